@@ -9,12 +9,34 @@ import { GetOpenApi } from './lib/status/openapi.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import * as Users from './lib/users/user-contracts.ts';
 
-/* The whole API, one endpoint per row: route, handler in functions/, contract and the permissions of its function. */
+/*
+ * The whole API, one endpoint per row: route, handler in functions/, contract and the permissions
+ * of its function.
+ */
 
 // Partition keys, as documented in lib/table/keys.ts.
-const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = ['USER', 'LOGIN#*', 'EMAIL#*', 'ADMINS', 'INTEGRATION', 'CONF'];
-const [SEQUENCE, TOTAL, JWKS, RESET, RESET_MAIL] = ['SEQUENCE', 'TOTAL', 'JWKS', 'RESET#*', 'RESET-MAIL#*'];
-const [AUDIT, ATTEMPTS, MAIL, PRECEDENCE, READS] = ['AUDIT#*', 'ATTEMPTS#*', 'MAIL#*', 'PRECEDENCE#*', 'READS#*'];
+const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = [
+  'USER',
+  'LOGIN#*',
+  'EMAIL#*',
+  'ADMINS',
+  'INTEGRATION',
+  'CONF',
+];
+const [SEQUENCE, TOTAL, JWKS, RESET, RESET_MAIL] = [
+  'SEQUENCE',
+  'TOTAL',
+  'JWKS',
+  'RESET#*',
+  'RESET-MAIL#*',
+];
+const [AUDIT, ATTEMPTS, MAIL, PRECEDENCE, READS] = [
+  'AUDIT#*',
+  'ATTEMPTS#*',
+  'MAIL#*',
+  'PRECEDENCE#*',
+  'READS#*',
+];
 
 const strictThrottle = true;
 
@@ -87,43 +109,54 @@ export const routes: readonly Route[] = [
     permissions: { get: [USER], batchGet: [READS], query: [AUDIT], updateOutsideTransaction: [READS] } },
 ];
 
-/** One endpoint: its route, its handler file in functions/ without extension, its contract and its permissions. */
+/**
+ * One endpoint: its route, its handler file in functions/ without extension, its contract and its
+ * permissions.
+ */
 export interface Route {
   readonly route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
   readonly handler: string;
   readonly contract: Contract;
   readonly permissions: Permissions;
   /**
-   * Gives the route its own API Gateway throttle and its function reserved concurrency. For public endpoints that hash
-   * passwords or cause mail.
+   * Gives the route its own API Gateway throttle and its function reserved concurrency. For public
+   * endpoints that hash passwords or cause mail.
    */
   readonly strictThrottle?: true;
 }
 
-/** The partition keys that a function may use, by DynamoDB operation, and its KMS keys. Everything else is denied. */
+/**
+ * The partition keys that a function may use, by DynamoDB operation, and its KMS keys. Everything
+ * else is denied.
+ */
 export interface Permissions {
   readonly get?: readonly string[];
   readonly batchGet?: readonly string[];
   readonly query?: readonly string[];
   readonly put?: readonly string[];
   readonly update?: readonly string[];
-  /** Updates outside of a transaction; `put`, `update` and `delete` are allowed in transactions only. */
+  /**
+   * Updates outside of a transaction; `put`, `update` and `delete` are allowed in transactions
+   * only.
+   */
   readonly updateOutsideTransaction?: readonly string[];
   readonly delete?: readonly string[];
   readonly conditionCheck?: readonly string[];
   /**
-   * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' kms:GenerateMac, 'seal' kms:GenerateDataKey, 'unseal'
-   * kms:Decrypt.
+   * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' kms:GenerateMac, 'seal'
+   * kms:GenerateDataKey, 'unseal' kms:Decrypt.
    */
   readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
 }
 
 /**
- * The permissions in the route's row, plus reading the public keys if it requires a token, and the precedence item if
- * it is not a GET.
+ * The permissions in the route's row, plus reading the public keys if it requires a token, and the
+ * precedence item if it is not a GET.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
   const withKeySet = { ...permissions, query: [...(permissions.query ?? []), JWKS] };
-  return route.startsWith('GET ') ? withKeySet : { ...withKeySet, get: [...(permissions.get ?? []), PRECEDENCE] };
+  return route.startsWith('GET ')
+    ? withKeySet
+    : { ...withKeySet, get: [...(permissions.get ?? []), PRECEDENCE] };
 }

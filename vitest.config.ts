@@ -5,11 +5,12 @@ import { defineConfig } from 'vitest/config';
 // These take many minutes, so they run only with LONG=1 npm test.
 const LONG_TESTS = process.env.LONG === '1' ? [] : ['test/long/**'];
 
-// Workers and the processes that tests start share the cache; without it, a command spends half of its time compiling.
+// Workers and the processes that tests start share the cache; without it, a command spends half of
+// its time compiling.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache');
 
-// The engine for the instances that tests launch. Removed from the environment, because the AWS clients in functions
-// and commands would call the engine directly.
+// The engine for the instances that tests launch. Removed from the environment, because the AWS
+// clients in functions and commands would call the engine directly.
 const { AWS_ENDPOINT_URL_DYNAMODB: TEST_ENGINE_URL = '' } = process.env;
 delete process.env.AWS_ENDPOINT_URL_DYNAMODB;
 
@@ -18,7 +19,8 @@ delete process.env.AWS_PROFILE;
 
 export default defineConfig({
   test: {
-    // Validation would take most of each synthesis; `npm run check` validates the production template.
+    // Validation would take most of each synthesis; `npm run check` validates the production
+    // template.
     env: { CDK_VALIDATION: 'false', TEST_ENGINE_URL },
     // The cold start of a worker can take seconds on a busy machine.
     testTimeout: 20_000,
@@ -39,8 +41,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'stack',
-          // Each project runs on its own: a worker runs one project at a time, and the Gatehouse that its test files
-          // share ends with it.
+          // Each project runs on its own: a worker runs one project at a time, and the Gatehouse
+          // that its test files share ends with it.
           sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
           exclude: ['test/{unit,repository,local}/**', ...LONG_TESTS],

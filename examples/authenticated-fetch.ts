@@ -1,10 +1,13 @@
 import { retryingFetch } from './retrying-fetch.ts';
 
 /**
- * A fetch that sends a token. After 401, it repeats the request once with a new token: the service checks the token
- * before anything else, so that the rejected request has changed nothing.
+ * A fetch that sends a token. After 401, it repeats the request once with a new token: the service
+ * checks the token before anything else, so that the rejected request has changed nothing.
  */
-export function authenticatedFetch(firstToken: string, newToken: () => Promise<string>): typeof fetch {
+export function authenticatedFetch(
+  firstToken: string,
+  newToken: () => Promise<string>,
+): typeof fetch {
   const send = retryingFetch();
   let token = firstToken;
   return async (input, init) => {

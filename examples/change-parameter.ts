@@ -3,12 +3,22 @@ import { getParameter, updateParameter } from './client/sdk.gen.ts';
 import type { Parameter } from './client/types.gen.ts';
 import { connect, readArguments } from './session.ts';
 
-/* Adds a host to the value of a parameter: `npx node examples/change-parameter.ts 1000001 fw2.example.com`. */
+/*
+ * Adds a host to the value of a parameter: `npx node examples/change-parameter.ts 1000001
+ * fw2.example.com`.
+ */
 
 const ATTEMPTS_MAX = 10;
 
-/** Changes the value of a parameter, based on its current value even if others change it at the same time. */
-export async function changeValue(client: Client, id: number, change: (value: string) => string): Promise<Parameter> {
+/**
+ * Changes the value of a parameter, based on its current value even if others change it at the same
+ * time.
+ */
+export async function changeValue(
+  client: Client,
+  id: number,
+  change: (value: string) => string,
+): Promise<Parameter> {
   for (let attempt = 1; ; attempt++) {
     const read = await getParameter({ client, path: { id }, throwOnError: true });
     const { data, error, response } = await updateParameter({
@@ -24,6 +34,10 @@ export async function changeValue(client: Client, id: number, change: (value: st
 
 if (import.meta.main) {
   const [id, host] = readArguments('npx node examples/change-parameter.ts ID HOST', /^\d+$/, /./);
-  const { confName, confValue } = await changeValue(await connect(), Number(id), (hosts) => `${hosts},${host}`);
+  const { confName, confValue } = await changeValue(
+    await connect(),
+    Number(id),
+    (hosts) => `${hosts},${host}`,
+  );
   console.log(`${confName} = ${confValue}`);
 }

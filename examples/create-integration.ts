@@ -11,7 +11,11 @@ export async function createWithParameters(
   integration: IntegrationCreation,
   values: Readonly<Record<string, string>>,
 ): Promise<{ integration: Integration; parameters: Parameter[] }> {
-  const { data: created } = await createIntegration({ client, body: integration, throwOnError: true });
+  const { data: created } = await createIntegration({
+    client,
+    body: integration,
+    throwOnError: true,
+  });
   const parameters: Parameter[] = [];
   for (const [confName, confValue] of Object.entries(values)) {
     const body = { integration: { id: created.id }, confName, confValue };

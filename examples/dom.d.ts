@@ -1,2 +1,4 @@
-/** The generated client expects this type of the DOM, which Node's types do not declare globally. */
+/**
+ * The generated client expects this type of the DOM, which Node's types do not declare globally.
+ */
 type BodyInit = NonNullable<RequestInit['body']>;

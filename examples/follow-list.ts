@@ -9,8 +9,14 @@ interface Page<Entity> {
   readonly response: Response;
 }
 
-/** The entities of all pages, from the first one on. Follows the links as they are, because they carry a cursor. */
-export async function* followList<Entity>(client: Client, first: Page<Entity>): AsyncGenerator<Entity> {
+/**
+ * The entities of all pages, from the first one on. Follows the links as they are, because they
+ * carry a cursor.
+ */
+export async function* followList<Entity>(
+  client: Client,
+  first: Page<Entity>,
+): AsyncGenerator<Entity> {
   let page: Page<Entity> | undefined = first;
   while (page) {
     yield* page.data;
@@ -18,9 +24,14 @@ export async function* followList<Entity>(client: Client, first: Page<Entity>): 
   }
 }
 
-async function nextPage<Entity>(client: Client, { response }: Page<Entity>): Promise<Page<Entity> | undefined> {
+async function nextPage<Entity>(
+  client: Client,
+  { response }: Page<Entity>,
+): Promise<Page<Entity> | undefined> {
   const [, url] = /<([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
-  return url === undefined ? undefined : client.get<Entity[], unknown, true>({ url, throwOnError: true });
+  return url === undefined
+    ? undefined
+    : client.get<Entity[], unknown, true>({ url, throwOnError: true });
 }
 
 if (import.meta.main) {

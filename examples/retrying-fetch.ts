@@ -1,17 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * A fetch that repeats a request that is rejected with 429, after the seconds in `Retry-After` or, without it, after
- * longer and longer waits. It also repeats a GET after 503, but no change, because the change may have been made.
- * Responds with the last rejection after `attemptsMax`, or if it would have to wait for more than `waitMaxMs`.
+ * A fetch that repeats a request that is rejected with 429, after the seconds in `Retry-After` or,
+ * without it, after longer and longer waits. It also repeats a GET after 503, but no change,
+ * because the change may have been made. Responds with the last rejection after `attemptsMax`, or
+ * if it would have to wait for more than `waitMaxMs`.
  */
-export function retryingFetch({ attemptsMax = 5, waitMaxMs = 60_000, firstWaitMs = 1_000 } = {}): typeof fetch {
+export function retryingFetch({
+  attemptsMax = 5,
+  waitMaxMs = 60_000,
+  firstWaitMs = 1_000,
+} = {}): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     for (let attempt = 1; ; attempt++) {
       const response = await fetch(request.clone());
       const waitMs = retryAfterMs(response) ?? backoffMs(firstWaitMs, attempt);
-      if (!isRepeatable(request, response) || attempt >= attemptsMax || waitMs > waitMaxMs) return response;
+      if (!isRepeatable(request, response) || attempt >= attemptsMax || waitMs > waitMaxMs)
+        return response;
       await response.body?.cancel();
       await wait(waitMs, undefined, { signal: request.signal });
     }
@@ -26,6 +32,9 @@ function retryAfterMs({ headers }: Response): number | undefined {
   return seconds > 0 ? seconds * 1_000 : undefined;
 }
 
-/** Doubles with each attempt, and is random so that clients that were rejected together do not return together. */
+/**
+ * Doubles with each attempt, and is random so that clients that were rejected together do not
+ * return together.
+ */
 const backoffMs = (firstWaitMs: number, attempt: number): number =>
   firstWaitMs * 2 ** (attempt - 1) * (1 + Math.random());

@@ -8,22 +8,34 @@ import { retryingFetch } from './retrying-fetch.ts';
 export async function logIn(baseUrl: string, username: string, password: string): Promise<Client> {
   const client = createClient({ baseUrl, fetch: retryingFetch() });
   const newToken = async () => {
-    const { data: token } = await authenticate({ client, body: { username, password }, throwOnError: true });
+    const { data: token } = await authenticate({
+      client,
+      body: { username, password },
+      throwOnError: true,
+    });
     return token.id_token;
   };
   return createClient({ baseUrl, fetch: authenticatedFetch(await newToken(), newToken) });
 }
 
-/** The arguments of an example, one for each pattern. Ends the process with the usage if others are given. */
+/**
+ * The arguments of an example, one for each pattern. Ends the process with the usage if others are
+ * given.
+ */
 export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
   const given = process.argv.slice(2);
-  if (given.length === patterns.length && patterns.every((pattern, index) => pattern.test(given[index] ?? '')))
+  if (
+    given.length === patterns.length &&
+    patterns.every((pattern, index) => pattern.test(given[index] ?? ''))
+  )
     return given;
   console.error(`Usage: ${usage}`);
   process.exit(2);
 }
 
-/** A client that is logged in with the account in the environment, by default that of `npm start`. */
+/**
+ * A client that is logged in with the account in the environment, by default that of `npm start`.
+ */
 export function connect(): Promise<Client> {
   const {
     GATEHOUSE_URL = 'http://127.0.0.1:3000',

@@ -17,6 +17,7 @@ const signer = openSigner(table);
 /** POST /api/authenticate: exchanges the login and password of an activated account for a token. */
 export const handler = publicEndpoint(Authenticate, async ({ source, body }) => {
   const issue = async (user: User) => issueToken(await signer(), user, body.rememberMe);
-  const token = await logIn({ table, passwords, throttle, issueToken: issue }, source, body.username, body.password);
+  const services = { table, passwords, throttle, issueToken: issue };
+  const token = await logIn(services, source, body.username, body.password);
   return ok({ id_token: token }, { Authorization: `Bearer ${token}` });
 });

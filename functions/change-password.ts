@@ -12,6 +12,12 @@ const throttle = openLoginThrottle(table);
 
 /** POST /api/account/change-password: changes the caller's password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
-  await changePassword({ passwords, throttle }, caller, source, body.currentPassword, body.newPassword);
+  await changePassword(
+    { passwords, throttle },
+    caller,
+    source,
+    body.currentPassword,
+    body.newPassword,
+  );
   return okEmpty();
 });

@@ -11,5 +11,7 @@ const table = openTable();
 /** GET /api/utm-integrations/count: the number of integrations that match the query. */
 export const handler = endpoint(CountIntegrations, async ({ caller, query }) => {
   const budget = readBudget(table, caller);
-  return ok(await countEntities({ table, kind: 'INTEGRATION', entityOf: integrationOf, budget }, query));
+  return ok(
+    await countEntities({ table, kind: 'INTEGRATION', entityOf: integrationOf, budget }, query),
+  );
 });

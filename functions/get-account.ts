@@ -8,4 +8,6 @@ import { userView } from '../lib/users/user.ts';
 const table = openTable();
 
 /** GET /api/account: the caller's own account. */
-export const handler = endpoint(GetAccount, async ({ caller }) => ok(userView(await findCallerUser(table, caller))));
+export const handler = endpoint(GetAccount, async ({ caller }) =>
+  ok(userView(await findCallerUser(table, caller))),
+);

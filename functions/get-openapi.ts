@@ -7,4 +7,6 @@ import document from '../openapi.json' with { type: 'json' };
 const json = JSON.stringify(document);
 
 /** GET /api/openapi.json: the description of this API. */
-export const handler = publicEndpoint(GetOpenApi, async () => okJson(json, { 'Cache-Control': 'public, max-age=300' }));
+export const handler = publicEndpoint(GetOpenApi, async () =>
+  okJson(json, { 'Cache-Control': 'public, max-age=300' }),
+);

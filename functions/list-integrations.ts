@@ -12,6 +12,9 @@ const table = openTable();
 /** GET /api/utm-integrations: a page of all integrations. */
 export const handler = endpoint(ListIntegrations, async ({ caller, query, pathname }) => {
   const budget = readBudget(table, caller);
-  const page = await listPage({ table, kind: 'INTEGRATION', entityOf: integrationOf, budget }, query);
+  const page = await listPage(
+    { table, kind: 'INTEGRATION', entityOf: integrationOf, budget },
+    query,
+  );
   return pageResponse(page, integrationView, { query, pathname });
 });

@@ -7,7 +7,7 @@ import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 
-/** POST /api/utm-integrations/{id}/module/restarted: records a module restart that applied the given change. */
+/** POST /api/utm-integrations/{id}/module/restarted: records a restart that applied a change. */
 export const handler = endpoint(ReportRestart, async ({ caller, path, body }) => {
   const integration = await reportRestart(table, caller, path.id, body.changes);
   return ok(integrationView(integration), {

@@ -5,7 +5,10 @@ import { openTableScanner } from '../lib/table/table-scanner.ts';
 
 const table = openTableScanner(VERIFIED_ATTRIBUTES);
 
-/** Runs daily in environments that enable it. Throws when the table is not intact, which raises the alarm. */
+/**
+ * Runs daily in environments that enable it. Throws when the table is not intact, which raises the
+ * alarm.
+ */
 export async function handler(): Promise<void> {
   const { items, findings, undecided, oldestPendingRestart: oldest } = await verifyTable(table);
   // Log kinds and counts only: the text of a finding can contain a login or an e-mail address.
@@ -21,5 +24,6 @@ export async function handler(): Promise<void> {
     { field: 'findings', unit: 'Count', dimensions: [[]] },
     { field: 'oldestPendingRestartSeconds', unit: 'Seconds', dimensions: [[]] },
   );
-  if (findings.length > 0) throw new Error('The table is not intact: run npm run verify -- --table NAME for details');
+  if (findings.length > 0)
+    throw new Error('The table is not intact: run npm run verify -- --table NAME for details');
 }

@@ -15,26 +15,35 @@ const { name, settings, placeholders, checked, transport } = readContext();
 const bundles = join(app.outdir, 'bundles');
 // Standard output belongs to `cdk synth`, which prints the template there.
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
-if (placeholders.length > 0) printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
+if (placeholders.length > 0)
+  printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
 
 const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;
 const sources = await bundle(bundles, { transport, forDebugger });
 // A reload of the local cloud rebuilds the bundles that contain a changed file.
 writeFileSync(join(app.outdir, SOURCES_FILE), JSON.stringify(sources));
-const stacks: Stack[] = [new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles })];
-if (settings.edge) stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));
-// Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them takes half a second.
+const stacks: Stack[] = [
+  new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }),
+];
+if (settings.edge)
+  stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));
+// Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them
+// takes half a second.
 if (checked) {
   const { AwsSolutionsChecks } = await import('cdk-nag');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 }
 app.synth();
-for (const { templateFile } of stacks) printError(`The template is ${relative('.', join(app.outdir, templateFile))}`);
+for (const { templateFile } of stacks)
+  printError(`The template is ${relative('.', join(app.outdir, templateFile))}`);
 
 /** A mistake in the settings ends the synthesis with its sentence alone. */
 function readContext() {
   try {
-    return { ...readSettings(app.node), transport: transportOf(app.node.tryGetContext('transport')) };
+    return {
+      ...readSettings(app.node),
+      transport: transportOf(app.node.tryGetContext('transport')),
+    };
   } catch (error) {
     return fail((error as Error).message, 1);
   }

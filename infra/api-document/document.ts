@@ -26,7 +26,10 @@ const TAGS = [
   { name: 'Account', description: "The caller's own account." },
   { name: 'Users', description: 'User accounts and their roles.' },
   { name: 'Integrations', description: 'Data sources and sinks.' },
-  { name: 'Parameters', description: 'The configuration parameters of integrations; their values can be secrets.' },
+  {
+    name: 'Parameters',
+    description: 'The configuration parameters of integrations; their values can be secrets.',
+  },
   { name: 'Audit trail', description: 'Who changed what, and when.' },
   { name: 'Status', description: 'The service itself.' },
 ] as const;
@@ -48,11 +51,16 @@ function openApiDocument(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const row of routes) {
     const [method = '', path = ''] = row.route.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row, path, linksOf(row, routes)) };
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: operationOf(row, path, linksOf(row, routes)),
+    };
   }
   const responses = sharedResponses();
   const used = JSON.stringify({ paths, responses });
-  const headers = Object.entries(HEADERS).filter(([name]) => used.includes(`"#/components/headers/${name}"`));
+  const headers = Object.entries(HEADERS).filter(([name]) =>
+    used.includes(`"#/components/headers/${name}"`),
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -96,7 +104,9 @@ function operationOf(row: Route, path: string, links: object): object {
 
 function accessSentence(access: Access): string {
   if (access === 'public') return 'Requires no token.';
-  return access === 'authenticated' ? 'Requires a token.' : `Requires ${access.anyRole.join(' or ')}.`;
+  return access === 'authenticated'
+    ? 'Requires a token.'
+    : `Requires ${access.anyRole.join(' or ')}.`;
 }
 
 function requestBodyOf({ body, textAs }: Contract, example: unknown): object {
@@ -107,7 +117,10 @@ function requestBodyOf({ body, textAs }: Contract, example: unknown): object {
     content: {
       'application/json': { schema, example },
       ...(textAs && {
-        'text/plain': { schema: properties[textAs], example: (example as Record<string, unknown>)[textAs] },
+        'text/plain': {
+          schema: properties[textAs],
+          example: (example as Record<string, unknown>)[textAs],
+        },
       }),
     },
   };

@@ -1,9 +1,9 @@
 import type { Route } from '../../routes.ts';
 
 /*
- * Examples of requests and responses. People send them from the API reference, as administrators and with real data,
- * so examples of changes name nothing that exists. A test replaces these placeholders and sends the requests in this
- * order to an instance without data.
+ * Examples of requests and responses. People send them from the API reference, as administrators
+ * and with real data, so examples of changes name nothing that exists. A test replaces these
+ * placeholders and sends the requests in this order to an instance without data.
  */
 
 /** Values that are valid, and that no entity or caller has. */
@@ -41,13 +41,28 @@ const ETIENNE = {
   authorities: ['ROLE_USER'],
 };
 const STORED = {
-  ...{ id: 3, ...ETIENNE, imageUrl: null, createdBy: 'admin', createdDate: DATE },
-  ...{ lastModifiedBy: 'admin', lastModifiedDate: DATE },
+  id: 3,
+  ...ETIENNE,
+  imageUrl: null,
+  createdBy: 'admin',
+  createdDate: DATE,
+  lastModifiedBy: 'admin',
+  lastModifiedDate: DATE,
 };
 const ADMIN = {
-  ...{ id: 1, login: 'admin', firstName: 'Administrator', lastName: 'Administrator', email: 'admin@example.com' },
-  ...{ imageUrl: null, activated: true, langKey: 'en', authorities: ['ROLE_ADMIN', 'ROLE_USER'] },
-  ...{ createdBy: 'system', createdDate: DATE, lastModifiedBy: 'system', lastModifiedDate: DATE },
+  id: 1,
+  login: 'admin',
+  firstName: 'Administrator',
+  lastName: 'Administrator',
+  email: 'admin@example.com',
+  imageUrl: null,
+  activated: true,
+  langKey: 'en',
+  authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+  createdBy: 'system',
+  createdDate: DATE,
+  lastModifiedBy: 'system',
+  lastModifiedDate: DATE,
 };
 const INTEGRATION = {
   name: 'Office firewall',
@@ -65,12 +80,20 @@ const PARAMETER = {
 };
 const flagged = (changes: number) => ({ needsRestart: true, changes });
 const parameter = (confValue: string, module: object | null) => ({
-  ...{ id: 1_000_001, integration: { id: 1, name: INTEGRATION.name, module } },
-  ...{ confName: 'port', confValue, confDescription: 'TCP' },
+  id: 1_000_001,
+  integration: { id: 1, name: INTEGRATION.name, module },
+  confName: 'port',
+  confValue,
+  confDescription: 'TCP',
 });
 const KEY = {
-  ...{ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid: '2Yk0nU2fTq6mNn0uRk7C3T0S1r8w0Jc0m1v8rY0yC0k' },
-  ...{ x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU', y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0' },
+  kty: 'EC',
+  crv: 'P-256',
+  alg: 'ES256',
+  use: 'sig',
+  kid: '2Yk0nU2fTq6mNn0uRk7C3T0S1r8w0Jc0m1v8rY0yC0k',
+  x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+  y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
 };
 
 /** The example of every route. */
@@ -93,7 +116,10 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   },
 
   'POST /api/utm-integrations': { body: INTEGRATION, response: NEW_INTEGRATION },
-  'GET /api/utm-integrations': { query: 'sort=name,asc&active.equals=true', response: [NEW_INTEGRATION] },
+  'GET /api/utm-integrations': {
+    query: 'sort=name,asc&active.equals=true',
+    response: [NEW_INTEGRATION],
+  },
   'GET /api/utm-integrations/count': { query: 'integrationType.in=COLLECTOR,SCANNER', response: 1 },
   'GET /api/utm-integrations/{id}': { path: { id: 1 }, response: NEW_INTEGRATION },
   'PUT /api/utm-integrations': {
@@ -102,9 +128,15 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   },
 
   'POST /api/utm-integration-confs': { body: PARAMETER, response: parameter('6514', null) },
-  'GET /api/utm-integration-confs': { query: 'integrationId.equals=1', response: [parameter('6514', null)] },
+  'GET /api/utm-integration-confs': {
+    query: 'integrationId.equals=1',
+    response: [parameter('6514', null)],
+  },
   'GET /api/utm-integration-confs/count': { response: 1 },
-  'GET /api/utm-integration-confs/{id}': { path: { id: 1_000_001 }, response: parameter('6514', null) },
+  'GET /api/utm-integration-confs/{id}': {
+    path: { id: 1_000_001 },
+    response: parameter('6514', null),
+  },
   'PUT /api/utm-integration-confs': {
     body: { id: PLACEHOLDERS.parameterId, ...PARAMETER, confValue: '6515' },
     response: parameter('6515', flagged(1)),
@@ -133,9 +165,16 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     query: 'action.equals=user.updated',
     response: [
       {
-        ...{ id: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11', time: DATE, actor: 'admin', actorId: 1 },
-        ...{ action: 'user.updated', target: 'user/3', targetName: 'etienne' },
-        ...{ integrationId: null, integrationName: null, fields: ['authorities'] },
+        id: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11',
+        time: DATE,
+        actor: 'admin',
+        actorId: 1,
+        action: 'user.updated',
+        target: 'user/3',
+        targetName: 'etienne',
+        integrationId: null,
+        integrationName: null,
+        fields: ['authorities'],
       },
     ],
   },

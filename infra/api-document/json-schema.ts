@@ -44,16 +44,27 @@ function keywordsOf({ min, max, unit, allowed, pattern }: Limits, type: unknown)
 }
 
 /** Writes a value or null as one type with two names, which is shorter than two schemas. */
-function withTypeNull({ anyOf: [value, ...others] = [], ...rest }: { anyOf?: unknown[] }): object | undefined {
+function withTypeNull({
+  anyOf: [value, ...others] = [],
+  ...rest
+}: {
+  anyOf?: unknown[];
+}): object | undefined {
   const { type, ...constraints } = value as { type?: unknown; enum?: unknown };
   if (others.length !== 1 || typeof type !== 'string' || constraints.enum) return undefined;
   return { ...rest, type: [type, 'null'], ...constraints };
 }
 
-/** A field whose default its own schema does not accept is required: the ids of updates, which fail with no-id. */
+/**
+ * A field whose default its own schema does not accept is required: the ids of updates, which fail
+ * with no-id.
+ */
 function withRequiredIds(schema: { properties?: object; required?: string[] }): object {
   const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const { default: missing, ...rest } = property as { default?: unknown; anyOf?: { type?: string }[] };
+    const { default: missing, ...rest } = property as {
+      default?: unknown;
+      anyOf?: { type?: string }[];
+    };
     const isId = missing === null && rest.anyOf?.every(({ type }) => type !== 'null');
     return { name, isId, property: missing === null ? rest : property };
   });

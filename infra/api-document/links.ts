@@ -1,6 +1,9 @@
 import type { Route } from '../../routes.ts';
 
-/* What a client can do next with an entity that it has created or listed. Fuzzers use links to reach later requests. */
+/*
+ * What a client can do next with an entity that it has created or listed. Fuzzers use links to
+ * reach later requests.
+ */
 
 interface Link {
   readonly operationId: string;
@@ -13,10 +16,13 @@ export const operationIdOf = ({ handler }: Route): string =>
   handler.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * The links of a successful response, by operation id: of a creation, the paths below its own and its PUT; of a list,
- * the PUT of its first entity.
+ * The links of a successful response, by operation id: of a creation, the paths below its own and
+ * its PUT; of a list, the PUT of its first entity.
  */
-export function linksOf({ route, contract }: Route, routes: readonly Route[]): Record<string, Link> {
+export function linksOf(
+  { route, contract }: Route,
+  routes: readonly Route[],
+): Record<string, Link> {
   const isCreation = contract.status === 201;
   const collection = route.slice(route.indexOf(' ') + 1);
   const links = routes.flatMap((row): Link[] => {

@@ -1,6 +1,11 @@
 import * as v from 'valibot';
 import type { Contract } from '../../lib/contract/contract.ts';
-import { DEFAULT_SIZE, type FieldKind, type ListRules, operatorsOf } from '../../lib/contract/list-query.ts';
+import {
+  DEFAULT_SIZE,
+  type FieldKind,
+  type ListRules,
+  operatorsOf,
+} from '../../lib/contract/list-query.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
@@ -25,7 +30,9 @@ export function parametersOf(
 ): Parameter[] {
   return [
     ...pathParameters(contract, examples),
-    ...(contract.query ? listParameters(v.getMetadata(contract.query).list as ListRules, isList) : []),
+    ...(contract.query
+      ? listParameters(v.getMetadata(contract.query).list as ListRules, isList)
+      : []),
     ...(contract.failures?.includes('version-changed') ? PRECONDITIONS : []),
   ];
 }
@@ -48,7 +55,10 @@ const PRECONDITIONS: readonly Parameter[] = [
   ),
 ];
 
-function pathParameters({ path }: Contract, examples: Readonly<Record<string, unknown>>): Parameter[] {
+function pathParameters(
+  { path }: Contract,
+  examples: Readonly<Record<string, unknown>>,
+): Parameter[] {
   if (!path) return [];
   const { properties } = jsonSchemaOf(path) as { properties: Record<string, JsonSchema> };
   return Object.entries(properties).map(([name, schema]) => ({
@@ -60,7 +70,10 @@ function pathParameters({ path }: Contract, examples: Readonly<Record<string, un
   }));
 }
 
-function listParameters({ fields, sortable, pageSizeMax }: ListRules, isList: boolean): Parameter[] {
+function listParameters(
+  { fields, sortable, pageSizeMax }: ListRules,
+  isList: boolean,
+): Parameter[] {
   const filters = Object.entries(fields).flatMap(([field, kind]) =>
     operatorsOf(kind).map((operator) => filterParameter(field, kind, operator)),
   );
@@ -70,7 +83,11 @@ function listParameters({ fields, sortable, pageSizeMax }: ListRules, isList: bo
 function pageParameters(sortable: readonly string[], pageSizeMax: number): Parameter[] {
   const lenient = (schema: JsonSchema) => ({ anyOf: [schema, { type: 'string' }] });
   return [
-    query('page', lenient({ type: 'integer', minimum: 0, default: 0 }), 'The page, from 0. Any other value means 0.'),
+    query(
+      'page',
+      lenient({ type: 'integer', minimum: 0, default: 0 }),
+      'The page, from 0. Any other value means 0.',
+    ),
     query(
       'size',
       lenient({ type: 'integer', minimum: 1, default: DEFAULT_SIZE }),
@@ -99,9 +116,12 @@ function filterParameter(field: string, kind: FieldKind, operator: string): Para
 
 function valueSchema(kind: FieldKind): JsonSchema {
   if (typeof kind === 'object') return { enum: kind.oneOf };
-  if (kind === 'number') return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+  if (kind === 'number')
+    return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
   if (kind === 'boolean') return { type: 'boolean' };
-  return kind === 'date' ? { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] } : { type: 'string' };
+  return kind === 'date'
+    ? { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] }
+    : { type: 'string' };
 }
 
 const LEAP_YEAR = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';
@@ -110,10 +130,16 @@ const DAY_OF_ANY_YEAR =
 const HOUR = '(?:[01][0-9]|2[0-3])';
 const MIDNIGHT = '24:00(?::00(?:[.]0{1,9})?)?';
 const TIME = `(?:${HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,3}0{0,6})?)?|${MIDNIGHT})`;
-/** A day, or a day and a time, in UTC unless it has another zone. (The UTC year must also be from 0 to 9999.) */
+/**
+ * A day, or a day and a time, in UTC unless it has another zone. (The UTC year must also be from 0
+ * to 9999.)
+ */
 const DATE = `^(?:[0-9]{4}-${DAY_OF_ANY_YEAR}|${LEAP_YEAR}-02-29)(?:T${TIME}(?:Z|[+-]${HOUR}:[0-5][0-9])?)?$`;
 
-/** Fields, then a direction; `ignorecase` anywhere. Spaces, empty words and the case of the words do not matter. */
+/**
+ * Fields, then a direction; `ignorecase` anywhere. Spaces, empty words and the case of the words do
+ * not matter.
+ */
 function sortPattern(sortable: readonly string[]): string {
   const optional = (...words: string[]) => ` *(?:(?:${words.join('|')}) *)?`;
   const ignored = '[iI][gG][nN][oO][rR][eE][cC][aA][sS][eE]';

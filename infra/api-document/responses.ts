@@ -6,7 +6,10 @@ import { EDGE_REJECTION } from '../stack/edge-rejection.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
-/* The responses of an operation: of the service, and of API Gateway and the optional edge in front of it. */
+/*
+ * The responses of an operation: of the service, and of API Gateway and the optional edge in front
+ * of it.
+ */
 
 interface Header {
   readonly description: string;
@@ -36,9 +39,14 @@ export const HEADERS: Readonly<
     required: true,
     schema: { const: 'public, max-age=300' },
   },
-  ETag: { description: 'The state of the entity, for If-Match and If-None-Match.', required: true, schema: text },
+  ETag: {
+    description: 'The state of the entity, for If-Match and If-None-Match.',
+    required: true,
+    schema: text,
+  },
   Link: {
-    description: 'Links to the pages `next`, `prev`, `last` and `first`, where they exist and fit (RFC 8288).',
+    description:
+      'Links to the pages `next`, `prev`, `last` and `first`, where they exist and fit (RFC 8288).',
     schema: text,
   },
   Location: { description: 'The path of the created entity.', required: true, schema: text },
@@ -47,11 +55,31 @@ export const HEADERS: Readonly<
     required: true,
     schema: { type: 'integer', minimum: 0 },
   },
-  'X-gatehouseApp-alert': { description: 'The key of a notification about the change.', required: true, schema: text },
-  'X-gatehouseApp-params': { description: 'What the notification is about.', required: true, schema: text },
-  'X-gatehouseApp-error': { description: 'The `message` of the problem.', required: true, schema: text },
-  'Retry-After': { description: 'The seconds to wait.', required: true, schema: { type: 'integer', minimum: 1 } },
-  'WWW-Authenticate': { description: 'The authentication scheme.', required: true, schema: { const: 'Bearer' } },
+  'X-gatehouseApp-alert': {
+    description: 'The key of a notification about the change.',
+    required: true,
+    schema: text,
+  },
+  'X-gatehouseApp-params': {
+    description: 'What the notification is about.',
+    required: true,
+    schema: text,
+  },
+  'X-gatehouseApp-error': {
+    description: 'The `message` of the problem.',
+    required: true,
+    schema: text,
+  },
+  'Retry-After': {
+    description: 'The seconds to wait.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'WWW-Authenticate': {
+    description: 'The authentication scheme.',
+    required: true,
+    schema: { const: 'Bearer' },
+  },
 };
 
 /** Responses of API Gateway itself that every route can have. */
@@ -76,14 +104,21 @@ const SHARED: Readonly<Partial<Record<FailureCode, string>>> = {
   unexpected: 'InternalServerError',
 };
 /** Statuses that only API Gateway responds with. */
-const SHARED_FROM_API_GATEWAY = { 400: 'BadRequest', 429: 'TooManyRequests', 431: 'RequestHeaderFieldsTooLarge' };
+const SHARED_FROM_API_GATEWAY = {
+  400: 'BadRequest',
+  429: 'TooManyRequests',
+  431: 'RequestHeaderFieldsTooLarge',
+};
 
 /** The responses that several routes have. */
 export function sharedResponses(): Record<string, Response> {
   const failures = Object.entries(SHARED).map(([code, name]) => {
     const { status } = problem(new Failure(code as FailureCode), 'userManagement', '/');
     const path = code === 'cross-site' ? '/api/authenticate' : '/api/users';
-    return [name, rejection(String(status), [code as FailureCode], 'userManagement', path)] as const;
+    return [
+      name,
+      rejection(String(status), [code as FailureCode], 'userManagement', path),
+    ] as const;
   });
   const gateway = Object.entries(SHARED_FROM_API_GATEWAY).map(
     ([status, name]) => [name, rejection(status, [], 'userManagement', '')] as const,
@@ -104,7 +139,9 @@ export function responsesOf(
 ): Record<string, Response | JsonSchema> {
   const codes = failuresOf(route, contract);
   const path = route.slice(route.indexOf(' ') + 1);
-  const failures = Map.groupBy(codes, (code) => String(problem(new Failure(code), contract.entityName, path).status));
+  const failures = Map.groupBy(codes, (code) =>
+    String(problem(new Failure(code), contract.entityName, path).status),
+  );
   const statuses = [...new Set([...failures.keys(), ...Object.keys(FROM_API_GATEWAY)])].toSorted();
   return {
     [contract.status ?? 200]: successOf(contract, example, links),
@@ -121,16 +158,22 @@ export function responsesOf(
 }
 
 function sharedName(status: string, [code, ...others]: readonly FailureCode[]): string | undefined {
-  if (code === undefined) return SHARED_FROM_API_GATEWAY[status as unknown as keyof typeof SHARED_FROM_API_GATEWAY];
+  if (code === undefined)
+    return SHARED_FROM_API_GATEWAY[status as unknown as keyof typeof SHARED_FROM_API_GATEWAY];
   return others.length === 0 ? SHARED[code] : undefined;
 }
 
 /** The failures that a request can meet: those of the contract and those that its parts imply. */
-function failuresOf(route: string, { access, path, query, body, failures = [] }: Contract): FailureCode[] {
+function failuresOf(
+  route: string,
+  { access, path, query, body, failures = [] }: Contract,
+): FailureCode[] {
   const isChange = !route.startsWith('GET ');
   const codes: FailureCode[] = [
     ...(access === 'public' ? (['cross-site'] as const) : (['unauthorized'] as const)),
-    ...(access === 'public' || (access === 'authenticated' && !isChange) ? [] : (['forbidden'] as const)),
+    ...(access === 'public' || (access === 'authenticated' && !isChange)
+      ? []
+      : (['forbidden'] as const)),
     ...(body ? (['malformed', 'too-large', 'unsupported-media-type'] as const) : []),
     ...(body || query ? (['invalid'] as const) : []),
     ...(path ? (['not-found'] as const) : []),
@@ -141,11 +184,17 @@ function failuresOf(route: string, { access, path, query, body, failures = [] }:
   return [...new Set(codes)];
 }
 
-function successOf({ headers = [], response }: Contract, example: unknown, links: object): Response {
+function successOf(
+  { headers = [], response }: Contract,
+  example: unknown,
+  links: object,
+): Response {
   return {
     description: response ? 'Success' : 'Success; the response has no body',
     ...(headers.length > 0 && { headers: headersOf(headers) }),
-    ...(response && { content: { 'application/json': { schema: jsonSchemaOf(response), example } } }),
+    ...(response && {
+      content: { 'application/json': { schema: jsonSchemaOf(response), example } },
+    }),
     ...(Object.keys(links).length > 0 && { links }),
   };
 }
@@ -168,7 +217,9 @@ function rejection(
   const bodies = problems.map(({ body }) => body);
   const gateway = FROM_API_GATEWAY[status];
   const isFromEdge = status === String(EDGE_REJECTION.status);
-  const names = problems.map(({ headers = {} }) => Object.keys(headers).filter((name) => name !== 'Content-Type'));
+  const names = problems.map(({ headers = {} }) =>
+    Object.keys(headers).filter((name) => name !== 'Content-Type'),
+  );
   if (isFromEdge) names.push(['Retry-After']);
   return {
     description: [
@@ -188,14 +239,20 @@ function rejection(
         },
       }),
       ...(gateway && {
-        'application/json': { schema: { $ref: '#/components/schemas/GatewayError' }, example: { message: gateway } },
+        'application/json': {
+          schema: { $ref: '#/components/schemas/GatewayError' },
+          example: { message: gateway },
+        },
       }),
     },
   };
 }
 
 /** The headers of responses with the same status: optional if some of these do not have them. */
-function someHeaders(names: readonly (readonly string[])[], isOptional: boolean): Record<string, Header | JsonSchema> {
+function someHeaders(
+  names: readonly (readonly string[])[],
+  isOptional: boolean,
+): Record<string, Header | JsonSchema> {
   const all = [...new Set(names.flat())];
   const headers = all.map((name) => {
     if (!isOptional && names.every((each) => each.includes(name)))
@@ -216,7 +273,9 @@ function problemSchema(status: number, messages: readonly string[]): JsonSchema 
 
 function exampleOf(code: FailureCode): Failure {
   if (code === 'invalid')
-    return new Failure(code, { fieldErrors: [{ field: 'field', message: 'Size', min: 1, max: 255 }] });
+    return new Failure(code, {
+      fieldErrors: [{ field: 'field', message: 'Size', min: 1, max: 255 }],
+    });
   const waits = code === 'too-many-attempts' || code === 'read-budget-spent';
   return new Failure(code, waits ? { retryAfter: 4 } : {});
 }

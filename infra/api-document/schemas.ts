@@ -48,7 +48,10 @@ const PROBLEM = {
     type: { type: 'string', format: 'uri' },
     title: { type: 'string' },
     status: { type: 'integer' },
-    detail: { type: 'string', description: 'What to do about it, where the title does not say it.' },
+    detail: {
+      type: 'string',
+      description: 'What to do about it, where the title does not say it.',
+    },
     path: { type: 'string', description: 'The path of the request.' },
     message: { type: 'string', description: 'The key that clients translate.' },
     params: { type: 'string', description: 'The kind of entity that the request is about.' },
@@ -64,7 +67,10 @@ const FIELD_ERROR = {
   required: ['objectName', 'field', 'message'],
   properties: {
     objectName: { type: 'string' },
-    field: { type: 'string', description: 'The path of the field, with dots, or the name of the query parameter.' },
+    field: {
+      type: 'string',
+      description: 'The path of the field, with dots, or the name of the query parameter.',
+    },
     message: { enum: FIELD_CODES, description: 'The code that clients translate.' },
     min: { type: 'integer', description: 'The minimum of a number or of the length of a text.' },
     max: { type: 'integer', description: 'The maximum of a number or of the length of a text.' },
@@ -75,7 +81,10 @@ const FIELD_ERROR = {
       description:
         'The only accepted values; of `sort`, the fields; of an unknown filter, the fields of the list or the operators of the field.',
     },
-    pattern: { type: 'string', description: 'A regular expression (ECMA-262) that all accepted values match.' },
+    pattern: {
+      type: 'string',
+      description: 'A regular expression (ECMA-262) that all accepted values match.',
+    },
     reason: { type: 'string', description: 'What the limits do not tell, in English.' },
   },
   additionalProperties: false,
@@ -83,15 +92,20 @@ const FIELD_ERROR = {
 
 const GATEWAY_ERROR = {
   type: 'object',
-  description: 'A response of API Gateway itself; or of an edge, with the fields of a problem except `path`.',
+  description:
+    'A response of API Gateway itself; or of an edge, with the fields of a problem except `path`.',
   required: ['message'],
   properties: { message: { type: 'string' } },
 };
 
 /** The schemas for `components` of the document. */
 export function namedSchemas(): Record<string, JsonSchema> {
-  const named = Object.entries(NAMED).map(([name, schema]) => [name, withNamedValues(convert(schema, name))] as const);
-  const values = Object.entries(NAMED_VALUES).map(([name, list]) => [name, { type: 'string', enum: list }] as const);
+  const named = Object.entries(NAMED).map(
+    ([name, schema]) => [name, withNamedValues(convert(schema, name))] as const,
+  );
+  const values = Object.entries(NAMED_VALUES).map(
+    ([name, list]) => [name, { type: 'string', enum: list }] as const,
+  );
   const schemas = {
     ...Object.fromEntries([...named, ...values]),
     Problem: PROBLEM,
@@ -104,9 +118,15 @@ export function namedSchemas(): Record<string, JsonSchema> {
 /** A part of the document with references to the named lists of values. */
 export function withNamedValues<T>(part: T): T {
   const references = new Map(
-    Object.entries(NAMED_VALUES).map(([name, values]) => [values.join(), { $ref: `#/components/schemas/${name}` }]),
+    Object.entries(NAMED_VALUES).map(([name, values]) => [
+      values.join(),
+      { $ref: `#/components/schemas/${name}` },
+    ]),
   );
-  return JSON.parse(JSON.stringify(part), (_, value) => references.get((value?.enum as string[])?.join?.()) ?? value);
+  return JSON.parse(
+    JSON.stringify(part),
+    (_, value) => references.get((value?.enum as string[])?.join?.()) ?? value,
+  );
 }
 
 /** The JSON Schema of what a schema accepts; a reference for a schema with a name. */

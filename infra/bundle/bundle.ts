@@ -34,14 +34,16 @@ export const SOURCES_FILE = 'sources.json';
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
 
 /** The names of all functions, which are those of their files. */
-export const functionFiles = (): string[] => readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
+export const functionFiles = (): string[] =>
+  readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
 
 const BUILTIN_MODULES = new Set(builtinModules);
 
 /**
- * Loads Node's modules with `getBuiltinModule`. A native import reads every export of a built-in module, and reading
- * `WebSocket` of `http` makes Node load its entire fetch implementation: a fifth of a cold start. Each import becomes
- * an ES module that reads only the exports in use; of a CommonJS module, esbuild would copy all for each importer.
+ * Loads Node's modules with `getBuiltinModule`. A native import reads every export of a built-in
+ * module, and reading `WebSocket` of `http` makes Node load its entire fetch implementation: a
+ * fifth of a cold start. Each import becomes an ES module that reads only the exports in use; of a
+ * CommonJS module, esbuild would copy all for each importer.
  */
 const builtins: Plugin = {
   name: 'builtins',
@@ -56,7 +58,9 @@ const builtins: Plugin = {
     build.onLoad({ filter: /^require:/, namespace: 'builtin' }, ({ path }) => ({
       contents: `module.exports = ${loadBuiltin(path.replace('require:', ''))};`,
     }));
-    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({ contents: moduleOfBuiltin(path) }));
+    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+      contents: moduleOfBuiltin(path),
+    }));
   },
 };
 
@@ -64,7 +68,9 @@ const loadBuiltin = (name: string): string => `process.getBuiltinModule('node:${
 
 /** An ES module of which esbuild keeps the exports in use only. */
 function moduleOfBuiltin(name: string): string {
-  const names = Object.keys(process.getBuiltinModule(`node:${name}`) ?? {}).filter((key) => key !== 'default');
+  const names = Object.keys(process.getBuiltinModule(`node:${name}`) ?? {}).filter(
+    (key) => key !== 'default',
+  );
   return [
     `const builtin = /* @__PURE__ */ ${loadBuiltin(name)};`,
     ...names.map((key, index) => `const v${index} = /* @__PURE__ */ (() => builtin.${key})();`),
@@ -73,11 +79,12 @@ function moduleOfBuiltin(name: string): string {
 }
 
 /**
- * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads each module once.
- * `mainFields` prefers the libraries' ES modules because esbuild cannot tree-shake CommonJS: bundles with the SDK are
- * half as large. Minification halves every bundle, and saves no time. The source map has no sources: it is only for the
- * file names and lines in the log. `forDebugger` keeps the names of variables, and lets a debugger find the sources.
- * Returns the source files of each bundle, below the repository.
+ * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads
+ * each module once. `mainFields` prefers the libraries' ES modules because esbuild cannot
+ * tree-shake CommonJS: bundles with the SDK are half as large. Minification halves every bundle,
+ * and saves no time. The source map has no sources: it is only for the file names and lines in the
+ * log. `forDebugger` keeps the names of variables, and lets a debugger find the sources. Returns
+ * the source files of each bundle, below the repository.
  */
 export async function bundle(
   folder: string,
@@ -93,8 +100,8 @@ export async function bundle(
     metafile: true,
     entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
     absWorkingDir: ROOT,
-    // A link to node_modules elsewhere would otherwise put that path into the source maps, and so into the asset
-    // hashes.
+    // A link to node_modules elsewhere would otherwise put that path into the source maps, and so
+    // into the asset hashes.
     preserveSymlinks: true,
     outdir: folder,
     plugins: [...plugins, builtins, trimSdk],
@@ -113,27 +120,35 @@ export async function bundle(
   });
   for (const { path, text } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, path.endsWith('.map') ? withPortableSources(path, text, forDebugger) : text);
+    writeFileSync(
+      path,
+      path.endsWith('.map') ? withPortableSources(path, text, forDebugger) : text,
+    );
   }
-  return Object.fromEntries(files.map((file) => [file, importedBy(`functions/${file}.ts`, metafile)]));
+  return Object.fromEntries(
+    files.map((file) => [file, importedBy(`functions/${file}.ts`, metafile)]),
+  );
 }
 
 /** A file and all that it imports, including what is in no bundle because it is unused. */
 function importedBy(file: string, { inputs }: Metafile): string[] {
   const found = new Set([file]);
   // A set also iterates over the elements that are added meanwhile.
-  for (const importer of found) for (const { path } of inputs[importer]?.imports ?? []) found.add(path);
+  for (const importer of found)
+    for (const { path } of inputs[importer]?.imports ?? []) found.add(path);
   return [...found];
 }
 
 /**
- * Makes the paths of a source map relative to the repository, so that a bundle does not depend on its own folder; with
- * `hasRoot`, the map says where the repository is.
+ * Makes the paths of a source map relative to the repository, so that a bundle does not depend on
+ * its own folder; with `hasRoot`, the map says where the repository is.
  */
 function withPortableSources(path: string, text: string, hasRoot: boolean): string {
   const map = JSON.parse(text) as { sources: string[] };
   const portable = (source: string) =>
-    source.startsWith('builtin:') ? source : relative(ROOT, join(dirname(path), decodeURIComponent(source)));
+    source.startsWith('builtin:')
+      ? source
+      : relative(ROOT, join(dirname(path), decodeURIComponent(source)));
   const sourceRoot = hasRoot ? { sourceRoot: pathToFileURL(`${ROOT}/`).href } : {};
   return JSON.stringify({ ...map, ...sourceRoot, sources: map.sources.map(portable) });
 }

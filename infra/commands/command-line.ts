@@ -20,7 +20,10 @@ export const print = (line: string): void => void process.stdout.write(`${line}\
 /** Prints progress or an error to standard error, separate from the results of a command. */
 export const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Prints a sentence to standard error and exits. Exiting runs the handlers that stop processes started here. */
+/**
+ * Prints a sentence to standard error and exits. Exiting runs the handlers that stop processes
+ * started here.
+ */
 export function fail(sentence: string, status: number): never {
   printError(sentence);
   process.exit(status);
@@ -30,7 +33,10 @@ export function fail(sentence: string, status: number): never {
 export const rejectArguments = (sentence: string, { usage }: { usage: string }): never =>
   fail(`${sentence}\nUsage: ${usage}`, WRONG_ARGUMENTS);
 
-/** Reads the arguments of this process. `--help` prints the help; wrong arguments end the process with the usage. */
+/**
+ * Reads the arguments of this process. `--help` prints the help; wrong arguments end the process
+ * with the usage.
+ */
 export function readArguments<const O extends ParseArgsOptionsConfig>(command: Command<O>) {
   const { usage, help, options, positionals: names = [] } = command;
   if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {
@@ -40,7 +46,8 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(command: C
   const { values, positionals } = parsed();
   const missing = names.find((_, index) => !positionals[index]);
   if (missing) rejectArguments(`${missing} is missing.`, command);
-  if (positionals.length > names.length) rejectArguments(`Unexpected argument: ${positionals[names.length]}.`, command);
+  if (positionals.length > names.length)
+    rejectArguments(`Unexpected argument: ${positionals[names.length]}.`, command);
   for (const [name, value] of Object.entries(values)) {
     if (value === '') rejectArguments(`--${name} requires a value.`, command);
   }
@@ -64,16 +71,20 @@ function sentenceOf({ message }: Error): string {
 }
 
 /**
- * Ends the process with this status on Ctrl-C, after a sentence if there is one. Exiting runs the handlers that stop
- * processes started here.
+ * Ends the process with this status on Ctrl-C, after a sentence if there is one. Exiting runs the
+ * handlers that stop processes started here.
  */
 export function exitOnSignal(status: number, sentence?: string): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => (sentence === undefined ? process.exit(status) : fail(sentence, status)));
+    process.on(signal, () =>
+      sentence === undefined ? process.exit(status) : fail(sentence, status),
+    );
   }
 }
 
-/** Ends the process with this status after its output: on a pipe, output can still be on its way. */
+/**
+ * Ends the process with this status after its output: on a pipe, output can still be on its way.
+ */
 export async function finish(status: number): Promise<never> {
   await new Promise((resolve) => process.stdout.write('', resolve));
   process.exit(status);
@@ -83,7 +94,10 @@ export async function finish(status: number): Promise<never> {
 const PROGRESS_ITEMS = 10_000;
 const PROGRESS_MS = 2000;
 
-/** Prints how many items are done so far, such as `20000 users`, every 10,000 items and every two seconds. */
+/**
+ * Prints how many items are done so far, such as `20000 users`, every 10,000 items and every two
+ * seconds.
+ */
 export function reportProgress(noun: string, what = ''): (done: number) => void {
   let reported = 0;
   let reportedAt = Date.now();

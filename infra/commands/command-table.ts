@@ -2,7 +2,10 @@ import { scannerClient } from '../../lib/table/table-scanner.ts';
 import type { TableConnection } from '../local/aws/local-table.ts';
 import { requireAwsEnvironment } from './require-aws-environment.ts';
 
-/** Opens the table of a command: a deployed one by its name, or the local one of STATE_DIR without a name. */
+/**
+ * Opens the table of a command: a deployed one by its name, or the local one of STATE_DIR without a
+ * name.
+ */
 export async function openCommandTable(name: string | undefined): Promise<TableConnection> {
   if (name === undefined) {
     // Only here: a deployed table needs no engine.

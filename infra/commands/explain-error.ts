@@ -16,15 +16,18 @@ const INVALID_CREDENTIALS = new Set([
 /** Explains an error of a command on a table to its operator, in one sentence. */
 export function explainError(error: unknown, tableName: string | undefined): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof Failure && error.code === 'unavailable') return 'The table did not respond in time.';
+  if (error instanceof Failure && error.code === 'unavailable')
+    return 'The table did not respond in time.';
   const { name, message, code, hostname } = error as NodeJS.ErrnoException & { hostname?: string };
-  const databaseError = tableName === undefined && explainDatabaseError(process.env.STATE_DIR || '.local', message);
+  const databaseError =
+    tableName === undefined && explainDatabaseError(process.env.STATE_DIR || '.local', message);
   if (databaseError) return databaseError;
   if (name === 'ResourceNotFoundException')
     return `There is no table ${tableName ?? 'of that name'} in this account and region: check the credentials and AWS_REGION.`;
   if (MISSING_CREDENTIALS.has(name))
     return `There are no AWS credentials, for example in AWS_PROFILE: ${lineOf(message)}`;
-  if (EXPIRED_CREDENTIALS.has(name)) return 'The AWS credentials have expired: renew them and run the command again.';
+  if (EXPIRED_CREDENTIALS.has(name))
+    return 'The AWS credentials have expired: renew them and run the command again.';
   if (INVALID_CREDENTIALS.has(name)) return `AWS rejects the credentials: ${lineOf(message)}`;
   if (name === 'AccessDeniedException')
     return `A permission is missing (docs/operating.md lists them): ${lineOf(message)}`;
@@ -35,9 +38,11 @@ export function explainError(error: unknown, tableName: string | undefined): str
     return 'The table cannot be reached: the service may have been stopped.';
   if (code === 'ERR_INVALID_URL') return 'The endpoint_url of the AWS profile is not a URL.';
   // The SDK calls an error response unknown that does not name its error.
-  if (error instanceof SyntaxError || name === 'Unknown' || name === 'UnknownError') return notFromAws(error);
+  if (error instanceof SyntaxError || name === 'Unknown' || name === 'UnknownError')
+    return notFromAws(error);
   if (name === 'TimeoutError') return 'AWS did not respond in time: run the command again.';
-  // Errors thrown by this project are complete sentences; those of the SDK have their own names or codes.
+  // Errors thrown by this project are complete sentences; those of the SDK have their own names or
+  // codes.
   if (name === 'Error' && code === undefined) return message;
   return `${name}: ${lineOf(message)}`;
 }
@@ -48,8 +53,11 @@ function notFromAws(error: Error): string {
     readonly $metadata?: { readonly httpStatusCode?: number };
   };
   const status = $response?.statusCode ?? $metadata?.httpStatusCode;
-  return status ? NOT_FROM_AWS.replace('The answer', `The answer with status ${status}`) : NOT_FROM_AWS;
+  return status
+    ? NOT_FROM_AWS.replace('The answer', `The answer with status ${status}`)
+    : NOT_FROM_AWS;
 }
 
 /** A message of the SDK as a sentence on one line. */
-const lineOf = (message: string): string => `${message.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '')}.`;
+const lineOf = (message: string): string =>
+  `${message.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '')}.`;

@@ -1,8 +1,13 @@
 import { isHttpUrl } from '../settings/http-url.ts';
 
-const URL_VARIABLES = ['_DYNAMODB', '_KMS', '_SESV2', ''].map((suffix) => `AWS_ENDPOINT_URL${suffix}`);
+const URL_VARIABLES = ['_DYNAMODB', '_KMS', '_SESV2', ''].map(
+  (suffix) => `AWS_ENDPOINT_URL${suffix}`,
+);
 
-/** Fails if it is unclear from the variables of the AWS SDK which account or which URL a command would use. */
+/**
+ * Fails if it is unclear from the variables of the AWS SDK which account or which URL a command
+ * would use.
+ */
 export function requireAwsEnvironment(): void {
   requireEndpointUrls();
   // The SDK would use the profile, but the AWS CLI and the CDK would use the keys.

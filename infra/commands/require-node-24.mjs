@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 
-// Plain JavaScript, because an older Node cannot parse the TypeScript files that the check protects.
+// Plain JavaScript, because an older Node cannot parse the TypeScript files that the check
+// protects.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   console.error(

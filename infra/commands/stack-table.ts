@@ -17,19 +17,25 @@ interface StackTable {
 }
 
 /**
- * Opens the table with this name with the operator's AWS credentials; without a name, that of the local service, which
- * must be running because the keys are in it. The stack records the keys in tags of the table.
+ * Opens the table with this name with the operator's AWS credentials; without a name, that of the
+ * local service, which must be running because the keys are in it. The stack records the keys in
+ * tags of the table.
  */
 export async function openStackTable(name: string | undefined): Promise<StackTable> {
   const running = name === undefined ? runningService() : undefined;
   if (!running) requireAwsEnvironment();
-  const settings = running && { endpoint: running.endpoint, region: running.region, credentials: OPERATOR };
+  const settings = running && {
+    endpoint: running.endpoint,
+    region: running.region,
+    credentials: OPERATOR,
+  };
   const tableName = name ?? running?.tableName ?? '';
   const client = scannerClient(settings);
   const tags = await tagsOf(client, tableName);
   const keyIn = (tag: string): string => {
     const key = tags[tag];
-    if (!key) throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
+    if (!key)
+      throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
     return key;
   };
   return {
@@ -45,5 +51,7 @@ function runningService() {
   const folder = process.env.STATE_DIR || '.local';
   const running = runningTable(folder);
   if (running) return running;
-  throw new Error(`No service runs on STATE_DIR=${folder}. Start it with \`npm start\`, or name a table with --table.`);
+  throw new Error(
+    `No service runs on STATE_DIR=${folder}. Start it with \`npm start\`, or name a table with --table.`,
+  );
 }

@@ -15,13 +15,23 @@ import { type Authorization, openAuthorization, readPolicies } from './iam/autho
 import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { requireMatchingKeys } from './require-matching-keys.ts';
-import { ACCOUNT, keyArn, type ReturnValues, readTemplate, resolve, type Template } from './stack/template.ts';
+import {
+  ACCOUNT,
+  keyArn,
+  type ReturnValues,
+  readTemplate,
+  resolve,
+  type Template,
+} from './stack/template.ts';
 import { startOver } from './state/database.ts';
 import { OPERATOR } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
 export interface CloudOptions {
-  /** The folder of the cloud assembly. A promise while it is being synthesized: the engine starts meanwhile. */
+  /**
+   * The folder of the cloud assembly. A promise while it is being synthesized: the engine starts
+   * meanwhile.
+   */
   readonly assembly: string | Promise<string>;
   readonly state: State;
   /** The URL of a DynamoDB engine to use instead of the embedded one. */
@@ -36,9 +46,15 @@ export interface CloudOptions {
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
-  /** Receives each error that a function logs, with its message and stack; tests must not print what these quote. */
+  /**
+   * Receives each error that a function logs, with its message and stack; tests must not print what
+   * these quote.
+   */
   readonly onError?: (functionName: string, error: string) => void;
-  /** The page that links in mails lead to, below the URL of the AWS APIs; by default, that of the template. */
+  /**
+   * The page that links in mails lead to, below the URL of the AWS APIs; by default, that of the
+   * template.
+   */
   readonly mailLinkBase?: (endpoint: string) => string;
   /** Replaces all timeouts of functions, in milliseconds. */
   readonly timeoutMs?: number | undefined;
@@ -48,7 +64,10 @@ export interface CloudOptions {
   readonly pages?: Pages;
   /** The minimum duration of each transaction, in milliseconds. */
   readonly holdTransactions?: number;
-  /** Whether calls to the table, including those of operators, are throttled as DynamoDB would throttle them. */
+  /**
+   * Whether calls to the table, including those of operators, are throttled as DynamoDB would
+   * throttle them.
+   */
   readonly meterCapacity?: boolean;
 }
 
@@ -145,7 +164,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       intercept: options.intercept,
       onLateCall(name, operation) {
         lateCalls.push(`${name} ${operation}`);
-        onLine(`${name} called ${operation} after it had responded: Lambda would have frozen the instance`);
+        onLine(
+          `${name} called ${operation} after it had responded: Lambda would have frozen the instance`,
+        );
       },
       onDenied(sentence) {
         deniedCalls.push(sentence);
@@ -159,14 +180,21 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     stops.push(awsEndpoint.stop);
     if (awsEndpoint.port !== formerPort) {
       if (formerPort)
-        onLine(`Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${awsEndpoint.url}`);
+        onLine(
+          `Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${awsEndpoint.url}`,
+        );
       state.write(ENDPOINT_FILE, JSON.stringify({ port: awsEndpoint.port }));
     }
     await createTable(awsEndpoint.url, template.region, deployed.table);
     // Its keys are lost when this process ends, so nobody could use the table.
-    if (!state.database && options.engineUrl) stops.push(() => deleteTable(awsEndpoint.url, deployed.table));
+    if (!state.database && options.engineUrl)
+      stops.push(() => deleteTable(awsEndpoint.url, deployed.table));
     const recordTable = () =>
-      state.recordTable({ endpoint: awsEndpoint.url, region: template.region, tableName: deployed.table.TableName });
+      state.recordTable({
+        endpoint: awsEndpoint.url,
+        region: template.region,
+        tableName: deployed.table.TableName,
+      });
     recordTable();
 
     const withMailLinks = (functions: readonly FunctionConfig[]) =>
@@ -188,7 +216,11 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       },
       async (...invocation) => functions?.invoke(...invocation),
       (error) => onLine(readableError(error)),
-      { pages: options.pages, integrationTimeoutMs: options.timeoutMs, onRejection: options.onRejection },
+      {
+        pages: options.pages,
+        integrationTimeoutMs: options.timeoutMs,
+        onRejection: options.onRejection,
+      },
     );
     stops.push(() => gateway.stop(GRACE_MS));
     apiUrl = gateway.url;
@@ -202,8 +234,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       },
       get pepperKeys() {
         return (
-          deployed.functions.find(({ environment }) => environment.PEPPER_KEYS)?.environment.PEPPER_KEYS?.split(',') ??
-          []
+          deployed.functions
+            .find(({ environment }) => environment.PEPPER_KEYS)
+            ?.environment.PEPPER_KEYS?.split(',') ?? []
         );
       },
       get functions() {
@@ -255,7 +288,10 @@ interface Deployed {
   readonly api: Api;
 }
 
-/** Creates the resources of a template. Keys are created once and stored; the rest is derived from the template. */
+/**
+ * Creates the resources of a template. Keys are created once and stored; the rest is derived from
+ * the template.
+ */
 function deploy(template: Template, state: State): Deployed {
   const { region, stack } = template;
   const resources = new Map<string, ReturnValues>();
@@ -282,27 +318,39 @@ function deploy(template: Template, state: State): Deployed {
   const tableName = evaluate<string>(template.output('TableName'));
   if (!tableName) throw new Error('The stack has no table');
   for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) {
-    resources.set(logicalId, { ref: logicalId, attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) } });
+    resources.set(logicalId, {
+      ref: logicalId,
+      attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) },
+    });
   }
   for (const [logicalId] of template.ofType('AWS::IAM::Role')) {
-    resources.set(logicalId, { ref: logicalId, attributes: { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` } });
+    resources.set(logicalId, {
+      ref: logicalId,
+      attributes: { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` },
+    });
   }
 
   const code = new Map<string, string>();
-  const functions = template.ofType('AWS::Lambda::Function').map(([logicalId, properties]): FunctionConfig => {
-    const name = String(properties.Description);
-    resources.set(logicalId, { ref: logicalId, attributes: { Arn: arn('lambda', `function:${logicalId}`) } });
-    code.set(arn('lambda', `function:${logicalId}`), name);
-    const { S3Key } = evaluate<{ S3Key: string }>(properties.Code);
-    const [file] = String(properties.Handler).split('.');
-    return {
-      name,
-      file: join(template.assetFolder(S3Key), `${file}.mjs`),
-      environment: evaluate<{ Variables: Record<string, string> }>(properties.Environment).Variables,
-      timeoutMs: Number(properties.Timeout) * 1000,
-      memoryMb: Number(properties.MemorySize),
-    };
-  });
+  const functions = template
+    .ofType('AWS::Lambda::Function')
+    .map(([logicalId, properties]): FunctionConfig => {
+      const name = String(properties.Description);
+      resources.set(logicalId, {
+        ref: logicalId,
+        attributes: { Arn: arn('lambda', `function:${logicalId}`) },
+      });
+      code.set(arn('lambda', `function:${logicalId}`), name);
+      const { S3Key } = evaluate<{ S3Key: string }>(properties.Code);
+      const [file] = String(properties.Handler).split('.');
+      return {
+        name,
+        file: join(template.assetFolder(S3Key), `${file}.mjs`),
+        environment: evaluate<{ Variables: Record<string, string> }>(properties.Environment)
+          .Variables,
+        timeoutMs: Number(properties.Timeout) * 1000,
+        memoryMb: Number(properties.MemorySize),
+      };
+    });
 
   for (const [logicalId] of template.ofType('AWS::Lambda::Version')) {
     resources.set(logicalId, { ref: logicalId, attributes: { Version: '1' } });
@@ -328,7 +376,9 @@ function deploy(template: Template, state: State): Deployed {
   const [[, api] = []] = template.ofType('AWS::ApiGatewayV2::Api');
 
   const table = { ...evaluate<TableProperties>(tableProperties ?? {}), TableName: tableName };
-  const logicalIds = new Map([...resources].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]));
+  const logicalIds = new Map(
+    [...resources].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]),
+  );
   return {
     kms: localKms(region, Object.values(stored)),
     authorization: openAuthorization(readPolicies(template, evaluate), {
@@ -348,7 +398,11 @@ const invalidKey = (logicalId: string, { folder = 'memory' }: State): string =>
   `The key ${logicalId} in ${folder}/${KEYS_FILE} is invalid: ${startOver(folder)}.`;
 
 /** Replaces a variable in the environment of the functions that have it. */
-const withVariable = (functions: readonly FunctionConfig[], name: string, value: string | undefined) =>
+const withVariable = (
+  functions: readonly FunctionConfig[],
+  name: string,
+  value: string | undefined,
+) =>
   functions.map((config) =>
     value !== undefined && name in config.environment
       ? { ...config, environment: { ...config.environment, [name]: value } }
@@ -360,19 +414,33 @@ const tableMaximum = ({ OnDemandThroughput }: TableProperties) => ({
   Write: OnDemandThroughput?.MaxWriteRequestUnits,
 });
 
-async function createTable(endpoint: string, region: string, table: TableProperties): Promise<void> {
+async function createTable(
+  endpoint: string,
+  region: string,
+  table: TableProperties,
+): Promise<void> {
   const { TableName, KeySchema, AttributeDefinitions } = table;
   if (!KeySchema) return;
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   await client
-    .send(new CreateTableCommand({ TableName, KeySchema, AttributeDefinitions, BillingMode: 'PAY_PER_REQUEST' }))
+    .send(
+      new CreateTableCommand({
+        TableName,
+        KeySchema,
+        AttributeDefinitions,
+        BillingMode: 'PAY_PER_REQUEST',
+      }),
+    )
     .catch((error: Error) => {
       if (error.name !== 'ResourceInUseException') throw error;
     });
   client.destroy();
 }
 
-/** Hands over what was committed before the last end of the service, as the stream of DynamoDB would. */
+/**
+ * Hands over what was committed before the last end of the service, as the stream of DynamoDB
+ * would.
+ */
 async function handOverLeft({ endpoint, region, tableName }: Cloud, stream: Stream): Promise<void> {
   const client = scannerClient({ endpoint, region, credentials: OPERATOR });
   for await (const items of openTableScanner([], tableName, client).scan()) {

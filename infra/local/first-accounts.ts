@@ -19,7 +19,10 @@ export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
   return openTable(tableName, new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
 }
 
-/** Creates the accounts admin and user on the first start of a state. Returns the lines to print about accounts. */
+/**
+ * Creates the accounts admin and user on the first start of a state. Returns the lines to print
+ * about accounts.
+ */
 export async function createFirstAccounts(cloud: Cloud, state: State): Promise<string[]> {
   const { endpoint, region, pepperKeys } = cloud;
   const table = operatorsTable(cloud);
@@ -33,7 +36,8 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
     firstName: 'Administrator',
     lastName: 'Administrator',
   }).catch(whenTaken);
-  // An administrator who was deactivated by hand keeps the login: the service must run for another to be created.
+  // An administrator who was deactivated by hand keeps the login: the service must run for another
+  // to be created.
   if (first === 'taken') return [howToCreateAdministrator(cloud)];
   if (!first && state.read(DONE)) return [];
 
@@ -41,7 +45,11 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
   const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
     const { id, authorities: roles, accountStamp, passwordChanges } = admin;
-    const caller = authorize(table, { id, roles, accountStamp, jti: DONE, passwordChanges }, CreateUser.access);
+    const caller = authorize(
+      table,
+      { id, roles, accountStamp, jti: DONE, passwordChanges },
+      CreateUser.access,
+    );
     await createUser(table, hasher, caller, {
       id: undefined,
       login: 'user',
@@ -62,7 +70,8 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
 }
 
 function whenTaken(error: unknown): 'taken' {
-  if (error instanceof Failure && (error.code === 'login-taken' || error.code === 'email-taken')) return 'taken';
+  if (error instanceof Failure && (error.code === 'login-taken' || error.code === 'email-taken'))
+    return 'taken';
   throw error;
 }
 

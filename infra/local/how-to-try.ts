@@ -1,11 +1,14 @@
 import type { Cloud } from './cloud.ts';
 
 /**
- * What `npm start` prints about a first request; with an edge, which the local cloud lacks, why each one is rejected.
+ * What `npm start` prints about a first request; with an edge, which the local cloud lacks, why
+ * each one is rejected.
  */
 export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): string[] {
   if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES)) {
-    return ['The local cloud has no edge: it rejects every request with 403 until `edge` is removed from cdk.json'];
+    return [
+      'The local cloud has no edge: it rejects every request with 403 until `edge` is removed from cdk.json',
+    ];
   }
   return [
     `The interactive API reference: ${url}/docs`,

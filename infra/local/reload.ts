@@ -24,7 +24,10 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
   let current = '';
   let sources: Sources = {};
 
-  /** Each synthesis has its own folder, so the running stack keeps its files if the next synthesis fails. */
+  /**
+   * Each synthesis has its own folder, so the running stack keeps its files if the next synthesis
+   * fails.
+   */
   async function synthesizeNext(): Promise<string> {
     if (syntheses === 0) rmSync(folder, { recursive: true, force: true });
     const next = join(folder, String(++syntheses));
@@ -33,8 +36,11 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
     return next;
   }
 
-  /** Whether a function is made from a file. A new function is not in use before the next synthesis. */
-  const isMadeFrom = (name: string, file: string): boolean => sources[name]?.includes(file) ?? false;
+  /**
+   * Whether a function is made from a file. A new function is not in use before the next synthesis.
+   */
+  const isMadeFrom = (name: string, file: string): boolean =>
+    sources[name]?.includes(file) ?? false;
 
   return {
     async synthesize() {
@@ -49,26 +55,40 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
         current = next;
         return;
       }
-      const affected = functionFiles().filter((name) => files.some((file) => isMadeFrom(name, file)));
+      const affected = functionFiles().filter((name) =>
+        files.some((file) => isMadeFrom(name, file)),
+      );
       const bundles = join(current, 'bundles');
-      const bundled = await bundle(bundles, { transport: localTransport(), forDebugger, files: affected });
+      const bundled = await bundle(bundles, {
+        transport: localTransport(),
+        forDebugger,
+        files: affected,
+      });
       sources = { ...sources, ...bundled };
       cloud.recycle();
     },
   };
 }
 
-const isFunctionSource = (file: string): boolean => /^(functions\/|lib\/|openapi\.json$)/.test(file);
+const isFunctionSource = (file: string): boolean =>
+  /^(functions\/|lib\/|openapi\.json$)/.test(file);
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 const isStackSource = (file: string): boolean => !isFunctionSource(file) && !isLocalCloud(file);
 
 /**
- * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles that it affects; a change in
- * routes.ts, cdk.json or the stack synthesizes the stack again.
+ * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles that it
+ * affects; a change in routes.ts, cdk.json or the stack synthesizes the stack again.
  */
-export function reloadOnChange(starting: Promise<Cloud>, assembly: Assembly, print: (line: string) => void): void {
+export function reloadOnChange(
+  starting: Promise<Cloud>,
+  assembly: Assembly,
+  print: (line: string) => void,
+): void {
   let pendingWork: Promise<unknown> = starting;
-  /** Files whose change could not be applied: the next change may fix the error, and is then applied with them. */
+  /**
+   * Files whose change could not be applied: the next change may fix the error, and is then applied
+   * with them.
+   */
   let failed: readonly string[] = [];
 
   async function reload(files: readonly string[]): Promise<void> {

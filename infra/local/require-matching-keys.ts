@@ -8,8 +8,9 @@ import { startOver } from './state/database.ts';
 import { ENV_OPERATOR } from './state/operator.ts';
 
 /**
- * Fails if passwords in the table were hashed with a key that the state does not have. It can have keys that
- * `pepperKeys` in cdk.json no longer lists: users reset the passwords under those, as on AWS.
+ * Fails if passwords in the table were hashed with a key that the state does not have. It can have
+ * keys that `pepperKeys` in cdk.json no longer lists: users reset the passwords under those, as on
+ * AWS.
  */
 export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): Promise<void> {
   const table = operatorsTable(cloud);
@@ -17,12 +18,16 @@ export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): 
   const keyIds = Object.values(keys).map(({ id }) => id);
   const { ids = new Set() } = ((await table.get(rosterKey)) ?? {}) as { ids?: ReadonlySet<number> };
   for (const id of ids) {
-    const [, usedKeyId] = /keyid=([\w.-]+)/.exec((await findUser(table, id))?.passwordHash ?? '') ?? [];
+    const [, usedKeyId] =
+      /keyid=([\w.-]+)/.exec((await findUser(table, id))?.passwordHash ?? '') ?? [];
     if (usedKeyId && !keyIds.includes(usedKeyId)) throw new Error(mismatch(cloud, options));
   }
 }
 
-function mismatch({ tableName }: Cloud, { engineUrl, state: { folder = 'memory' } }: CloudOptions): string {
+function mismatch(
+  { tableName }: Cloud,
+  { engineUrl, state: { folder = 'memory' } }: CloudOptions,
+): string {
   const keys = `keys other than those in ${folder}/${KEYS_FILE}`;
   return engineUrl
     ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the folder of its keys, ` +
@@ -30,6 +35,9 @@ function mismatch({ tableName }: Cloud, { engineUrl, state: { folder = 'memory' 
     : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
 }
 
-/** Without `-sharedDb`, DynamoDB Local finds the table only with the access key and the region of the local cloud. */
+/**
+ * Without `-sharedDb`, DynamoDB Local finds the table only with the access key and the region of
+ * the local cloud.
+ */
 const deletion = (tableName: string, engine: string): string =>
   `${ENV_OPERATOR} aws dynamodb delete-table --table-name ${tableName} --endpoint-url ${engine} --region ${ENGINE_REGION}`;

@@ -52,7 +52,10 @@ const { values } = readArguments(COMMAND);
 const inspectPort = values.inspect === undefined ? undefined : portOf('--inspect', values.inspect);
 const port = portOf('PORT', PORT);
 if (MAIL_LINK_BASE && !isHttpUrl(MAIL_LINK_BASE))
-  rejectArguments(`MAIL_LINK_BASE must be a URL that starts with http:// or https://, not ${MAIL_LINK_BASE}.`, COMMAND);
+  rejectArguments(
+    `MAIL_LINK_BASE must be a URL that starts with http:// or https://, not ${MAIL_LINK_BASE}.`,
+    COMMAND,
+  );
 await requireFreePort(port).catch((error) => fail(error.message, FAILED));
 if (inspectPort !== undefined) openInspector(inspectPort);
 
@@ -65,15 +68,16 @@ let starting: Promise<Cloud> | undefined;
 // SIGHUP: the terminal was closed.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    // npm forwards the signal that the terminal has already sent, so only a later one is a second Ctrl-C.
+    // npm forwards the signal that the terminal has already sent, so only a later one is a second
+    // Ctrl-C.
     if (stopping && Date.now() - stoppingSince > 1000) endNow();
     void stop(signal, 0);
   });
 }
 
 /**
- * Ends the process after its exit listeners. Node itself would wait for a function that a debugger has paused, also
- * with `process.kill(process.pid, 'SIGKILL')`.
+ * Ends the process after its exit listeners. Node itself would wait for a function that a debugger
+ * has paused, also with `process.kill(process.pid, 'SIGKILL')`.
  */
 function endNow(): never {
   process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));
@@ -83,7 +87,10 @@ function endNow(): never {
 const assembly = openAssembly(state.assemblies, inspectPort !== undefined);
 const faults = openFaults();
 
-/** Injects the faults of a file. Called once the stack runs, because rules can name its functions only. */
+/**
+ * Injects the faults of a file. Called once the stack runs, because rules can name its functions
+ * only.
+ */
 function watchFaults(cloud: Cloud): void {
   if (!state.database) return;
   const file = join(state.database, '../faults.json');
@@ -131,7 +138,8 @@ starting = startCloud({
   intercept: faults.intercept,
   pages: openPages(() => mailboxUrl),
   meterCapacity: true,
-  // More would compete for the processor: on two cores, three have as much throughput as four. Each takes 20 MB.
+  // More would compete for the processor: on two cores, three have as much throughput as four. Each
+  // takes 20 MB.
   maxInstancesPerFunction: 3,
   onEngineExit: (reason) => void stop(`The DynamoDB engine has exited. ${reason}`, 1),
 });

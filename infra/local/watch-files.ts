@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 /** The 250 files of this project take two milliseconds. */
 const INTERVAL_MS = 150;
-/** The interval in which polling takes a fortieth of the time, even on a busy machine or a slow disk. */
+/**
+ * The interval in which polling takes a fortieth of the time, even on a busy machine or a slow
+ * disk.
+ */
 const INTERVAL_PER_DURATION = 40;
 /** A poll during which the machine stood still for a second must not delay the next one by many. */
 const MAX_INTERVAL_MS = 2000;
@@ -17,8 +20,8 @@ interface Watched {
 }
 
 /**
- * Watches files by polling. `fs.watch` misses every change after a file or folder has been replaced by a rename, which
- * is how git and many editors write.
+ * Watches files by polling. `fs.watch` misses every change after a file or folder has been replaced
+ * by a rename, which is how git and many editors write.
  */
 export function watchFiles(root: string, { paths, isWatched, onChange }: Watched): void {
   let before = fingerprints(root, paths, isWatched);
@@ -26,7 +29,9 @@ export function watchFiles(root: string, { paths, isWatched, onChange }: Watched
   const poll = () => {
     const started = performance.now();
     const now = fingerprints(root, paths, isWatched);
-    const differences = [...before.keys(), ...now.keys()].filter((file) => before.get(file) !== now.get(file));
+    const differences = [...before.keys(), ...now.keys()].filter(
+      (file) => before.get(file) !== now.get(file),
+    );
     before = now;
     for (const file of differences) changed.add(file);
     setTimeout(poll, intervalAfter(performance.now() - started)).unref();
@@ -44,8 +49,15 @@ export function intervalAfter(duration: number): number {
   return Math.min(MAX_INTERVAL_MS, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * duration));
 }
 
-/** Identifies the content of each file; also differs after a rename that keeps the time of the last change. */
-function fingerprints(root: string, paths: readonly string[], isWatched: (file: string) => boolean) {
+/**
+ * Identifies the content of each file; also differs after a rename that keeps the time of the last
+ * change.
+ */
+function fingerprints(
+  root: string,
+  paths: readonly string[],
+  isWatched: (file: string) => boolean,
+) {
   const found = new Map<string, string>();
   for (const file of paths.flatMap((path) => filesIn(root, path))) {
     const stats = isWatched(file) && statSync(join(root, file), { throwIfNoEntry: false });
@@ -54,7 +66,10 @@ function fingerprints(root: string, paths: readonly string[], isWatched: (file: 
   return found;
 }
 
-/** The files of a folder, or the path itself if it is none. A folder that is being replaced has no files. */
+/**
+ * The files of a folder, or the path itself if it is none. A folder that is being replaced has no
+ * files.
+ */
 function filesIn(root: string, path: string): string[] {
   return (
     entriesOf(join(root, path))?.flatMap((entry) => {

@@ -1,8 +1,9 @@
 /*
- * Values that only stand for those of an operator: names reserved by RFC 2606 and RFC 6761, addresses of this machine,
- * and the account in AWS's documentation.
+ * Values that only stand for those of an operator: names reserved by RFC 2606 and RFC 6761,
+ * addresses of this machine, and the account in AWS's documentation.
  */
-const HOST = /(?:^|\.)example\.(?:com|net|org)$|\.(?:example|test|invalid|localhost)$|^localhost$|^127\.|^\[::1\]$/i;
+const HOST =
+  /(?:^|\.)example\.(?:com|net|org)$|\.(?:example|test|invalid|localhost)$|^localhost$|^127\.|^\[::1\]$/i;
 const ARN = /^arn:.*:123456789012:/;
 
 /** Texts, which may mention any name. */
@@ -11,10 +12,14 @@ const TEXTS = 'mail.templates';
 /** The paths of all placeholders in the settings of an environment, each with its value. */
 export function placeholdersIn(value: unknown, path = ''): { path: string; value: string }[] {
   if (path === TEXTS) return [];
-  if (typeof value === 'string') return HOST.test(hostIn(value)) || ARN.test(value) ? [{ path, value }] : [];
+  if (typeof value === 'string')
+    return HOST.test(hostIn(value)) || ARN.test(value) ? [{ path, value }] : [];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, part]) => placeholdersIn(part, path ? `${path}.${name}` : name));
+  return Object.entries(value).flatMap(([name, part]) =>
+    placeholdersIn(part, path ? `${path}.${name}` : name),
+  );
 }
 
 /** The host of a URL or an e-mail address; anything else may be a host itself. */
-const hostIn = (value: string): string => URL.parse(value)?.hostname || value.slice(value.indexOf('@') + 1);
+const hostIn = (value: string): string =>
+  URL.parse(value)?.hostname || value.slice(value.indexOf('@') + 1);

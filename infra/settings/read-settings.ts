@@ -16,14 +16,19 @@ interface Selection {
   readonly checked: boolean;
 }
 
-/** Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all violations. */
+/**
+ * Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all
+ * violations.
+ */
 export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>): Selection {
   rejectUnknownKeys(Object.keys(node.getAllContext()));
   const name = String(node.tryGetContext('env'));
   const environments = node.tryGetContext('environments') ?? {};
   if (!isObject(environments)) throw new Error('The environments in cdk.json must be an object.');
   if (!Object.hasOwn(environments, name)) {
-    throw new Error(`There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ') || 'none'}.`);
+    throw new Error(
+      `There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ') || 'none'}.`,
+    );
   }
   if (!/^[A-Za-z0-9-]+$/.test(name)) {
     throw new Error(
@@ -46,7 +51,11 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   const placeholders = output.keepData ? placeholdersIn(output) : [];
   const arePlaceholdersAllowed = booleanIn(node, 'allowPlaceholders') ?? false;
   if (placeholders.length > 0 && !arePlaceholdersAllowed)
-    throw invalid(placeholders.map(({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`));
+    throw invalid(
+      placeholders.map(
+        ({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`,
+      ),
+    );
   const checked = booleanIn(node, 'checked') ?? true;
   return { name, settings: output, placeholders: placeholders.map(({ path }) => path), checked };
 }
@@ -54,7 +63,10 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
 const parse = (environment: object) => v.safeParse(settings, environment, { abortPipeEarly: true });
 const isUnknown = ({ expected }: v.BaseIssue<unknown>): boolean => expected === 'never';
 
-/** Valibot reports one unknown key of each object, so these are removed until it reports none that is new. */
+/**
+ * Valibot reports one unknown key of each object, so these are removed until it reports none that
+ * is new.
+ */
 function unknownSettings(environment: object): string[] {
   const rest = structuredClone(environment);
   const found = new Set<string>();
@@ -69,17 +81,26 @@ function unknownSettings(environment: object): string[] {
   }
 }
 
-/** The settings that `-c` overrides for one deployment. The CDK CLI passes their values as strings. */
-function overridesIn(node: Pick<Node, 'tryGetContext'>): { unprotected?: boolean; deployment?: unknown } {
+/**
+ * The settings that `-c` overrides for one deployment. The CDK CLI passes their values as strings.
+ */
+function overridesIn(node: Pick<Node, 'tryGetContext'>): {
+  unprotected?: boolean;
+  deployment?: unknown;
+} {
   const unprotected = booleanIn(node, 'unprotected');
   const deployment = node.tryGetContext('deployment');
-  return { ...(unprotected !== undefined && { unprotected }), ...(deployment !== undefined && { deployment }) };
+  return {
+    ...(unprotected !== undefined && { unprotected }),
+    ...(deployment !== undefined && { deployment }),
+  };
 }
 
 function booleanIn(node: Pick<Node, 'tryGetContext'>, key: string): boolean | undefined {
   const value = node.tryGetContext(key);
   if (value === undefined) return undefined;
-  if (!/^(true|false)$/.test(String(value))) throw new Error(`${key} must be true or false, not ${value}.`);
+  if (!/^(true|false)$/.test(String(value)))
+    throw new Error(`${key} must be true or false, not ${value}.`);
   return String(value) === 'true';
 }
 
@@ -91,7 +112,9 @@ function rejectUnknownKeys(keys: readonly string[]): void {
   const known = [...Object.keys(context.entries), ...CDK_KEYS];
   const unknown = keys.find((key) => !key.includes(':') && !known.includes(key));
   if (unknown === undefined) return;
-  throw new Error(`There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.`);
+  throw new Error(
+    `There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.`,
+  );
 }
 
 function violationOf(issue: v.BaseIssue<unknown>): string {

@@ -22,7 +22,10 @@ const throttleLimits = (requests: string) =>
     burst: count('requests', 'How many requests may arrive at once before the rate applies.'),
   });
 
-const subject = v.pipe(v.string(), v.description('The subject of the mail; it may contain `{login}`.'));
+const subject = v.pipe(
+  v.string(),
+  v.description('The subject of the mail; it may contain `{login}`.'),
+);
 const template = v.strictObject({
   subject,
   text: v.pipe(
@@ -36,27 +39,38 @@ const notice = v.strictObject({
   text: v.pipe(
     v.string(),
     v.excludes('{link}'),
-    v.description('The text of the mail; `{login}` becomes the login. It asks for no action, so it has no link.'),
+    v.description(
+      'The text of the mail; `{login}` becomes the login. It asks for no action, so it has no link.',
+    ),
   ),
 });
 const language = v.pipe(
   v.strictObject({
     reset: v.pipe(template, v.description('Sent to a user who has forgotten the password.')),
-    invitation: v.pipe(template, v.description('Sent to a user who was created without a password.')),
+    invitation: v.pipe(
+      template,
+      v.description('Sent to a user who was created without a password.'),
+    ),
     passwordChanged: v.pipe(notice, v.description('Sent after every change of a password.')),
-    emailChanged: v.pipe(notice, v.description('Sent to the former address after a change of the address.')),
+    emailChanged: v.pipe(
+      notice,
+      v.description('Sent to the former address after a change of the address.'),
+    ),
   }),
   v.description('The texts in one language.'),
 );
 const templates = v.pipe(
   v.record(v.string(), language),
   v.check((languages) => Object.hasOwn(languages, 'en'), 'must contain English (en)'),
-  v.description('The texts of all mails by language; English is the fallback for all other languages.'),
+  v.description(
+    'The texts of all mails by language; English is the fallback for all other languages.',
+  ),
 );
 
 /**
- * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The other variables need up
- * to 620 in the function that sends mail, and to 1,280 in those of public endpoints.
+ * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The
+ * other variables need up to 620 in the function that sends mail, and to 1,280 in those of public
+ * endpoints.
  */
 const MAX_MAIL_BYTES = 3450;
 const MAX_ORIGINS_BYTES = 2800;
@@ -72,7 +86,8 @@ const originsBytes = ({ corsOrigins, edge }: OriginSettings): number =>
 const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 
 const isTopicOrAddress = (recipient: string): boolean =>
-  /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/.test(recipient) || v.is(v.pipe(v.string(), v.email()), recipient);
+  /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/.test(recipient) ||
+  v.is(v.pipe(v.string(), v.email()), recipient);
 
 /** The logical ids of keys of one kind. */
 const logicalIds = (name: string) =>
@@ -80,7 +95,10 @@ const logicalIds = (name: string) =>
     v.array(
       v.pipe(
         v.string(),
-        v.regex(new RegExp(`^${name}[A-Za-z0-9]*$`), `must be ${name}, which letters and digits may follow`),
+        v.regex(
+          new RegExp(`^${name}[A-Za-z0-9]*$`),
+          `must be ${name}, which letters and digits may follow`,
+        ),
       ),
     ),
     v.minLength(1),
@@ -99,8 +117,13 @@ const existingTableAndKeys = v.strictObject({
   tableStream: v.optional(
     v.pipe(
       v.string(),
-      v.regex(/^arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/, 'must be the ARN of a stream'),
-      v.description('The ARN of the stream of the table, which `npm run adopt` prints. Required with `table`.'),
+      v.regex(
+        /^arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/,
+        'must be the ARN of a stream',
+      ),
+      v.description(
+        'The ARN of the stream of the table, which `npm run adopt` prints. Required with `table`.',
+      ),
       v.metadata({
         example:
           'arn:aws:dynamodb:eu-central-1:123456789012:table/Gatehouse-prod-restored/stream/2030-01-01T00:00:00.000',
@@ -113,7 +136,10 @@ const existingTableAndKeys = v.strictObject({
         v.string(),
         v.pipe(
           v.string(),
-          v.regex(/^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/, 'must be the ARN of a KMS key, not of an alias'),
+          v.regex(
+            /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/,
+            'must be the ARN of a KMS key, not of an alias',
+          ),
           v.description('The ARN of the key with this logical id.'),
         ),
       ),
@@ -122,7 +148,10 @@ const existingTableAndKeys = v.strictObject({
       ),
       v.metadata({
         key: 'KEY',
-        example: { ValuesKey: 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab' },
+        example: {
+          ValuesKey:
+            'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab',
+        },
       }),
     ),
   ),
@@ -135,7 +164,11 @@ interface KeySettings {
 }
 
 /** The logical ids in `existing.keys` that no key has. */
-function unknownKeys({ pepperKeys, signingKeys, existing: { keys = {} } = {} }: KeySettings): string[] {
+function unknownKeys({
+  pepperKeys,
+  signingKeys,
+  existing: { keys = {} } = {},
+}: KeySettings): string[] {
   const known = ['TableKey', 'ValuesKey', ...pepperKeys, ...signingKeys];
   return Object.keys(keys).filter((id) => !known.includes(id));
 }
@@ -149,7 +182,10 @@ export const edgeStackName = (environment: string): string => `GatehouseEdge-${e
 const hostName = (description: string, example: string) =>
   v.pipe(
     v.string(),
-    v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, 'must be a host name in lower case'),
+    v.regex(
+      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+      'must be a host name in lower case',
+    ),
     v.description(description),
     v.metadata({ example }),
   );
@@ -157,9 +193,14 @@ const hostName = (description: string, example: string) =>
 const certificate = (description: string, region: string) =>
   v.pipe(
     v.string(),
-    v.regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate in ACM'),
+    v.regex(
+      /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
+      'must be the ARN of a certificate in ACM',
+    ),
     v.description(description),
-    v.metadata({ example: `arn:aws:acm:${region}:123456789012:certificate/12345678-1234-1234-1234-123456789012` }),
+    v.metadata({
+      example: `arn:aws:acm:${region}:123456789012:certificate/12345678-1234-1234-1234-123456789012`,
+    }),
   );
 
 /** A limit of a rate-based rule of WAF, whose minimum is 10. */
@@ -183,17 +224,26 @@ const edge = v.strictObject({
   ),
   secretHashes: v.pipe(
     v.array(
-      v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 hash: 64 hexadecimal digits in lower case')),
+      v.pipe(
+        v.string(),
+        v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 hash: 64 hexadecimal digits in lower case'),
+      ),
     ),
     v.minLength(1),
     v.maxLength(2),
-    v.check((hashes) => new Set(hashes).size === hashes.length, 'Each hash must be listed only once'),
+    v.check(
+      (hashes) => new Set(hashes).size === hashes.length,
+      'Each hash must be listed only once',
+    ),
     v.description(
       'The SHA-256 hashes of the secrets that functions accept. A second one is needed only while [the secret is replaced](operating.md#replacing-the-secret-of-the-edge).',
     ),
     v.metadata({ example: ['1284255d34234c9439f7b664e2b1a86fca2561c9ca9163fcd1b15e365cb7201e'] }),
   ),
-  requestsPerSource: rateLimit('The requests of one IP address; beyond it, the edge responds with 429.', 2000),
+  requestsPerSource: rateLimit(
+    'The requests of one IP address; beyond it, the edge responds with 429.',
+    2000,
+  ),
   loginsPerSource: rateLimit(
     'The requests of one IP address to log in, to request a reset and to finish a reset (`strictThrottle`).',
     100,
@@ -206,8 +256,13 @@ export const settings = v.pipe(
     region: v.pipe(
       v.string(),
       // A region that is newer than the installed CDK requires an update of the CDK.
-      v.check((region) => REGIONS.has(region), 'must be the name of an AWS region, such as eu-central-1'),
-      v.description('Where the stack is deployed. Set here, so that a synthesis needs no AWS account.'),
+      v.check(
+        (region) => REGIONS.has(region),
+        'must be the name of an AWS region, such as eu-central-1',
+      ),
+      v.description(
+        'Where the stack is deployed. Set here, so that a synthesis needs no AWS account.',
+      ),
     ),
     keepData: v.pipe(
       v.boolean(),
@@ -239,12 +294,21 @@ export const settings = v.pipe(
     ),
     auditDays: v.pipe(
       count('days', 'The retention period of the audit trail.'),
-      v.maxValue(3653, 'must not exceed 3653, which is ten years: a list may query each month of the period'),
+      v.maxValue(
+        3653,
+        'must not exceed 3653, which is ten years: a list may query each month of the period',
+      ),
     ),
     tableMaximum: v.pipe(
       v.strictObject({
-        readUnits: count('units per second', 'The maximum of read request units; beyond it, DynamoDB throttles.'),
-        writeUnits: count('units per second', 'The maximum of write request units; beyond it, DynamoDB throttles.'),
+        readUnits: count(
+          'units per second',
+          'The maximum of read request units; beyond it, DynamoDB throttles.',
+        ),
+        writeUnits: count(
+          'units per second',
+          'The maximum of write request units; beyond it, DynamoDB throttles.',
+        ),
       }),
       v.description(
         'The maximum throughput of the on-demand table, which bounds its cost. [An adopted table](operating.md#adopting-a-table-and-keys) keeps its own.',
@@ -255,7 +319,9 @@ export const settings = v.pipe(
         all: v.pipe(throttleLimits('a route'), v.description('The limits of each route.')),
         login: v.pipe(
           throttleLimits('the route'),
-          v.description('The limits of each route with `strictThrottle`: login, reset request and completion.'),
+          v.description(
+            'The limits of each route with `strictThrottle`: login, reset request and completion.',
+          ),
         ),
       }),
       v.description('The limits of API Gateway, which bound the cost of a flood of requests.'),
@@ -271,7 +337,10 @@ export const settings = v.pipe(
     ),
     guessing: v.pipe(
       v.strictObject({
-        failuresPerSource: count('per 15 minutes', 'Wrong passwords of one source address, across all accounts.'),
+        failuresPerSource: count(
+          'per 15 minutes',
+          'Wrong passwords of one source address, across all accounts.',
+        ),
         requestsPerSource: count(
           'per 15 minutes',
           'Logins and changes of passwords of one source address, across all accounts.',
@@ -310,7 +379,10 @@ export const settings = v.pipe(
     tokenLife: v.pipe(
       v.strictObject({
         minutes: count('minutes', 'The lifetime of a token.'),
-        rememberedMinutes: count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
+        rememberedMinutes: count(
+          'minutes',
+          'The lifetime of a token that was requested with `rememberMe`.',
+        ),
       }),
       v.check(
         ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
@@ -323,12 +395,17 @@ export const settings = v.pipe(
         sender: v.pipe(
           v.string(),
           v.email(),
-          v.description('The sender of all mails. SES must have verified the address itself or its domain.'),
+          v.description(
+            'The sender of all mails. SES must have verified the address itself or its domain.',
+          ),
         ),
         configurationSet: v.optional(
           v.pipe(
             v.string(),
-            v.regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens or underscores'),
+            v.regex(
+              /^[A-Za-z0-9_-]{1,64}$/,
+              'must be 1 to 64 letters, digits, hyphens or underscores',
+            ),
             v.description(
               'The SES configuration set to send with; required if the identity of the sender has a default configuration set.',
             ),
@@ -338,7 +415,9 @@ export const settings = v.pipe(
         linkBase: v.pipe(
           v.string(),
           v.url(),
-          v.description('The URL of the page that sets a password; the reset key is appended to it.'),
+          v.description(
+            'The URL of the page that sets a password; the reset key is appended to it.',
+          ),
         ),
         resetsPerHour: v.optional(
           count(
@@ -354,7 +433,9 @@ export const settings = v.pipe(
         (mail) => Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAX_MAIL_BYTES,
         'All texts and the other settings of mail together must not exceed 3,450 bytes as JSON in a string: they are part of the environment of a function',
       ),
-      v.description('How mails are sent; [Mail](operating.md#mail) explains the conditions in AWS.'),
+      v.description(
+        'How mails are sent; [Mail](operating.md#mail) explains the conditions in AWS.',
+      ),
     ),
     corsOrigins: v.pipe(
       v.array(
@@ -375,8 +456,14 @@ export const settings = v.pipe(
     domain: v.optional(
       v.pipe(
         v.strictObject({
-          name: hostName('The host name of the API; with `edge`, that of its origin.', 'gatehouse.example.com'),
-          certificate: certificate('The certificate for the host name, in the same region.', 'eu-central-1'),
+          name: hostName(
+            'The host name of the API; with `edge`, that of its origin.',
+            'gatehouse.example.com',
+          ),
+          certificate: certificate(
+            'The certificate for the host name, in the same region.',
+            'eu-central-1',
+          ),
         }),
         v.description(
           'A [host name of your own](operating.md#a-host-name-of-your-own). The URL of API Gateway is then disabled. If it is not set, that URL is the only one.',
@@ -490,14 +577,16 @@ export const settings = v.pipe(
   ),
   v.forward(
     v.check(
-      ({ keepData, corsOrigins }) => !keepData || corsOrigins.every((origin) => origin.startsWith('https://')),
+      ({ keepData, corsOrigins }) =>
+        !keepData || corsOrigins.every((origin) => origin.startsWith('https://')),
       'With keepData, all origins must be https: whoever alters a page can use the tokens of its users',
     ),
     ['corsOrigins'],
   ),
   v.forward(
     v.check(
-      ({ keepData, existing: { table, keys = {} } = {} }) => keepData || (!table && Object.keys(keys).length === 0),
+      ({ keepData, existing: { table, keys = {} } = {} }) =>
+        keepData || (!table && Object.keys(keys).length === 0),
       'requires keepData: without it, a table and keys that the stack no longer manages would be deleted',
     ),
     ['existing'],
@@ -507,7 +596,8 @@ export const settings = v.pipe(
       ({ region, existing: { table, tableStream } = {} }) =>
         table === undefined
           ? tableStream === undefined
-          : tableStream?.includes(`:dynamodb:${region}:`) === true && tableStream.includes(`:table/${table}/stream/`),
+          : tableStream?.includes(`:dynamodb:${region}:`) === true &&
+            tableStream.includes(`:table/${table}/stream/`),
       'must be the ARN of the stream of `existing.table`, in the region of the environment. Find it with aws dynamodb describe-table --table-name NAME --query Table.LatestStreamArn. If there is none, enable it with aws dynamodb update-table --table-name NAME --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
     ),
     ['existing', 'tableStream'],
@@ -522,7 +612,8 @@ export const settings = v.pipe(
   ),
   v.forward(
     v.check(
-      ({ region, existing: { keys = {} } = {} }) => Object.values(keys).every((arn) => arn.split(':')[3] === region),
+      ({ region, existing: { keys = {} } = {} }) =>
+        Object.values(keys).every((arn) => arn.split(':')[3] === region),
       'A key must be in the region of the environment',
     ),
     ['existing', 'keys'],
@@ -534,7 +625,10 @@ export type Settings = v.InferOutput<typeof settings>;
 
 /** The keys of the context in cdk.json. */
 export const context = v.object({
-  env: v.pipe(v.string(), v.description('The environment to synthesize or to deploy: a key of `environments`.')),
+  env: v.pipe(
+    v.string(),
+    v.description('The environment to synthesize or to deploy: a key of `environments`.'),
+  ),
   transport: v.pipe(
     v.picklist(TRANSPORTS),
     v.description(
@@ -543,9 +637,14 @@ export const context = v.object({
   ),
   environments: v.pipe(
     v.record(v.string(), settings),
-    v.description('The settings of each environment by its name, which consists of letters, digits and hyphens.'),
+    v.description(
+      'The settings of each environment by its name, which consists of letters, digits and hyphens.',
+    ),
   ),
-  mailTemplates: v.pipe(templates, v.description('The texts of all mails, for environments without `mail.templates`.')),
+  mailTemplates: v.pipe(
+    templates,
+    v.description('The texts of all mails, for environments without `mail.templates`.'),
+  ),
   allowPlaceholders: v.optional(
     v.pipe(
       v.picklist(['true', 'false']),
@@ -556,15 +655,23 @@ export const context = v.object({
     'false',
   ),
   unprotected: v.optional(
-    v.pipe(v.boolean(), v.description('Overrides the setting `unprotected` of the environment, for one deployment.')),
+    v.pipe(
+      v.boolean(),
+      v.description('Overrides the setting `unprotected` of the environment, for one deployment.'),
+    ),
   ),
   deployment: v.optional(
-    v.pipe(DEPLOYMENTS, v.description('Overrides the setting `deployment` of the environment, for one deployment.')),
+    v.pipe(
+      DEPLOYMENTS,
+      v.description('Overrides the setting `deployment` of the environment, for one deployment.'),
+    ),
   ),
   checked: v.optional(
     v.pipe(
       v.boolean(),
-      v.description('Whether the template is checked against the AWS Solutions rules; `npm start` sets it to `false`.'),
+      v.description(
+        'Whether the template is checked against the AWS Solutions rules; `npm start` sets it to `false`.',
+      ),
     ),
     true,
   ),

@@ -35,15 +35,25 @@ const STATE_CLIENT_ADDRESS = `function handler(event) {
 }
 `;
 
-/** CloudFront keeps errors for ten seconds unless told otherwise, even those that must not be stored. */
+/**
+ * CloudFront keeps errors for ten seconds unless told otherwise, even those that must not be
+ * stored.
+ */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 500, 501, 502, 503, 504];
 
 /** Also the longest time for which WAF blocks an address that stops sending requests. */
 const WINDOW_SECONDS = 300;
 
-/** The edge of one environment: CloudFront and WAF in front of the API. The stack of the API does not refer to it. */
+/**
+ * The edge of one environment: CloudFront and WAF in front of the API. The stack of the API does
+ * not refer to it.
+ */
 export class EdgeStack extends Stack {
-  constructor(scope: Construct, id: string, { environment, settings }: { environment: string; settings: Settings }) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { environment, settings }: { environment: string; settings: Settings },
+  ) {
     const tags = { 'gatehouse:environment': environment };
     const { domain, edge, keepData, unprotected } = settings;
     if (!domain || !edge) throw new Error('An edge requires the settings domain and edge');
@@ -69,8 +79,11 @@ export class EdgeStack extends Stack {
           originSslProtocols: [OriginSslPolicy.TLS_V1_2],
           // As long as API Gateway waits for a function.
           readTimeout: Duration.seconds(30),
-          // CloudFormation resolves the reference only when it changes, so a new secret needs a new name.
-          customHeaders: { [EDGE_HEADERS.secret]: SecretValue.secretsManager(edge.secret).unsafeUnwrap() },
+          // CloudFormation resolves the reference only when it changes, so a new secret needs a new
+          // name.
+          customHeaders: {
+            [EDGE_HEADERS.secret]: SecretValue.secretsManager(edge.secret).unsafeUnwrap(),
+          },
         }),
         allowedMethods: AllowedMethods.ALLOW_ALL,
         viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
@@ -78,7 +91,8 @@ export class EdgeStack extends Stack {
         originRequestPolicy: new OriginRequestPolicy(this, 'OriginRequests', {
           // API Gateway finds the API by the header Host, which must name the origin.
           headerBehavior: OriginRequestHeaderBehavior.denyList('Host'),
-          // CloudFront does not support If-None-Match if it forwards cookies, which the API does not use.
+          // CloudFront does not support If-None-Match if it forwards cookies, which the API does
+          // not use.
           cookieBehavior: OriginRequestCookieBehavior.none(),
           queryStringBehavior: OriginRequestQueryStringBehavior.all(),
         }),
@@ -118,7 +132,11 @@ export class EdgeStack extends Stack {
       cloudWatchMetricsEnabled: true,
       sampledRequestsEnabled: true,
     });
-    const blockAbove = (name: EdgeRule, limit: number, scopeDownStatement?: CfnWebACL.StatementProperty) => ({
+    const blockAbove = (
+      name: EdgeRule,
+      limit: number,
+      scopeDownStatement?: CfnWebACL.StatementProperty,
+    ) => ({
       name,
       priority: EDGE_RULES.indexOf(name),
       statement: {
@@ -167,10 +185,14 @@ const RESET_PATHS = STRICT_PATHS.filter((path) => path.includes('/reset-password
 const LOGIN_PATHS = STRICT_PATHS.filter((path) => !RESET_PATHS.includes(path));
 
 /**
- * Matches the POST requests for these paths, except those that a browser marks as sent for a page of another site. The
- * functions reject those, so that no page can use up the requests of its visitor's address; counting them would.
+ * Matches the POST requests for these paths, except those that a browser marks as sent for a page
+ * of another site. The functions reject those, so that no page can use up the requests of its
+ * visitor's address; counting them would.
  */
-function requestsFor(paths: readonly string[], corsOrigins: readonly string[]): CfnWebACL.StatementProperty {
+function requestsFor(
+  paths: readonly string[],
+  corsOrigins: readonly string[],
+): CfnWebACL.StatementProperty {
   const isCrossSite = headerIs('sec-fetch-site', 'cross-site');
   const isForeign = corsOrigins.map((origin) => not(headerIs('origin', origin)));
   return {
@@ -178,14 +200,23 @@ function requestsFor(paths: readonly string[], corsOrigins: readonly string[]): 
       statements: [
         isEqual({ method: {} }, 'POST'),
         { orStatement: { statements: [...paths.map(isPath), HAS_QUESTION_MARK] } },
-        not(isForeign.length > 0 ? { andStatement: { statements: [isCrossSite, ...isForeign] } } : isCrossSite),
+        not(
+          isForeign.length > 0
+            ? { andStatement: { statements: [isCrossSite, ...isForeign] } }
+            : isCrossSite,
+        ),
       ],
     },
   };
 }
 
-const not = (statement: CfnWebACL.StatementProperty): CfnWebACL.StatementProperty => ({ notStatement: { statement } });
-const isEqual = (fieldToMatch: CfnWebACL.FieldToMatchProperty, searchString: string): CfnWebACL.StatementProperty => ({
+const not = (statement: CfnWebACL.StatementProperty): CfnWebACL.StatementProperty => ({
+  notStatement: { statement },
+});
+const isEqual = (
+  fieldToMatch: CfnWebACL.FieldToMatchProperty,
+  searchString: string,
+): CfnWebACL.StatementProperty => ({
   byteMatchStatement: {
     fieldToMatch,
     positionalConstraint: 'EXACTLY',
@@ -212,7 +243,8 @@ const pathMatches = (
 const isPath = (path: string) => pathMatches('EXACTLY', path, ['URL_DECODE', 'NORMALIZE_PATH']);
 
 /**
- * API Gateway drops what follows an encoded question mark in a path, so a path with one may reach any route. It is not
- * normalized, which would remove the question mark of `/api/authenticate%3F/..`.
+ * API Gateway drops what follows an encoded question mark in a path, so a path with one may reach
+ * any route. It is not normalized, which would remove the question mark of
+ * `/api/authenticate%3F/..`.
  */
 const HAS_QUESTION_MARK = pathMatches('CONTAINS', '?', ['URL_DECODE']);

@@ -14,16 +14,24 @@ import { Mail } from './constructs/mail.ts';
 import { metricsOf } from './constructs/metrics.ts';
 import { Queries } from './constructs/queries.ts';
 
-/** Gatehouse in one environment: a table, its keys, and one HTTP API with a function for each row of `routes.ts`. */
+/**
+ * Gatehouse in one environment: a table, its keys, and one HTTP API with a function for each row of
+ * `routes.ts`.
+ */
 export class GatehouseStack extends Stack {
   constructor(
     scope: Construct,
     id: string,
-    { environment, settings, bundles }: { environment: string; settings: Settings; bundles: string },
+    {
+      environment,
+      settings,
+      bundles,
+    }: { environment: string; settings: Settings; bundles: string },
   ) {
     const tags = { 'gatehouse:environment': environment };
     super(scope, id, {
-      description: 'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
+      description:
+        'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
       env: { region: settings.region },
       terminationProtection: settings.keepData && !settings.unprotected,
       // Tags of the stack itself; those of its resources are separate.
@@ -33,7 +41,8 @@ export class GatehouseStack extends Stack {
 
     const keys = new Keys(this, 'Keys', settings);
     const table = new AdministrationTable(this, 'Administration', { ...settings, key: keys.table });
-    // The operator's commands read these tags. The ARNs are separated by spaces because a tag cannot contain a comma.
+    // The operator's commands read these tags. The ARNs are separated by spaces because a tag
+    // cannot contain a comma.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.map(({ keyArn }) => keyArn).join(' '));
     Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
     const mail = new Mail(this, 'Mail', { table, bundles, environment, settings });
@@ -42,7 +51,12 @@ export class GatehouseStack extends Stack {
     const functions: EndpointFunction[] = [];
 
     for (const route of routes) {
-      const fn = new EndpointFunction(this, route.handler, { route, bundles, environment, settings });
+      const fn = new EndpointFunction(this, route.handler, {
+        route,
+        bundles,
+        environment,
+        settings,
+      });
       table.grantTo(fn, permissionsOf(route));
       keys.grantTo(fn, route);
       httpApi.addRoute(route, fn.live);
@@ -71,9 +85,17 @@ export class GatehouseStack extends Stack {
         })
       : undefined;
     if (settings.deployment === 'canary') {
-      new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms?.ofDeployments ?? [] });
+      new CanaryDeployments(this, 'Deployments', {
+        functions,
+        alarms: alarms?.ofDeployments ?? [],
+      });
     }
-    new EnvironmentDashboard(this, 'Dashboard', { metrics, alarms: alarms?.all ?? [], keyIds, settings });
+    new EnvironmentDashboard(this, 'Dashboard', {
+      metrics,
+      alarms: alarms?.all ?? [],
+      keyIds,
+      settings,
+    });
     new Queries(this, 'Queries', {
       access: httpApi.accessLogName,
       functions: functions.map(({ logGroup }) => logGroup.logGroupName),

@@ -5,7 +5,10 @@ import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
 
 const entityName = 'userManagement';
 
-/** POST /api/authenticate. Accepts any string as a password: one that breaks the password rules is simply wrong. */
+/**
+ * POST /api/authenticate. Accepts any string as a password: one that breaks the password rules is
+ * simply wrong.
+ */
 export const Authenticate = {
   summary: 'Exchange a login and password for a token',
   access: 'public',
@@ -46,7 +49,10 @@ export const ChangePassword = {
   failures: ['wrong-password', 'too-many-attempts'],
 } satisfies Contract;
 
-/** POST /api/account/reset-password/init. Clients send the address as plain text; a JSON field is accepted too. */
+/**
+ * POST /api/account/reset-password/init. Clients send the address as plain text; a JSON field is
+ * accepted too.
+ */
 export const RequestReset = {
   summary: 'Request a key by mail that resets a forgotten password',
   access: 'public',
@@ -61,6 +67,9 @@ export const FinishReset = {
   summary: 'Set a new password with a mailed key',
   access: 'public',
   entityName,
-  body: v.object({ key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')), newPassword: password }),
+  body: v.object({
+    key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
+    newPassword: password,
+  }),
   failures: ['unknown-key', 'too-many-attempts'],
 } satisfies Contract;

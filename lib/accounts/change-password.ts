@@ -8,9 +8,10 @@ import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
 /**
- * Changes the caller's password and notifies the user by mail. The caller's token keeps its rights; the user's other
- * tokens become read-only. Fails with wrong-password, with unauthorized when the account has been deleted, with
- * forbidden when it is deactivated, and with too-many-attempts under the same limits as a login.
+ * Changes the caller's password and notifies the user by mail. The caller's token keeps its rights;
+ * the user's other tokens become read-only. Fails with wrong-password, with unauthorized when the
+ * account has been deleted, with forbidden when it is deactivated, and with too-many-attempts under
+ * the same limits as a login.
  */
 export async function changePassword(
   { passwords, throttle }: { passwords: Passwords; throttle: LoginThrottle },
@@ -21,10 +22,15 @@ export async function changePassword(
 ): Promise<void> {
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
-  const { attempt } = await throttle.beginAttempt({ login: user.login, password: currentPassword }, source);
+  const { attempt } = await throttle.beginAttempt(
+    { login: user.login, password: currentPassword },
+    source,
+  );
   await attempt.record().catch(attempt.takeBack);
-  // Concurrently, and once for all retries: neither depends on the other, and a wrong password is rare.
-  const compute = () => settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
+  // Concurrently, and once for all retries: neither depends on the other, and a wrong password is
+  // rare.
+  const compute = () =>
+    settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
   const hashing = compute().catch(attempt.takeBack);
   const decided = async () => {
     const [matches] = await hashing;
@@ -34,10 +40,15 @@ export async function changePassword(
   const changed = caller.change(
     () => hashing,
     ([matches, passwordHash], callerUser, now) => {
-      // The password may also have been changed after it was verified, by a concurrent request with the same token.
-      if (!matches || callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
+      // The password may also have been changed after it was verified, by a concurrent request with
+      // the same token.
+      if (!matches || callerUser.passwordChanges !== user.passwordChanges)
+        throw new Failure('wrong-password');
       return {
-        writes: [passwordChange(callerUser, passwordHash, caller.jti), notified('passwordChanged', callerUser, now)],
+        writes: [
+          passwordChange(callerUser, passwordHash, caller.jti),
+          notified('passwordChanged', callerUser, now),
+        ],
         result: undefined,
         event: auditEventFor('password.changed', callerUser),
       };

@@ -19,9 +19,10 @@ interface Services {
 }
 
 /**
- * Returns a token for the user that the login and password authenticate. Fails with bad-credentials for an unknown
- * login, a wrong password or a deactivated account, after the same amount of work in each case, so that the timing does
- * not reveal which logins exist. Fails with too-many-attempts before any of that work.
+ * Returns a token for the user that the login and password authenticate. Fails with bad-credentials
+ * for an unknown login, a wrong password or a deactivated account, after the same amount of work in
+ * each case, so that the timing does not reveal which logins exist. Fails with too-many-attempts
+ * before any of that work.
  */
 export async function logIn(
   { table, passwords, throttle, issueToken }: Services,
@@ -29,7 +30,8 @@ export async function logIn(
   login: string,
   password: string,
 ): Promise<string> {
-  // An invalid login may be too long for a key. The guard of an empty login is read instead; none exists.
+  // An invalid login may be too long for a key. The guard of an empty login is read instead; none
+  // exists.
   const guardKey = loginGuardKey(isLogin(login) ? login : '');
   const {
     attempt,
@@ -48,12 +50,17 @@ export async function logIn(
   const [token] = await settleAll([
     issueToken(user),
     attempt.clearFailures(),
-    passwords.isOutdated(user.passwordHash, password) ? renewHash(table, passwords, user, password) : Promise.resolve(),
+    passwords.isOutdated(user.passwordHash, password)
+      ? renewHash(table, passwords, user, password)
+      : Promise.resolve(),
   ]);
   return token;
 }
 
-/** Makes one read whether or not the guard exists, so that timing does not reveal which logins exist. */
+/**
+ * Makes one read whether or not the guard exists, so that timing does not reveal which logins
+ * exist.
+ */
 async function readUser(
   table: Table,
   login: string,
@@ -66,10 +73,15 @@ async function readUser(
 }
 
 /**
- * Rehashes the password with the current parameters. A concurrent password change takes precedence; if the table is
- * unavailable, the next login rehashes it.
+ * Rehashes the password with the current parameters. A concurrent password change takes precedence;
+ * if the table is unavailable, the next login rehashes it.
  */
-async function renewHash(table: Table, passwords: Passwords, user: User, password: string): Promise<void> {
+async function renewHash(
+  table: Table,
+  passwords: Passwords,
+  user: User,
+  password: string,
+): Promise<void> {
   const passwordHash = await passwords.hash(password);
   await ignoreUnavailable(commit(table, [rehash(user, passwordHash)]));
 }

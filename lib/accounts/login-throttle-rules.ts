@@ -1,18 +1,26 @@
 import { Failure } from '../contract/failure.ts';
 import type { Decision } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
-import { attributesAre, type Condition, isAbsent, put, type Write, withCondition } from '../table/write.ts';
+import {
+  attributesAre,
+  type Condition,
+  isAbsent,
+  put,
+  type Write,
+  withCondition,
+} from '../table/write.ts';
 
 /*
- * Limits on password guessing. Each login has one failure count per network from which its account has recently logged
- * in, and one shared count for all other networks, so that an attacker elsewhere cannot lock the user out of a known
- * network. Each source has two counts across all logins, against floods: failures, and all attempts. Resets have a count
- * of their own, so that they and logins cannot use up each other's requests.
+ * Limits on password guessing. Each login has one failure count per network from which its account
+ * has recently logged in, and one shared count for all other networks, so that an attacker
+ * elsewhere cannot lock the user out of a known network. Each source has two counts across all
+ * logins, against floods: failures, and all attempts. Resets have a count of their own, so that
+ * they and logins cannot use up each other's requests.
  */
 
 /**
- * How many attempts at a login need no wait. The failure of the last one begins a wait of a second; each further
- * failure doubles the wait, up to the maximum in seconds.
+ * How many attempts at a login need no wait. The failure of the last one begins a wait of a second;
+ * each further failure doubles the wait, up to the maximum in seconds.
  */
 const FREE_FAILURES = 10;
 const MAX_WAIT_SECONDS = 15 * 60;
@@ -34,17 +42,25 @@ interface LoginFailures {
   readonly last: number;
   /** When the network stops being known, or the failures stop counting; seconds since 1970. */
   readonly expires: number;
-  /** The latest attempt, until its outcome is stored: a fingerprint of its password, and the count before it. */
+  /**
+   * The latest attempt, until its outcome is stored: a fingerprint of its password, and the count
+   * before it.
+   */
   readonly undecided?: LoginCount & { readonly fingerprint: string };
 }
 
 type LoginCount = Pick<LoginFailures, 'n' | 'last'>;
 
-/** The stored counts of a source: those of its login attempts, or that of its resets, which has no failures. */
+/**
+ * The stored counts of a source: those of its login attempts, or that of its resets, which has no
+ * failures.
+ */
 export interface SourceFailures {
   /** Failures. */
   readonly n: number;
-  /** Attempts or resets, successful ones included. Absent in counts that an earlier release created. */
+  /**
+   * Attempts or resets, successful ones included. Absent in counts that an earlier release created.
+   */
   readonly requests?: number;
   /** When the window began; milliseconds since 1970. */
   readonly since: number;
@@ -71,7 +87,10 @@ export interface SourceLimits {
   readonly requestsPerSource: number;
 }
 
-/** The current time and the request's arrival, which differ if it was queued. Milliseconds since 1970. */
+/**
+ * The current time and the request's arrival, which differ if it was queued. Milliseconds since
+ * 1970.
+ */
 interface Times {
   readonly now: number;
   readonly arrivedAt: number;
@@ -83,8 +102,8 @@ interface TimedAttempt extends Times {
 }
 
 /**
- * Fails with too-many-attempts when the login attempt arrived during a waiting period: time spent in a queue does not
- * count as waiting.
+ * Fails with too-many-attempts when the login attempt arrived during a waiting period: time spent
+ * in a queue does not count as waiting.
  */
 export function requireNoWait(counts: Failures, attempt: TimedAttempt, limits: SourceLimits): void {
   const { now, arrivedAt } = attempt;
@@ -94,7 +113,10 @@ export function requireNoWait(counts: Failures, attempt: TimedAttempt, limits: S
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
 }
 
-/** An attempt that was counted as a failure in advance, the count before it, and whether the network was known. */
+/**
+ * An attempt that was counted as a failure in advance, the count before it, and whether the network
+ * was known.
+ */
 export interface RecordedAttempt {
   readonly isKnown: boolean;
   readonly key: Key;
@@ -103,7 +125,11 @@ export interface RecordedAttempt {
 }
 
 /** Counts an attempt as a failure before the password is verified. */
-export function recordAttempt(keys: FailureKeys, counts: Failures, attempt: TimedAttempt): Decision<RecordedAttempt> {
+export function recordAttempt(
+  keys: FailureKeys,
+  counts: Failures,
+  attempt: TimedAttempt,
+): Decision<RecordedAttempt> {
   const { now, fingerprint } = attempt;
   const { network, elsewhere } = counts;
   const isKnown = isKnownNetwork(network, now);
@@ -112,17 +138,26 @@ export function recordAttempt(keys: FailureKeys, counts: Failures, attempt: Time
   const { n, last } = failuresBefore(attempt, counts);
   const failures = { n: n + 1, last: now, expires, undecided: { fingerprint, n, last } };
   return {
-    writes: [withCondition(put(key, { ...failures }), unchangedSinceRead(isKnown ? network : elsewhere))],
+    writes: [
+      withCondition(put(key, { ...failures }), unchangedSinceRead(isKnown ? network : elsewhere)),
+    ],
     result: { isKnown, key, failures, before: { n, last } },
   };
 }
 
 /** Takes back an attempt and the wait that it began, unless another one has been counted since. */
-export function takeBackAttempt({ key, failures: { expires, ...counted }, before }: RecordedAttempt): Write {
+export function takeBackAttempt({
+  key,
+  failures: { expires, ...counted },
+  before,
+}: RecordedAttempt): Write {
   return withCondition(put(key, { ...before, expires }), unchangedSinceRead(counted));
 }
 
-/** Stores that the password was wrong, so that a repetition counts again, unless another attempt has done so. */
+/**
+ * Stores that the password was wrong, so that a repetition counts again, unless another attempt has
+ * done so.
+ */
 export function confirmFailure({ key, failures }: RecordedAttempt): Write {
   const { condition, names, ...unchanged } = unchangedSinceRead(failures);
   return {
@@ -135,30 +170,41 @@ export function confirmFailure({ key, failures }: RecordedAttempt): Write {
   };
 }
 
-const isKnownNetwork = (network: LoginFailures | undefined, now: number): network is LoginFailures =>
-  network !== undefined && now < network.expires * 1000;
+const isKnownNetwork = (
+  network: LoginFailures | undefined,
+  now: number,
+): network is LoginFailures => network !== undefined && now < network.expires * 1000;
 
 /**
- * The failures that count for an attempt: those of a known network, or those of all others. A repetition of the latest
- * attempt takes its place while the outcome of that one is unknown, because the same password is no further guess:
- * clients repeat the right password after an error, and no write after its verification is certain to succeed. A
- * concurrent attempt, which arrives before the latest one is counted, is not taken for a repetition.
+ * The failures that count for an attempt: those of a known network, or those of all others. A
+ * repetition of the latest attempt takes its place while the outcome of that one is unknown,
+ * because the same password is no further guess: clients repeat the right password after an error,
+ * and no write after its verification is certain to succeed. A concurrent attempt, which arrives
+ * before the latest one is counted, is not taken for a repetition.
  */
-function failuresBefore({ now, arrivedAt, fingerprint }: TimedAttempt, { network, elsewhere }: Failures): LoginCount {
+function failuresBefore(
+  { now, arrivedAt, fingerprint }: TimedAttempt,
+  { network, elsewhere }: Failures,
+): LoginCount {
   const applicable = isKnownNetwork(network, now) ? network : elsewhere;
-  if (!applicable || now >= applicable.last + FAILURE_MEMORY_SECONDS * 1000) return { n: 0, last: 0 };
+  if (!applicable || now >= applicable.last + FAILURE_MEMORY_SECONDS * 1000)
+    return { n: 0, last: 0 };
   const { last, undecided } = applicable;
   return undecided?.fingerprint === fingerprint && arrivedAt > last ? undecided : applicable;
 }
 
-/** What is added to the counts of a source: an attempt or a reset, or the failure of an attempt that was counted. */
+/**
+ * What is added to the counts of a source: an attempt or a reset, or the failure of an attempt that
+ * was counted.
+ */
 export type SourceEvent = 'request' | 'failure';
 
 /**
- * Counts a login attempt or a reset against its source before any work is done for it, or a failure before it is
- * revealed. A separate update rather than part of a transaction: transactions on one item conflict, and would make the
- * users behind a shared address wait for each other. Fails with too-many-attempts when the source has reached a limit of
- * its window; for a failure, that of failures.
+ * Counts a login attempt or a reset against its source before any work is done for it, or a failure
+ * before it is revealed. A separate update rather than part of a transaction: transactions on one
+ * item conflict, and would make the users behind a shared address wait for each other. Fails with
+ * too-many-attempts when the source has reached a limit of its window; for a failure, that of
+ * failures.
  */
 export function countAgainstSource(
   key: Key,
@@ -168,19 +214,29 @@ export function countAgainstSource(
   { failuresPerSource, requestsPerSource }: SourceLimits,
 ): Write {
   const [requests, failures] = event === 'request' ? [1, 0] : [0, 1];
-  const limits = { failuresPerSource, requestsPerSource: event === 'request' ? requestsPerSource : UNLIMITED };
+  const limits = {
+    failuresPerSource,
+    requestsPerSource: event === 'request' ? requestsPerSource : UNLIMITED,
+  };
   const retryAt = blockedUntil(source, limits);
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
-  // Negated deliberately: a count without `since` compares as NaN, and must also begin a new window.
+  // Negated deliberately: a count without `since` compares as NaN, and must also begin a new
+  // window.
   if (!source || !(now < source.since + WINDOW_SECONDS * 1000)) {
     const { since, expires } = newWindow(now);
-    const values = { ':failures': failures, ':requests': requests, ':since': since, ':expires': expires };
+    const values = {
+      ':failures': failures,
+      ':requests': requests,
+      ':since': since,
+      ':expires': expires,
+    };
     const names = { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' };
     const precondition =
       source?.since === undefined
         ? { condition: 'attribute_not_exists(#since)', values }
         : { condition: '#since = :before', values: { ...values, ':before': source.since } };
-    const update = 'SET #n = :failures, #requests = :requests, #since = :since, #expires = :expires';
+    const update =
+      'SET #n = :failures, #requests = :requests, #since = :since, #expires = :expires';
     return { act: 'Update', key, update, names, ...precondition };
   }
   return {
@@ -200,39 +256,51 @@ export function countAgainstSource(
   };
 }
 
-/** When a source that has reached a limit may send requests again, in milliseconds since 1970; 0 if it may now. */
+/**
+ * When a source that has reached a limit may send requests again, in milliseconds since 1970; 0 if
+ * it may now.
+ */
 function blockedUntil(
   source: SourceFailures | undefined,
   { failuresPerSource, requestsPerSource }: SourceLimits,
 ): number {
   if (!source) return 0;
   const { n, requests = 0, since } = source;
-  return n >= failuresPerSource || requests >= requestsPerSource ? since + WINDOW_SECONDS * 1000 : 0;
+  return n >= failuresPerSource || requests >= requestsPerSource
+    ? since + WINDOW_SECONDS * 1000
+    : 0;
 }
 
 const tooManyAttempts = (retryAt: number, now: number): Failure =>
   new Failure('too-many-attempts', { retryAfter: Math.max(1, Math.ceil((retryAt - now) / 1000)) });
 
 /**
- * Resets the login's failure count and marks the network as known, after a correct password. The writes are
- * unconditional: a concurrent failed attempt on the same login is either cleared as well or counted afterwards.
+ * Resets the login's failure count and marks the network as known, after a correct password. The
+ * writes are unconditional: a concurrent failed attempt on the same login is either cleared as well
+ * or counted afterwards.
  */
 export function clearFailures(keys: FailureKeys, isKnown: boolean, now: number): Write[] {
   const none = { n: 0, last: now };
   return [
     put(keys.network, { ...none, expires: seconds(now) + KNOWN_NETWORK_SECONDS }),
-    ...(isKnown ? [] : [put(keys.elsewhere, { ...none, expires: seconds(now) + FAILURE_MEMORY_SECONDS })]),
+    ...(isKnown
+      ? []
+      : [put(keys.elsewhere, { ...none, expires: seconds(now) + FAILURE_MEMORY_SECONDS })]),
   ];
 }
 
 /**
- * Clears the failures and marks the network as known after a reset with a mailed key, which proves control of the
- * mailbox. An attacker elsewhere therefore cannot lock out the owner of the mailbox.
+ * Clears the failures and marks the network as known after a reset with a mailed key, which proves
+ * control of the mailbox. An attacker elsewhere therefore cannot lock out the owner of the mailbox.
  */
-export const mailboxProven = (keys: FailureKeys, now: number): Write[] => clearFailures(keys, false, now);
+export const mailboxProven = (keys: FailureKeys, now: number): Write[] =>
+  clearFailures(keys, false, now);
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
-const newWindow = (now: number) => ({ since: now, expires: seconds(now) + WINDOW_SECONDS + MARGIN_SECONDS });
+const newWindow = (now: number) => ({
+  since: now,
+  expires: seconds(now) + WINDOW_SECONDS + MARGIN_SECONDS,
+});
 
 /** The condition that no other login attempt has been counted since the read. */
 function unchangedSinceRead(count: LoginCount | undefined): Condition {

@@ -15,9 +15,10 @@ import type { LoginThrottle } from './login-throttle.ts';
 import { mailboxProven } from './login-throttle-rules.ts';
 
 /**
- * Requests a mail with a reset key for the account with this address. It is one write, the same for every address, so
- * that neither the response nor its time reveals whether the address is known. Fails with too-many-attempts when the
- * source sends too many requests, and with unavailable; both are independent of the address.
+ * Requests a mail with a reset key for the account with this address. It is one write, the same for
+ * every address, so that neither the response nor its time reveals whether the address is known.
+ * Fails with too-many-attempts when the source sends too many requests, and with unavailable; both
+ * are independent of the address.
  */
 export async function requestReset(
   { table, throttle }: { table: Table; throttle: LoginThrottle },
@@ -30,10 +31,11 @@ export async function requestReset(
 }
 
 /**
- * Sets the password of the account to which the key was mailed, and notifies the user by mail. All tokens of the
- * account become read-only. The key proves control of the mailbox, so the request's network becomes known and failed
- * logins are cleared. Fails with unknown-key when the key was used, has expired, was never issued, is no longer usable
- * (`isUsable`), or belongs to a deactivated account; with too-many-attempts when the source sends too many requests.
+ * Sets the password of the account to which the key was mailed, and notifies the user by mail. All
+ * tokens of the account become read-only. The key proves control of the mailbox, so the request's
+ * network becomes known and failed logins are cleared. Fails with unknown-key when the key was
+ * used, has expired, was never issued, is no longer usable (`isUsable`), or belongs to a
+ * deactivated account; with too-many-attempts when the source sends too many requests.
  */
 export async function finishReset(
   { table, hasher, throttle }: { table: Table; hasher: PasswordHasher; throttle: LoginThrottle },
@@ -51,7 +53,10 @@ export async function finishReset(
     // No hash is computed for a key that the decision would reject.
     if (!found || !isUsable(found.storedKey, found.user, Date.now())) return undefined;
     hashing ??= hasher.hash(newPassword);
-    const [passwordHash, failureKeys] = await settleAll([hashing, throttle.keysOf(found.user.login, source)]);
+    const [passwordHash, failureKeys] = await settleAll([
+      hashing,
+      throttle.keysOf(found.user.login, source),
+    ]);
     return { ...found, passwordHash, failureKeys };
   };
   // Somebody with a stolen token could otherwise prevent the reset by a stream of changes.

@@ -3,15 +3,22 @@ import { modify } from '../users/update-user.ts';
 import type { OwnAccountChange } from '../users/user-schema.ts';
 
 /**
- * Updates the fields that users can edit in their own account; a change of address is notified to the former address. A
- * request that changes nothing creates no version and no audit event. Fails with email-taken, with unauthorized when
- * the account has been deleted, and with forbidden when it is deactivated.
+ * Updates the fields that users can edit in their own account; a change of address is notified to
+ * the former address. A request that changes nothing creates no version and no audit event. Fails
+ * with email-taken, with unauthorized when the account has been deleted, and with forbidden when it
+ * is deactivated.
  */
-export async function updateAccount(caller: AuthorizedCaller, changes: OwnAccountChange): Promise<void> {
+export async function updateAccount(
+  caller: AuthorizedCaller,
+  changes: OwnAccountChange,
+): Promise<void> {
   await caller.change(
     async () => undefined,
     (_, callerUser, now) => {
-      const decision = modify('account.updated', callerUser, changes, { modifiedBy: callerUser.login, now });
+      const decision = modify('account.updated', callerUser, changes, {
+        modifiedBy: callerUser.login,
+        now,
+      });
       // Clients submit the account form even when nothing in it has changed.
       return decision.event.fields.length === 0 ? { ...decision, writes: [] } : decision;
     },

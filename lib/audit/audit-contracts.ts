@@ -4,7 +4,9 @@ import { count, responseId } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { AUDITED_ACTIONS, positionOf } from './audit-entry.ts';
 
-/** GET /api/audits: the audit trail (actor, action, target, time), newest entries first by default. */
+/**
+ * GET /api/audits: the audit trail (actor, action, target, time), newest entries first by default.
+ */
 export const ListAudits = {
   summary: 'List the audit trail, newest entries first',
   access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },

@@ -40,7 +40,10 @@ export interface AuditEntry extends AuditEvent {
   /** The login of the actor at that time; `actorId` is never reused. */
   readonly actor: string;
   readonly actorId: number;
-  /** TTL; seconds since 1970. DynamoDB deletes the entry some time later; an entry without it is permanent. */
+  /**
+   * TTL; seconds since 1970. DynamoDB deletes the entry some time later; an entry without it is
+   * permanent.
+   */
   readonly expires?: number;
 }
 
@@ -57,9 +60,9 @@ export const OPERATOR: Actor = { id: 0, login: 'system' };
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
- * The write that adds an entry in the transaction of its change. `now` is in milliseconds since 1970. Entries are kept
- * for AUDIT_DAYS, which the stack sets for functions; operators' scripts run without it, so their entries are
- * permanent.
+ * The write that adds an entry in the transaction of its change. `now` is in milliseconds since
+ * 1970. Entries are kept for AUDIT_DAYS, which the stack sets for functions; operators' scripts run
+ * without it, so their entries are permanent.
  */
 export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write {
   const { action, target, targetName, integrationName, fields } = event;
@@ -76,7 +79,8 @@ export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write 
     fields,
     ...(auditDays > 0 && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
   };
-  const key = auditDays > 0 ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
+  const key =
+    auditDays > 0 ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
   return claim(key, { ...entry }, 'retry');
 }
 
@@ -86,32 +90,67 @@ export interface ListedEntry extends AuditEntry {
 }
 
 /**
- * Converts a table item to an entry. The id of a parameter contains that of its integration, whose name is missing in
- * entries of earlier releases.
+ * Converts a table item to an entry. The id of a parameter contains that of its integration, whose
+ * name is missing in entries of earlier releases.
  */
 export function entryOf({ pk: _pk, sk: _sk, ...stored }: Item): ListedEntry {
   const entry = stored as unknown as AuditEntry;
   const [kind, id] = entry.target.split('/');
-  if (kind === 'integration') return { ...entry, integrationId: Number(id), integrationName: entry.targetName };
+  if (kind === 'integration')
+    return { ...entry, integrationId: Number(id), integrationName: entry.targetName };
   return kind === 'parameter' ? { ...entry, integrationId: integrationIdOf(Number(id)) } : entry;
 }
 
 /** The response form of an entry: everything but its expiry. */
-export function auditView({ id, time, actor, actorId, action, target, targetName, fields, ...rest }: ListedEntry) {
+export function auditView({
+  id,
+  time,
+  actor,
+  actorId,
+  action,
+  target,
+  targetName,
+  fields,
+  ...rest
+}: ListedEntry) {
   const { integrationId = null, integrationName = null } = rest;
-  return { id, time, actor, actorId, action, target, targetName, integrationId, integrationName, fields };
+  return {
+    id,
+    time,
+    actor,
+    actorId,
+    action,
+    target,
+    targetName,
+    integrationId,
+    integrationName,
+    fields,
+  };
 }
 
 const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)#[\da-f-]{1,36}$/;
 
-/** Parses the position of an entry in the trail, which is its sort key; undefined if there is no such time. */
+/**
+ * Parses the position of an entry in the trail, which is its sort key; undefined if there is no
+ * such time.
+ */
 export function positionOf(text: string): string | undefined {
   const instant = new Date(POSITION.exec(text)?.[1] ?? '');
-  return !Number.isNaN(instant.getTime()) && text.startsWith(instant.toISOString()) ? text : undefined;
+  return !Number.isNaN(instant.getTime()) && text.startsWith(instant.toISOString())
+    ? text
+    : undefined;
 }
 
-/** The names of the fields in which two states of an entity differ. Lists are sets: their order does not matter. */
-export function changedFields<E extends object>(before: E, after: E, names: readonly (keyof E & string)[]): string[] {
-  const comparable = (value: unknown) => JSON.stringify(Array.isArray(value) ? value.toSorted() : value);
+/**
+ * The names of the fields in which two states of an entity differ. Lists are sets: their order does
+ * not matter.
+ */
+export function changedFields<E extends object>(
+  before: E,
+  after: E,
+  names: readonly (keyof E & string)[],
+): string[] {
+  const comparable = (value: unknown) =>
+    JSON.stringify(Array.isArray(value) ? value.toSorted() : value);
   return names.filter((name) => comparable(before[name]) !== comparable(after[name]));
 }

@@ -5,7 +5,12 @@ import { requireEnv } from '../runtime/env.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/list.ts';
-import { type ChargedCaller, FREE_UNITS, type ReadBudget, readBudget } from '../table/read-budget.ts';
+import {
+  type ChargedCaller,
+  FREE_UNITS,
+  type ReadBudget,
+  readBudget,
+} from '../table/read-budget.ts';
 import { type Item, MAX_LIST_ITEMS, type Range, type Table } from '../table/table.ts';
 import { entryOf, type ListedEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
@@ -14,17 +19,24 @@ const UNITS_PER_ENTRY = 0.11;
 /** Maximum number of entries per query; a query with filters reads this many. */
 const CHUNK_SIZE = 1000;
 
-/** A query of the audit trail. The position after which a page starts is the sort key of an entry. */
+/**
+ * A query of the audit trail. The position after which a page starts is the sort key of an entry.
+ */
 type AuditQuery = ListQuery<string>;
 
 /**
- * Reads a page of the audit trail, newest entries first unless sorted otherwise. `total` is undefined, because counting
- * would read the whole trail. A page after a cursor costs only that page. The first page and a page after a cursor are
- * incomplete if filters select too few of 10,000 entries, or when the read budget is spent; their cursor continues after
- * the entries that were read. Any other page fails with audit-list-too-long after 10,000, and its reads beyond the budget
+ * Reads a page of the audit trail, newest entries first unless sorted otherwise. `total` is
+ * undefined, because counting would read the whole trail. A page after a cursor costs only that
+ * page. The first page and a page after a cursor are incomplete if filters select too few of 10,000
+ * entries, or when the read budget is spent; their cursor continues after the entries that were
+ * read. Any other page fails with audit-list-too-long after 10,000, and its reads beyond the budget
  * become a debt. Also fails with forbidden, read-budget-spent and unavailable.
  */
-export async function readAudits(table: Table, caller: ChargedCaller, query: AuditQuery): Promise<Page<ListedEntry>> {
+export async function readAudits(
+  table: Table,
+  caller: ChargedCaller,
+  query: AuditQuery,
+): Promise<Page<ListedEntry>> {
   const now = Date.now();
   const oldest = now - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY;
   const budget = readBudget(table, caller);
@@ -32,7 +44,10 @@ export async function readAudits(table: Table, caller: ChargedCaller, query: Aud
   return pageOf(table, query, budget, { oldest, now });
 }
 
-/** When the oldest entry that is kept may have been written, and the current time; milliseconds since 1970. */
+/**
+ * When the oldest entry that is kept may have been written, and the current time; milliseconds
+ * since 1970.
+ */
 interface Retention {
   readonly oldest: number;
   readonly now: number;
@@ -59,7 +74,8 @@ async function pageOf(
   let isIncomplete = false;
   while (found.length <= end) {
     const next = await entries.next().catch((error) => {
-      // What was read is paid for: without it, a caller who repeats the request would read the same again and again.
+      // What was read is paid for: without it, a caller who repeats the request would read the same
+      // again and again.
       if (read === 0 || !canBeIncomplete || error.code !== 'read-budget-spent') throw error;
     });
     if (next?.done) break;
@@ -71,7 +87,8 @@ async function pageOf(
     const isKept = entry.expires === undefined || entry.expires * 1000 > retention.now;
     if (isKept && isSelected(entry)) found.push({ entry, position });
   }
-  if (isIncomplete && !canBeIncomplete && found.length < end) throw new Failure('audit-list-too-long');
+  if (isIncomplete && !canBeIncomplete && found.length < end)
+    throw new Failure('audit-list-too-long');
   const more = isIncomplete || found.length > end;
   const last = isIncomplete ? position : found[end - 1]?.position;
   return {
@@ -89,9 +106,9 @@ interface ChunkReader {
 }
 
 /**
- * Charges each query in advance as if it returned `limit` entries, and what it costs beyond them afterwards. What it
- * does not use pays for the next ones. If a page must be complete, only its first queries are charged in advance, so
- * that it cannot fail halfway.
+ * Charges each query in advance as if it returned `limit` entries, and what it costs beyond them
+ * afterwards. What it does not use pays for the next ones. If a page must be complete, only its
+ * first queries are charged in advance, so that it cannot fail halfway.
  */
 function chargedQueries(
   table: Table,
@@ -121,7 +138,10 @@ function chargedQueries(
   };
 }
 
-/** The entries of the requested period in the requested order: the permanent ones and those of the months. */
+/**
+ * The entries of the requested period in the requested order: the permanent ones and those of the
+ * months.
+ */
 function entriesInOrder(
   reader: ChunkReader,
   { filters, sort, after }: AuditQuery,
@@ -129,7 +149,8 @@ function entriesInOrder(
 ): AsyncGenerator<Item> {
   const end = new Date(now).toISOString();
   const backwards = sort[0]?.descending ?? true;
-  const rest = (period: Period) => (after === undefined ? period : periodAfter(after, period, backwards));
+  const rest = (period: Period) =>
+    after === undefined ? period : periodAfter(after, period, backwards);
   const period = rest(periodOf(filters, new Date(oldest).toISOString(), end));
   const months = monthsOf(period).map(auditPartition);
   // An import writes a permanent entry for each record, so they are read in chunks too.
@@ -141,7 +162,10 @@ function entriesInOrder(
   );
 }
 
-/** Merges entries that are each in order. Reads the first chunks of both in parallel, and the others when needed. */
+/**
+ * Merges entries that are each in order. Reads the first chunks of both in parallel, and the others
+ * when needed.
+ */
 async function* merge(
   some: AsyncGenerator<Item>,
   others: AsyncGenerator<Item>,
@@ -161,7 +185,10 @@ async function* merge(
   }
 }
 
-/** The entries of a period in these partitions, one partition after the other, without the one at `after`. */
+/**
+ * The entries of a period in these partitions, one partition after the other, without the one at
+ * `after`.
+ */
 async function* entriesOf(
   reader: ChunkReader,
   partitions: readonly string[],
@@ -197,7 +224,9 @@ function periodOf(filters: readonly Filter[], oldest: string, newest: string): P
     filters
       .filter(({ field, operator }) => field === 'time' && operators.includes(operator))
       .flatMap(({ operands }) => operands.map(String));
-  const from = [oldest, ...bounds('greaterThan', 'greaterThanOrEqual', 'equals')].sort().at(-1) as string;
+  const from = [oldest, ...bounds('greaterThan', 'greaterThanOrEqual', 'equals')]
+    .sort()
+    .at(-1) as string;
   const to = [newest, ...bounds('lessThan', 'lessThanOrEqual', 'equals')].sort()[0] as string;
   // In the sort key, an id follows the time: `~` is greater than its characters.
   return { from, to: `${to}~` };
@@ -205,13 +234,19 @@ function periodOf(filters: readonly Filter[], oldest: string, newest: string): P
 
 /** The part of a period that is left after the entry with this sort key, which is included. */
 function periodAfter(after: string, { from, to }: Period, backwards: boolean): Period {
-  return backwards ? { from, to: after < to ? after : to } : { from: after > from ? after : from, to };
+  return backwards
+    ? { from, to: after < to ? after : to }
+    : { from: after > from ? after : from, to };
 }
 
 /** The months of a period as `yyyy-mm`, in ascending order. */
 function monthsOf({ from, to }: Period): string[] {
   const months: string[] = [];
-  for (let at = new Date(`${from.slice(0, 7)}-01`); at.toISOString() < to; at.setUTCMonth(at.getUTCMonth() + 1)) {
+  for (
+    let at = new Date(`${from.slice(0, 7)}-01`);
+    at.toISOString() < to;
+    at.setUTCMonth(at.getUTCMonth() + 1)
+  ) {
     months.push(at.toISOString().slice(0, 7));
   }
   return months;

@@ -10,18 +10,33 @@ import { type Condition, check, type Write, withCondition } from '../table/write
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
-import { AFTER_STALE_VERSION_MS, endPrecedence, findPrecedence, takePrecedence } from './precedence.ts';
+import {
+  AFTER_STALE_VERSION_MS,
+  endPrecedence,
+  findPrecedence,
+  takePrecedence,
+} from './precedence.ts';
 
-/** Whether the token was issued for this account; false if it was deleted, even if its id was assigned again. */
+/**
+ * Whether the token was issued for this account; false if it was deleted, even if its id was
+ * assigned again.
+ */
 const isOfAccount = (user: User | undefined, { accountStamp }: Caller): user is User =>
   user !== undefined && user.accountStamp === accountStamp;
 
-/** Whether the password has changed since the token was issued, unless this very token made the change. */
+/**
+ * Whether the password has changed since the token was issued, unless this very token made the
+ * change.
+ */
 const isStale = (user: User, { passwordChanges, jti }: Caller): boolean =>
   user.passwordChanges !== passwordChanges && user.tokenExcepted !== jti;
 
 /** The failure for a caller that is not authorized by its stored user; undefined if it is. */
-function denialReason(user: User | undefined, caller: Caller, access: Access): FailureCode | undefined {
+function denialReason(
+  user: User | undefined,
+  caller: Caller,
+  access: Access,
+): FailureCode | undefined {
   if (!isOfAccount(user, caller)) return access === 'authenticated' ? 'unauthorized' : 'forbidden';
   const roles = rolesOf(access);
   const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
@@ -29,14 +44,18 @@ function denialReason(user: User | undefined, caller: Caller, access: Access): F
 }
 
 /**
- * The rule of `denialReason` as a condition on the caller's item, checked in the transaction of the change. The login
- * must be unchanged as well: it is written to the audit fields, and may meanwhile belong to another user.
+ * The rule of `denialReason` as a condition on the caller's item, checked in the transaction of the
+ * change. The login must be unchanged as well: it is written to the audit fields, and may meanwhile
+ * belong to another user.
  */
 function callerStillAuthorized({ login }: User, caller: Caller, access: Access): Condition {
   const roles = rolesOf(access).map((role, index) => ({ name: `:role${index}`, role }));
   const anyRoleHeld = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
   const { accountStamp } = caller;
-  const sameAccount = accountStamp === undefined ? 'attribute_not_exists(#callerStamp)' : '#callerStamp = :callerStamp';
+  const sameAccount =
+    accountStamp === undefined
+      ? 'attribute_not_exists(#callerStamp)'
+      : '#callerStamp = :callerStamp';
   return {
     condition:
       `${sameAccount} AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ` +
@@ -69,7 +88,10 @@ function authorizedUser(user: User | undefined, caller: Caller, access: Access):
   return user;
 }
 
-/** Reads the caller's own user. Fails with unauthorized if it was deleted, even if its id was assigned again. */
+/**
+ * Reads the caller's own user. Fails with unauthorized if it was deleted, even if its id was
+ * assigned again.
+ */
 export async function findCallerUser(table: Table, caller: Caller): Promise<User> {
   const user = await findUser(table, caller.id);
   if (!isOfAccount(user, caller)) throw new Failure('unauthorized');
@@ -81,14 +103,16 @@ function rolesOf(access: Access): readonly Role[] {
 }
 
 /**
- * Binds a caller to the access that a contract requires. Roles from the token are checked here: fails with forbidden.
- * Roles from the table are checked by `requireAuthorized`; `change` always checks the stored user.
+ * Binds a caller to the access that a contract requires. Roles from the token are checked here:
+ * fails with forbidden. Roles from the table are checked by `requireAuthorized`; `change` always
+ * checks the stored user.
  */
 export function authorize(table: Table, caller: Caller, access: Access): AuthorizedCaller {
   if (typeof access === 'object' && access.rolesFrom === 'token') {
     if (!access.anyRole.some((role) => caller.roles.includes(role))) throw new Failure('forbidden');
   }
-  // The endpoint, the read budget and the first load of a change share one read; a retry must read the current state.
+  // The endpoint, the read budget and the first load of a change share one read; a retry must read
+  // the current state.
   let read: Promise<User | undefined> | undefined;
   let isLoaded = false;
   const readOnce = (): Promise<User | undefined> => {
@@ -118,9 +142,10 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       /** Ends the precedence over changes by that user. */
       let end = async (): Promise<void> => undefined;
       /**
-       * Loads the caller's user and what the rule needs. Fails with unavailable while another change has precedence over
-       * changes by the caller. A change of the account that has taken it is exempt: of two administrators who change
-       * each other, neither is rejected, and none can keep another one from deactivating it.
+       * Loads the caller's user and what the rule needs. Fails with unavailable while another
+       * change has precedence over changes by the caller. A change of the account that has taken it
+       * is exempt: of two administrators who change each other, neither is rejected, and none can
+       * keep another one from deactivating it.
        */
       const loadUnlessPreceded = async () => {
         const callerUser = loadUser();
@@ -149,7 +174,10 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
             // A change without writes has no audit entry.
             if (writes.length === 0) return { writes, result };
             return {
-              writes: [...withCallerCondition(writes, callerUser, caller, access), auditEntry(callerUser, event, now)],
+              writes: [
+                ...withCallerCondition(writes, callerUser, caller, access),
+                auditEntry(callerUser, event, now),
+              ],
               result,
             };
           },
@@ -157,7 +185,8 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
         );
       } catch (error) {
         const isStale = error instanceof Failure && error.code === 'version-changed';
-        if (isStale && targetId !== undefined) await takePrecedence(table, targetId, caller.id, AFTER_STALE_VERSION_MS);
+        if (isStale && targetId !== undefined)
+          await takePrecedence(table, targetId, caller.id, AFTER_STALE_VERSION_MS);
         throw error;
       } finally {
         await end();
@@ -166,12 +195,22 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
   };
 }
 
-/** Adds the condition on the caller's item: as the first action, or to the write of that item if there is one. */
-function withCallerCondition(writes: readonly Write[], callerUser: User, caller: Caller, access: Access): Write[] {
+/**
+ * Adds the condition on the caller's item: as the first action, or to the write of that item if
+ * there is one.
+ */
+function withCallerCondition(
+  writes: readonly Write[],
+  callerUser: User,
+  caller: Caller,
+  access: Access,
+): Write[] {
   const { pk, sk } = entityKey('USER', caller.id);
   const stillAuthorized = callerStillAuthorized(callerUser, caller, access);
   const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
   return own < 0
     ? [check({ pk, sk }, stillAuthorized), ...writes]
-    : writes.map((write, position) => (position === own ? withCondition(write, stillAuthorized) : write));
+    : writes.map((write, position) =>
+        position === own ? withCondition(write, stillAuthorized) : write,
+      );
 }

@@ -1,18 +1,31 @@
 import { commit } from '../table/change.ts';
 import { precedenceKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { attributesAre, type Condition, put, remove, type Write, withCondition } from '../table/write.ts';
+import {
+  attributesAre,
+  type Condition,
+  put,
+  remove,
+  type Write,
+  withCondition,
+} from '../table/write.ts';
 
 /*
- * Every change checks the item of its caller, so a stream of changes by one user keeps that item busy and gives it new
- * versions. It could delay the deactivation of the user by an administrator, or, with a stolen token, the reset of its
- * password. When such a change conflicts, or its If-Match is stale, it therefore takes precedence: for a short time all
- * changes by that user are rejected.
+ * Every change checks the item of its caller, so a stream of changes by one user keeps that item
+ * busy and gives it new versions. It could delay the deactivation of the user by an administrator,
+ * or, with a stolen token, the reset of its password. When such a change conflicts, or its If-Match
+ * is stale, it therefore takes precedence: for a short time all changes by that user are rejected.
  */
 
-/** After a conflict, for the retry of the same request: it takes precedence again if it conflicts, and ends it. */
+/**
+ * After a conflict, for the retry of the same request: it takes precedence again if it conflicts,
+ * and ends it.
+ */
 const AFTER_CONFLICT_MS = 1000;
-/** After a stale If-Match, for the time that a person needs to read the account again and repeat the change. */
+/**
+ * After a stale If-Match, for the time that a person needs to read the account again and repeat the
+ * change.
+ */
 export const AFTER_STALE_VERSION_MS = 10_000;
 /** Takes precedence for a reset by mail. No account has this id. */
 const NOBODY = 0;
@@ -20,9 +33,9 @@ const NOBODY = 0;
 const TTL_MARGIN_SECONDS = 60;
 
 /**
- * Rejects changes by this user for a while, except changes of the account `takenBy`. Returns until when, by which
- * `endPrecedence` ends it; undefined if another change already has precedence for longer. Never fails: without
- * precedence the other change is only slower.
+ * Rejects changes by this user for a while, except changes of the account `takenBy`. Returns until
+ * when, by which `endPrecedence` ends it; undefined if another change already has precedence for
+ * longer. Never fails: without precedence the other change is only slower.
  */
 export async function takePrecedence(
   table: Table,
@@ -43,8 +56,8 @@ export async function takePrecedence(
 }
 
 /**
- * Permits changes by this user again, once the change that took precedence has ended, unless another one has taken it
- * since. Never fails.
+ * Permits changes by this user again, once the change that took precedence has ended, unless
+ * another one has taken it since. Never fails.
  */
 export async function endPrecedence(table: Table, userId: number, until: number): Promise<void> {
   await commitOrNot(table, remove(precedenceKey(userId), attributesAre({ until })));
@@ -56,8 +69,15 @@ const commitOrNot = (table: Table, write: Write): Promise<boolean> =>
     () => false,
   );
 
-/** For how long changes by this user are rejected, in milliseconds, if it is positive; and who has taken precedence. */
-export async function findPrecedence(table: Table, userId: number): Promise<{ leftMs: number; takenBy: unknown }> {
-  const { until = 0, takenBy = NOBODY }: Partial<Item> = (await table.get(precedenceKey(userId))) ?? {};
+/**
+ * For how long changes by this user are rejected, in milliseconds, if it is positive; and who has
+ * taken precedence.
+ */
+export async function findPrecedence(
+  table: Table,
+  userId: number,
+): Promise<{ leftMs: number; takenBy: unknown }> {
+  const { until = 0, takenBy = NOBODY }: Partial<Item> =
+    (await table.get(precedenceKey(userId))) ?? {};
   return { leftMs: Math.min(AFTER_STALE_VERSION_MS, (until as number) - Date.now()), takenBy };
 }

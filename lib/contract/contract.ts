@@ -9,8 +9,9 @@ export type Role = (typeof ROLES)[number];
 export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf' | 'audit';
 
 /**
- * What an endpoint requires of the caller: nothing, a valid token, or one of the given roles. For most reads the token
- * states the roles. For changes and for reading secrets the table does, so that a revoked role takes effect at once.
+ * What an endpoint requires of the caller: nothing, a valid token, or one of the given roles. For
+ * most reads the token states the roles. For changes and for reading secrets the table does, so
+ * that a revoked role takes effect at once.
  */
 export type Access =
   | 'public'
@@ -31,9 +32,15 @@ export type ResponseHeader =
   | 'X-gatehouseApp-params';
 
 /** The headers with which clients notify their user of a change. */
-export const ALERT = ['X-gatehouseApp-alert', 'X-gatehouseApp-params'] as const satisfies ResponseHeader[];
+export const ALERT = [
+  'X-gatehouseApp-alert',
+  'X-gatehouseApp-params',
+] as const satisfies ResponseHeader[];
 
-/** The requests that an endpoint accepts and its responses. `routes.ts` and the handler share one value. */
+/**
+ * The requests that an endpoint accepts and its responses. `routes.ts` and the handler share one
+ * value.
+ */
 export interface Contract {
   /** One line for the API document, without a full stop. */
   readonly summary: string;
@@ -51,7 +58,9 @@ export interface Contract {
   readonly headers?: readonly ResponseHeader[];
   /** The body of a successful response; undefined when it has none. */
   readonly response?: Schema;
-  /** Failures other than those of request validation and authorization, which any endpoint can have. */
+  /**
+   * Failures other than those of request validation and authorization, which any endpoint can have.
+   */
   readonly failures?: readonly FailureCode[];
 }
 

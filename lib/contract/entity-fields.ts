@@ -13,12 +13,16 @@ type EditableField<F extends FieldUses> = {
 
 /** The names of the fields that a request can change. */
 export function editableFields<const F extends FieldUses>(fields: F): readonly EditableField<F>[] {
-  return Object.keys(fields).filter((name) => fields[name]?.editable) as unknown as EditableField<F>[];
+  return Object.keys(fields).filter(
+    (name) => fields[name]?.editable,
+  ) as unknown as EditableField<F>[];
 }
 
 /** The fields by which lists sort and filter, with their kinds. */
 export function filterableFields(fields: FieldUses): Record<string, FieldKind> {
-  return Object.fromEntries(Object.entries(fields).flatMap(([name, { filter }]) => (filter ? [[name, filter]] : [])));
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { filter }]) => (filter ? [[name, filter]] : [])),
+  );
 }
 
 type View<E, F extends FieldUses> = {
@@ -26,12 +30,23 @@ type View<E, F extends FieldUses> = {
 };
 
 /** An entity as clients see it: exactly the given fields, with null for missing values. */
-export function viewOf<E extends object, const F extends FieldUses>(entity: E, fields: F): View<E, F> {
+export function viewOf<E extends object, const F extends FieldUses>(
+  entity: E,
+  fields: F,
+): View<E, F> {
   const names = Object.keys(fields) as (keyof E)[];
   return Object.fromEntries(names.map((name) => [name, entity[name] ?? null])) as View<E, F>;
 }
 
-/** Copies the named fields that are present, even if undefined: a change clears a field by setting it to undefined. */
-export function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
-  return Object.fromEntries(names.filter((name) => name in from).map((name) => [name, from[name]])) as Pick<T, K>;
+/**
+ * Copies the named fields that are present, even if undefined: a change clears a field by setting
+ * it to undefined.
+ */
+export function pick<T extends object, K extends keyof T>(
+  from: T,
+  names: readonly K[],
+): Pick<T, K> {
+  return Object.fromEntries(
+    names.filter((name) => name in from).map((name) => [name, from[name]]),
+  ) as Pick<T, K>;
 }

@@ -31,11 +31,24 @@ export type FailureCode =
   | 'unavailable'
   | 'unexpected';
 
-/** Failures of a list that would read too much. Each code suggests a different remedy to the client. */
-export type TooLong = 'page-too-deep' | 'list-too-long' | 'parameter-list-too-long' | 'audit-list-too-long';
+/**
+ * Failures of a list that would read too much. Each code suggests a different remedy to the client.
+ */
+export type TooLong =
+  | 'page-too-deep'
+  | 'list-too-long'
+  | 'parameter-list-too-long'
+  | 'audit-list-too-long';
 
 /** The codes of violated constraints, which clients translate. */
-export const FIELD_CODES = ['NotNull', 'NotBlank', 'Size', 'Pattern', 'Email', 'TypeMismatch'] as const;
+export const FIELD_CODES = [
+  'NotNull',
+  'NotBlank',
+  'Size',
+  'Pattern',
+  'Email',
+  'TypeMismatch',
+] as const;
 
 /** A field that violates a constraint, and the limits of the constraint. */
 export interface FieldError extends Limits {
@@ -48,7 +61,10 @@ interface Details {
   readonly retryAfter?: number;
 }
 
-/** Thrown by the rule that rejects a request; turned into a response only by the Lambda handler (lib/http/lambda-handler.ts). */
+/**
+ * Thrown by the rule that rejects a request; turned into a response only by the Lambda handler
+ * (lib/http/lambda-handler.ts).
+ */
 export class Failure extends Error {
   readonly code: FailureCode;
   readonly fieldErrors: readonly FieldError[] | undefined;

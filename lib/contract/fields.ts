@@ -2,8 +2,9 @@ import * as v from 'valibot';
 import { limited, matching } from './limits.ts';
 
 /*
- * Fields that several resources share. The message of a constraint is the code that clients translate. For required
- * values that are missing or null, `lib/http/request.ts` reports NotNull instead.
+ * Fields that several resources share. The message of a constraint is the code that clients
+ * translate. For required values that are missing or null, `lib/http/request.ts` reports NotNull
+ * instead.
  */
 
 /** One of the given values. */
@@ -47,8 +48,8 @@ export function line(max: number, min = 0) {
 }
 
 /**
- * An optional text. On update, omitting it keeps the stored value; null or an empty text clears it. Cleared, it is
- * present but undefined.
+ * An optional text. On update, omitting it keeps the stored value; null or an empty text clears it.
+ * Cleared, it is present but undefined.
  */
 export const clearable = (schema: v.GenericSchema<string>) =>
   v.optional(
@@ -65,7 +66,9 @@ const CANONICAL_ID = /^[1-9][0-9]{0,15}$/;
 
 /** Parses an id from a path; undefined when the text is not a canonical id. */
 export function idFromText(value: string): number | undefined {
-  return CANONICAL_ID.test(value) && Number.isSafeInteger(Number(value)) ? Number(value) : undefined;
+  return CANONICAL_ID.test(value) && Number.isSafeInteger(Number(value))
+    ? Number(value)
+    : undefined;
 }
 
 const ID = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
@@ -73,7 +76,9 @@ const ID = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as 
 const ID_TEXT = { type: 'string', pattern: '^[1-9][0-9]{0,14}$' } as const;
 const NO_ID = [{ type: 'string', const: '' }, { type: 'null' }] as const;
 
-/** An id in a body: a safe integer from 1, or its canonical decimal string. "" and null mean no id. */
+/**
+ * An id in a body: a safe integer from 1, or its canonical decimal string. "" and null mean no id.
+ */
 export const bodyId = v.optional(
   v.pipe(
     v.nullable(v.union([v.number(), v.string()], 'TypeMismatch')),
@@ -89,7 +94,9 @@ export const bodyId = v.optional(
 );
 
 /** The JSON Schema of a required id. */
-export const requiredId = v.metadata<number | undefined, Record<string, unknown>>({ anyOf: [ID, ID_TEXT] });
+export const requiredId = v.metadata<number | undefined, Record<string, unknown>>({
+  anyOf: [ID, ID_TEXT],
+});
 
 /** The id that the body of an update must contain. Fails with no-id. */
 export const updatedId = v.pipe(

@@ -4,14 +4,18 @@ const DEPTH_MAX = 32;
 /** A string or a structural character (RFC 8259, 2) other than the colon. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
 
-/** A callback of JSON.parse with the source text of a number, which the declarations of TypeScript lack. */
+/**
+ * A callback of JSON.parse with the source text of a number, which the declarations of TypeScript
+ * lack.
+ */
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /**
- * Parses a JSON text. Throws if it is invalid or nested too deeply, or if parsers interpret it differently: because of
- * duplicate keys in one object, the key `__proto__`, or a `constructor` with a `prototype`. A number that would be
- * rounded becomes NaN, so that each schema rejects it with the name of its field.
+ * Parses a JSON text. Throws if it is invalid or nested too deeply, or if parsers interpret it
+ * differently: because of duplicate keys in one object, the key `__proto__`, or a `constructor`
+ * with a `prototype`. A number that would be rounded becomes NaN, so that each schema rejects it
+ * with the name of its field.
  */
 export function parseJson(text: string): unknown {
   const value = parse(text, (key, value, { source = '' }) => {
@@ -19,18 +23,25 @@ export function parseJson(text: string): unknown {
       throw new SyntaxError('The key could change a prototype');
     return typeof value === 'number' && isRounded(value, source) ? Number.NaN : value;
   });
-  if (isTooDeepOrAmbiguous(text)) throw new SyntaxError('Nested too deeply, or duplicate keys in one object');
+  if (isTooDeepOrAmbiguous(text))
+    throw new SyntaxError('Nested too deeply, or duplicate keys in one object');
   return value;
 }
 
-/** Whether the shortest text of a parsed number denotes another number than its source, as for 9007199254740993. */
+/**
+ * Whether the shortest text of a parsed number denotes another number than its source, as for
+ * 9007199254740993.
+ */
 function isRounded(value: number, source: string): boolean {
   return !Number.isFinite(value) || normalized(String(value)) !== normalized(source);
 }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 
-/** Sign, significant digits and exponent, which are the same for equal numbers. 1e999999999 is not expanded. */
+/**
+ * Sign, significant digits and exponent, which are the same for equal numbers. 1e999999999 is not
+ * expanded.
+ */
 function normalized(number: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');

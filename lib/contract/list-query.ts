@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import type { Limits } from './limits.ts';
 
 /**
- * The kind of value in a field, which determines its filter operators. A field `asSet` has any number of the values:
- * it equals each of them, and lists cannot be sorted by it.
+ * The kind of value in a field, which determines its filter operators. A field `asSet` has any
+ * number of the values: it equals each of them, and lists cannot be sorted by it.
  */
 export type FieldKind =
   | 'number'
@@ -19,7 +19,10 @@ export interface Order {
   readonly ignoreCase?: boolean;
 }
 
-/** A condition on a field, such as `login.contains=adm`. Operands have the field's type; dates are ISO 8601 in UTC. */
+/**
+ * A condition on a field, such as `login.contains=adm`. Operands have the field's type; dates are
+ * ISO 8601 in UTC.
+ */
 export interface Filter {
   readonly field: string;
   readonly operator: Operator;
@@ -29,13 +32,19 @@ export interface Filter {
 /** A decoded query string parameter. */
 export type QueryParameter = readonly [name: string, value: string];
 
-/** The page, order and filters that a client requests for a list. `P` is where a page can start: after this entity. */
+/**
+ * The page, order and filters that a client requests for a list. `P` is where a page can start:
+ * after this entity.
+ */
 export interface ListQuery<P = number> {
   readonly page: number;
   readonly size: number;
   readonly sort: readonly Order[];
   readonly filters: readonly Filter[];
-  /** The parameters behind `sort` and `filters`, as the client sent them. Links to other pages repeat only these. */
+  /**
+   * The parameters behind `sort` and `filters`, as the client sent them. Links to other pages
+   * repeat only these.
+   */
   readonly parameters: readonly QueryParameter[];
   /** The entity after which the page starts, whatever its number; decoded from `cursor`. */
   readonly after: P | undefined;
@@ -61,16 +70,18 @@ const PAGE_SIZE_MAX = 2000;
 type Values = Record<string, string[]>;
 
 /**
- * The query schema of a list; its input maps each parameter to all its values. It accepts `page` (from 0) and `size`,
- * where invalid values fall back to the default, `cursor`, and any number of `sort=field,asc|desc,ignorecase`,
- * `field.operator=value`, and `field=value`, which means `equals`. Fields that cannot be sorted by, unknown fields and
- * operators, unreadable operands and invalid cursors are rejected, with what would have been accepted. Any other
- * unknown parameter is ignored, unless its name contains a dot or begins, in any case, with the name of a field or of
- * one of the parameters above, as in `login[equals]` and `sort[]`, or with one of `others`, which entities have but
- * lists cannot filter by: such a parameter must not select everything, nor leave the order as it is.
+ * The query schema of a list; its input maps each parameter to all its values. It accepts `page`
+ * (from 0) and `size`, where invalid values fall back to the default, `cursor`, and any number of
+ * `sort=field,asc|desc,ignorecase`, `field.operator=value`, and `field=value`, which means
+ * `equals`. Fields that cannot be sorted by, unknown fields and operators, unreadable operands and
+ * invalid cursors are rejected, with what would have been accepted. Any other unknown parameter is
+ * ignored, unless its name contains a dot or begins, in any case, with the name of a field or of
+ * one of the parameters above, as in `login[equals]` and `sort[]`, or with one of `others`, which
+ * entities have but lists cannot filter by: such a parameter must not select everything, nor leave
+ * the order as it is.
  *
- * Cursors encode ids, and exist without filters in the order of ids. A list with `positionOf` defines what its cursors
- * encode, and has them with all filters and orders.
+ * Cursors encode ids, and exist without filters in the order of ids. A list with `positionOf`
+ * defines what its cursors encode, and has them with all filters and orders.
  */
 export function listQuery<P = number>(
   fields: Readonly<Record<string, FieldKind>>,
@@ -86,7 +97,9 @@ export function listQuery<P = number>(
     positionOf?: (text: string) => P | undefined;
   } = {},
 ) {
-  const reserved = new Set([...Object.keys(fields), ...others, ...CONTROLS].map((name) => name.toLowerCase()));
+  const reserved = new Set(
+    [...Object.keys(fields), ...others, ...CONTROLS].map((name) => name.toLowerCase()),
+  );
   const decode = (positionOf ?? idOf) as (text: string) => P | undefined;
   return v.pipe(
     v.custom<Values>(() => true),
@@ -96,7 +109,8 @@ export function listQuery<P = number>(
       const filters: Filter[] = [];
       const filterNames = Object.keys(values).filter(
         (name) =>
-          !CONTROLS.includes(name) && (name.includes('.') || reserved.has(name.toLowerCase().replace(/\W.*$/s, ''))),
+          !CONTROLS.includes(name) &&
+          (name.includes('.') || reserved.has(name.toLowerCase().replace(/\W.*$/s, ''))),
       );
       for (const name of filterNames) {
         const filter = filterOf(fields, name, values[name] ?? []);
@@ -105,12 +119,21 @@ export function listQuery<P = number>(
       }
       const sortTexts = (values.sort ?? []).filter((text) => orders(text).length > 0);
       const sort = sortTexts.flatMap(orders).filter(isDecisive);
-      if (sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });
+      if (sort.some(({ field }) => !sortable.includes(field)))
+        wrong.set('sort', { allowed: sortable });
       const after = values.cursor && decode(decodedCursor(values.cursor[0]));
-      const byId = sortable.includes('id') && filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
+      const byId =
+        sortable.includes('id') && filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
       if (values.cursor && (after === undefined || !(positionOf || byId))) wrong.set('cursor', {});
       for (const [key, limits] of wrong) {
-        const place = { type: 'object', origin: 'value', input: values, key, value: values[key], limits } as const;
+        const place = {
+          type: 'object',
+          origin: 'value',
+          input: values,
+          key,
+          value: values[key],
+          limits,
+        } as const;
         addIssue({ message: 'Pattern', path: [place] });
       }
       if (wrong.size > 0) return NEVER;
@@ -121,7 +144,9 @@ export function listQuery<P = number>(
         filters,
         parameters: [
           ...sortTexts.map((text) => ['sort', text] as const),
-          ...filterNames.flatMap((name) => (values[name] ?? []).map((text) => [name, text] as const)),
+          ...filterNames.flatMap((name) =>
+            (values[name] ?? []).map((text) => [name, text] as const),
+          ),
         ],
         after,
       };
@@ -133,29 +158,37 @@ export function listQuery<P = number>(
 const INTEGER_MAX = 999_999_999_999_999;
 
 function integerOr([text = '']: readonly string[] = [], minimum: number, fallback: number): number {
-  return /^\d+$/.test(text) && Number(text) >= minimum ? Math.min(Number(text), INTEGER_MAX) : fallback;
+  return /^\d+$/.test(text) && Number(text) >= minimum
+    ? Math.min(Number(text), INTEGER_MAX)
+    : fallback;
 }
 
 /**
- * `login,desc` or `lastName,firstName,asc,ignorecase`, as in Spring Data: the direction, which is ascending by default,
- * and `ignorecase` apply to all fields of the text.
+ * `login,desc` or `lastName,firstName,asc,ignorecase`, as in Spring Data: the direction, which is
+ * ascending by default, and `ignorecase` apply to all fields of the text.
  */
 function orders(text: string): Order[] {
   const given = text.split(',').map((word) => word.trim());
   const words = given.filter((word) => word !== '' && !isIgnoreCase(word));
   const direction = words.at(-1)?.toLowerCase();
   const named = direction === 'asc' || direction === 'desc' ? words.slice(0, -1) : words;
-  return named.map((field) => ({ field, descending: direction === 'desc', ignoreCase: given.some(isIgnoreCase) }));
+  return named.map((field) => ({
+    field,
+    descending: direction === 'desc',
+    ignoreCase: given.some(isIgnoreCase),
+  }));
 }
 
 const isIgnoreCase = (word: string): boolean => word.toLowerCase() === 'ignorecase';
 
 /**
- * Whether no earlier order by the same field decides at least as much. Any other would decide nothing and cost time;
- * but texts that are equal without case can be ordered by case.
+ * Whether no earlier order by the same field decides at least as much. Any other would decide
+ * nothing and cost time; but texts that are equal without case can be ordered by case.
  */
 function isDecisive({ field, ignoreCase }: Order, index: number, all: readonly Order[]): boolean {
-  return !all.slice(0, index).some((earlier) => earlier.field === field && (ignoreCase || !earlier.ignoreCase));
+  return !all
+    .slice(0, index)
+    .some((earlier) => earlier.field === field && (ignoreCase || !earlier.ignoreCase));
 }
 
 /** A filter; if it is invalid, the fields, operators or operands that the list accepts. */
@@ -167,13 +200,16 @@ function filterOf(
   const [field = '', operator = 'equals', ...rest] = parameter.split('.');
   const kind = Object.hasOwn(fields, field) ? fields[field] : undefined;
   if (!kind) {
-    const isControl = CONTROLS.some((control) => field.toLowerCase().replace(/\W.*$/s, '') === control);
+    const isControl = CONTROLS.some(
+      (control) => field.toLowerCase().replace(/\W.*$/s, '') === control,
+    );
     return { allowed: isControl ? CONTROLS : Object.keys(fields) };
   }
   const operators: readonly string[] = operatorsOf(kind);
   if (rest.length > 0 || !operators.includes(operator)) return { allowed: operators };
   const operandKind = operator === 'specified' ? 'boolean' : kind;
-  const listed = operator === 'in' || operator === 'notIn' ? texts.flatMap((text) => text.split(',')) : texts;
+  const listed =
+    operator === 'in' || operator === 'notIn' ? texts.flatMap((text) => text.split(',')) : texts;
   const operands = listed.map((text) => operandOf(operandKind, text));
   if (operands.some((operand) => operand === undefined)) return limitsOfOperands(operandKind);
   return { field, operator, operands } as Filter;
@@ -188,7 +224,9 @@ export function operatorsOf(kind: FieldKind): Operator[] {
 function operandOf(kind: FieldKind, text: string): string | number | boolean | undefined {
   if (typeof kind === 'object') return kind.oneOf.includes(text) ? text : undefined;
   if (kind === 'number')
-    return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+    return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))
+      ? Number(text)
+      : undefined;
   if (kind === 'boolean') return text === 'true' || (text === 'false' ? false : undefined);
   if (kind === 'date') return instantOf(text);
   return text;
@@ -199,9 +237,13 @@ function limitsOfOperands(kind: FieldKind): Limits {
   return kind === 'boolean' ? { allowed: ['true', 'false'] } : {};
 }
 
-const DATE = /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3}0{0,6})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
+const DATE =
+  /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3}0{0,6})?)?)(Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** Parses an ISO 8601 date with an optional time, in UTC by default; undefined when the day does not exist. */
+/**
+ * Parses an ISO 8601 date with an optional time, in UTC by default; undefined when the day does not
+ * exist.
+ */
 function instantOf(text: string): string | undefined {
   const [, day, time = 'T00:00', zone = 'Z'] = DATE.exec(text) ?? [];
   const midnight = new Date(`${day}T00:00:00Z`);
@@ -209,7 +251,9 @@ function instantOf(text: string): string | undefined {
   if (Number.isNaN(midnight.getTime()) || Number.isNaN(instant.getTime())) return undefined;
   const written = instant.toISOString();
   // Years beyond 9999 are written with a sign, which breaks the comparison of dates as strings.
-  return midnight.toISOString().startsWith(day ?? '') && /^\d{4}-/.test(written) ? written : undefined;
+  return midnight.toISOString().startsWith(day ?? '') && /^\d{4}-/.test(written)
+    ? written
+    : undefined;
 }
 
 /** Encodes a position as a cursor, which is opaque so that clients do not compute with it. */
@@ -224,5 +268,7 @@ function decodedCursor(cursor = ''): string {
 
 function idOf(text: string): number | undefined {
   // No id follows the largest safe integer, and the next number could not be represented exactly.
-  return /^\d{1,16}$/.test(text) && Number(text) < Number.MAX_SAFE_INTEGER ? Number(text) : undefined;
+  return /^\d{1,16}$/.test(text) && Number(text) < Number.MAX_SAFE_INTEGER
+    ? Number(text)
+    : undefined;
 }

@@ -7,8 +7,9 @@ type Values = Readonly<Record<string, unknown>>;
 type Value = string | number | boolean;
 
 /**
- * Whether an entity matches all filters. A missing value equals no operand and is neither less nor greater than it. A
- * set equals each of its values. Operands are brought into the compared form once, not once per entity.
+ * Whether an entity matches all filters. A missing value equals no operand and is neither less nor
+ * greater than it. A set equals each of its values. Operands are brought into the compared form
+ * once, not once per entity.
  */
 export function matcherOf(filters: readonly Filter[]): (entity: object) => boolean {
   const tests = filters.map(testOf);
@@ -26,9 +27,14 @@ function testOf({ field, operator, operands }: Filter): (entity: Values) => bool
   };
 }
 
-function isSelected(operator: Filter['operator'], values: readonly Value[], operands: readonly Value[]): boolean {
+function isSelected(
+  operator: Filter['operator'],
+  values: readonly Value[],
+  operands: readonly Value[],
+): boolean {
   const isHeld = (operand: Value) => values.includes(operand);
-  const isPart = (operand: Value) => values.some((value) => String(value).includes(String(operand)));
+  const isPart = (operand: Value) =>
+    values.some((value) => String(value).includes(String(operand)));
   switch (operator) {
     case 'equals':
       return operands.every(isHeld);
@@ -54,8 +60,14 @@ function isSelected(operator: Filter['operator'], values: readonly Value[], oper
   }
 }
 
-/** Entities in an order. Ties are broken by id. Entities without a value come last in both directions. */
-export function sorted<E extends { readonly id: number }>(entities: readonly E[], sort: readonly Order[]): E[] {
+/**
+ * Entities in an order. Ties are broken by id. Entities without a value come last in both
+ * directions.
+ */
+export function sorted<E extends { readonly id: number }>(
+  entities: readonly E[],
+  sort: readonly Order[],
+): E[] {
   // Each value is brought into the compared form once, not once per comparison.
   const rows = entities.map((entity) => ({
     entity,

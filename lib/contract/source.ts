@@ -2,13 +2,18 @@
 export interface Source {
   /** The peer of the connection, or the client's address that the edge states. */
   readonly address: string;
-  /** In milliseconds since 1970. Earlier than the start of the handler if the request was queued. */
+  /**
+   * In milliseconds since 1970. Earlier than the start of the handler if the request was queued.
+   */
   readonly arrivedAt: number;
 }
 
 const IPV4 = /^(?:::ffff:)?((\d+\.\d+\.\d+)\.\d+)$/i;
 
-/** The /24 of an IPv4 address or the /64 of an IPv6 address: a provider's customer can hold many addresses in one. */
+/**
+ * The /24 of an IPv4 address or the /64 of an IPv6 address: a provider's customer can hold many
+ * addresses in one.
+ */
 export function networkOf(address: string): string {
   return IPV4.exec(address)?.[2] ?? first64Bits(address);
 }

@@ -22,10 +22,10 @@ interface BatchResponse {
 const DURATION_MAX_MS = 20_000;
 
 /**
- * Delivers the mails of a batch of stream records, one after another. A mail that fails for a reason that may pass is
- * handed over again, after which the recipient's later mails follow: the order within a recipient stays. Any other
- * failure is logged, raises the alarm and leaves the item in the table, for an operator to send again: it must not
- * delay the mails behind it.
+ * Delivers the mails of a batch of stream records, one after another. A mail that fails for a
+ * reason that may pass is handed over again, after which the recipient's later mails follow: the
+ * order within a recipient stays. Any other failure is logged, raises the alarm and leaves the item
+ * in the table, for an operator to send again: it must not delay the mails behind it.
  */
 export async function deliverBatch(
   { Records }: { readonly Records: readonly StreamRecord[] },
@@ -38,7 +38,8 @@ export async function deliverBatch(
   for (const { dynamodb: { Keys = {}, SequenceNumber: itemIdentifier = '' } = {} } of Records) {
     const key = { pk: Keys.pk?.S ?? '', sk: Keys.sk?.S ?? '' };
     const hasTime = Date.now() + DURATION_MAX_MS < currentDeadline();
-    const isDelivered = hasTime && !waitingRecipients.has(key.pk) && (await tryToDeliver(key, deliver));
+    const isDelivered =
+      hasTime && !waitingRecipients.has(key.pk) && (await tryToDeliver(key, deliver));
     if (isDelivered) continue;
     waitingRecipients.add(key.pk);
     failed.push({ itemIdentifier });
@@ -52,7 +53,8 @@ async function tryToDeliver(key: Key, deliver: (key: Key) => Promise<void>): Pro
     await deliver(key);
     return true;
   } catch (error) {
-    const isTransient = isOutage(error) || (error instanceof Failure && error.code === 'unavailable');
+    const isTransient =
+      isOutage(error) || (error instanceof Failure && error.code === 'unavailable');
     if (isTransient) logError('mailDelayed', error);
     else logMailNotSent(error);
     return !isTransient;

@@ -35,11 +35,16 @@ interface Loaded {
 }
 
 /**
- * Sends the mail of an outbox item, then deletes the item: a mail that is handed over again has been sent. An item is
- * deleted without a mail when it has expired, when the limit of mails to its account is reached, and when there is
- * nobody to send it to. It stays when the limit of resets to all accounts is reached, for an operator to send. Throws errors of the SDK, also unavailable, after which the item remains.
+ * Sends the mail of an outbox item, then deletes the item: a mail that is handed over again has
+ * been sent. An item is deleted without a mail when it has expired, when the limit of mails to its
+ * account is reached, and when there is nobody to send it to. It stays when the limit of resets to
+ * all accounts is reached, for an operator to send. Throws errors of the SDK, also unavailable,
+ * after which the item remains.
  */
-export async function deliverMail({ table, mailer, resetsPerHour }: Services, itemKey: Key): Promise<void> {
+export async function deliverMail(
+  { table, mailer, resetsPerHour }: Services,
+  itemKey: Key,
+): Promise<void> {
   const load = () => loadMail(table, itemKey);
   const decide = (loaded: Loaded | undefined, now: number): Decision<Outgoing> =>
     loaded && now / 1000 < loaded.mail.expires
@@ -52,7 +57,8 @@ export async function deliverMail({ table, mailer, resetsPerHour }: Services, it
     log({ mailSent: outgoing.occasion });
   }
   // Unconditional: of two executions with the same item, the second one deletes nothing.
-  if ((await commit(table, [{ act: 'Delete', key: itemKey }])) === 'busy') throw new Failure('unavailable');
+  if ((await commit(table, [{ act: 'Delete', key: itemKey }])) === 'busy')
+    throw new Failure('unavailable');
 }
 
 async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined> {
@@ -63,12 +69,16 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
       const user = await findUserByEmail(table, mail.email);
       if (!user?.activated) return { mail };
       const keys = [resetCountKeyOf(user), COUNT_OF_ALL];
-      const [count, countOfAll] = (await table.getAll(keys)) as unknown as (MailCount | undefined)[];
+      const [count, countOfAll] = (await table.getAll(keys)) as unknown as (
+        | MailCount
+        | undefined
+      )[];
       return { mail, user, count, countOfAll };
     }
     case 'invitation': {
       const user = await findUser(table, mail.userId);
-      const isWanted = user?.activated && !user.passwordHash && user.accountStamp === mail.accountStamp;
+      const isWanted =
+        user?.activated && !user.passwordHash && user.accountStamp === mail.accountStamp;
       return { mail, user: isWanted ? user : undefined };
     }
     default: {
@@ -78,7 +88,10 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
   }
 }
 
-/** The keys and counts that a mail needs. A mail that is tried again has a new key and is not counted again. */
+/**
+ * The keys and counts that a mail needs. A mail that is tried again has a new key and is not
+ * counted again.
+ */
 function decideMail(
   itemKey: Key,
   { mail, user, count, countOfAll }: Loaded,
@@ -111,7 +124,11 @@ const resetCountKeyOf = (user: User): Key => resetCountKey(user.id, mailboxHashO
 const NOTHING = { writes: [], result: undefined } as const;
 
 /** The writes that count a mail unless it is counted already; undefined if a limit is reached. */
-function countOnce(itemKey: Key, mail: OutboxMail, counts: (Write | undefined)[]): Write[] | undefined {
+function countOnce(
+  itemKey: Key,
+  mail: OutboxMail,
+  counts: (Write | undefined)[],
+): Write[] | undefined {
   if (mail.counted) return [];
   const writes = counts.filter((write) => write !== undefined);
   if (writes.length < counts.length) return undefined;

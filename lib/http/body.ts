@@ -9,9 +9,9 @@ import { mediaTypeInUtf8 } from './media-type.ts';
 const BODY_BYTES_MAX = 64 * 1024;
 
 /**
- * Replaces the event's body with the parsed value: JSON, or the single field that the contract accepts as text/plain.
- * Fails with too-large, unsupported-media-type, and with malformed for bytes that are not UTF-8 and for JSON that
- * `parseJson` rejects.
+ * Replaces the event's body with the parsed value: JSON, or the single field that the contract
+ * accepts as text/plain. Fails with too-large, unsupported-media-type, and with malformed for bytes
+ * that are not UTF-8 and for JSON that `parseJson` rejects.
  */
 export function parseBody({ textAs }: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
   return {
@@ -21,9 +21,11 @@ export function parseBody({ textAs }: Contract): MiddlewareObj<APIGatewayProxyEv
       if (bytes.length > BODY_BYTES_MAX) throw new Failure('too-large');
       const type = mediaTypeInUtf8(headers['content-type'] ?? '');
       const isText = textAs !== undefined && type === 'text/plain';
-      const isReadable = (isText || type === 'application/json') && headers['content-encoding'] === undefined;
+      const isReadable =
+        (isText || type === 'application/json') && headers['content-encoding'] === undefined;
       if (!isReadable) throw new Failure('unsupported-media-type');
-      // Decoding would replace invalid bytes silently, and the stored value would differ from the one sent.
+      // Decoding would replace invalid bytes silently, and the stored value would differ from the
+      // one sent.
       if (isBase64Encoded && !isUtf8(bytes)) throw new Failure('malformed');
 
       const text = isBase64Encoded ? bytes.toString('utf8') : body;

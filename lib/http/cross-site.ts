@@ -5,9 +5,10 @@ import type { Event } from './event.ts';
 const EMBEDDED = new Set(['embed', 'fencedframe', 'frame', 'iframe', 'object']);
 
 /**
- * Returns the resource isolation policy (https://web.dev/articles/fetch-metadata): rejects requests that a browser
- * sends for a page of another site, unless its origin is allowed by CORS. CORS alone prevents only that such a page
- * reads the response. Links from elsewhere work, and so do clients that are no browsers and send none of these headers.
+ * Returns the resource isolation policy (https://web.dev/articles/fetch-metadata): rejects requests
+ * that a browser sends for a page of another site, unless its origin is allowed by CORS. CORS alone
+ * prevents only that such a page reads the response. Links from elsewhere work, and so do clients
+ * that are no browsers and send none of these headers.
  */
 export function openCrossSitePolicy(): (event: Event) => void {
   // Behind an edge, Host is the name of its origin server, which browsers do not know.
@@ -19,10 +20,14 @@ export function openCrossSitePolicy(): (event: Event) => void {
     const { method } = requestContext.http;
     const isRead = method === 'GET' || method === 'HEAD';
     const isFollowedLink =
-      isRead && headers['sec-fetch-mode'] === 'navigate' && !EMBEDDED.has(headers['sec-fetch-dest'] ?? '');
-    if (headers['sec-fetch-site'] === 'cross-site' && !isFollowedLink) throw new Failure('cross-site');
+      isRead &&
+      headers['sec-fetch-mode'] === 'navigate' &&
+      !EMBEDDED.has(headers['sec-fetch-dest'] ?? '');
+    if (headers['sec-fetch-site'] === 'cross-site' && !isFollowedLink)
+      throw new Failure('cross-site');
     // Browsers without Sec-Fetch-Site send Origin, and so do pages of other hosts of the same site.
-    if (!isRead && origin !== undefined && origin !== ownOrigin(headers, EDGE_HOST)) throw new Failure('cross-site');
+    if (!isRead && origin !== undefined && origin !== ownOrigin(headers, EDGE_HOST))
+      throw new Failure('cross-site');
   };
 }
 

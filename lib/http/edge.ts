@@ -4,11 +4,15 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Failure } from '../contract/failure.ts';
 
 /** The headers that the edge sets. It overwrites headers of these names that a client sends. */
-export const EDGE_HEADERS = { secret: 'gatehouse-edge-secret', clientAddress: 'gatehouse-client-address' } as const;
+export const EDGE_HEADERS = {
+  secret: 'gatehouse-edge-secret',
+  clientAddress: 'gatehouse-client-address',
+} as const;
 
 /**
- * Returns the address of the client, and rejects every request that does not prove with the secret that it came through
- * the edge. Undefined in an environment without an edge, where anybody could send these headers.
+ * Returns the address of the client, and rejects every request that does not prove with the secret
+ * that it came through the edge. Undefined in an environment without an edge, where anybody could
+ * send these headers.
  */
 export function openEdge(): ((headers: APIGatewayProxyEventV2['headers']) => string) | undefined {
   const { EDGE_SECRET_HASHES: hashes } = process.env;

@@ -10,11 +10,14 @@ import { lambdaHandler, type Request } from './lambda-handler.ts';
 import type { Response } from './response.ts';
 
 /** A validated request of a caller whose access the endpoint enforces. */
-type AuthorizedRequest<C extends ProtectedContract> = Request<C> & { readonly caller: AuthorizedCaller };
+type AuthorizedRequest<C extends ProtectedContract> = Request<C> & {
+  readonly caller: AuthorizedCaller;
+};
 
 /**
- * The Lambda handler of a row of routes.ts that requires a token. Requests are rejected in this order: unauthenticated
- * callers, invalid requests, callers without a required role, requests that `handle` rejects.
+ * The Lambda handler of a row of routes.ts that requires a token. Requests are rejected in this
+ * order: unauthenticated callers, invalid requests, callers without a required role, requests that
+ * `handle` rejects.
  */
 export function endpoint<const C extends ProtectedContract>(
   contract: C,
@@ -27,10 +30,11 @@ export function endpoint<const C extends ProtectedContract>(
     authenticate: (authorization) => verifier.verify(authorization),
     async respondTo(readRequest, authenticated) {
       const caller = authorize(table, authenticated as Caller, contract.access);
-      // Inside the promise: `settleAll` reports the 403 of the table before the 404 of an invalid path, and `authorize`
-      // has already checked roles from the token.
+      // Inside the promise: `settleAll` reports the 403 of the table before the 404 of an invalid
+      // path, and `authorize` has already checked roles from the token.
       const handled = async () => handle({ ...readRequest(), caller });
-      // Run in parallel: `handle` reads while the table confirms the access. Without access, its response is discarded.
+      // Run in parallel: `handle` reads while the table confirms the access. Without access, its
+      // response is discarded.
       const [, response] = await settleAll([caller.requireAuthorized(), handled()]);
       return response;
     },

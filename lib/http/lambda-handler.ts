@@ -23,7 +23,10 @@ export interface Request<C extends Contract> {
   readonly path: PathOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
-  /** As seen by API Gateway or the edge. Headers such as X-Forwarded-For are ignored: clients can forge them. */
+  /**
+   * As seen by API Gateway or the edge. Headers such as X-Forwarded-For are ignored: clients can
+   * forge them.
+   */
   readonly source: Source;
   /** What If-Match and If-None-Match require of the entity to change. */
   readonly precondition: Precondition;
@@ -35,19 +38,31 @@ type Result = APIGatewayProxyStructuredResultV2;
 
 /** What is particular to a kind of endpoint. */
 interface Steps<C extends Contract> {
-  /** Runs before anything but the headers is read. Fails with cross-site. Absent where a token is required. */
+  /**
+   * Runs before anything but the headers is read. Fails with cross-site. Absent where a token is
+   * required.
+   */
   readonly requireAllowed?: (event: Event) => void;
   /** Runs before anything of the request is read. Absent where no token is required. */
   readonly authenticate?: (authorization: string | undefined) => Promise<Caller>;
-  /** `readRequest` fails with not-found if the path names no resource; query and body are already valid. */
-  readonly respondTo: (readRequest: () => Request<C>, caller: Caller | undefined) => Promise<Response>;
+  /**
+   * `readRequest` fails with not-found if the path names no resource; query and body are already
+   * valid.
+   */
+  readonly respondTo: (
+    readRequest: () => Request<C>,
+    caller: Caller | undefined,
+  ) => Promise<Response>;
 }
 
 /**
- * The Lambda handler of a contract. Call it through `endpoint`, which enforces the access of the contract, or
- * `publicEndpoint`.
+ * The Lambda handler of a contract. Call it through `endpoint`, which enforces the access of the
+ * contract, or `publicEndpoint`.
  */
-export function lambdaHandler<C extends Contract>(contract: C, { requireAllowed, authenticate, respondTo }: Steps<C>) {
+export function lambdaHandler<C extends Contract>(
+  contract: C,
+  { requireAllowed, authenticate, respondTo }: Steps<C>,
+) {
   const pipeline = middy<Event, Result>({ timeoutEarlyInMillis: 0 }).use(respondAndLog(contract));
   const clientAddressAtEdge = openEdge();
   if (clientAddressAtEdge) {
@@ -72,7 +87,14 @@ export function lambdaHandler<C extends Contract>(contract: C, { requireAllowed,
     const { http, timeEpoch } = event.requestContext;
     const source: Source = { address: event.clientAddress ?? http.sourceIp, arrivedAt: timeEpoch };
     const readRequest = () =>
-      ({ path: readPath(contract, event), query, body, source, precondition, pathname: event.rawPath }) as Request<C>;
+      ({
+        path: readPath(contract, event),
+        query,
+        body,
+        source,
+        precondition,
+        pathname: event.rawPath,
+      }) as Request<C>;
     return respond(respondConditionally(event, await respondTo(readRequest, event.caller)));
   });
 }
@@ -109,8 +131,8 @@ function failureOf(error: unknown): Failure {
 }
 
 const COMMON_HEADERS = {
-  // API Gateway adds CORS headers only for an allowed origin. Without this, a cache would serve that origin a response
-  // without them.
+  // API Gateway adds CORS headers only for an allowed origin. Without this, a cache would serve
+  // that origin a response without them.
   Vary: 'Origin',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',

@@ -2,17 +2,26 @@ import { log, logError, type Metric } from '../runtime/log.ts';
 import { retryCount } from '../runtime/retries.ts';
 import type { Event } from './event.ts';
 
-/** Groups requests by their expected duration: a login hashes, a reset waits on purpose, a change is a transaction. */
+/**
+ * Groups requests by their expected duration: a login hashes, a reset waits on purpose, a change is
+ * a transaction.
+ */
 export type RequestKind = 'login' | 'reset' | 'change' | 'read';
 
 const RETRIES: Metric = { field: 'retries', unit: 'Count', dimensions: [[]] };
 
 /**
- * Logs a request as one line, with its duration in milliseconds and its failure code. The metric of the duration is at
- * the same time the count: of requests by kind, and of rejections by failure code. The client's address is logged only
- * behind an edge, where the access log has the address of the edge instead.
+ * Logs a request as one line, with its duration in milliseconds and its failure code. The metric of
+ * the duration is at the same time the count: of requests by kind, and of rejections by failure
+ * code. The client's address is logged only behind an edge, where the access log has the address of
+ * the edge instead.
  */
-export function logRequest(event: Event, status: number | undefined, milliseconds: number, failure?: string): void {
+export function logRequest(
+  event: Event,
+  status: number | undefined,
+  milliseconds: number,
+  failure?: string,
+): void {
   const { routeKey: route, requestContext, clientAddress, caller } = event;
   const duration: Metric = {
     field: 'milliseconds',

@@ -1,8 +1,8 @@
 const TOKEN = "[!#$%&'*+\\-.^_`|~\\dA-Za-z]+";
 const TYPE = new RegExp(`^${TOKEN}/${TOKEN}`);
 /**
- * A semicolon and a parameter, which may be missing; its value is a token or a quoted string (RFC 9110, 5.6.6). Unlike
- * in the RFC, spaces may surround the equals sign.
+ * A semicolon and a parameter, which may be missing; its value is a token or a quoted string (RFC
+ * 9110, 5.6.6). Unlike in the RFC, spaces may surround the equals sign.
  */
 const PARAMETER = new RegExp(
   `[ \\t]*;[ \\t]*(?:(${TOKEN})[ \\t]*=[ \\t]*(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)"))?`,
@@ -10,9 +10,9 @@ const PARAMETER = new RegExp(
 );
 
 /**
- * The media type in a Content-Type header, in lower case and without its parameters. Undefined if the header is
- * malformed, or if the charset is not UTF-8: RFC 8259 gives it no meaning for JSON, but a client that names another one
- * has probably used it. All other parameters are ignored.
+ * The media type in a Content-Type header, in lower case and without its parameters. Undefined if
+ * the header is malformed, or if the charset is not UTF-8: RFC 8259 gives it no meaning for JSON,
+ * but a client that names another one has probably used it. All other parameters are ignored.
  */
 export function mediaTypeInUtf8(contentType: string): string | undefined {
   const header = contentType.trim();

@@ -8,7 +8,9 @@ interface Problem {
   readonly message: string;
   readonly title: string;
   readonly detail?: string;
-  /** The last segment of the type URI, which clients compare. The default is problem-with-message. */
+  /**
+   * The last segment of the type URI, which clients compare. The default is problem-with-message.
+   */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -34,7 +36,12 @@ const PROBLEMS = {
     detail: 'Bad credentials',
     headers: BEARER_CHALLENGE,
   },
-  forbidden: { status: 403, message: 'error.http.403', title: 'Forbidden', detail: 'Access is denied' },
+  forbidden: {
+    status: 403,
+    message: 'error.http.403',
+    title: 'Forbidden',
+    detail: 'Access is denied',
+  },
   malformed: {
     status: 400,
     message: 'error.http.400',
@@ -58,9 +65,15 @@ const PROBLEMS = {
     status: 415,
     message: 'error.http.415',
     title: 'Unsupported Media Type',
-    detail: 'A body must be application/json, or text/plain where accepted, in UTF-8 without a content encoding',
+    detail:
+      'A body must be application/json, or text/plain where accepted, in UTF-8 without a content encoding',
   },
-  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must contain the id' },
+  'no-id': {
+    status: 400,
+    message: 'error.idnull',
+    title: 'Invalid id',
+    detail: 'An update must contain the id',
+  },
   'id-not-wanted': {
     status: 400,
     message: 'error.idexists',
@@ -70,7 +83,8 @@ const PROBLEMS = {
     status: 404,
     message: 'error.idnotfound',
     title: 'Entity not found',
-    detail: 'An id in the body belongs to no entity, or the parameter belongs to another integration',
+    detail:
+      'An id in the body belongs to no entity, or the parameter belongs to another integration',
   },
   'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
   'login-taken': {
@@ -120,7 +134,8 @@ const PROBLEMS = {
     status: 429,
     message: 'error.http.429',
     title: 'Too Many Requests',
-    detail: 'You have read too much in a short time: try again after the number of seconds in Retry-After',
+    detail:
+      'You have read too much in a short time: try again after the number of seconds in Retry-After',
   },
   'too-many-parameters': {
     status: 400,
@@ -132,7 +147,8 @@ const PROBLEMS = {
     status: 400,
     message: 'error.parameterstoolarge',
     title: 'The parameters of the integration are too large',
-    detail: 'The names, values and descriptions of all parameters of an integration must not exceed 192 KiB in UTF-8',
+    detail:
+      'The names, values and descriptions of all parameters of an integration must not exceed 192 KiB in UTF-8',
   },
   'parameter-ids-used-up': {
     status: 400,
@@ -186,7 +202,8 @@ const PROBLEMS = {
     status: 503,
     message: 'error.http.503',
     title: 'Service Unavailable',
-    detail: 'The request was not completed, or its outcome is unknown: check before you repeat a change',
+    detail:
+      'The request was not completed, or its outcome is unknown: check before you repeat a change',
     headers: RETRY_SOON,
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
@@ -200,14 +217,24 @@ const OBJECT_NAME: Record<EntityName, string> = {
   audit: 'audit',
 };
 
-/** The response to a failed request (RFC 9457). The details withheld here are in the log, under the request id. */
+/**
+ * The response to a failed request (RFC 9457). The details withheld here are in the log, under the
+ * request id.
+ */
 export function problem(
   failure: Failure,
   entityName: EntityName | undefined,
   path: string,
   requestId?: string,
 ): Response {
-  const { status, message, title, detail, type = 'problem-with-message', headers }: Problem = PROBLEMS[failure.code];
+  const {
+    status,
+    message,
+    title,
+    detail,
+    type = 'problem-with-message',
+    headers,
+  }: Problem = PROBLEMS[failure.code];
   const isAlert = status === 400 && failure.fieldErrors === undefined;
   return {
     status,
@@ -215,7 +242,10 @@ export function problem(
       'Content-Type': 'application/problem+json; charset=utf-8',
       ...headers,
       ...(failure.retryAfter !== undefined && { 'Retry-After': String(failure.retryAfter) }),
-      ...(isAlert && { 'X-gatehouseApp-error': message, ...(entityName && { 'X-gatehouseApp-params': entityName }) }),
+      ...(isAlert && {
+        'X-gatehouseApp-error': message,
+        ...(entityName && { 'X-gatehouseApp-params': entityName }),
+      }),
     },
     body: JSON.stringify({
       type: `https://www.jhipster.tech/problem/${type}`,

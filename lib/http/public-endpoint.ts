@@ -4,8 +4,9 @@ import { lambdaHandler, type Request } from './lambda-handler.ts';
 import type { Response } from './response.ts';
 
 /**
- * The Lambda handler of a row of routes.ts whose contract is public: anyone may call it, without a token, but no browser
- * for a page of another site. Where a token is required, such a page has none.
+ * The Lambda handler of a row of routes.ts whose contract is public: anyone may call it, without a
+ * token, but no browser for a page of another site. Where a token is required, such a page has
+ * none.
  */
 export function publicEndpoint<const C extends PublicContract>(
   contract: C,

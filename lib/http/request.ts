@@ -4,7 +4,10 @@ import type { Contract } from '../contract/contract.ts';
 import { Failure, FIELD_CODES, type FieldError } from '../contract/failure.ts';
 import { limitsOf } from '../contract/limits.ts';
 
-/** Parses the parameters of the path. Fails with not-found: a path with an invalid parameter names no resource. */
+/**
+ * Parses the parameters of the path. Fails with not-found: a path with an invalid parameter names
+ * no resource.
+ */
 export function readPath(contract: Contract, event: APIGatewayProxyEventV2): unknown {
   if (!contract.path) return undefined;
   const { success, output } = v.safeParse(contract.path, event.pathParameters ?? {});
@@ -13,8 +16,8 @@ export function readPath(contract: Contract, event: APIGatewayProxyEventV2): unk
 }
 
 /**
- * Validates query and body, each against its own schema. The parts of a request are never merged, so a body cannot
- * override the path. Fails with invalid, malformed, no-id, id-not-wanted.
+ * Validates query and body, each against its own schema. The parts of a request are never merged,
+ * so a body cannot override the path. Fails with invalid, malformed, no-id, id-not-wanted.
  */
 export function readQueryAndBody(contract: Contract, event: APIGatewayProxyEventV2) {
   // parseBody has already replaced the text with the parsed value.
@@ -26,9 +29,13 @@ export function readQueryAndBody(contract: Contract, event: APIGatewayProxyEvent
   };
 }
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Keeps repeated parameters. The object has no prototype, so a parameter called `__proto__` is harmless. */
+/**
+ * Keeps repeated parameters. The object has no prototype, so a parameter called `__proto__` is
+ * harmless.
+ */
 function valuesOf(rawQueryString: string): Record<string, string[]> {
   const values: Record<string, string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(rawQueryString)) {
@@ -50,10 +57,14 @@ function readPart(schema: v.GenericSchema<unknown, unknown>, value: unknown): un
   for (const issue of issues) {
     if (ID_RULES.some((rule) => rule === issue.message)) continue;
     const field = v.getDotPath(issue) ?? '';
-    if (!fields.has(field)) fields.set(field, { field, message: codeOf(issue), ...limitsOf(issue) });
+    if (!fields.has(field))
+      fields.set(field, { field, message: codeOf(issue), ...limitsOf(issue) });
   }
-  if (fields.size > 0) throw new Failure('invalid', { fieldErrors: [...fields.values()].slice(0, FIELD_ERRORS_MAX) });
-  throw new Failure(ID_RULES.find((rule) => issues.some((issue) => issue.message === rule)) ?? 'malformed');
+  if (fields.size > 0)
+    throw new Failure('invalid', { fieldErrors: [...fields.values()].slice(0, FIELD_ERRORS_MAX) });
+  throw new Failure(
+    ID_RULES.find((rule) => issues.some((issue) => issue.message === rule)) ?? 'malformed',
+  );
 }
 
 function codeOf({ input, message }: v.BaseIssue<unknown>): FieldError['message'] {

@@ -28,14 +28,28 @@ export function okEmpty(headers: Record<string, string> = {}): Response {
 }
 
 /** 201 with the location of the created resource. */
-export function created(body: unknown, location: string, headers: Record<string, string> = {}): Response {
+export function created(
+  body: unknown,
+  location: string,
+  headers: Record<string, string> = {},
+): Response {
   return { status: 201, headers: { ...headers, Location: location }, body: JSON.stringify(body) };
 }
 
-/** The headers from which clients compose a notification: the event and the name or id of the entity. */
-export function alert(entityName: EntityName, event: 'created' | 'updated' | 'deleted', which: string | number) {
+/**
+ * The headers from which clients compose a notification: the event and the name or id of the
+ * entity.
+ */
+export function alert(
+  entityName: EntityName,
+  event: 'created' | 'updated' | 'deleted',
+  which: string | number,
+) {
   const key = entityName === 'userManagement' ? entityName : `gatehouseApp.${entityName}`;
-  return { 'X-gatehouseApp-alert': `${key}.${event}`, 'X-gatehouseApp-params': encodeURIComponent(which) };
+  return {
+    'X-gatehouseApp-alert': `${key}.${event}`,
+    'X-gatehouseApp-params': encodeURIComponent(which),
+  };
 }
 
 /** The ETag header, which a client sends back in If-Match. */
@@ -46,12 +60,16 @@ export function etag({ version }: { readonly version: Version }) {
 /** Well below Lambda's response limit of 6 MB. */
 const RESPONSE_BYTES_MAX = 5 * 1024 * 1024;
 
-/** Node's `fetch` rejects responses with more than 16 KB of headers; proxies often allow 8 KB per header. */
+/**
+ * Node's `fetch` rejects responses with more than 16 KB of headers; proxies often allow 8 KB per
+ * header.
+ */
 const LINK_BYTES_MAX = 8000;
 
 /**
- * A page of a list: a plain array, with the total and the links to other pages in headers. Fails with page-too-large,
- * and with invalid when the sort and filters are too long for a link to the next page.
+ * A page of a list: a plain array, with the total and the links to other pages in headers. Fails
+ * with page-too-large, and with invalid when the sort and filters are too long for a link to the
+ * next page.
  */
 export function pageResponse<E>(
   { entities, total, more, cursor }: Page<E>,
@@ -60,29 +78,45 @@ export function pageResponse<E>(
 ): Response {
   const body = JSON.stringify(entities.map(view));
   // Lambda returns the body as a JSON string, so its quotes are escaped a second time.
-  if (Buffer.byteLength(JSON.stringify(body)) > RESPONSE_BYTES_MAX) throw new Failure('page-too-large');
+  if (Buffer.byteLength(JSON.stringify(body)) > RESPONSE_BYTES_MAX)
+    throw new Failure('page-too-large');
   const link = linkHeader(query, { total, more, cursor }, pathname);
   return {
     status: 200,
     body,
-    headers: { ...(total !== undefined && { 'X-Total-Count': String(total) }), ...(link && { Link: link }) },
+    headers: {
+      ...(total !== undefined && { 'X-Total-Count': String(total) }),
+      ...(link && { Link: link }),
+    },
   };
 }
 
-/** Drops links from the end until the header fits: a client can do without `first`, but not without `next`. */
-function linkHeader(query: ListQuery<unknown>, page: Omit<Page<unknown>, 'entities'>, pathname: string): string {
+/**
+ * Drops links from the end until the header fits: a client can do without `first`, but not without
+ * `next`.
+ */
+function linkHeader(
+  query: ListQuery<unknown>,
+  page: Omit<Page<unknown>, 'entities'>,
+  pathname: string,
+): string {
   const links = linksTo(query, page, pathname);
   // Links are percent-encoded, so each character is one byte.
   while (links.join(',').length > LINK_BYTES_MAX) {
     if (page.more && links.length === 1) {
-      throw new Failure('invalid', { fieldErrors: [{ field: longestParameter(query), message: 'Size' }] });
+      throw new Failure('invalid', {
+        fieldErrors: [{ field: longestParameter(query), message: 'Size' }],
+      });
     }
     links.pop();
   }
   return links.join(',');
 }
 
-/** RFC 8288, in the order that clients expect. Commas in `sort` are encoded: clients split the header at commas. */
+/**
+ * RFC 8288, in the order that clients expect. Commas in `sort` are encoded: clients split the
+ * header at commas.
+ */
 function linksTo(
   { page, size, parameters, after }: ListQuery<unknown>,
   { total, more, cursor }: Omit<Page<unknown>, 'entities'>,
@@ -91,7 +125,12 @@ function linksTo(
   const last = total === undefined ? undefined : Math.max(0, Math.ceil(total / size) - 1);
   // Without a total, a page after a cursor may have a number that is too high to be read by it.
   const hasPrevious = page > 0 && (last === undefined ? after === undefined : page - 1 <= last);
-  const pages = { next: more ? page + 1 : undefined, prev: hasPrevious ? page - 1 : undefined, last, first: 0 };
+  const pages = {
+    next: more ? page + 1 : undefined,
+    prev: hasPrevious ? page - 1 : undefined,
+    last,
+    first: 0,
+  };
   return Object.entries(pages).flatMap(([relation, target]) => {
     if (target === undefined) return [];
     const query = new URLSearchParams({ page: String(target), size: String(size) });
@@ -102,7 +141,8 @@ function linksTo(
 }
 
 function longestParameter({ parameters }: ListQuery<unknown>): string {
-  const bytes = ([name, value]: QueryParameter) => new URLSearchParams([[name, value]]).toString().length;
+  const bytes = ([name, value]: QueryParameter) =>
+    new URLSearchParams([[name, value]]).toString().length;
   const [longest] = parameters.toSorted((a, b) => bytes(b) - bytes(a));
   return longest?.[0] ?? '';
 }

@@ -25,7 +25,10 @@ export async function createIntegration(
   return caller.change(load, (id) => {
     const integration = newIntegration(id, fields);
     return {
-      writes: [claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'), changeTotal('INTEGRATION', 1)],
+      writes: [
+        claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'),
+        changeTotal('INTEGRATION', 1),
+      ],
       result: integration,
       event: auditEventForIntegration('integration.created', integration),
     };

@@ -9,12 +9,17 @@ import { type Integration, MAX_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import type { NewParameter } from './parameter-contracts.ts';
-import { auditEventForParameter, bytesOf, parameterBytesAfter, type StoredParameter } from './parameter-table.ts';
+import {
+  auditEventForParameter,
+  bytesOf,
+  parameterBytesAfter,
+  type StoredParameter,
+} from './parameter-table.ts';
 import { openSeal, type Seal } from './sealed-value.ts';
 
 /**
- * Adds a parameter to an integration. Fails with unknown-id, parameter-ids-used-up, too-many-parameters,
- * parameters-too-large, forbidden.
+ * Adds a parameter to an integration. Fails with unknown-id, parameter-ids-used-up,
+ * too-many-parameters, parameters-too-large, forbidden.
  */
 export async function createParameter(
   table: Table,
@@ -44,8 +49,8 @@ export async function createParameter(
 }
 
 /**
- * A new parameter of an integration, and the integration with its counters. Fails with parameter-ids-used-up,
- * too-many-parameters, parameters-too-large.
+ * A new parameter of an integration, and the integration with its counters. Fails with
+ * parameter-ids-used-up, too-many-parameters, parameters-too-large.
  */
 export function addParameter(
   integration: Integration,
@@ -55,7 +60,8 @@ export function addParameter(
   const { confName, confValue, confDescription } = fields;
   const parameterCount = integration.parameterCount + 1;
   const parametersEver = integration.parametersEver + 1;
-  // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead the client.
+  // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead
+  // the client.
   if (parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) throw new Failure('parameter-ids-used-up');
   if (parameterCount > MAX_PARAMETERS) throw new Failure('too-many-parameters');
   const id = parameterId(integration.id, parametersEver);

@@ -12,13 +12,15 @@ import type { Integration } from './integration.ts';
 import { auditEventForIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { type Parameter, parameterRemoved, parametersOf } from './parameter-table.ts';
 
-/** How many times an incomplete list is read again, and the bound of the wait before; milliseconds. */
+/**
+ * How many times an incomplete list is read again, and the bound of the wait before; milliseconds.
+ */
 const MAX_LISTS = 5;
 const MAX_WAIT_MS = 100;
 
 /**
- * Deletes an integration and its parameters in one transaction. Fails with not-found, version-changed, forbidden,
- * read-budget-spent.
+ * Deletes an integration and its parameters in one transaction. Fails with not-found,
+ * version-changed, forbidden, read-budget-spent.
  */
 export async function deleteIntegration(
   table: Table,
@@ -42,14 +44,19 @@ export async function deleteIntegration(
       ...parameters.map(parameterRemoved),
       ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
     ];
-    return { writes, result: undefined, event: auditEventForIntegration('integration.deleted', integration) };
+    return {
+      writes,
+      result: undefined,
+      event: auditEventForIntegration('integration.deleted', integration),
+    };
   });
 }
 
 /**
- * Reads all parameters of an integration and charges the caller. The list may lack the last creation, even if the
- * integration was read before it: a query may see only some of the writes of a transaction. A listed parameter that is
- * gone fails its own condition. A count that stays different is wrong, which does not prevent the deletion.
+ * Reads all parameters of an integration and charges the caller. The list may lack the last
+ * creation, even if the integration was read before it: a query may see only some of the writes of
+ * a transaction. A listed parameter that is gone fails its own condition. A count that stays
+ * different is wrong, which does not prevent the deletion.
  */
 async function readParameters(
   table: Table,

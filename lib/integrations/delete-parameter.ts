@@ -7,7 +7,12 @@ import { changeTotal } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { integrationChanged } from './integration-table.ts';
-import { auditEventForParameter, findForChange, parameterBytesAfter, parameterRemoved } from './parameter-table.ts';
+import {
+  auditEventForParameter,
+  findForChange,
+  parameterBytesAfter,
+  parameterRemoved,
+} from './parameter-table.ts';
 
 /** Deletes a parameter. Fails with not-found, version-changed, forbidden, read-budget-spent. */
 export async function deleteParameter(

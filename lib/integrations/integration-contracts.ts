@@ -1,17 +1,36 @@
 import * as v from 'valibot';
 import { type Access, ALERT, type Contract } from '../contract/contract.ts';
 import { filterableFields } from '../contract/entity-fields.ts';
-import { count, description, idInPath, name, noId, oneOf, responseId, updatedId } from '../contract/fields.ts';
+import {
+  count,
+  description,
+  idInPath,
+  name,
+  noId,
+  oneOf,
+  responseId,
+  updatedId,
+} from '../contract/fields.ts';
 import { limited } from '../contract/limits.ts';
 import { listQuery } from '../contract/list-query.ts';
-import { type EditableIntegrationField, INTEGRATION_FIELDS, INTEGRATION_TYPES } from './integration.ts';
+import {
+  type EditableIntegrationField,
+  INTEGRATION_FIELDS,
+  INTEGRATION_TYPES,
+} from './integration.ts';
 
 const entityName = 'utmIntegration';
 
 /** The access required to change integrations and to read or change their parameters. */
-export const integrators = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' } as const satisfies Access;
+export const integrators = {
+  anyRole: ['ROLE_ADMIN', 'ROLE_USER'],
+  rolesFrom: 'table',
+} as const satisfies Access;
 
-/** Requires a schema for exactly the fields listed in integration.ts: any other field would be dropped silently. */
+/**
+ * Requires a schema for exactly the fields listed in integration.ts: any other field would be
+ * dropped silently.
+ */
 type Fields = Record<EditableIntegrationField | 'id', v.GenericSchema<unknown, unknown>>;
 
 const common = {
@@ -35,7 +54,9 @@ const integrationChange = v.object({
 } satisfies Fields);
 export type IntegrationChange = v.InferOutput<typeof integrationChange>;
 
-export const moduleResponse = v.nullable(v.strictObject({ needsRestart: v.boolean(), changes: count }));
+export const moduleResponse = v.nullable(
+  v.strictObject({ needsRestart: v.boolean(), changes: count }),
+);
 
 const integrationResponse = v.strictObject({
   id: responseId,
@@ -80,7 +101,10 @@ export const DeleteIntegration = {
   failures: ['not-found', 'version-changed', 'read-budget-spent'],
 } satisfies Contract;
 
-/** POST /api/utm-integrations/{id}/module/restarted. Clients can send back the module object that they read. */
+/**
+ * POST /api/utm-integrations/{id}/module/restarted. Clients can send back the module object that
+ * they read.
+ */
 export const ReportRestart = {
   summary: 'Report that a module has restarted',
   access: integrators,
@@ -109,7 +133,9 @@ export const GetIntegration = {
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
-const query = listQuery(filterableFields(INTEGRATION_FIELDS), { others: Object.keys(INTEGRATION_FIELDS) });
+const query = listQuery(filterableFields(INTEGRATION_FIELDS), {
+  others: Object.keys(INTEGRATION_FIELDS),
+});
 
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {

@@ -28,7 +28,10 @@ export const auditEventForIntegration = (
   fields,
 });
 
-/** Requires that neither the integration nor its parameters have changed since the integration was read. */
+/**
+ * Requires that neither the integration nor its parameters have changed since the integration was
+ * read.
+ */
 export const revisionIs = ({ revision }: Integration): Condition => attributesAre({ revision });
 
 /** Every attribute that a change to an integration, its module or its parameters can affect. */
@@ -44,5 +47,9 @@ const CHANGED_ATTRIBUTES = [
 /** The write that replaces `before` with `after`, unless the revision has changed. */
 export function integrationChanged(before: Integration, after: Integration): Write {
   const attributes = pick(after, CHANGED_ATTRIBUTES);
-  return set(entityKey('INTEGRATION', before.id), { ...attributes, revision: before.revision + 1 }, revisionIs(before));
+  return set(
+    entityKey('INTEGRATION', before.id),
+    { ...attributes, revision: before.revision + 1 },
+    revisionIs(before),
+  );
 }

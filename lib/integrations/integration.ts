@@ -2,7 +2,14 @@ import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields
 import type { Version } from '../table/version.ts';
 
 /** The kinds of source or sink that an integration can be. */
-export const INTEGRATION_TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] as const;
+export const INTEGRATION_TYPES = [
+  'COLLECTOR',
+  'FORWARDER',
+  'SCANNER',
+  'CLOUD',
+  'WEBHOOK',
+  'API',
+] as const;
 type IntegrationType = (typeof INTEGRATION_TYPES)[number];
 
 /** A stored integration, without its keys. */
@@ -13,16 +20,25 @@ export interface Integration {
   readonly description?: string | undefined;
   readonly integrationType: IntegrationType;
   readonly active: boolean;
-  /** Absent until a parameter is updated, or the table is adopted after a restore, for the first time. */
+  /**
+   * Absent until a parameter is updated, or the table is adopted after a restore, for the first
+   * time.
+   */
   readonly module?: Module | undefined;
   readonly parameterCount: number;
-  /** Includes deleted and skipped parameters. Parameter ids are numbered from it, so an id is never reused. */
+  /**
+   * Includes deleted and skipped parameters. Parameter ids are numbered from it, so an id is never
+   * reused.
+   */
   readonly parametersEver: number;
   /** The sum of bytesOf over its parameters; absent means 0. */
   readonly parameterBytes?: number | undefined;
   /** Changes with every change that clients can see. */
   readonly version: Version;
-  /** Counts all changes, including those to its parameters. Every write that depends on the integration checks it. */
+  /**
+   * Counts all changes, including those to its parameters. Every write that depends on the
+   * integration checks it.
+   */
   readonly revision: number;
 }
 
@@ -30,16 +46,22 @@ export interface Integration {
 interface Module {
   readonly needsRestart: boolean;
   /**
-   * When the flag was set, in milliseconds since 1970. Clients never see it. Absent while the flag is not set, and in
-   * items that were flagged before times were stored.
+   * When the flag was set, in milliseconds since 1970. Clients never see it. Absent while the flag
+   * is not set, and in items that were flagged before times were stored.
    */
   readonly needsRestartSince?: number | undefined;
   /** The number of parameter updates so far; an adoption adds 1,000,000. */
   readonly changes: number;
 }
 
-/** The module after this many changes of its parameters. A flag that is already set keeps its time. */
-export const moduleToRestart = (module: Module | undefined, changes: number, now: number): Module => ({
+/**
+ * The module after this many changes of its parameters. A flag that is already set keeps its time.
+ */
+export const moduleToRestart = (
+  module: Module | undefined,
+  changes: number,
+  now: number,
+): Module => ({
   needsRestart: true,
   needsRestartSince: (module?.needsRestart ? module.needsRestartSince : undefined) ?? now,
   changes: (module?.changes ?? 0) + changes,
@@ -49,18 +71,24 @@ export const moduleToRestart = (module: Module | undefined, changes: number, now
 export const MAX_PARAMETERS = 90;
 
 /**
- * The limit, per integration, on the total size of parameter names, values and descriptions. DynamoDB allows 1,000
- * write units per second and partition key; deleting this many bytes in one transaction costs up to 620.
+ * The limit, per integration, on the total size of parameter names, values and descriptions.
+ * DynamoDB allows 1,000 write units per second and partition key; deleting this many bytes in one
+ * transaction costs up to 620.
  */
 export const MAX_PARAMETER_BYTES = 192 * 1024;
 
 /** Fields that clients never see. */
-type InternalField = 'parameterCount' | 'parametersEver' | 'parameterBytes' | 'version' | 'revision';
+type InternalField =
+  | 'parameterCount'
+  | 'parametersEver'
+  | 'parameterBytes'
+  | 'version'
+  | 'revision';
 
 /**
- * The fields that clients see, in response order. The view, the attributes that a change writes, the fields of its
- * audit event and the list filters are derived from this list. A field of Integration that is neither listed here nor
- * internal is a compile error.
+ * The fields that clients see, in response order. The view, the attributes that a change writes,
+ * the fields of its audit event and the list filters are derived from this list. A field of
+ * Integration that is neither listed here nor internal is a compile error.
  */
 export const INTEGRATION_FIELDS = {
   id: { filter: 'number' },

@@ -67,7 +67,13 @@ export const CreateParameter = {
   status: 201,
   headers: ['Location', 'ETag', ...ALERT],
   response: parameterResponse,
-  failures: ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameters-too-large', 'parameter-ids-used-up'],
+  failures: [
+    'id-not-wanted',
+    'unknown-id',
+    'too-many-parameters',
+    'parameters-too-large',
+    'parameter-ids-used-up',
+  ],
 } satisfies Contract;
 
 /** PUT /api/utm-integration-confs */

@@ -35,8 +35,8 @@ export function parameterOf(item: Item): Parameter {
 }
 
 /**
- * Reads an integration and a parameter for a change, once the caller is authorized, and charges the caller if they are
- * large. Fails as `callerUser` does, and with read-budget-spent.
+ * Reads an integration and a parameter for a change, once the caller is authorized, and charges the
+ * caller if they are large. Fails as `callerUser` does, and with read-budget-spent.
  */
 export async function findForChange(
   table: Table,
@@ -51,17 +51,23 @@ export async function findForChange(
     consumed += units;
   });
   await budget.settle(consumed);
-  return { integration: integration && integrationOf(integration), parameter: parameter && parameterOf(parameter) };
+  return {
+    integration: integration && integrationOf(integration),
+    parameter: parameter && parameterOf(parameter),
+  };
 }
 
 /** The size of a parameter, in bytes of UTF-8, that counts towards MAX_PARAMETER_BYTES. */
 export function bytesOf(confName: string, confValue: string, confDescription = ''): number {
-  return Buffer.byteLength(confName) + Buffer.byteLength(confValue) + Buffer.byteLength(confDescription);
+  return (
+    Buffer.byteLength(confName) + Buffer.byteLength(confValue) + Buffer.byteLength(confDescription)
+  );
 }
 
 /**
- * The total size of an integration's parameters, in bytes, after one is created, updated or deleted. Fails with
- * parameters-too-large when the total exceeds the limit, except when the change does not increase it.
+ * The total size of an integration's parameters, in bytes, after one is created, updated or
+ * deleted. Fails with parameters-too-large when the total exceeds the limit, except when the change
+ * does not increase it.
  */
 export function parameterBytesAfter(
   { parameterBytes = 0 }: Integration,
@@ -69,17 +75,30 @@ export function parameterBytesAfter(
   after: Pick<StoredParameter, 'bytes'> | undefined,
 ): number {
   const bytes = parameterBytes - (before?.bytes ?? 0) + (after?.bytes ?? 0);
-  if (bytes > parameterBytes && bytes > MAX_PARAMETER_BYTES) throw new Failure('parameters-too-large');
+  if (bytes > parameterBytes && bytes > MAX_PARAMETER_BYTES)
+    throw new Failure('parameters-too-large');
   return bytes;
 }
 
-/** Reads all parameters of an integration, as stored. An id that is too large to own any has none. */
-export async function parameterItemsOf(table: Table, integrationId: number, onConsumed?: OnConsumed): Promise<Item[]> {
-  return canOwnParameters(integrationId) ? table.query('CONF', parametersRange(integrationId), onConsumed) : [];
+/**
+ * Reads all parameters of an integration, as stored. An id that is too large to own any has none.
+ */
+export async function parameterItemsOf(
+  table: Table,
+  integrationId: number,
+  onConsumed?: OnConsumed,
+): Promise<Item[]> {
+  return canOwnParameters(integrationId)
+    ? table.query('CONF', parametersRange(integrationId), onConsumed)
+    : [];
 }
 
 /** Reads all parameters of an integration. Reports the read units to `onConsumed`. */
-export async function parametersOf(table: Table, id: number, onConsumed: OnConsumed): Promise<Parameter[]> {
+export async function parametersOf(
+  table: Table,
+  id: number,
+  onConsumed: OnConsumed,
+): Promise<Parameter[]> {
   return (await parameterItemsOf(table, id, onConsumed)).map(parameterOf);
 }
 
@@ -89,7 +108,13 @@ export const auditEventForParameter = (
   { id, confName }: StoredParameter,
   { name }: Integration,
   fields: readonly string[] = [],
-): AuditEvent => ({ action, target: `parameter/${id}`, targetName: confName, integrationName: name, fields });
+): AuditEvent => ({
+  action,
+  target: `parameter/${id}`,
+  targetName: confName,
+  integrationName: name,
+  fields,
+});
 
 /** The write that deletes a parameter, unless its version has changed. */
 export function parameterRemoved(parameter: Parameter): Write {

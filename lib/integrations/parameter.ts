@@ -12,8 +12,17 @@ export interface DecryptedParameter {
   readonly version: Version;
 }
 
-/** The response body for a parameter. It includes the secret value, so only integrators may receive it. */
-export function parameterView({ id, integration, confName, confValue, confDescription }: DecryptedParameter) {
+/**
+ * The response body for a parameter. It includes the secret value, so only integrators may receive
+ * it.
+ */
+export function parameterView({
+  id,
+  integration,
+  confName,
+  confValue,
+  confDescription,
+}: DecryptedParameter) {
   return {
     id,
     integration: { id: integration.id, name: integration.name, module: moduleView(integration) },

@@ -19,11 +19,14 @@ const MAX_CONCURRENT_DECRYPTIONS = 32;
 const UNITS_PER_DECRYPTION = 1;
 
 /*
- * A module reports the number of the last change that it has loaded. Beside a value, the integration must therefore not
- * have a later change of that value: the module would report a change that it has never seen.
+ * A module reports the number of the last change that it has loaded. Beside a value, the
+ * integration must therefore not have a later change of that value: the module would report a
+ * change that it has never seen.
  */
 
-/** Reads and decrypts a parameter. Fails with forbidden, read-budget-spent, not-found, unavailable. */
+/**
+ * Reads and decrypts a parameter. Fails with forbidden, read-budget-spent, not-found, unavailable.
+ */
 export async function readParameter(
   table: SnapshotTable,
   caller: AuthorizedCaller,
@@ -47,9 +50,9 @@ export async function readParameter(
 }
 
 /**
- * Reads and decrypts a page of parameters. With a filter on one integration, it is read as of the same moment as
- * the values; the integrations of any other page can be newer. Fails with forbidden, read-budget-spent, unavailable,
- * parameter-list-too-long, page-too-deep.
+ * Reads and decrypts a page of parameters. With a filter on one integration, it is read as of the
+ * same moment as the values; the integrations of any other page can be newer. Fails with forbidden,
+ * read-budget-spent, unavailable, parameter-list-too-long, page-too-deep.
  */
 export async function readParameters(
   table: SnapshotTable,
@@ -60,14 +63,19 @@ export async function readParameters(
   // Before the page is read, each value that it can hold is charged for its decryption too.
   const decryptions = query.size * UNITS_PER_DECRYPTION;
   const spend = async (units: number) => (await budget.spend(units + decryptions)) - decryptions;
-  const page = await listPage({ table, kind: 'CONF', entityOf: parameterOf, budget: { ...budget, spend } }, query);
+  const page = await listPage(
+    { table, kind: 'CONF', entityOf: parameterOf, budget: { ...budget, spend } },
+    query,
+  );
   const owner = ownerOf(query.filters);
   let consumed = page.entities.length * UNITS_PER_DECRYPTION;
   const onConsumed = (units: number) => {
     consumed += units;
   };
   const [values, integrations] = await settleAll([
-    mapConcurrently(page.entities, MAX_CONCURRENT_DECRYPTIONS, ({ id, confValue }) => unseal(confValue, id)),
+    mapConcurrently(page.entities, MAX_CONCURRENT_DECRYPTIONS, ({ id, confValue }) =>
+      unseal(confValue, id),
+    ),
     owner === undefined
       ? readIntegrations(table, page.entities, onConsumed)
       : readOwner(table, owner, page.entities, onConsumed),
@@ -97,8 +105,9 @@ async function readIntegrations(
 }
 
 /**
- * The integration of these parameters as of a moment at which they were as given; undefined if they have changed. A
- * read before or after the list would not do: both may see only some of the writes of a transaction.
+ * The integration of these parameters as of a moment at which they were as given; undefined if they
+ * have changed. A read before or after the list would not do: both may see only some of the writes
+ * of a transaction.
  */
 async function readOwner(
   table: SnapshotTable,
@@ -107,15 +116,30 @@ async function readOwner(
   onConsumed: OnConsumed,
 ): Promise<Integrations | undefined> {
   if (parameters.length === 0) return new Map();
-  const keys = [entityKey('INTEGRATION', owner), ...parameters.map(({ id }) => entityKey('CONF', id))];
+  const keys = [
+    entityKey('INTEGRATION', owner),
+    ...parameters.map(({ id }) => entityKey('CONF', id)),
+  ];
   const [integration, ...current] = await table.snapshot(keys, onConsumed);
   const isCurrent = parameters.every(({ version }, index) => current[index]?.version === version);
-  return isCurrent || !integration ? new Map([[owner, integration && integrationOf(integration)]]) : undefined;
+  return isCurrent || !integration
+    ? new Map([[owner, integration && integrationOf(integration)]])
+    : undefined;
 }
 
-/** Counts the parameters that match the filters. Fails with forbidden, read-budget-spent, parameter-list-too-long. */
-export function countParameters(table: Table, caller: AuthorizedCaller, query: ListQuery): Promise<number> {
-  return countEntities({ table, kind: 'CONF', entityOf: parameterOf, budget: readBudget(table, caller) }, query);
+/**
+ * Counts the parameters that match the filters. Fails with forbidden, read-budget-spent,
+ * parameter-list-too-long.
+ */
+export function countParameters(
+  table: Table,
+  caller: AuthorizedCaller,
+  query: ListQuery,
+): Promise<number> {
+  return countEntities(
+    { table, kind: 'CONF', entityOf: parameterOf, budget: readBudget(table, caller) },
+    query,
+  );
 }
 
 function decrypted(

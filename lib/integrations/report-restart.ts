@@ -3,12 +3,17 @@ import type { Table } from '../table/table.ts';
 import { nextVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
-import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
+import {
+  auditEventForIntegration,
+  findIntegration,
+  integrationChanged,
+} from './integration-table.ts';
 
 /**
- * Records that a module has restarted with the parameters as of change number `changes`. The restart flag is cleared
- * only if no parameter has changed since, so a report never hides a change that the module has not loaded.
- * Fails with not-found, forbidden, and with invalid when `changes` is higher than the number of changes so far.
+ * Records that a module has restarted with the parameters as of change number `changes`. The
+ * restart flag is cleared only if no parameter has changed since, so a report never hides a change
+ * that the module has not loaded. Fails with not-found, forbidden, and with invalid when `changes`
+ * is higher than the number of changes so far.
  */
 export function reportRestart(
   table: Table,
@@ -25,9 +30,11 @@ export function reportRestart(
       if (!before) throw new Failure('not-found');
       const { module } = before;
       const max = module?.changes ?? 0;
-      if (changes > max) throw new Failure('invalid', { fieldErrors: [{ field: 'changes', message: 'Size', max }] });
+      if (changes > max)
+        throw new Failure('invalid', { fieldErrors: [{ field: 'changes', message: 'Size', max }] });
       const event = auditEventForIntegration('integration.restarted', before);
-      if (!module?.needsRestart || changes < module.changes) return { writes: [], result: before, event };
+      if (!module?.needsRestart || changes < module.changes)
+        return { writes: [], result: before, event };
       const after: Integration = {
         ...before,
         module: { needsRestart: false, changes: module.changes },

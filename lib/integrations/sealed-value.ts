@@ -1,4 +1,10 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
@@ -6,7 +12,8 @@ import { sharedKms } from '../runtime/kms.ts';
 import { integrationIdOf } from '../table/keys.ts';
 
 /*
- * A parameter's value may be a secret. It is encrypted with AES-256-GCM under a data key, which KMS wraps:
+ * A parameter's value may be a secret. It is encrypted with AES-256-GCM under a data key, which KMS
+ * wraps:
  *
  *   1 byte     format, 1
  *   2 bytes    length of the wrapped data key
@@ -15,15 +22,19 @@ import { integrationIdOf } from '../table/keys.ts';
  *   16 bytes   authentication tag
  *   rest       ciphertext
  *
- * The parameter's id is additional authenticated data and the integration's id is in the KMS encryption context, so a
- * value decrypts only in its own item. The table name is left out so that a table restored from a backup is readable.
+ * The parameter's id is additional authenticated data and the integration's id is in the KMS
+ * encryption context, so a value decrypts only in its own item. The table name is left out so that
+ * a table restored from a backup is readable.
  */
 const FORMAT = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
-const encryptionContext = (integrationId: number) => ({ service: 'gatehouse', integration: String(integrationId) });
+const encryptionContext = (integrationId: number) => ({
+  service: 'gatehouse',
+  integration: String(integrationId),
+});
 const additionalData = (parameterId: number) => Buffer.from(`CONF/${parameterId}/confValue`);
 
 /** Encrypts a value for the parameter with this id. */
@@ -37,9 +48,9 @@ const MAX_DATA_KEYS = 20;
 const dataKeys = new Map<number, { readonly seal: Promise<Seal>; readonly usableUntil: number }>();
 
 /**
- * Encryption under a data key of one integration. A data key is used for five minutes, so that consecutive changes of
- * an integration's parameters do not wait for KMS. The random nonces of AES-GCM allow 2^32 values under one key (NIST
- * SP 800-38D, section 8.3).
+ * Encryption under a data key of one integration. A data key is used for five minutes, so that
+ * consecutive changes of an integration's parameters do not wait for KMS. The random nonces of
+ * AES-GCM allow 2^32 values under one key (NIST SP 800-38D, section 8.3).
  */
 export function openSeal(
   integrationId: number,
@@ -57,7 +68,11 @@ export function openSeal(
   return seal;
 }
 
-async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KMSClient): Promise<Seal> {
+async function sealUnderNewKey(
+  integrationId: number,
+  valuesKey: string,
+  kms: KMSClient,
+): Promise<Seal> {
   const { Plaintext, CiphertextBlob } = await kms.send(
     new GenerateDataKeyCommand({
       KeyId: valuesKey,
@@ -78,13 +93,20 @@ async function sealUnderNewKey(integrationId: number, valuesKey: string, kms: KM
   };
 }
 
-/** A data key of KMS. With its bytes as key, a cipher would take a tenth of the processor time of a request. */
-const dataKeyOf = (plaintext: Uint8Array | undefined): KeyObject => createSecretKey(plaintext as Uint8Array);
+/**
+ * A data key of KMS. With its bytes as key, a cipher would take a tenth of the processor time of a
+ * request.
+ */
+const dataKeyOf = (plaintext: Uint8Array | undefined): KeyObject =>
+  createSecretKey(plaintext as Uint8Array);
 
 /** A sealed value has been modified, or was sealed for another parameter of the integration. */
 export class UnreadableValue extends Error {}
 
-/** Decrypts a sealed value. Fails with UnreadableValue, and with errors of KMS, as for another integration's value. */
+/**
+ * Decrypts a sealed value. Fails with UnreadableValue, and with errors of KMS, as for another
+ * integration's value.
+ */
 export async function unseal(
   sealed: Uint8Array,
   parameterId: number,
@@ -101,7 +123,9 @@ export async function unseal(
     abortBeforeDeadline(),
   );
   return readable(() => {
-    const decipher = createDecipheriv(CIPHER, dataKeyOf(Plaintext), nonce, { authTagLength: TAG_BYTES });
+    const decipher = createDecipheriv(CIPHER, dataKeyOf(Plaintext), nonce, {
+      authTagLength: TAG_BYTES,
+    });
     decipher.setAAD(additionalData(parameterId));
     decipher.setAuthTag(tag);
     return decipher.update(encrypted, undefined, 'utf8') + decipher.final('utf8');
@@ -125,5 +149,10 @@ function partsOf(sealed: Uint8Array) {
     return bytes.subarray(offset - length, offset);
   };
   const wrapped = take(bytes.readUInt16BE(1));
-  return { wrapped, nonce: take(NONCE_BYTES), tag: take(TAG_BYTES), encrypted: bytes.subarray(offset) };
+  return {
+    wrapped,
+    nonce: take(NONCE_BYTES),
+    tag: take(TAG_BYTES),
+    encrypted: bytes.subarray(offset),
+  };
 }

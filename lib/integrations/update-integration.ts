@@ -6,9 +6,16 @@ import { nextVersion, type Precondition, requireVersion } from '../table/version
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 import type { IntegrationChange } from './integration-contracts.ts';
-import { auditEventForIntegration, findIntegration, integrationChanged } from './integration-table.ts';
+import {
+  auditEventForIntegration,
+  findIntegration,
+  integrationChanged,
+} from './integration-table.ts';
 
-/** Updates an integration; an omitted description is kept. Fails with unknown-id, version-changed, forbidden. */
+/**
+ * Updates an integration; an omitted description is kept. Fails with unknown-id, version-changed,
+ * forbidden.
+ */
 export function updateIntegration(
   table: Table,
   caller: AuthorizedCaller,

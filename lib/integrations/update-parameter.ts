@@ -22,9 +22,9 @@ import {
 import { openSeal } from './sealed-value.ts';
 
 /**
- * Updates a parameter and flags its integration's module for a restart, in one transaction. Fails with unknown-id
- * (also when the parameter belongs to another integration), version-changed, parameters-too-large, forbidden,
- * read-budget-spent.
+ * Updates a parameter and flags its integration's module for a restart, in one transaction. Fails
+ * with unknown-id (also when the parameter belongs to another integration), version-changed,
+ * parameters-too-large, forbidden, read-budget-spent.
  */
 export async function updateParameter(
   table: Table,
@@ -40,7 +40,8 @@ export async function updateParameter(
     return { integration, parameter, seal: integration && parameter && (await openSeal(owner.id)) };
   };
   return caller.change(load, ({ integration, parameter, seal }, _callerUser, now) => {
-    if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id) throw new Failure('unknown-id');
+    if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id)
+      throw new Failure('unknown-id');
     requireVersion(parameter, precondition);
     const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
     const after: StoredParameter = {
@@ -65,9 +66,20 @@ export async function updateParameter(
       version: after.version,
     };
     return {
-      writes: [integrationChanged(integration, flagged), set(entityKey('CONF', id), attributes, versionIs(parameter))],
-      result: { id, integration: flagged, confName, confValue, confDescription, version: after.version },
-      // Always listed: without permission to decrypt, this function cannot tell whether the value has changed.
+      writes: [
+        integrationChanged(integration, flagged),
+        set(entityKey('CONF', id), attributes, versionIs(parameter)),
+      ],
+      result: {
+        id,
+        integration: flagged,
+        confName,
+        confValue,
+        confDescription,
+        version: after.version,
+      },
+      // Always listed: without permission to decrypt, this function cannot tell whether the value
+      // has changed.
       event: auditEventForParameter('parameter.updated', parameter, integration, [
         ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
         'confValue',

@@ -24,23 +24,36 @@ export interface Verdict {
   readonly undecided?: string;
 }
 
-/** How many times a changing item is read, how many equal mismatches are a finding, and the bound of the wait. */
+/**
+ * How many times a changing item is read, how many equal mismatches are a finding, and the bound of
+ * the wait.
+ */
 const MAX_TRIES = 20;
 const CONFIRMATIONS = 2;
 const MAX_WAIT_MS = 100;
 
 const NONE: Verdict = { findings: [] };
 
-/** Reads a range without the items of unknown kinds in it, such as copies made by hand: each is reported by itself. */
-async function entitiesIn(table: TableScanner, ...range: Parameters<TableScanner['range']>): Promise<Item[]> {
+/**
+ * Reads a range without the items of unknown kinds in it, such as copies made by hand: each is
+ * reported by itself.
+ */
+async function entitiesIn(
+  table: TableScanner,
+  ...range: Parameters<TableScanner['range']>
+): Promise<Item[]> {
   return (await table.range(...range)).filter(collectionOf);
 }
 
 /**
- * Repeats a check until it finds nothing, or the same twice in a row: a query may see only some writes of a transaction
- * that is already committed. The check returns undefined if what it read has changed meanwhile.
+ * Repeats a check until it finds nothing, or the same twice in a row: a query may see only some
+ * writes of a transaction that is already committed. The check returns undefined if what it read
+ * has changed meanwhile.
  */
-async function confirmed(check: () => Promise<readonly Finding[] | undefined>, undecided: string): Promise<Verdict> {
+async function confirmed(
+  check: () => Promise<readonly Finding[] | undefined>,
+  undecided: string,
+): Promise<Verdict> {
   let mismatch: string | undefined;
   let times = 0;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -55,16 +68,23 @@ async function confirmed(check: () => Promise<readonly Finding[] | undefined>, u
   return { findings: [], undecided };
 }
 
-/** The item of a total. Items written before changes were counted have no `changes` until the next one. */
+/**
+ * The item of a total. Items written before changes were counted have no `changes` until the next
+ * one.
+ */
 interface Total {
   readonly n?: number;
   readonly changes?: number;
 }
 
 const totalIn = (item: Item | undefined): Total => (item ?? {}) as Total;
-const isSame = (one: Total, other: Total): boolean => one.n === other.n && one.changes === other.changes;
+const isSame = (one: Total, other: Total): boolean =>
+  one.n === other.n && one.changes === other.changes;
 
-/** Verifies that the total of a kind is the number of its items. Every creation and deletion changes its `changes`. */
+/**
+ * Verifies that the total of a kind is the number of its items. Every creation and deletion changes
+ * its `changes`.
+ */
 export async function verifyTotal(table: TableScanner, seen: Survey, kind: Kind): Promise<Verdict> {
   if (seen.totals[kind] === seen.counts[kind]) return NONE;
   const key = totalKey(kind);
@@ -97,7 +117,10 @@ function wrongTotal(kind: Kind, total: Total, count: number): Finding {
 /** Nothing was created, deleted or repaired since the total was read. */
 const totalIs = ({ n, changes }: Total): Condition => attributesAre({ n, changes });
 
-/** Verifies that no id exceeds the sequence, which advances before an item is created and is read after the scan. */
+/**
+ * Verifies that no id exceeds the sequence, which advances before an item is created and is read
+ * after the scan.
+ */
 export async function verifySequence(
   table: TableScanner,
   seen: Survey,
@@ -117,19 +140,26 @@ export async function verifySequence(
     kind: 'sequence-behind',
     keys: [key],
     message: `${nameOf(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be assigned twice.`,
-    remedy: { description: `sets ${nameOf(key)} to ${highest}`, writes: [set(key, { n: highest }, behind)] },
+    remedy: {
+      description: `sets ${nameOf(key)} to ${highest}`,
+      writes: [set(key, { n: highest }, behind)],
+    },
   };
   return { findings: [finding] };
 }
 
-/** Verifies that each parameter belongs to an existing integration, and the parameter counters of each integration. */
+/**
+ * Verifies that each parameter belongs to an existing integration, and the parameter counters of
+ * each integration.
+ */
 export async function verifyParameters(table: TableScanner, seen: Survey): Promise<Verdict> {
   const findings: Finding[] = [];
   const undecided: string[] = [];
   for (const id of new Set([...seen.integrations.keys(), ...seen.parameters.keys()])) {
     const integration = seen.integrations.get(id);
     const { count, highest, bytes } = seen.parameters.get(id) ?? NO_PARAMETERS;
-    const countsAll = integration?.parameterCount === count && integration.parametersEver >= highest;
+    const countsAll =
+      integration?.parameterCount === count && integration.parametersEver >= highest;
     if (countsAll && (integration.parameterBytes ?? 0) === bytes) continue;
     const verdict = await verifyParametersOf(table, id);
     findings.push(...verdict.findings);
@@ -144,7 +174,9 @@ async function verifyParametersOf(table: TableScanner, id: number): Promise<Verd
   const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));
   const check = async () => {
     const [before] = await table.snapshot([key]);
-    const parameters = canHaveParameters ? await entitiesIn(table, 'CONF', parametersRange(id)) : [];
+    const parameters = canHaveParameters
+      ? await entitiesIn(table, 'CONF', parametersRange(id))
+      : [];
     const [after] = await table.snapshot([key]);
     if (after && findDefect(after)) return [];
     if (before?.revision !== after?.revision) return undefined;
@@ -152,7 +184,10 @@ async function verifyParametersOf(table: TableScanner, id: number): Promise<Verd
       ? wrongCounters(after as unknown as Integration, parameters)
       : parameters.map(({ sk }) => withoutIntegration(id, sk));
   };
-  return confirmed(check, `the parameters of integration ${id} could not be verified: they kept changing`);
+  return confirmed(
+    check,
+    `the parameters of integration ${id} could not be verified: they kept changing`,
+  );
 }
 
 function wrongCounters(integration: Integration, parameters: readonly Item[]): Finding[] {

@@ -24,8 +24,13 @@ export interface Finding {
   readonly keys: readonly Key[];
   /** One sentence: the item, the actual and the expected state. */
   readonly message: string;
-  /** Writes that follow from other items, made all or none; otherwise advice for the operator and its reason. */
-  readonly remedy: { readonly description: string; readonly writes: readonly Write[] } | { readonly advice: string };
+  /**
+   * Writes that follow from other items, made all or none; otherwise advice for the operator and
+   * its reason.
+   */
+  readonly remedy:
+    | { readonly description: string; readonly writes: readonly Write[] }
+    | { readonly advice: string };
 }
 
 /** The name of an item in messages. */

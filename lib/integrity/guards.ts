@@ -1,7 +1,16 @@
 import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
-import { attributesAre, check, claim, isAbsent, remove, set, versionIs, type Write } from '../table/write.ts';
+import {
+  attributesAre,
+  check,
+  claim,
+  isAbsent,
+  remove,
+  set,
+  versionIs,
+  type Write,
+} from '../table/write.ts';
 import { heldEmailKey } from '../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { findDefect } from './item-kinds.ts';
@@ -9,22 +18,40 @@ import { type Survey, type VerifiedUser, verifiedUserOf } from './survey.ts';
 
 /** The unique fields of a user, and the keys of their uniqueness guards. */
 const UNIQUE = {
-  login: { article: 'a', noun: 'login', guardKey: ({ login }: VerifiedUser) => loginGuardKey(login) },
-  email: { article: 'an', noun: 'e-mail address', guardKey: (user: VerifiedUser) => emailGuardKey(heldEmailKey(user)) },
+  login: {
+    article: 'a',
+    noun: 'login',
+    guardKey: ({ login }: VerifiedUser) => loginGuardKey(login),
+  },
+  email: {
+    article: 'an',
+    noun: 'e-mail address',
+    guardKey: (user: VerifiedUser) => emailGuardKey(heldEmailKey(user)),
+  },
 } as const;
 type Unique = keyof typeof UNIQUE;
 
-/** Verifies that logins and e-mail addresses of users correspond one to one to uniqueness guards. */
+/**
+ * Verifies that logins and e-mail addresses of users correspond one to one to uniqueness guards.
+ */
 export async function verifyGuards(table: TableScanner, seen: Survey): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [pk, { unique, holders }] of mismatchedGuards(seen)) {
-    findings.push(...findingsOf(unique, await readGuardSnapshot(table, { pk, sk: 'GUARD' }, holders)));
+    findings.push(
+      ...findingsOf(unique, await readGuardSnapshot(table, { pk, sk: 'GUARD' }, holders)),
+    );
   }
   return findings;
 }
 
-/** Guards that the scan saw as missing, wrong or left over, by partition key, and the users that should hold them. */
-function mismatchedGuards({ users, guards }: Survey): Map<string, { unique: Unique; holders: Set<number> }> {
+/**
+ * Guards that the scan saw as missing, wrong or left over, by partition key, and the users that
+ * should hold them.
+ */
+function mismatchedGuards({
+  users,
+  guards,
+}: Survey): Map<string, { unique: Unique; holders: Set<number> }> {
   const candidates = new Map<string, { unique: Unique; holders: Set<number> }>();
   const matched = new Set<string>();
   const candidate = (unique: Unique, pk: string): Set<number> => {
@@ -55,10 +82,17 @@ interface GuardSnapshot {
 /** The maximum number of users that are read for one guard; two are enough for a finding. */
 const MAX_HOLDERS = 50;
 
-async function readGuardSnapshot(table: TableScanner, key: Key, holders: ReadonlySet<number>): Promise<GuardSnapshot> {
+async function readGuardSnapshot(
+  table: TableScanner,
+  key: Key,
+  holders: ReadonlySet<number>,
+): Promise<GuardSnapshot> {
   const ids = new Set([...holders].slice(0, MAX_HOLDERS));
   for (;;) {
-    const [guard, ...items] = await table.snapshot([key, ...[...ids].map((id) => entityKey('USER', id))]);
+    const [guard, ...items] = await table.snapshot([
+      key,
+      ...[...ids].map((id) => entityKey('USER', id)),
+    ]);
     // The id in the guard is known only after the read, and may have changed at the next one.
     if (!guard || findDefect(guard) || ids.has(guard.id as number)) {
       return { key, guard, users: new Map([...ids].map((id, index) => [id, items[index]])) };
@@ -69,8 +103,12 @@ async function readGuardSnapshot(table: TableScanner, key: Key, holders: Readonl
 
 function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Finding[] {
   const { article, noun, guardKey } = UNIQUE[unique];
-  const intact = [...users.values()].filter((item) => item !== undefined && !findDefect(item)) as Item[];
-  const [holder, ...others] = intact.map(verifiedUserOf).filter((user) => guardKey(user).pk === key.pk);
+  const intact = [...users.values()].filter(
+    (item) => item !== undefined && !findDefect(item),
+  ) as Item[];
+  const [holder, ...others] = intact
+    .map(verifiedUserOf)
+    .filter((user) => guardKey(user).pk === key.pk);
   const found = (kind: Finding['kind'], message: string, remedy: Finding['remedy']): Finding[] => [
     { kind, keys: [key, ...(holder ? [entityKey('USER', holder.id)] : [])], message, remedy },
   ];
@@ -109,7 +147,11 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
       `${nameOf(key)} names user ${id}, but should name user ${holder.id}, whose ${noun} it guards.`,
       {
         description: `sets the user of ${nameOf(key)} to ${holder.id}`,
-        writes: [set(key, { id: holder.id }, stillNamed), userIs(holder), unchangedSinceRead(id, named)],
+        writes: [
+          set(key, { id: holder.id }, stillNamed),
+          userIs(holder),
+          unchangedSinceRead(id, named),
+        ],
       },
     );
   }

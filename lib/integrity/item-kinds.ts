@@ -1,6 +1,12 @@
 import * as v from 'valibot';
 import { OCCASIONS, type Occasion } from '../mail/occasion.ts';
-import { idText, type Key, type Kind, notBeforeKey, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
+import {
+  idText,
+  type Key,
+  type Kind,
+  notBeforeKey,
+  PERMANENT_AUDIT_PARTITION,
+} from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { thumbprint } from '../tokens/thumbprint.ts';
 import { type Finding, nameOf } from './finding.ts';
@@ -11,7 +17,11 @@ const count = v.pipe(whole, v.minValue(0));
 const text = v.string();
 // Items written before versions had random bits hold a plain number.
 const version = v.union([text, count]);
-const module = v.object({ needsRestart: v.boolean(), needsRestartSince: v.optional(count), changes: count });
+const module = v.object({
+  needsRestart: v.boolean(),
+  needsRestartSince: v.optional(count),
+  changes: count,
+});
 const audit = { createdBy: text, createdDate: text, lastModifiedBy: text, lastModifiedDate: text };
 
 interface ItemKind {
@@ -23,7 +33,8 @@ interface ItemKind {
 const collection = (kind: Kind) => (key: Key) => collectionOf(key) === kind;
 const prefixed = (prefix: string, sk: string) => (key: Key) =>
   key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk;
-const counterOf = (pk: string, kinds: readonly Kind[]) => (key: Key) => key.pk === pk && kinds.includes(key.sk as Kind);
+const counterOf = (pk: string, kinds: readonly Kind[]) => (key: Key) =>
+  key.pk === pk && kinds.includes(key.sk as Kind);
 
 const isNotBefore = ({ pk, sk }: Key) => pk === notBeforeKey.pk && sk === notBeforeKey.sk;
 
@@ -32,21 +43,44 @@ const ITEM_KINDS: readonly ItemKind[] = [
   {
     owns: collection('USER'),
     attributes: v.object({
-      ...{ id, login: text, email: text, activated: v.boolean(), langKey: text, authorities: v.array(text) },
-      ...{ ...audit, version, passwordChanges: count, emailKeyRule: v.optional(v.literal('UTS46')) },
+      id,
+      login: text,
+      email: text,
+      activated: v.boolean(),
+      langKey: text,
+      authorities: v.array(text),
+      ...audit,
+      version,
+      passwordChanges: count,
+      emailKeyRule: v.optional(v.literal('UTS46')),
     }),
   },
   { owns: prefixed('LOGIN#', 'GUARD'), attributes: v.object({ id }) },
   { owns: prefixed('EMAIL#', 'GUARD'), attributes: v.object({ id }) },
-  { owns: (key) => key.pk === 'ADMINS' && key.sk === 'ROSTER', attributes: v.object({ ids: v.optional(v.set(id)) }) },
+  {
+    owns: (key) => key.pk === 'ADMINS' && key.sk === 'ROSTER',
+    attributes: v.object({ ids: v.optional(v.set(id)) }),
+  },
   {
     owns: collection('INTEGRATION'),
     attributes: v.object({
-      ...{ id, name: text, shortName: text, integrationType: text, active: v.boolean(), module: v.optional(module) },
-      ...{ parameterCount: whole, parametersEver: whole, parameterBytes: v.optional(count), version, revision: count },
+      id,
+      name: text,
+      shortName: text,
+      integrationType: text,
+      active: v.boolean(),
+      module: v.optional(module),
+      parameterCount: whole,
+      parametersEver: whole,
+      parameterBytes: v.optional(count),
+      version,
+      revision: count,
     }),
   },
-  { owns: collection('CONF'), attributes: v.object({ id, confName: text, version, bytes: v.optional(count) }) },
+  {
+    owns: collection('CONF'),
+    attributes: v.object({ id, confName: text, version, bytes: v.optional(count) }),
+  },
   { owns: counterOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: v.object({ n: whole }) },
   {
     owns: counterOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']),
@@ -62,44 +96,73 @@ const ITEM_KINDS: readonly ItemKind[] = [
       (/^AUDIT#\d{4}-\d{2}$/.test(key.pk) && key.sk.startsWith(key.pk.slice('AUDIT#'.length))) ||
       (key.pk === PERMANENT_AUDIT_PARTITION && /^\d{4}-\d{2}-\d{2}T.+#./.test(key.sk)),
     attributes: v.object({
-      ...{ time: text, actor: text, actorId: count, action: text, target: text, targetName: text },
+      time: text,
+      actor: text,
+      actorId: count,
+      action: text,
+      target: text,
+      targetName: text,
       integrationName: v.optional(text),
     }),
   },
   {
-    owns: (key) => prefixed('ATTEMPTS#', 'ELSEWHERE')(key) || /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
+    owns: (key) =>
+      prefixed('ATTEMPTS#', 'ELSEWHERE')(key) ||
+      /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
     attributes: v.object({ n: count, last: count, expires: count }),
   },
-  { owns: prefixed('ATTEMPTS#', 'SOURCE'), attributes: v.object({ n: count, since: count, expires: count }) },
-  { owns: prefixed('ATTEMPTS#', 'RESETS'), attributes: v.object({ requests: count, since: count, expires: count }) },
+  {
+    owns: prefixed('ATTEMPTS#', 'SOURCE'),
+    attributes: v.object({ n: count, since: count, expires: count }),
+  },
+  {
+    owns: prefixed('ATTEMPTS#', 'RESETS'),
+    attributes: v.object({ requests: count, since: count, expires: count }),
+  },
   {
     owns: ({ pk, sk }) => /^(RESET-)?MAIL#[\w-]+$/.test(pk) && /^\d{4}-\d{2}-\d{2}T.+#./.test(sk),
-    attributes: v.object({ occasion: v.picklist(OCCASIONS), expires: count, counted: v.optional(v.literal(true)) }),
+    attributes: v.object({
+      occasion: v.picklist(OCCASIONS),
+      expires: count,
+      counted: v.optional(v.literal(true)),
+    }),
   },
   {
     owns: ({ pk, sk }) =>
-      /^MAILS#\d{16}$/.test(pk) && OCCASIONS.includes(sk.replace(/^reset#[0-9a-f]{64}$/, 'reset') as Occasion),
+      /^MAILS#\d{16}$/.test(pk) &&
+      OCCASIONS.includes(sk.replace(/^reset#[0-9a-f]{64}$/, 'reset') as Occasion),
     attributes: v.object({ n: count, since: count, expires: count }),
   },
   {
     owns: prefixed('READS#', 'BUDGET'),
     attributes: v.object({
-      ...{ paidBackAt: v.optional(count), stalePaidBackAt: v.optional(count), expires: count },
+      paidBackAt: v.optional(count),
+      stalePaidBackAt: v.optional(count),
+      expires: count,
     }),
   },
-  { owns: prefixed('PRECEDENCE#', 'PRECEDENCE'), attributes: v.object({ until: count, expires: count }) },
+  {
+    owns: prefixed('PRECEDENCE#', 'PRECEDENCE'),
+    attributes: v.object({ until: count, expires: count }),
+  },
   // What a marker names may have been deleted since.
   { owns: prefixed('IMPORTED#', 'USER'), attributes: v.object({ id }) },
   { owns: prefixed('IMPORTED#', 'INTEGRATION'), attributes: v.object({ id }) },
   { owns: prefixed('RESET#', 'RESET'), attributes: v.object({ userId: id, expires: count }) },
 ];
 
-/** All attributes that the verification reads; no password hash and no parameter value is among them. */
+/**
+ * All attributes that the verification reads; no password hash and no parameter value is among
+ * them.
+ */
 export const VERIFIED_ATTRIBUTES: readonly string[] = [
   ...new Set(ITEM_KINDS.flatMap(({ attributes }) => Object.keys(attributes.entries))),
 ];
 
-/** The item collection of an entity by its key; undefined for other items, and if the sort key is not that of an id. */
+/**
+ * The item collection of an entity by its key; undefined for other items, and if the sort key is
+ * not that of an id.
+ */
 export function collectionOf({ pk, sk }: Key): Kind | undefined {
   const id = Number(sk);
   if (!Number.isSafeInteger(id) || id < 1 || sk !== idText(id)) return undefined;
@@ -108,7 +171,10 @@ export function collectionOf({ pk, sk }: Key): Kind | undefined {
 
 const BACKUP = 'compare the item with a backup of the table and correct it by hand';
 
-/** The defect of a single item, or undefined. Code that reads an item as its kind must call this first. */
+/**
+ * The defect of a single item, or undefined. Code that reads an item as its kind must call this
+ * first.
+ */
 export function findDefect(item: Item): Finding | undefined {
   const defect = (kind: Finding['kind'], predicate: string, advice: string): Finding => ({
     kind,

@@ -3,14 +3,18 @@ import { commit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import type { Finding } from './finding.ts';
 
-/** How many times a repair that conflicts with other transactions is tried, and the bound of the wait between tries. */
+/**
+ * How many times a repair that conflicts with other transactions is tried, and the bound of the
+ * wait between tries.
+ */
 const MAX_TRIES = 10;
 const MAX_WAIT_MS = 400;
 
 /**
- * Makes the writes of every remedy that has them, each in one transaction and only if the items are unchanged since
- * they were verified. `onRepair` is called before each repair. Verify again afterwards: items that changed meanwhile
- * are not repaired. Fails with unavailable, or with SDK errors.
+ * Makes the writes of every remedy that has them, each in one transaction and only if the items are
+ * unchanged since they were verified. `onRepair` is called before each repair. Verify again
+ * afterwards: items that changed meanwhile are not repaired. Fails with unavailable, or with SDK
+ * errors.
  */
 export async function repairTable(
   table: Table,
@@ -20,7 +24,11 @@ export async function repairTable(
   for (const { remedy } of findings) {
     if (!('writes' in remedy)) continue;
     onRepair(remedy.description);
-    for (let tries = 1; (await commit(table, remedy.writes)) === 'busy' && tries < MAX_TRIES; tries++) {
+    for (
+      let tries = 1;
+      (await commit(table, remedy.writes)) === 'busy' && tries < MAX_TRIES;
+      tries++
+    ) {
       await sleepJittered(MAX_WAIT_MS);
     }
   }

@@ -16,19 +16,26 @@ export async function verifyRoster(table: TableScanner, seen: Survey): Promise<F
   // Additions come first, because the last administrator cannot leave the roster.
   const findings: Finding[] = [];
   const noneLeft = administrators.length === 0 && (await hasNoAdministrator(table));
-  for (const id of [...unlisted, ...excess]) findings.push(...(await verifyMembership(table, id, noneLeft)));
+  for (const id of [...unlisted, ...excess])
+    findings.push(...(await verifyMembership(table, id, noneLeft)));
   if (noneLeft) {
     findings.push({
       kind: 'nobody-administers',
       keys: [rosterKey],
       message: 'No activated user has ROLE_ADMIN, so no user can grant it.',
-      remedy: { advice: 'no item tells which user should be an administrator; create one with `npm run first-admin`' },
+      remedy: {
+        advice:
+          'no item tells which user should be an administrator; create one with `npm run first-admin`',
+      },
     });
   }
   return findings;
 }
 
-/** Whether no user on the roster is an administrator. It also names users that became administrators after the scan. */
+/**
+ * Whether no user on the roster is an administrator. It also names users that became administrators
+ * after the scan.
+ */
 async function hasNoAdministrator(table: TableScanner): Promise<boolean> {
   const [roster] = await table.snapshot([rosterKey]);
   if (roster && findDefect(roster)) return false;
@@ -39,7 +46,11 @@ async function hasNoAdministrator(table: TableScanner): Promise<boolean> {
   return true;
 }
 
-async function verifyMembership(table: TableScanner, id: number, noneLeft: boolean): Promise<Finding[]> {
+async function verifyMembership(
+  table: TableScanner,
+  id: number,
+  noneLeft: boolean,
+): Promise<Finding[]> {
   const key = entityKey('USER', id);
   const [roster, item] = await table.snapshot([rosterKey, key]);
   // A defective item is reported by itself; membership can be verified only after it is corrected.
@@ -52,7 +63,10 @@ async function verifyMembership(table: TableScanner, id: number, noneLeft: boole
         kind: 'not-on-roster',
         keys: [key, rosterKey],
         message: `User ${id} is an administrator, but is not on the roster of administrators.`,
-        remedy: { description: `adds user ${id} to the roster`, writes: [joinRoster(id), check(key, versionIs(user))] },
+        remedy: {
+          description: `adds user ${id} to the roster`,
+          writes: [joinRoster(id), check(key, versionIs(user))],
+        },
       },
     ];
   }
@@ -73,12 +87,16 @@ async function verifyMembership(table: TableScanner, id: number, noneLeft: boole
 }
 
 /**
- * The last user is removed from the roster only if no administrator is left: `npm run first-admin`, the only remedy
- * then, rejects a roster that is not empty.
+ * The last user is removed from the roster only if no administrator is left: `npm run first-admin`,
+ * the only remedy then, rejects a roster that is not empty.
  */
 function leave(id: number, noneLeft: boolean): Write {
   const write: Write = { ...leaveRoster(id), onConditionFailed: 'retry' };
   if (!noneLeft) return write;
   // DynamoDB rejects values that no expression uses.
-  return { ...write, condition: 'contains(#ids, :id)', values: { ':set': new Set([id]), ':id': id } };
+  return {
+    ...write,
+    condition: 'contains(#ids, :id)',
+    values: { ':set': new Set([id]), ':id': id },
+  };
 }

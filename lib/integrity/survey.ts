@@ -19,8 +19,8 @@ export type VerifiedUser = Pick<
 >;
 
 /**
- * The result of a scan. A scan reads items one after the other while they change, so a mismatch is not yet a defect,
- * but a reason to read the items again in one transaction.
+ * The result of a scan. A scan reads items one after the other while they change, so a mismatch is
+ * not yet a defect, but a reason to read the items again in one transaction.
  */
 export interface Survey {
   items: number;
@@ -33,7 +33,10 @@ export interface Survey {
   /** Users and integrations by id, guards by partition key; items with a defect are left out. */
   readonly users: Map<number, VerifiedUser>;
   readonly guards: Map<string, number>;
-  readonly integrations: Map<number, Pick<Integration, 'parameterCount' | 'parametersEver' | 'parameterBytes'>>;
+  readonly integrations: Map<
+    number,
+    Pick<Integration, 'parameterCount' | 'parametersEver' | 'parameterBytes'>
+  >;
   roster: ReadonlySet<number>;
   oldestPendingRestart: PendingRestart | undefined;
   /** By integration id. */
@@ -46,7 +49,10 @@ export interface PendingRestart {
   readonly since: number;
 }
 
-/** The number of parameters of an integration, the highest own number among them, and the sum of their bytes. */
+/**
+ * The number of parameters of an integration, the highest own number among them, and the sum of
+ * their bytes.
+ */
 interface SeenParameters {
   readonly count: number;
   readonly highest: number;
@@ -58,8 +64,14 @@ export const NO_PARAMETERS: SeenParameters = { count: 0, highest: 0, bytes: 0 };
 /** The bytes of a parameter; zero in items written before bytes were counted. */
 export const countedBytes = ({ bytes }: Item): number => (bytes as number | undefined) ?? 0;
 
-/** Scans the whole table; `onProgress` receives the number of items read. Fails with NotGatehouseTable. */
-export async function survey(table: TableScanner, onProgress: (items: number) => void): Promise<Survey> {
+/**
+ * Scans the whole table; `onProgress` receives the number of items read. Fails with
+ * NotGatehouseTable.
+ */
+export async function survey(
+  table: TableScanner,
+  onProgress: (items: number) => void,
+): Promise<Survey> {
   const seen: Survey = {
     items: 0,
     counts: { USER: 0, INTEGRATION: 0, CONF: 0 },
@@ -90,7 +102,8 @@ function note(seen: Survey, item: Item): void {
     seen.counts[kind]++;
     const id = Number(item.sk);
     // New integrations above any other id could not own parameters.
-    if (kind !== 'INTEGRATION' || canOwnParameters(id)) seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
+    if (kind !== 'INTEGRATION' || canOwnParameters(id))
+      seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);
   }
   if (findDefect(item)) {
     seen.defective.push({ pk: item.pk, sk: item.sk });
@@ -105,11 +118,15 @@ function note(seen: Survey, item: Item): void {
 }
 
 function noteIntegration(seen: Survey, item: Item): void {
-  const { id, module, parameterCount, parametersEver, parameterBytes } = item as unknown as Integration;
+  const { id, module, parameterCount, parametersEver, parameterBytes } =
+    item as unknown as Integration;
   seen.integrations.set(id, { parameterCount, parametersEver, parameterBytes });
   // A version that stores no times leaves the time when it clears the flag.
   const since = module?.needsRestart ? module.needsRestartSince : undefined;
-  if (since !== undefined && since < (seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY)) {
+  if (
+    since !== undefined &&
+    since < (seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY)
+  ) {
     seen.oldestPendingRestart = { integrationId: id, since };
   }
 }
@@ -128,7 +145,8 @@ function noteParameter({ parameters }: Survey, item: Item): void {
 
 /** The verified part of a user item that has no defect. */
 export function verifiedUserOf(item: Item): VerifiedUser {
-  const { id, login, email, emailKeyRule, activated, authorities, version } = item as unknown as VerifiedUser;
+  const { id, login, email, emailKeyRule, activated, authorities, version } =
+    item as unknown as VerifiedUser;
   return { id, login, email, emailKeyRule, activated, authorities, version };
 }
 

@@ -1,25 +1,39 @@
 import { domainToASCII } from 'node:url';
 
-/** The ASCII form of a domain by UTS 46, without the trailing root dot; undefined for an invalid domain. */
+/**
+ * The ASCII form of a domain by UTS 46, without the trailing root dot; undefined for an invalid
+ * domain.
+ */
 export function asciiDomain(domain: string): string | undefined {
-  // The URL parser behind domainToASCII would stop at these and take the text before them as the domain.
+  // The URL parser behind domainToASCII would stop at these and take the text before them as the
+  // domain.
   if (/[/?#\\:@]/.test(domain)) return undefined;
   const ascii = domainToASCII(domain).replace(/\.$/, '');
   return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(ascii) ? ascii : undefined;
 }
 
-/** Whether mail to both addresses reaches the same mailbox: they differ in letter case or the form of the domain only. */
-export const isSameRecipient = (one: string, other: string): boolean => mailboxOf(one) === mailboxOf(other);
-
-/** The form that is equal for all spellings of an address to which mail reaches the same mailbox. */
-export const mailboxOf = (address: string): string => asciiLowerCase(recipientOf(address));
-
-/** In ASCII only: `toLowerCase` makes the Kelvin sign a `k`, and an address with it is another, unreachable mailbox. */
-const asciiLowerCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+/**
+ * Whether mail to both addresses reaches the same mailbox: they differ in letter case or the form
+ * of the domain only.
+ */
+export const isSameRecipient = (one: string, other: string): boolean =>
+  mailboxOf(one) === mailboxOf(other);
 
 /**
- * The address to give to SES, which supports no SMTPUTF8: the domain must be in Punycode. Mail to a local part beyond
- * ASCII is rejected.
+ * The form that is equal for all spellings of an address to which mail reaches the same mailbox.
+ */
+export const mailboxOf = (address: string): string => asciiLowerCase(recipientOf(address));
+
+/**
+ * In ASCII only: `toLowerCase` makes the Kelvin sign a `k`, and an address with it is another,
+ * unreachable mailbox.
+ */
+const asciiLowerCase = (text: string): string =>
+  text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+/**
+ * The address to give to SES, which supports no SMTPUTF8: the domain must be in Punycode. Mail to a
+ * local part beyond ASCII is rejected.
  */
 export function recipientOf(address: string): string {
   const at = address.lastIndexOf('@') + 1;

@@ -6,9 +6,9 @@ import type { Occasion } from './occasion.ts';
 type LimitedOccasion = Exclude<Occasion, 'invitation'>;
 
 /**
- * The maximum number of mails to one account on one occasion within an hour; of resets, to one mailbox. Anyone can trigger a reset mail. The limit
- * of notices is higher: otherwise a thief could use it up with harmless changes, so that no notice of the next one is
- * sent.
+ * The maximum number of mails to one account on one occasion within an hour; of resets, to one
+ * mailbox. Anyone can trigger a reset mail. The limit of notices is higher: otherwise a thief could
+ * use it up with harmless changes, so that no notice of the next one is sent.
  */
 export const MAILS_PER_WINDOW: Readonly<Record<LimitedOccasion, number>> = {
   reset: 5,
@@ -20,7 +20,10 @@ const WINDOW_SECONDS = 60 * 60;
 /** The id under which the reset mails of all accounts are counted. No user has it. */
 export const ALL_USERS = 0;
 
-/** The number of mails to an account on one occasion, of resets to one mailbox, in the current window. */
+/**
+ * The number of mails to an account on one occasion, of resets to one mailbox, in the current
+ * window.
+ */
 export interface MailCount {
   readonly n: number;
   /** Start of the window; milliseconds since 1970. */
@@ -28,10 +31,16 @@ export interface MailCount {
 }
 
 /**
- * Returns the write that counts one more mail, or undefined if the limit is reached and no mail may be sent. Its
- * condition keeps concurrent mails within the limit. `now` is in milliseconds since 1970.
+ * Returns the write that counts one more mail, or undefined if the limit is reached and no mail may
+ * be sent. Its condition keeps concurrent mails within the limit. `now` is in milliseconds since
+ * 1970.
  */
-export function countMail(key: Key, count: MailCount | undefined, now: number, limit: number): Write | undefined {
+export function countMail(
+  key: Key,
+  count: MailCount | undefined,
+  now: number,
+  limit: number,
+): Write | undefined {
   const current = count && now < count.since + WINDOW_SECONDS * 1000 ? count : undefined;
   if (current && current.n >= limit) return undefined;
   const { n, since } = current ?? { n: 0, since: now };

@@ -5,7 +5,10 @@ import { requireEnv } from '../runtime/env.ts';
 import { recipientOf } from './address.ts';
 import type { Occasion } from './occasion.ts';
 
-/** Subject and text of the mails by language; English is the fallback. `{login}` and `{link}` are placeholders. */
+/**
+ * Subject and text of the mails by language; English is the fallback. `{login}` and `{link}` are
+ * placeholders.
+ */
 type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
 type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
 
@@ -22,7 +25,10 @@ export interface Mailer {
   send(occasion: Occasion, recipient: Recipient, key?: string): Promise<void>;
 }
 
-/** SES has no idempotency tokens: a repeated request sends a second mail, so a slow response gets more time. */
+/**
+ * SES has no idempotency tokens: a repeated request sends a second mail, so a slow response gets
+ * more time.
+ */
 const sesSettings = {
   ...clientSettings,
   requestHandler: { ...clientSettings.requestHandler, requestTimeout: 3000 },
@@ -58,8 +64,8 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
 }
 
 /**
- * The texts in the language of a user: of the templates, the one with the longest matching prefix (RFC 4647, 3.4), so
- * that `de-AT` and `de_CH` get the texts of `de`.
+ * The texts in the language of a user: of the templates, the one with the longest matching prefix
+ * (RFC 4647, 3.4), so that `de-AT` and `de_CH` get the texts of `de`.
  */
 function textsIn(templates: Templates, langKey: string): Texts {
   const known = new Map(Object.entries(templates).map(([tag, texts]) => [normalized(tag), texts]));

@@ -4,12 +4,16 @@ import { claim, type Write } from '../table/write.ts';
 import type { NoticeOccasion } from './occasion.ts';
 
 /*
- * A mail is an item of the transaction that causes it, so neither can exist without the other. The stream of the table
- * hands the item to the function that sends mail, which deletes it once SES has accepted the mail. No item contains a
- * reset key: that function issues the key when it sends the mail.
+ * A mail is an item of the transaction that causes it, so neither can exist without the other. The
+ * stream of the table hands the item to the function that sends mail, which deletes it once SES has
+ * accepted the mail. No item contains a reset key: that function issues the key when it sends the
+ * mail.
  */
 
-/** A request to reset the password of whoever has this address. It does not tell whether anybody does. */
+/**
+ * A request to reset the password of whoever has this address. It does not tell whether anybody
+ * does.
+ */
 interface ResetRequest {
   readonly occasion: 'reset';
   readonly email: string;
@@ -39,7 +43,10 @@ export type OutboxMail = (ResetRequest | Invitation | Notice) & {
   readonly counted?: true;
 };
 
-/** Nobody waits for the link longer than this, and the reader of a late one would not know who requested it. */
+/**
+ * Nobody waits for the link longer than this, and the reader of a late one would not know who
+ * requested it.
+ */
 const RESET_SECONDS = 60 * 60;
 /** How long an operator can still send a mail that SES has rejected. */
 const KEPT_SECONDS = 30 * 24 * 60 * 60;
@@ -52,22 +59,44 @@ interface Account {
   readonly accountStamp?: string | undefined;
 }
 
-/** The write that requests a reset mail. It is the same for every address. `now` is in milliseconds since 1970. */
+/**
+ * The write that requests a reset mail. It is the same for every address. `now` is in milliseconds
+ * since 1970.
+ */
 export const resetRequested = (email: string, now: number): Write =>
-  toBeSent(resetMailKey(timeOf(now), randomUUID()), { occasion: 'reset', email }, now, RESET_SECONDS);
+  toBeSent(
+    resetMailKey(timeOf(now), randomUUID()),
+    { occasion: 'reset', email },
+    now,
+    RESET_SECONDS,
+  );
 
 /** The write that invites the user of an account without a password. */
 export const invited = ({ id, accountStamp }: Account, now: number): Write =>
-  toBeSent(keyFor(id, now), { occasion: 'invitation', userId: id, accountStamp }, now, KEPT_SECONDS);
+  toBeSent(
+    keyFor(id, now),
+    { occasion: 'invitation', userId: id, accountStamp },
+    now,
+    KEPT_SECONDS,
+  );
 
 /** The write that notifies the present address of an account of a change. */
-export const notified = (occasion: NoticeOccasion, { id, login, email, langKey }: Account, now: number): Write =>
+export const notified = (
+  occasion: NoticeOccasion,
+  { id, login, email, langKey }: Account,
+  now: number,
+): Write =>
   toBeSent(keyFor(id, now), { occasion, userId: id, login, email, langKey }, now, KEPT_SECONDS);
 
 const timeOf = (now: number): string => new Date(now).toISOString();
 const keyFor = (userId: number, now: number): Key => mailKey(userId, timeOf(now), randomUUID());
 
-function toBeSent(key: Key, mail: ResetRequest | Invitation | Notice, now: number, lifetimeSeconds: number): Write {
+function toBeSent(
+  key: Key,
+  mail: ResetRequest | Invitation | Notice,
+  now: number,
+  lifetimeSeconds: number,
+): Write {
   const expires = Math.floor(now / 1000) + lifetimeSeconds;
   return claim(key, { ...mail, expires }, 'retry');
 }

@@ -6,9 +6,10 @@ import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 
 /*
- * Passwords are hashed with argon2id, then with an HMAC under a key that never leaves KMS (a pepper): a password may
- * have only four characters, so argon2id alone would not protect a leaked table. The stored PHC string names the key,
- * so that the key can be replaced, and the next login rehashes the password with the new one:
+ * Passwords are hashed with argon2id, then with an HMAC under a key that never leaves KMS (a
+ * pepper): a password may have only four characters, so argon2id alone would not protect a leaked
+ * table. The stored PHC string names the key, so that the key can be replaced, and the next login
+ * rehashes the password with the new one:
  *
  *   $argon2id$v=19$m=19456,t=2,p=1,keyid=<id of the key>$<salt>$<HMAC of the hash>
  *
@@ -28,9 +29,18 @@ export const SALT_BYTES = 16;
 export const HASH_BYTES = 32;
 
 /** The lowest parameters that argon2 accepts; a hash takes well below a millisecond. */
-const MINIMAL = { message: '', nonce: Buffer.alloc(8), memory: 8, passes: 1, parallelism: 1, tagLength: 4 } as const;
+const MINIMAL = {
+  message: '',
+  nonce: Buffer.alloc(8),
+  memory: 8,
+  passes: 1,
+  parallelism: 1,
+  tagLength: 4,
+} as const;
 
-/** Throws unless argon2 works: Node.js also exports the function if its OpenSSL is too old for it. */
+/**
+ * Throws unless argon2 works: Node.js also exports the function if its OpenSSL is too old for it.
+ */
 export function requireArgon2(argon2Sync: typeof crypto.argon2Sync | undefined): void {
   let tagBytes: number | undefined;
   try {
@@ -39,11 +49,14 @@ export function requireArgon2(argon2Sync: typeof crypto.argon2Sync | undefined):
     // The cause only names the missing part of OpenSSL.
   }
   if (tagBytes !== MINIMAL.tagLength) {
-    throw new Error('Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer');
+    throw new Error(
+      'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer',
+    );
   }
 }
 
-// Checked in the cold start, so that a deployment to an unsuitable runtime fails before the first login.
+// Checked in the cold start, so that a deployment to an unsuitable runtime fails before the first
+// login.
 requireArgon2(crypto.argon2Sync);
 const argon2 = promisify(crypto.argon2);
 
@@ -53,7 +66,10 @@ export interface PasswordHasher {
   hash(password: string): Promise<string>;
 }
 
-/** The ARNs of the HMAC keys of the stack. The first key is that of new hashes; the others are former keys. */
+/**
+ * The ARNs of the HMAC keys of the stack. The first key is that of new hashes; the others are
+ * former keys.
+ */
 export const stackPepperKeys = (): readonly string[] => requireEnv('PEPPER_KEYS').split(',');
 
 /** Opens password hashing with the first HMAC key of the stack, or of others. */

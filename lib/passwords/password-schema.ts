@@ -6,22 +6,32 @@ import { limited } from '../contract/limits.ts';
 const LENGTH = { min: 4, max: 100 };
 
 /**
- * The length in UTF-16 units above which no text is a password. Longer texts are not normalized: that takes quadratic
- * time for runs of combining marks. A code point in NFC comes from at most four code points, of two units each.
+ * The length in UTF-16 units above which no text is a password. Longer texts are not normalized:
+ * that takes quadratic time for runs of combining marks. A code point in NFC comes from at most
+ * four code points, of two units each.
  */
 const MAX_UNITS = 8 * LENGTH.max;
 
 /** The JSON Schema of a new password. */
-export const PASSWORD_JSON = { type: 'string', minLength: LENGTH.min, maxLength: LENGTH.max } as const;
+export const PASSWORD_JSON = {
+  type: 'string',
+  minLength: LENGTH.min,
+  maxLength: LENGTH.max,
+} as const;
 
 /**
- * A new password: 4 to 100 code points, normalized to NFC so that any keyboard can reproduce it. UTF-8 encodes every lone
- * surrogate as U+FFFD, so different ill-formed passwords would have the same hash.
+ * A new password: 4 to 100 code points, normalized to NFC so that any keyboard can reproduce it.
+ * UTF-8 encodes every lone surrogate as U+FFFD, so different ill-formed passwords would have the
+ * same hash.
  */
 export const password = v.pipe(
   v.string('TypeMismatch'),
   wellFormed,
   limited(LENGTH, (value) => value.length <= MAX_UNITS, 'Size'),
   v.normalize('NFC'),
-  limited(LENGTH, (value) => codePoints(value) >= LENGTH.min && codePoints(value) <= LENGTH.max, 'Size'),
+  limited(
+    LENGTH,
+    (value) => codePoints(value) >= LENGTH.min && codePoints(value) <= LENGTH.max,
+    'Size',
+  ),
 );

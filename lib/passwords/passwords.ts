@@ -16,7 +16,10 @@ import {
 } from './hasher.ts';
 import { password as passwordRules } from './password-schema.ts';
 
-/* Stored hashes are those of hasher.ts, or bcrypt hashes of imported users, usually until their first login. */
+/*
+ * Stored hashes are those of hasher.ts, or bcrypt hashes of imported users, usually until their
+ * first login.
+ */
 
 const PHC =
   /^\$argon2id\$v=19\$m=(?<memory>\d{1,6}),t=(?<passes>\d{1,2}),p=(?<parallelism>[1-9]),keyid=(?<key>[\w.-]{1,100})\$(?<salt>[A-Za-z0-9+/]{11,})\$(?<mac>[A-Za-z0-9+/]{43})$/;
@@ -24,20 +27,23 @@ const PHC =
 /** Creates and verifies password hashes. Throws SDK errors of KMS. */
 export interface Passwords extends PasswordHasher {
   /**
-   * Whether the password matches; one that breaks the rules of a new password never does. Takes equally long without a
-   * stored hash, and longer only for a bcrypt hash. Throws if the stored hash is malformed.
+   * Whether the password matches; one that breaks the rules of a new password never does. Takes
+   * equally long without a stored hash, and longer only for a bcrypt hash. Throws if the stored
+   * hash is malformed.
    */
   matches(password: string, stored: string | undefined): Promise<boolean>;
   /**
-   * Whether this hash, which the password matches, is to be replaced: its parameters or its key differ from those of a
-   * new hash. A bcrypt hash stays if it does not prove every character of the password.
+   * Whether this hash, which the password matches, is to be replaced: its parameters or its key
+   * differ from those of a new hash. A bcrypt hash stays if it does not prove every character of
+   * the password.
    */
   isOutdated(stored: string, password: string): boolean;
 }
 
 /**
- * Opens password hashing with the HMAC keys of the stack, or with others. The first key is that of new hashes; the
- * others, which are former keys, only verify. A hash under any other key is verified by no password.
+ * Opens password hashing with the HMAC keys of the stack, or with others. The first key is that of
+ * new hashes; the others, which are former keys, only verify. A hash under any other key is
+ * verified by no password.
  */
 export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms()): Passwords {
   const keyIds = pepperKeys.map(idOfKey);
@@ -51,9 +57,17 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
       const bcryptHash = stored !== undefined && isBcrypt(stored) ? stored : undefined;
       const phc = bcryptHash === undefined ? stored : undefined;
       const isUsable = phc !== undefined && keyIds.includes(parse(phc).key);
-      const { memory, passes, parallelism, key, salt, mac: expected } = parse(isUsable ? phc : dummyHash);
+      const {
+        memory,
+        passes,
+        parallelism,
+        key,
+        salt,
+        mac: expected,
+      } = parse(isUsable ? phc : dummyHash);
       const cost = { memory, passes, parallelism };
-      // Other systems may have accepted such a password, even an empty one. It is compared as typed, not normalized.
+      // Other systems may have accepted such a password, even an empty one. It is compared as
+      // typed, not normalized.
       const isPossible = v.is(passwordRules, password);
       const tried = isPossible ? password : '';
       const [computed, bcryptMatches] = await settleAll([
@@ -64,14 +78,21 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
       return (phcMatches || bcryptMatches) && isPossible;
     },
 
-    isOutdated: (stored, password) => (isBcrypt(stored) ? isReadWhole(password) : !stored.startsWith(parameters)),
+    isOutdated: (stored, password) =>
+      isBcrypt(stored) ? isReadWhole(password) : !stored.startsWith(parameters),
   };
 }
 
-/** The id of the HMAC key of a stored hash; undefined for a bcrypt hash. Throws if it is malformed. */
-export const keyIdOf = (stored: string): string | undefined => (isBcrypt(stored) ? undefined : parse(stored).key);
+/**
+ * The id of the HMAC key of a stored hash; undefined for a bcrypt hash. Throws if it is malformed.
+ */
+export const keyIdOf = (stored: string): string | undefined =>
+  isBcrypt(stored) ? undefined : parse(stored).key;
 
-/** Whether a stored hash can be verified with these HMAC keys; a bcrypt hash needs none. Throws if it is malformed. */
+/**
+ * Whether a stored hash can be verified with these HMAC keys; a bcrypt hash needs none. Throws if
+ * it is malformed.
+ */
 export function isVerifiable(stored: string, pepperKeys: readonly string[]): boolean {
   const key = keyIdOf(stored);
   return key === undefined || pepperKeys.map(idOfKey).includes(key);

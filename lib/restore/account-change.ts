@@ -8,8 +8,9 @@ import { userOf } from '../users/user-table.ts';
 import { lastId } from './adopt-table.ts';
 
 /*
- * A restore brings back deleted and deactivated accounts, former roles and former passwords. If the original table still
- * exists, comparing its accounts with those of the restored table shows what has happened since the backup.
+ * A restore brings back deleted and deactivated accounts, former roles and former passwords. If the
+ * original table still exists, comparing its accounts with those of the restored table shows what
+ * has happened since the backup.
  */
 
 /** The fields that decide who has access. Names, language and picture stay as in the backup. */
@@ -38,21 +39,29 @@ export function changeSince(restored: User, original: User | undefined): Account
   const isPasswordReplaced =
     restored.passwordHash !== undefined &&
     (original.passwordHash === undefined || restored.passwordChanges < original.passwordChanges);
-  return fields.length > 0 || isPasswordReplaced ? { restored, original, fields, isPasswordReplaced } : undefined;
+  return fields.length > 0 || isPasswordReplaced
+    ? { restored, original, fields, isPasswordReplaced }
+    : undefined;
 }
 
 /** Whether the restored account was changed later than the original. */
 function isChangedLater(restored: User, original: User): boolean {
   // The operator's own changes are repetitions, of which another one may be left.
   if (restored.lastModifiedBy === OPERATOR.login) return false;
-  // Until its first change, an account can have the date of an import, which can even be in the future.
+  // Until its first change, an account can have the date of an import, which can even be in the
+  // future.
   if (isFirstVersion(restored.version)) return false;
   return isFirstVersion(original.version) || restored.lastModifiedDate > original.lastModifiedDate;
 }
 
-/** Whether two items describe one account. Accounts that predate stamps differ in the time of their creation. */
+/**
+ * Whether two items describe one account. Accounts that predate stamps differ in the time of their
+ * creation.
+ */
 export const isSameAccount = (one: User, other: User | undefined): boolean =>
-  one.id === other?.id && one.accountStamp === other.accountStamp && one.createdDate === other.createdDate;
+  one.id === other?.id &&
+  one.accountStamp === other.accountStamp &&
+  one.createdDate === other.createdDate;
 
 /** How the accounts of a restored table differ from those of the original. */
 export interface Comparison {
@@ -64,10 +73,14 @@ export interface Comparison {
 }
 
 /**
- * Compares the accounts of both tables. Accounts that the restored table has received since its adoption are left out:
- * their ids lie beyond those of the original. Returns undefined if the tables have no account in common.
+ * Compares the accounts of both tables. Accounts that the restored table has received since its
+ * adoption are left out: their ids lie beyond those of the original. Returns undefined if the
+ * tables have no account in common.
  */
-export async function compareAccounts(table: Table, original: Table): Promise<Comparison | undefined> {
+export async function compareAccounts(
+  table: Table,
+  original: Table,
+): Promise<Comparison | undefined> {
   const restored = await readUsers(table);
   const originals = await readUsers(original);
   const last = await lastId(original, 'USER');

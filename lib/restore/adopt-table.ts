@@ -3,7 +3,13 @@ import { type Integration, moduleToRestart } from '../integrations/integration.t
 import { integrationChanged, integrationOf } from '../integrations/integration-table.ts';
 import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
 import { change, commit } from '../table/change.ts';
-import { type Key, notBeforeKey, PARAMETERS_PER_INTEGRATION_EVER, rosterKey, sequenceKey } from '../table/keys.ts';
+import {
+  type Key,
+  notBeforeKey,
+  PARAMETERS_PER_INTEGRATION_EVER,
+  rosterKey,
+  sequenceKey,
+} from '../table/keys.ts';
 import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
 import type { Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
@@ -11,29 +17,36 @@ import { nextVersion } from '../table/version.ts';
 import { attributesAre, EXISTS, remove, set } from '../table/write.ts';
 
 /**
- * How many ids are skipped: more than were assigned between the backup and the loss of the table. Over 35 days, the
- * maximum of point-in-time recovery, that is one creation every three seconds.
+ * How many ids are skipped: more than were assigned between the backup and the loss of the table.
+ * Over 35 days, the maximum of point-in-time recovery, that is one creation every three seconds.
  */
 export const SKIPPED_IDS = 1_000_000;
 
 /**
- * How many ids of parameters are skipped in each integration. Over 35 days, that is one creation every five minutes. An
- * integration has 999,999 ids of parameters: more could use them up within a few adoptions.
+ * How many ids of parameters are skipped in each integration. Over 35 days, that is one creation
+ * every five minutes. An integration has 999,999 ids of parameters: more could use them up within a
+ * few adoptions.
  */
 export const SKIPPED_PARAMETER_IDS = 10_000;
 
-/** As many changes as ids are skipped, so that no report of a restart that was sent since the backup is up to date. */
+/**
+ * As many changes as ids are skipped, so that no report of a restart that was sent since the backup
+ * is up to date.
+ */
 const SKIPPED_CHANGES = 1_000_000;
 
 /**
- * How much the clock of an adoption may differ from that of the functions, which issue tokens. The caller of adoptTable
- * checks it.
+ * How much the clock of an adoption may differ from that of the functions, which issue tokens. The
+ * caller of adoptTable checks it.
  */
 export const MAX_CLOCK_DIFFERENCE_SECONDS = 30;
 
 interface Options {
   readonly skippedIds?: number;
-  /** The table that was backed up, if it still exists: none of its ids is assigned again, however many they are. */
+  /**
+   * The table that was backed up, if it still exists: none of its ids is assigned again, however
+   * many they are.
+   */
   readonly original?: Table | undefined;
   /** Receives the number of items read so far. */
   readonly onProgress?: (items: number) => void;
@@ -41,7 +54,11 @@ interface Options {
 
 /** The outcome of an adoption. */
 interface Adoption {
-  readonly sequences: readonly { readonly kind: string; readonly before: number; readonly after: number }[];
+  readonly sequences: readonly {
+    readonly kind: string;
+    readonly before: number;
+    readonly after: number;
+  }[];
   /** The number of deleted reset keys and invitations. */
   readonly resetKeys: number;
   /** The number of deleted public keys. */
@@ -53,10 +70,11 @@ interface Adoption {
 }
 
 /**
- * Prepares a table that was restored from a backup for service: no id is assigned twice, and no earlier token, reset
- * key or invitation is accepted, nor any token of a retired signing key. It can be repeated; every run skips more ids
- * and invalidates all tokens. Running functions reject them within five minutes, the maximum age of their key set.
- * Fails with NotGatehouseTable before any change, with unavailable, or with SDK errors.
+ * Prepares a table that was restored from a backup for service: no id is assigned twice, and no
+ * earlier token, reset key or invitation is accepted, nor any token of a retired signing key. It
+ * can be repeated; every run skips more ids and invalidates all tokens. Running functions reject
+ * them within five minutes, the maximum age of their key set. Fails with NotGatehouseTable before
+ * any change, with unavailable, or with SDK errors.
  */
 export async function adoptTable(
   table: Table,
@@ -78,7 +96,12 @@ export async function adoptTable(
 export const lastId = async (table: Table, kind: 'USER' | 'INTEGRATION'): Promise<number> =>
   ((await table.get(sequenceKey(kind)))?.n as number | undefined) ?? 0;
 
-async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skippedIds: number, atLeast: number) {
+async function advanceSequence(
+  table: Table,
+  kind: 'USER' | 'INTEGRATION',
+  skippedIds: number,
+  atLeast: number,
+) {
   const key = sequenceKey(kind);
   return change(
     table,
@@ -86,7 +109,10 @@ async function advanceSequence(table: Table, kind: 'USER' | 'INTEGRATION', skipp
     (item) => {
       const before = (item?.n as number | undefined) ?? 0;
       const after = Math.max(before + skippedIds, atLeast);
-      return { writes: [set(key, { n: after }, attributesAre({ n: item?.n }))], result: { kind, before, after } };
+      return {
+        writes: [set(key, { n: after }, attributesAre({ n: item?.n }))],
+        result: { kind, before, after },
+      };
     },
   );
 }
@@ -100,10 +126,14 @@ async function rejectIssuedTokens(table: Table): Promise<number> {
       // `iat` has whole seconds, so the next second is the first in which no token has been issued.
       const next = Math.floor(now / 1000) + 1;
       const before = (item?.seconds as number | undefined) ?? 0;
-      // A later time comes from an adoption with a faster clock, unless only a wrong clock can have stored it.
+      // A later time comes from an adoption with a faster clock, unless only a wrong clock can have
+      // stored it.
       const isWrong = before > next + 2 * MAX_CLOCK_DIFFERENCE_SECONDS;
       const seconds = isWrong ? next : Math.max(before, next);
-      return { writes: [set(notBeforeKey, { seconds }, attributesAre({ seconds: item?.seconds }))], result: seconds };
+      return {
+        writes: [set(notBeforeKey, { seconds }, attributesAre({ seconds: item?.seconds }))],
+        result: seconds,
+      };
     },
   );
 }
@@ -119,8 +149,13 @@ async function adoptItems(
     for (const item of items) {
       onProgress(++read);
       const { pk, sk } = item;
-      if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk }))) counts.restarts++;
-      const deletedKind = isResetKey(item) ? 'resetKeys' : isPublicKey(item) ? 'publicKeys' : undefined;
+      if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk })))
+        counts.restarts++;
+      const deletedKind = isResetKey(item)
+        ? 'resetKeys'
+        : isPublicKey(item)
+          ? 'publicKeys'
+          : undefined;
       if (!deletedKind) continue;
       // A missing item has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);
@@ -134,8 +169,8 @@ const isResetKey = ({ pk }: Key): boolean => pk.startsWith('RESET#');
 const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !== notBeforeKey.sk;
 
 /**
- * Skips ids of parameters, and flags the module to restart: it may run parameters that the restore has undone. Returns
- * whether the integration was changed. The verification reports a damaged one.
+ * Skips ids of parameters, and flags the module to restart: it may run parameters that the restore
+ * has undone. Returns whether the integration was changed. The verification reports a damaged one.
  */
 async function adoptIntegration(table: Table, key: Key): Promise<boolean> {
   return change(

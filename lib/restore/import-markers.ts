@@ -7,8 +7,8 @@ import type { TableScanner } from '../table/table-scanner.ts';
 import { claim } from '../table/write.ts';
 
 /*
- * A restored table lacks the import markers that were written since the backup. Without them, a repeated import would
- * create again what was deleted in the original, with its former password.
+ * A restored table lacks the import markers that were written since the backup. Without them, a
+ * repeated import would create again what was deleted in the original, with its former password.
  */
 
 /** The attributes of a marker, which the scanner must return. */
@@ -17,9 +17,9 @@ export const MARKER_ATTRIBUTES = ['id'];
 const MAX_CONCURRENT_MARKERS = 16;
 
 /**
- * The import markers of the original that the restored table lacks. Those of accounts and integrations that only the
- * original has are left out, so that a repeated import brings these back. Damaged markers are left out too. `scanner`
- * reads the original.
+ * The import markers of the original that the restored table lacks. Those of accounts and
+ * integrations that only the original has are left out, so that a repeated import brings these
+ * back. Damaged markers are left out too. `scanner` reads the original.
  */
 export async function findMissingMarkers(
   table: Table,
@@ -35,11 +35,15 @@ export async function findMissingMarkers(
       if (item.pk.startsWith('IMPORTED#') && !findDefect(item)) markers.push(item);
     }
   }
-  const areMissing = await mapConcurrently(markers, MAX_CONCURRENT_MARKERS, async ({ pk, sk, id }) => {
-    if (await table.get({ pk, sk })) return false;
-    const entity = entityKey(sk as 'USER' | 'INTEGRATION', id as number);
-    return !(await original.get(entity)) || (await table.get(entity)) !== undefined;
-  });
+  const areMissing = await mapConcurrently(
+    markers,
+    MAX_CONCURRENT_MARKERS,
+    async ({ pk, sk, id }) => {
+      if (await table.get({ pk, sk })) return false;
+      const entity = entityKey(sk as 'USER' | 'INTEGRATION', id as number);
+      return !(await original.get(entity)) || (await table.get(entity)) !== undefined;
+    },
+  );
   return markers.filter((_, index) => areMissing[index]);
 }
 
@@ -49,7 +53,10 @@ export async function copyMarkers(table: Table, markers: readonly Item[]): Promi
     change(
       table,
       () => table.get({ pk, sk }),
-      (existing) => ({ writes: existing ? [] : [claim({ pk, sk }, { id }, 'retry')], result: undefined }),
+      (existing) => ({
+        writes: existing ? [] : [claim({ pk, sk }, { id }, 'retry')],
+        result: undefined,
+      }),
     ),
   );
 }

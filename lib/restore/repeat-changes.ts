@@ -5,11 +5,25 @@ import { change, type Decision } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion } from '../table/version.ts';
 import type { User } from '../users/user.ts';
-import { auditEventFor, deletion, findUser, modification, passwordVoided } from '../users/user-table.ts';
-import { type AccessField, type AccountChange, changeSince, isSameAccount } from './account-change.ts';
+import {
+  auditEventFor,
+  deletion,
+  findUser,
+  modification,
+  passwordVoided,
+} from '../users/user-table.ts';
+import {
+  type AccessField,
+  type AccountChange,
+  changeSince,
+  isSameAccount,
+} from './account-change.ts';
 
 /** Why a change could not be repeated, or not completely. */
-export type Obstacle = Extract<FailureCode, 'last-administrator' | 'login-taken' | 'email-taken' | 'unavailable'>;
+export type Obstacle = Extract<
+  FailureCode,
+  'last-administrator' | 'login-taken' | 'email-taken' | 'unavailable'
+>;
 
 /** The fields that stay as they are because of an obstacle. */
 const OBSTRUCTED: Record<Obstacle, readonly AccessField[]> = {
@@ -26,12 +40,16 @@ interface Unrepeated {
 }
 
 /**
- * Repeats in the restored table what has happened to accounts in the original: deletions, deactivations and other
- * changes of access. A password that has been replaced since becomes void. Each repetition is a transaction under the
- * usual conditions, recorded as the operator's. A change can wait for another one, such as a login for the renaming of
- * the account that has it, so all are tried until none succeeds any more. Returns those that remain. Can be repeated.
+ * Repeats in the restored table what has happened to accounts in the original: deletions,
+ * deactivations and other changes of access. A password that has been replaced since becomes void.
+ * Each repetition is a transaction under the usual conditions, recorded as the operator's. A change
+ * can wait for another one, such as a login for the renaming of the account that has it, so all are
+ * tried until none succeeds any more. Returns those that remain. Can be repeated.
  */
-export async function repeatChanges(table: Table, changes: readonly AccountChange[]): Promise<readonly Unrepeated[]> {
+export async function repeatChanges(
+  table: Table,
+  changes: readonly AccountChange[],
+): Promise<readonly Unrepeated[]> {
   let pending = changes;
   const unavailable: Unrepeated[] = [];
   for (;;) {
@@ -41,21 +59,29 @@ export async function repeatChanges(table: Table, changes: readonly AccountChang
       const { repeated, obstacles } = await repeatChange(table, each);
       isProgress ||= repeated;
       if (obstacles.length === 0) continue;
-      (obstacles.includes('unavailable') ? unavailable : remaining).push({ change: each, obstacles });
+      (obstacles.includes('unavailable') ? unavailable : remaining).push({
+        change: each,
+        obstacles,
+      });
     }
     if (remaining.length === 0 || !isProgress) return [...unavailable, ...remaining];
     pending = remaining.map(({ change }) => change);
   }
 }
 
-/** Repeats what can be repeated of a change, and returns whether that was anything, and what prevented the rest. */
+/**
+ * Repeats what can be repeated of a change, and returns whether that was anything, and what
+ * prevented the rest.
+ */
 async function repeatChange(table: Table, { restored, original }: AccountChange) {
   const obstacles: Obstacle[] = [];
   const load = async () => {
     const user = await findUser(table, restored.id);
     return user && isSameAccount(user, restored) ? user : undefined;
   };
-  const attempt = async (decide: (user: User, now: number) => Decision<boolean>): Promise<boolean> => {
+  const attempt = async (
+    decide: (user: User, now: number) => Decision<boolean>,
+  ): Promise<boolean> => {
     try {
       return await change(table, load, (user, now) => (user ? decide(user, now) : NOTHING));
     } catch (error) {
@@ -71,7 +97,8 @@ async function repeatChange(table: Table, { restored, original }: AccountChange)
   do {
     obstaclesBefore = obstacles.length;
     const obstructed = obstacles.flatMap((obstacle) => OBSTRUCTED[obstacle]);
-    repeated = (await attempt((user, now) => repeatFields(user, original, obstructed, now))) || repeated;
+    repeated =
+      (await attempt((user, now) => repeatFields(user, original, obstructed, now))) || repeated;
   } while (obstacles.length > obstaclesBefore);
   return { repeated, obstacles };
 }
@@ -79,17 +106,30 @@ async function repeatChange(table: Table, { restored, original }: AccountChange)
 const NOTHING: Decision<boolean> = { writes: [], result: false };
 
 function repeatDeletion(user: User, now: number): Decision<boolean> {
-  return { writes: [...deletion(user), auditEntry(OPERATOR, auditEventFor('user.deleted', user), now)], result: true };
+  return {
+    writes: [...deletion(user), auditEntry(OPERATOR, auditEventFor('user.deleted', user), now)],
+    result: true,
+  };
 }
 
 function voidPassword(user: User, original: User, now: number): Decision<boolean> {
   if (!changeSince(user, original)?.isPasswordReplaced) return NOTHING;
   const event = auditEventFor('user.updated', user, ['password']);
-  return { writes: [passwordVoided(user, original.passwordChanges), auditEntry(OPERATOR, event, now)], result: true };
+  return {
+    writes: [passwordVoided(user, original.passwordChanges), auditEntry(OPERATOR, event, now)],
+    result: true,
+  };
 }
 
-function repeatFields(user: User, original: User, obstructed: readonly AccessField[], now: number): Decision<boolean> {
-  const fields = (changeSince(user, original)?.fields ?? []).filter((field) => !obstructed.includes(field));
+function repeatFields(
+  user: User,
+  original: User,
+  obstructed: readonly AccessField[],
+  now: number,
+): Decision<boolean> {
+  const fields = (changeSince(user, original)?.fields ?? []).filter(
+    (field) => !obstructed.includes(field),
+  );
   if (fields.length === 0) return NOTHING;
   const after: User = {
     ...user,
@@ -100,7 +140,10 @@ function repeatFields(user: User, original: User, obstructed: readonly AccessFie
   };
   const event = auditEventFor('user.updated', user, fields);
   return {
-    writes: [...modification(user, after, { voidsResetKeys: true }), auditEntry(OPERATOR, event, now)],
+    writes: [
+      ...modification(user, after, { voidsResetKeys: true }),
+      auditEntry(OPERATOR, event, now),
+    ],
     result: true,
   };
 }

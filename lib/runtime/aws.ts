@@ -1,7 +1,11 @@
 import { endpointOf, type Service } from './endpoint.ts';
 
-// An import would make Node load its entire fetch implementation: a fifth of the start of a command.
-const [http, https] = [process.getBuiltinModule('node:http'), process.getBuiltinModule('node:https')];
+// An import would make Node load its entire fetch implementation: a fifth of the start of a
+// command.
+const [http, https] = [
+  process.getBuiltinModule('node:http'),
+  process.getBuiltinModule('node:https'),
+];
 
 const CONNECTION_TIMEOUT_MS = 500;
 
@@ -12,9 +16,9 @@ const agents = {
 };
 
 /**
- * The configuration of every AWS client. Without `throwOnRequestTimeout` the SDK only warns about a late response and
- * waits indefinitely. The SDK retries throttled, failed and lost requests itself, a transaction with the same client
- * request token. Timeouts are in milliseconds.
+ * The configuration of every AWS client. Without `throwOnRequestTimeout` the SDK only warns about a
+ * late response and waits indefinitely. The SDK retries throttled, failed and lost requests itself,
+ * a transaction with the same client request token. Timeouts are in milliseconds.
  */
 export const clientSettings = {
   maxAttempts: 3,
@@ -26,7 +30,10 @@ export const clientSettings = {
   },
 };
 
-/** Opens a connection before the first request of an AWS client, which then needs no handshakes. Errors are ignored. */
+/**
+ * Opens a connection before the first request of an AWS client, which then needs no handshakes.
+ * Errors are ignored.
+ */
 export function openConnection(service: Service): void {
   const url = endpointOf(service);
   const isTls = url.protocol === 'https:';

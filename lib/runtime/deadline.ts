@@ -2,11 +2,14 @@
 export const CALL_RESERVE_MS = 500;
 
 /*
- * A Lambda environment processes one request at a time, so the deadline of the current request is module state and need
- * not be passed as an argument.
+ * A Lambda environment processes one request at a time, so the deadline of the current request is
+ * module state and need not be passed as an argument.
  */
 let deadline = Number.POSITIVE_INFINITY;
-/** Shared by the calls of the current request: a signal for each of them takes a tenth of the CPU time of a request. */
+/**
+ * Shared by the calls of the current request: a signal for each of them takes a tenth of the CPU
+ * time of a request.
+ */
 let signal: AbortSignal | undefined;
 
 /** Sets the deadline of the current request, in milliseconds from now. */
@@ -15,7 +18,9 @@ export function setDeadline(durationMs: number): void {
   signal = undefined;
 }
 
-/** The deadline of the current request, in milliseconds since 1970; infinite outside of a request. */
+/**
+ * The deadline of the current request, in milliseconds since 1970; infinite outside of a request.
+ */
 export const currentDeadline = (): number => deadline;
 
 /** What calls may use of that time to undo the work of a request that has none left. */
@@ -26,8 +31,13 @@ export function allowTimeToUndo(): void {
   if (deadline - CALL_RESERVE_MS - Date.now() < UNDO_MS) setDeadline(CALL_RESERVE_MS + UNDO_MS);
 }
 
-/** The SDK option that aborts a request CALL_RESERVE_MS before the deadline, or after `maxMs` if that is earlier. */
-export function abortBeforeDeadline(maxMs = Number.POSITIVE_INFINITY): { abortSignal?: AbortSignal } {
+/**
+ * The SDK option that aborts a request CALL_RESERVE_MS before the deadline, or after `maxMs` if
+ * that is earlier.
+ */
+export function abortBeforeDeadline(maxMs = Number.POSITIVE_INFINITY): {
+  abortSignal?: AbortSignal;
+} {
   const leftMs = deadline - CALL_RESERVE_MS - Date.now();
   if (maxMs < leftMs) return { abortSignal: signalAfter(maxMs) };
   if (leftMs === Number.POSITIVE_INFINITY) return {};

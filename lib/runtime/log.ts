@@ -3,17 +3,22 @@ import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 
 /*
- * The log is an allowlist: one line of JSON per request, and one more for an error behind it. Bodies, headers, paths
- * and items are never logged; the address of a client only behind an edge.
+ * The log is an allowlist: one line of JSON per request, and one more for an error behind it.
+ * Bodies, headers, paths and items are never logged; the address of a client only behind an edge.
  */
 
 type Entry = Readonly<Record<string, string | number | undefined>>;
 
-/** A field of a log line that CloudWatch records as a metric, once for each list in `dimensions`. */
+/**
+ * A field of a log line that CloudWatch records as a metric, once for each list in `dimensions`.
+ */
 export interface Metric {
   readonly field: string;
   readonly unit: 'Count' | 'Milliseconds' | 'Seconds';
-  /** Every combination of their values is billed as a metric; the empty list counts without dimensions. */
+  /**
+   * Every combination of their values is billed as a metric; the empty list counts without
+   * dimensions.
+   */
   readonly dimensions: readonly (readonly string[])[];
 }
 
@@ -23,8 +28,8 @@ export function log(entry: Entry, ...metrics: readonly Metric[]): void {
 }
 
 /**
- * The member of a line that makes CloudWatch Logs extract metrics from it (embedded metric format). Absent without a
- * namespace, which only the stack sets.
+ * The member of a line that makes CloudWatch Logs extract metrics from it (embedded metric format).
+ * Absent without a namespace, which only the stack sets.
  */
 function embedded(metrics: readonly Metric[]) {
   const { METRICS_NAMESPACE: Namespace } = process.env;
@@ -37,16 +42,27 @@ function embedded(metrics: readonly Metric[]) {
   return { _aws: { Timestamp: Date.now(), CloudWatchMetrics } };
 }
 
-/** Receives each logged error complete with its message. Only the local cloud subscribes, to print it. */
+/**
+ * Receives each logged error complete with its message. Only the local cloud subscribes, to print
+ * it.
+ */
 const loggedErrors = channel('gatehouse:error');
 
 /**
- * Logs the name, code and stack frames of an error, and the status and request id of an AWS error. The message is never
- * logged, because it can quote parts of an item or a body. `what` becomes the field that holds the name of the error.
+ * Logs the name, code and stack frames of an error, and the status and request id of an AWS error.
+ * The message is never logged, because it can quote parts of an item or a body. `what` becomes the
+ * field that holds the name of the error.
  */
-export function logError(what: string, error: unknown, context: Entry = {}, ...metrics: readonly Metric[]): void {
+export function logError(
+  what: string,
+  error: unknown,
+  context: Entry = {},
+  ...metrics: readonly Metric[]
+): void {
   loggedErrors.publish(error);
-  const { name, code, stack, $metadata } = (error instanceof Error ? error : new Error()) as Error & {
+  const { name, code, stack, $metadata } = (
+    error instanceof Error ? error : new Error()
+  ) as Error & {
     code?: unknown;
     $metadata?: { httpStatusCode?: number; requestId?: string };
   };
@@ -63,13 +79,19 @@ export function logError(what: string, error: unknown, context: Entry = {}, ...m
   );
 }
 
-/** The stack frames that name a line of a file. Other lines can belong to the message and are dropped. */
+/**
+ * The stack frames that name a line of a file. Other lines can belong to the message and are
+ * dropped.
+ */
 function stackFrames(stack = ''): string {
   const frames = stack.split('\n').filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line));
   return frames.map((line) => sourceFrame(line.trim())).join('\n');
 }
 
-/** The source maps by bundle, each parsed once: an error has about ten frames, and parsing takes up to 20 ms. */
+/**
+ * The source maps by bundle, each parsed once: an error has about ten frames, and parsing takes up
+ * to 20 ms.
+ */
 const sourceMaps = new Map<string, SourceMap>();
 
 /**
@@ -79,8 +101,12 @@ const sourceMaps = new Map<string, SourceMap>();
 function sourceFrame(frame: string): string {
   const [, bundle, line, column] = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)\)?$/.exec(frame) ?? [];
   if (!bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
-  const map = sourceMaps.get(bundle) ?? new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
+  const map =
+    sourceMaps.get(bundle) ??
+    new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
   sourceMaps.set(bundle, map);
   const origin = map.findOrigin(Number(line), Number(column));
-  return 'fileName' in origin ? `at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}` : frame;
+  return 'fileName' in origin
+    ? `at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}`
+    : frame;
 }

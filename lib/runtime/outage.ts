@@ -1,4 +1,7 @@
-/* Which errors a retry may overcome. Separate from the AWS clients, so that functions without one do not load them. */
+/*
+ * Which errors a retry may overcome. Separate from the AWS clients, so that functions without one
+ * do not load them.
+ */
 
 const NO_RESPONSE = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
 const NO_CONNECTION = new Set([
@@ -26,7 +29,10 @@ const THROTTLED = new Set([
   'DependencyTimeoutException',
 ]);
 
-/** Whether an error is transient, so that a retry may succeed: AWS was unreachable, timed out, throttled or failed. */
+/**
+ * Whether an error is transient, so that a retry may succeed: AWS was unreachable, timed out,
+ * throttled or failed.
+ */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { $metadata, $retryable, code } = error as Error & {

@@ -1,6 +1,6 @@
 /*
- * A Lambda environment processes one request at a time, so the retries of the current request are module state and need
- * not be passed as an argument.
+ * A Lambda environment processes one request at a time, so the retries of the current request are
+ * module state and need not be passed as an argument.
  */
 let retries = 0;
 

@@ -1,16 +1,22 @@
 /**
- * Waits until all promises have settled, even if one rejects: Lambda would freeze pending work after the response and
- * resume it during the next request. Then rejects with the reason of the first rejected promise in argument order.
+ * Waits until all promises have settled, even if one rejects: Lambda would freeze pending work
+ * after the response and resume it during the next request. Then rejects with the reason of the
+ * first rejected promise in argument order.
  */
 export async function settleAll<T extends readonly unknown[]>(
   work: readonly [...{ [K in keyof T]: Promise<T[K]> }],
 ): Promise<T> {
   const outcomes = await Promise.allSettled(work);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<unknown>).value) as unknown as T;
+  return outcomes.map(
+    (outcome) => (outcome as PromiseFulfilledResult<unknown>).value,
+  ) as unknown as T;
 }
 
-/** Maps items in order, at most `limit` of them at a time. Rejects like `settleAll`, after all have settled. */
+/**
+ * Maps items in order, at most `limit` of them at a time. Rejects like `settleAll`, after all have
+ * settled.
+ */
 export async function mapConcurrently<T, R>(
   items: readonly T[],
   limit: number,

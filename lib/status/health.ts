@@ -12,8 +12,9 @@ export const GetHealth = {
 } satisfies Contract;
 
 /**
- * Reports UP if the table can be read. Fails with unavailable if it does not exist, as during a restore, and otherwise
- * as reads of the table do: a missing permission is a defect of the deployment.
+ * Reports UP if the table can be read. Fails with unavailable if it does not exist, as during a
+ * restore, and otherwise as reads of the table do: a missing permission is a defect of the
+ * deployment.
  */
 export async function health(table: Table): Promise<{ status: 'UP' }> {
   await table.get(rosterKey).catch((error: Error) => {

@@ -1,7 +1,10 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 
-/** GET /management/info: JHipster clients request it on every page load and show an error if it fails. */
+/**
+ * GET /management/info: JHipster clients request it on every page load and show an error if it
+ * fails.
+ */
 export const GetInfo = {
   summary: 'Get the profile that JHipster clients request',
   access: 'public',

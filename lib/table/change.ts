@@ -7,7 +7,9 @@ import { sleepJittered } from '../runtime/sleep.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 
-/** The writes of a rule, committed all or none, and the result to return once they are committed. */
+/**
+ * The writes of a rule, committed all or none, and the result to return once they are committed.
+ */
 export interface Decision<R> {
   readonly writes: readonly Write[];
   readonly result: R;
@@ -17,17 +19,22 @@ export interface Decision<R> {
 export const MAX_DURATION_MS = 5000;
 const RESPONSE_RESERVE_MS = 2000;
 
-/** First and last bound of the wait before a retry; the bound doubles, and the wait below it has full jitter. */
+/**
+ * First and last bound of the wait before a retry; the bound doubles, and the wait below it has
+ * full jitter.
+ */
 export const FIRST_WAIT_MS = 25;
 export const MAX_WAIT_MS = 400;
 
 /**
- * Loads what a rule needs, decides and commits. If the data has changed in between, it starts again from the load, so
- * that a decision is never committed on stale data: immediately the first time, later after a growing wait. A change
- * that conflicts with another transaction waits before every retry.
+ * Loads what a rule needs, decides and commits. If the data has changed in between, it starts again
+ * from the load, so that a decision is never committed on stale data: immediately the first time,
+ * later after a growing wait. A change that conflicts with another transaction waits before every
+ * retry.
  *
- * `onContention` is called before each retry. Fails with what `decide` throws, with the `onConditionFailed` of the
- * first failed condition, or with `unavailable` if the table stayed busy or the outcome of the commit is unknown.
+ * `onContention` is called before each retry. Fails with what `decide` throws, with the
+ * `onConditionFailed` of the first failed condition, or with `unavailable` if the table stayed busy
+ * or the outcome of the commit is unknown.
  */
 export async function change<L, R>(
   table: Table,
@@ -52,7 +59,10 @@ export async function change<L, R>(
 }
 
 /** Commits writes that do not depend on stored data; retries and fails as `change` does. */
-export function changeWithoutLoad(table: Table, writesAt: (now: number) => readonly Write[]): Promise<void> {
+export function changeWithoutLoad(
+  table: Table,
+  writesAt: (now: number) => readonly Write[],
+): Promise<void> {
   return change(
     table,
     async () => undefined,
@@ -60,14 +70,18 @@ export function changeWithoutLoad(table: Table, writesAt: (now: number) => reado
   );
 }
 
-/** Awaits a change that may be skipped during an outage: ignores `unavailable`, and rejects with any other error. */
+/**
+ * Awaits a change that may be skipped during an outage: ignores `unavailable`, and rejects with any
+ * other error.
+ */
 export async function ignoreUnavailable(change: Promise<unknown>): Promise<void> {
   await change.catch((error) => {
     if (!(error instanceof Failure && error.code === 'unavailable')) throw error;
   });
 }
 
-const giveUpAt = (): number => Math.min(Date.now() + MAX_DURATION_MS, currentDeadline() - RESPONSE_RESERVE_MS);
+const giveUpAt = (): number =>
+  Math.min(Date.now() + MAX_DURATION_MS, currentDeadline() - RESPONSE_RESERVE_MS);
 
 function pauses(): () => Promise<void> {
   let bound = FIRST_WAIT_MS;
@@ -78,12 +92,14 @@ function pauses(): () => Promise<void> {
 }
 
 /**
- * Commits all writes or none. After 'changed' or 'busy' nothing was written, and the caller must load and decide again.
- * Fails with the `onConditionFailed` of the first failed condition, and with `unavailable` if the outcome is unknown.
+ * Commits all writes or none. After 'changed' or 'busy' nothing was written, and the caller must
+ * load and decide again. Fails with the `onConditionFailed` of the first failed condition, and with
+ * `unavailable` if the outcome is unknown.
  *
- * A lost response leaves the outcome unknown. Sending the transaction again with the same client request token resolves
- * it, because DynamoDB applies a token at most once. A conflict on such a repetition says nothing about the earlier
- * attempts: only a transaction that was rejected at its first attempt is known not to have been committed.
+ * A lost response leaves the outcome unknown. Sending the transaction again with the same client
+ * request token resolves it, because DynamoDB applies a token at most once. A conflict on such a
+ * repetition says nothing about the earlier attempts: only a transaction that was rejected at its
+ * first attempt is known not to have been committed.
  */
 export async function commit(
   table: Table,
@@ -119,17 +135,22 @@ const attemptsOf = (error: unknown): number =>
 
 const BUSY = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** Maps CancellationReasons to writes by position. Fails with the `onConditionFailed` of the first failed condition. */
+/**
+ * Maps CancellationReasons to writes by position. Fails with the `onConditionFailed` of the first
+ * failed condition.
+ */
 function outcomeOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy' {
   if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') throw error;
 
-  const reasons = (error as Error & { CancellationReasons?: { Code?: string }[] }).CancellationReasons ?? [];
+  const reasons =
+    (error as Error & { CancellationReasons?: { Code?: string }[] }).CancellationReasons ?? [];
   const codes = reasons.map((reason) => reason.Code ?? 'None');
   const failedWrites = writes.filter((_, position) => codes[position] === 'ConditionalCheckFailed');
   const otherCodes = codes.filter((code) => code !== 'None' && code !== 'ConditionalCheckFailed');
   if (otherCodes.some((code) => !BUSY.has(code))) throw error;
   if (otherCodes.length > 0) return 'busy';
-  // Stale data takes precedence: a uniqueness guard may fail only because the same rename was made twice at once.
+  // Stale data takes precedence: a uniqueness guard may fail only because the same rename was made
+  // twice at once.
   if (failedWrites.some((write) => write.onConditionFailed === 'retry')) return 'changed';
   const rule = failedWrites[0]?.onConditionFailed;
   if (rule === undefined || rule === 'retry') throw error;

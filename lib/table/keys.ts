@@ -1,6 +1,7 @@
 /*
- * Every key of the table. Each kind of entity is one item collection sorted by id, so that every read and every list is
- * a strongly consistent read by primary key; the table has no secondary index.
+ * Every key of the table. Each kind of entity is one item collection sorted by id, so that every
+ * read and every list is a strongly consistent read by primary key; the table has no secondary
+ * index.
  *
  *   item                     pk                            sk
  *   ---------------------    --------------------------    --------------------------------------------------
@@ -43,7 +44,10 @@ export interface Key {
   readonly sk: string;
 }
 
-/** Pads an id to 16 digits, the length of the largest safe integer, so that sort keys order as numbers do. */
+/**
+ * Pads an id to 16 digits, the length of the largest safe integer, so that sort keys order as
+ * numbers do.
+ */
 export const idText = (id: number): string => String(id).padStart(16, '0');
 
 export const entityKey = (kind: Kind, id: number): Key => ({ pk: kind, sk: idText(id) });
@@ -53,21 +57,40 @@ export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
 export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
 export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
 export const resetItemKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
-export const readBudgetKey = (userId: number): Key => ({ pk: `READS#${idText(userId)}`, sk: 'BUDGET' });
-export const precedenceKey = (userId: number): Key => ({ pk: `PRECEDENCE#${idText(userId)}`, sk: 'PRECEDENCE' });
+export const readBudgetKey = (userId: number): Key => ({
+  pk: `READS#${idText(userId)}`,
+  sk: 'BUDGET',
+});
+export const precedenceKey = (userId: number): Key => ({
+  pk: `PRECEDENCE#${idText(userId)}`,
+  sk: 'PRECEDENCE',
+});
 export const mailCountKey = (userId: number, occasion: string): Key => ({
   pk: `MAILS#${idText(userId)}`,
   sk: occasion,
 });
-/** Counts the resets of a user per mailbox: those that a thief had sent elsewhere must not use up the owner's. */
-export const resetCountKey = (userId: number, mailboxHash: string): Key => mailCountKey(userId, `reset#${mailboxHash}`);
-/** Mails of one user share a partition key, because the stream of the table keeps the order within a key. */
+/**
+ * Counts the resets of a user per mailbox: those that a thief had sent elsewhere must not use up
+ * the owner's.
+ */
+export const resetCountKey = (userId: number, mailboxHash: string): Key =>
+  mailCountKey(userId, `reset#${mailboxHash}`);
+/**
+ * Mails of one user share a partition key, because the stream of the table keeps the order within a
+ * key.
+ */
 export const mailKey = (userId: number, time: string, id: string): Key => ({
   pk: `MAIL#${idText(userId)}`,
   sk: `${time}#${id}`,
 });
-export const resetMailKey = (time: string, id: string): Key => ({ pk: `RESET-MAIL#${id}`, sk: `${time}#${id}` });
-/** The prefixes of mails to be sent. The stream hands over the mails of each prefix independently of the others. */
+export const resetMailKey = (time: string, id: string): Key => ({
+  pk: `RESET-MAIL#${id}`,
+  sk: `${time}#${id}`,
+});
+/**
+ * The prefixes of mails to be sent. The stream hands over the mails of each prefix independently of
+ * the others.
+ */
 export const MAIL_PREFIXES = ['MAIL#', 'RESET-MAIL#'] as const;
 export const importMarkerKey = (kind: 'USER' | 'INTEGRATION', hash: string): Key => ({
   pk: `IMPORTED#${hash}`,
@@ -78,7 +101,10 @@ export const auditKey = (time: string, id: string): Key => ({
   pk: auditPartition(time.slice(0, 7)),
   sk: `${time}#${id}`,
 });
-/** Permanent entries have their own partition: finding them among the monthly ones would mean reading every month. */
+/**
+ * Permanent entries have their own partition: finding them among the monthly ones would mean
+ * reading every month.
+ */
 export const PERMANENT_AUDIT_PARTITION = 'AUDIT#PERMANENT';
 export const permanentAuditKey = (time: string, id: string): Key => ({
   pk: PERMANENT_AUDIT_PARTITION,
@@ -88,13 +114,25 @@ export const networkAttemptsKey = (login: string, network: string): Key => ({
   pk: `ATTEMPTS#${login}`,
   sk: `NETWORK#${network}`,
 });
-export const elsewhereAttemptsKey = (login: string): Key => ({ pk: `ATTEMPTS#${login}`, sk: 'ELSEWHERE' });
-export const sourceAttemptsKey = (address: string): Key => ({ pk: `ATTEMPTS#${address}`, sk: 'SOURCE' });
-export const sourceResetsKey = (address: string): Key => ({ pk: `ATTEMPTS#${address}`, sk: 'RESETS' });
+export const elsewhereAttemptsKey = (login: string): Key => ({
+  pk: `ATTEMPTS#${login}`,
+  sk: 'ELSEWHERE',
+});
+export const sourceAttemptsKey = (address: string): Key => ({
+  pk: `ATTEMPTS#${address}`,
+  sk: 'SOURCE',
+});
+export const sourceResetsKey = (address: string): Key => ({
+  pk: `ATTEMPTS#${address}`,
+  sk: 'RESETS',
+});
 export const publicKeyItemKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
 export const notBeforeKey: Key = { pk: 'JWKS', sk: 'NOT-BEFORE' };
 
-/** The ids of an integration's parameters form one range, so that one query reads them; no id is reused. */
+/**
+ * The ids of an integration's parameters form one range, so that one query reads them; no id is
+ * reused.
+ */
 export const PARAMETERS_PER_INTEGRATION_EVER = 1_000_000;
 export const parameterId = (integrationId: number, number: number): number =>
   integrationId * PARAMETERS_PER_INTEGRATION_EVER + number;

@@ -6,8 +6,8 @@ import type { ReadBudget } from './read-budget.ts';
 import { type Item, MAX_LIST_ITEMS, MAX_LIST_UNITS, type Range, type Table } from './table.ts';
 
 /**
- * A page of entities. `total` counts all matching entities and is undefined if unknown; `cursor` continues after the
- * last entity; only lists in the order of their keys have one.
+ * A page of entities. `total` counts all matching entities and is undefined if unknown; `cursor`
+ * continues after the last entity; only lists in the order of their keys have one.
  */
 export interface Page<E> {
   readonly entities: readonly E[];
@@ -28,18 +28,27 @@ interface Collection<E> {
   readonly budget: ReadBudget;
 }
 
-/** Average cost of reading an entity, in read units of 4 KB: measured for users, with a margin for large parameters. */
+/**
+ * Average cost of reading an entity, in read units of 4 KB: measured for users, with a margin for
+ * large parameters.
+ */
 const UNITS_PER_ENTITY: Record<Kind, number> = { USER: 0.11, INTEGRATION: 0.2, CONF: 1.5 };
-/** Maximum cost of reading the parameters of one integration: 192 KiB of values, and other attributes of 90 items. */
+/**
+ * Maximum cost of reading the parameters of one integration: 192 KiB of values, and other
+ * attributes of 90 items.
+ */
 const UNITS_PER_INTEGRATION = 60;
 
 /**
- * Reads one page and charges it. In id order, the first page and a page after a cursor cost only that page; any other
- * page is read from the nearer end of the collection. Any other order and any filter read the whole collection. Fails
- * as the budget does, and beyond 10,000 items or 16 MB with page-too-deep or list-too-long (parameter-list-too-long for
- * parameters).
+ * Reads one page and charges it. In id order, the first page and a page after a cursor cost only
+ * that page; any other page is read from the nearer end of the collection. Any other order and any
+ * filter read the whole collection. Fails as the budget does, and beyond 10,000 items or 16 MB with
+ * page-too-deep or list-too-long (parameter-list-too-long for parameters).
  */
-export async function listPage<E extends Entity>(collection: Collection<E>, query: ListQuery): Promise<Page<E>> {
+export async function listPage<E extends Entity>(
+  collection: Collection<E>,
+  query: ListQuery,
+): Promise<Page<E>> {
   const [first] = query.sort;
   if (query.filters.length === 0 && (!first || first.field === 'id')) {
     const readPage = query.page === 0 || query.after !== undefined ? pageAfter : pageByNumber;
@@ -57,8 +66,13 @@ export async function listPage<E extends Entity>(collection: Collection<E>, quer
 }
 
 /** Counts the entities that match the filters and charges the read. Fails as `listPage` does. */
-export async function countEntities<E extends Entity>(collection: Collection<E>, query: ListQuery): Promise<number> {
-  return query.filters.length === 0 ? readTotal(collection) : (await select(collection, query)).length;
+export async function countEntities<E extends Entity>(
+  collection: Collection<E>,
+  query: ListQuery,
+): Promise<number> {
+  return query.filters.length === 0
+    ? readTotal(collection)
+    : (await select(collection, query)).length;
 }
 
 /** The first page, or the page after a cursor. */
@@ -88,8 +102,17 @@ async function pageByNumber<E extends Entity>(
   const limit = fromStart ? end : total - start;
   const tooLong = 'page-too-deep';
   if (limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
-  const items = await readItems(collection, { backwards: fromStart ? backwards : !backwards, limit, tooLong }, limit);
-  return pageOf(collection, fromStart ? items.slice(start) : items.reverse().slice(0, size), total, end < total);
+  const items = await readItems(
+    collection,
+    { backwards: fromStart ? backwards : !backwards, limit, tooLong },
+    limit,
+  );
+  return pageOf(
+    collection,
+    fromStart ? items.slice(start) : items.reverse().slice(0, size),
+    total,
+    end < total,
+  );
 }
 
 function pageOf<E extends Entity>(
@@ -103,7 +126,10 @@ function pageOf<E extends Entity>(
   return { total, entities, more, cursor: more && last ? cursorAfter(last.id) : undefined };
 }
 
-/** The number of entities, which every list reads first, together with the budget. Fails as `requireUnspent` does. */
+/**
+ * The number of entities, which every list reads first, together with the budget. Fails as
+ * `requireUnspent` does.
+ */
 async function readTotal<E>({ budget, kind }: Collection<E>): Promise<number> {
   const [total] = await budget.requireUnspent([totalKey(kind)]);
   return (total?.n as number | undefined) ?? 0;
@@ -114,8 +140,8 @@ const readItems = <E>(collection: Collection<E>, range: Range, entities: number)
   chargedQuery(collection, range, entities * UNITS_PER_ENTITY[collection.kind]);
 
 /**
- * Reads a range and charges it: the expected units before the read, at most those after which it would be rejected, and
- * what it costs beyond them afterwards.
+ * Reads a range and charges it: the expected units before the read, at most those after which it
+ * would be rejected, and what it costs beyond them afterwards.
  */
 async function chargedQuery<E>(
   { table, kind, budget }: Collection<E>,
@@ -139,14 +165,25 @@ function rangeAfter(id: number, backwards: boolean): Range {
     : { from: idText(id + 1), to: idText(Number.MAX_SAFE_INTEGER) };
 }
 
-/** The id of the integration whose parameters the filters select; undefined if they select those of several. */
+/**
+ * The id of the integration whose parameters the filters select; undefined if they select those of
+ * several.
+ */
 export function ownerOf(filters: readonly Filter[]): number | undefined {
-  const byOwner = filters.find(({ field, operator }) => field === 'integrationId' && operator === 'equals');
+  const byOwner = filters.find(
+    ({ field, operator }) => field === 'integrationId' && operator === 'equals',
+  );
   return byOwner?.operands[0] as number | undefined;
 }
 
-/** All entities that match the filters. A filter on one integration reads only the parameters of that integration. */
-async function select<E extends Entity>(collection: Collection<E>, { filters }: ListQuery): Promise<E[]> {
+/**
+ * All entities that match the filters. A filter on one integration reads only the parameters of
+ * that integration.
+ */
+async function select<E extends Entity>(
+  collection: Collection<E>,
+  { filters }: ListQuery,
+): Promise<E[]> {
   const { kind, entityOf } = collection;
   const owner = kind === 'CONF' ? ownerOf(filters) : undefined;
   const byOwner = owner !== undefined;
@@ -156,7 +193,10 @@ async function select<E extends Entity>(collection: Collection<E>, { filters }: 
   const total = await readTotal(collection);
   // The query would be rejected after 10,000 entities, so it is not started.
   if (!byOwner && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
-  const units = Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY);
+  const units = Math.min(
+    total * UNITS_PER_ENTITY[kind],
+    byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY,
+  );
   const entities = (await chargedQuery(collection, { ...range, tooLong }, units)).map(entityOf);
   return entities.filter(matcherOf(filters));
 }

@@ -6,10 +6,11 @@ import { type Item, MAX_LIST_UNITS, type Table } from './table.ts';
 import type { Write } from './write.ts';
 
 /*
- * Lists and large parameters are read under partition keys that logins and changes read too, and DynamoDB serves 3,000
- * read units per second for one partition key. Each account therefore has a token bucket that holds a fraction of that.
- * While it is empty, its callers are rejected before anything is read but the bucket, the caller's user and a total. No
- * request waits for the bucket, because a waiting request occupies an execution. docs/list-costs.md lists the costs.
+ * Lists and large parameters are read under partition keys that logins and changes read too, and
+ * DynamoDB serves 3,000 read units per second for one partition key. Each account therefore has a
+ * token bucket that holds a fraction of that. While it is empty, its callers are rejected before
+ * anything is read but the bucket, the caller's user and a total. No request waits for the bucket,
+ * because a waiting request occupies an execution. docs/list-costs.md lists the costs.
  */
 
 /** How fast a bucket is refilled, and how much it holds. A decryption by KMS counts as one unit. */
@@ -39,16 +40,20 @@ export interface ChargedCaller {
 /** The read budget of a caller. Call `requireUnspent` first: it reads the bucket. */
 export interface ReadBudget {
   /**
-   * Reads the bucket and these items in one call, and in parallel whether the token is stale. Fails with
-   * read-budget-spent and `retryAfter` in seconds while the bucket is empty, and as `requireAuthorized` does.
+   * Reads the bucket and these items in one call, and in parallel whether the token is stale. Fails
+   * with read-budget-spent and `retryAfter` in seconds while the bucket is empty, and as
+   * `requireAuthorized` does.
    */
   requireUnspent(keys?: readonly Key[]): Promise<(Item | undefined)[]>;
   /**
-   * Charges what a read is expected to cost, before it. Returns the charged units: none if the read is free. Fails with
-   * read-budget-spent and `retryAfter`, and with unavailable.
+   * Charges what a read is expected to cost, before it. Returns the charged units: none if the read
+   * is free. Fails with read-budget-spent and `retryAfter`, and with unavailable.
    */
   spend(units: number): Promise<number>;
-  /** Charges what a read has cost beyond the charged units, unless that is free. Never fails: the read is done. */
+  /**
+   * Charges what a read has cost beyond the charged units, unless that is free. Never fails: the
+   * read is done.
+   */
   settle(units: number): Promise<void>;
 }
 
@@ -83,7 +88,12 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
         const now = Date.now();
         const { toFull, toPartlySpent } = chargesOf(key, bucket, units, now);
         const further = toPartlySpent(BURST_MS);
-        if (await (bucket.paidBackAt < now ? applyFirst(toFull, further) : applyFirst(further, toFull))) return units;
+        if (
+          await (bucket.paidBackAt < now
+            ? applyFirst(toFull, further)
+            : applyFirst(further, toFull))
+        )
+          return units;
         // Concurrent requests of the account have charged the bucket since it was read.
         await requireUnspent();
       }
@@ -99,9 +109,10 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
 }
 
 /**
- * A bucket, as the time at which everything taken from it is paid back (the generic cell rate algorithm). The item of
- * an account holds two, and a password change refills neither: all stale tokens share one, so that a stolen token cannot
- * spend the budget of the others once the password has been changed.
+ * A bucket, as the time at which everything taken from it is paid back (the generic cell rate
+ * algorithm). The item of an account holds two, and a password change refills neither: all stale
+ * tokens share one, so that a stolen token cannot spend the budget of the others once the password
+ * has been changed.
  */
 interface Bucket {
   /** 0 if nothing has been taken from it. */
@@ -118,7 +129,11 @@ function bucketOf(item: Item | undefined, isStale: boolean): Bucket {
 function chargesOf(key: Key, { attribute }: Bucket, units: number, now: number) {
   const cost = Math.min(paybackMs(units), MAX_DEBT_MS);
   const maximum = now + BURST_MS + MAX_DEBT_MS;
-  const common = { act: 'Update', key, names: { '#paidBackAt': attribute, '#expires': 'expires' } } as const;
+  const common = {
+    act: 'Update',
+    key,
+    names: { '#paidBackAt': attribute, '#expires': 'expires' },
+  } as const;
   const values = { ':expires': Math.ceil(maximum / 1000) + TTL_MARGIN_SECONDS };
 
   const toFull: Write = {

@@ -1,5 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, type GetCommandInput, TransactGetCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  DynamoDBDocumentClient,
+  type GetCommandInput,
+  TransactGetCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { Failure } from '../contract/failure.ts';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
@@ -8,15 +12,16 @@ import type { Key } from './keys.ts';
 import { type Item, type OnConsumed, openTable, sharedClient, type Table } from './table.ts';
 
 /*
- * Reads of several items as of one moment. Separate from table.ts, so that only the functions that need them bundle
- * them.
+ * Reads of several items as of one moment. Separate from table.ts, so that only the functions that
+ * need them bundle them.
  */
 
 /** A table from which several items can be read as of one moment. */
 export interface SnapshotTable extends Table {
   /**
-   * Up to 100 items as of one moment, in the order of their keys; undefined for those that do not exist. Costs twice
-   * the read units of `getAll`, and reports them to `onConsumed`. Fails with unavailable if the items keep changing.
+   * Up to 100 items as of one moment, in the order of their keys; undefined for those that do not
+   * exist. Costs twice the read units of `getAll`, and reports them to `onConsumed`. Fails with
+   * unavailable if the items keep changing.
    */
   snapshot(keys: readonly Key[], onConsumed: OnConsumed): Promise<(Item | undefined)[]>;
 }
@@ -40,7 +45,10 @@ export function openSnapshotTable(
   };
 }
 
-/** How many times a read that conflicts with a transaction is tried, and the bound of the wait between tries. */
+/**
+ * How many times a read that conflicts with a transaction is tried, and the bound of the wait
+ * between tries.
+ */
 const MAX_TRIES = 10;
 const MAX_WAIT_MS = 200;
 
@@ -55,7 +63,10 @@ export async function transactGet(
   for (let tries = 1; ; tries++) {
     try {
       const { Responses = [], ConsumedCapacity } = await documents.send(
-        new TransactGetCommand({ TransactItems, ...(onConsumed && { ReturnConsumedCapacity: 'TOTAL' }) }),
+        new TransactGetCommand({
+          TransactItems,
+          ...(onConsumed && { ReturnConsumedCapacity: 'TOTAL' }),
+        }),
         options(),
       );
       onConsumed?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);

@@ -20,7 +20,10 @@ import type { Write } from './write.ts';
 /** A stored item. The attributes of each entity are defined in its `*-table.ts`. */
 export type Item = Record<string, unknown> & Key;
 
-/** The attributes of an item without its keys. Absent texts, which earlier releases stored as empty, are left out. */
+/**
+ * The attributes of an item without its keys. Absent texts, which earlier releases stored as empty,
+ * are left out.
+ */
 export function attributesOf({ pk: _pk, sk: _sk, ...attributes }: Item): Record<string, unknown> {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
 }
@@ -44,27 +47,28 @@ export const MAX_LIST_ITEMS = 10_000;
 export const MAX_LIST_UNITS = (16 * 1024) / 4;
 
 /**
- * The single table. Every read is strongly consistent, but two reads, and the parts of `getAll` and `query`, may see
- * only some of the writes of a transaction. Unless stated otherwise, SDK errors are thrown.
+ * The single table. Every read is strongly consistent, but two reads, and the parts of `getAll` and
+ * `query`, may see only some of the writes of a transaction. Unless stated otherwise, SDK errors
+ * are thrown.
  */
 export interface Table {
   get(key: Key): Promise<Item | undefined>;
   /**
-   * Up to 100 items in one call, in the order of their keys; undefined for those that do not exist. Reports the read
-   * units of each call to `onConsumed`.
+   * Up to 100 items in one call, in the order of their keys; undefined for those that do not exist.
+   * Reports the read units of each call to `onConsumed`.
    */
   getAll(keys: readonly Key[], onConsumed?: OnConsumed): Promise<(Item | undefined)[]>;
   /**
-   * The items of a range in its order. Reports the read units of each call to `onConsumed`. Fails with the range's
-   * `tooLong` beyond the bound of a list.
+   * The items of a range in its order. Reports the read units of each call to `onConsumed`. Fails
+   * with the range's `tooLong` beyond the bound of a list.
    */
   query(pk: string, range?: Range, onConsumed?: OnConsumed): Promise<Item[]>;
   /** The next id of a kind: never assigned before and never assigned again. */
   nextId(kind: Kind): Promise<number>;
   /**
-   * Updates one item outside of a transaction, so that parallel updates never conflict. Returns the item after the
-   * update, or undefined if the condition failed. May be applied twice if a response is lost, so it is only for counts
-   * that may be too high. Fails with unavailable.
+   * Updates one item outside of a transaction, so that parallel updates never conflict. Returns the
+   * item after the update, or undefined if the condition failed. May be applied twice if a response
+   * is lost, so it is only for counts that may be too high. Fails with unavailable.
    */
   update(write: Write): Promise<Item | undefined>;
   /** Commits all writes or none, at most once per client request token. */
@@ -73,7 +77,10 @@ export interface Table {
 
 let shared: DynamoDBClient | undefined;
 
-/** One client per function, so that the first request reuses the connection that the cold start opened. */
+/**
+ * One client per function, so that the first request reuses the connection that the cold start
+ * opened.
+ */
 export function sharedClient(): DynamoDBClient {
   shared ??= new DynamoDBClient(clientSettings);
   return shared;
@@ -81,7 +88,9 @@ export function sharedClient(): DynamoDBClient {
 
 /** Opens the table of the stack, or another one of the same design. */
 export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient()): Table {
-  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  const documents = DynamoDBDocumentClient.from(client, {
+    marshallOptions: { removeUndefinedValues: true },
+  });
 
   return {
     async get(key) {
@@ -112,7 +121,13 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
     },
 
     async query(pk, range = {}, onConsumed = () => undefined) {
-      const { from, to, backwards = false, limit = Number.POSITIVE_INFINITY, tooLong = 'list-too-long' } = range;
+      const {
+        from,
+        to,
+        backwards = false,
+        limit = Number.POSITIVE_INFINITY,
+        tooLong = 'list-too-long',
+      } = range;
       if (limit !== Number.POSITIVE_INFINITY && limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
       const items: Item[] = [];
       let units = 0;
@@ -121,7 +136,8 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
         const page = await documents.send(
           new QueryCommand({
             TableName: name,
-            KeyConditionExpression: from === undefined ? 'pk = :pk' : 'pk = :pk AND sk BETWEEN :from AND :to',
+            KeyConditionExpression:
+              from === undefined ? 'pk = :pk' : 'pk = :pk AND sk BETWEEN :from AND :to',
             ExpressionAttributeValues: { ':pk': pk, ':from': from, ':to': to },
             ConsistentRead: true,
             ScanIndexForward: !backwards,
@@ -137,7 +153,8 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
         units += consumed;
         next = page.LastEvaluatedKey;
         const more = next !== undefined && items.length < limit;
-        if (items.length > MAX_LIST_ITEMS || (more && units > MAX_LIST_UNITS)) throw new Failure(tooLong);
+        if (items.length > MAX_LIST_ITEMS || (more && units > MAX_LIST_UNITS))
+          throw new Failure(tooLong);
       } while (next && items.length < limit);
       return items;
     },
@@ -158,12 +175,15 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
     },
 
     async update(write) {
-      const { Update } = action(name, { ...write, act: 'Update' }) as { Update: UpdateCommandInput };
+      const { Update } = action(name, { ...write, act: 'Update' }) as {
+        Update: UpdateCommandInput;
+      };
       try {
         const command = new UpdateCommand({ ...Update, ReturnValues: 'ALL_NEW' });
         return (await documents.send(command, abortBeforeDeadline())).Attributes as Item;
       } catch (error) {
-        if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
+        if (error instanceof Error && error.name === 'ConditionalCheckFailedException')
+          return undefined;
         throw isOutage(error) ? new Failure('unavailable') : error;
       }
     },

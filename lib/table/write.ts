@@ -3,11 +3,14 @@ import { type Key, type Kind, totalKey } from './keys.ts';
 import type { Version } from './version.ts';
 
 /*
- * Expressions are static ASCII text: names are passed as #placeholders and values as :placeholders, so that client
- * input never becomes part of an expression.
+ * Expressions are static ASCII text: names are passed as #placeholders and values as :placeholders,
+ * so that client input never becomes part of an expression.
  */
 
-/** The meaning of a failed condition: the failure of a rule, or `retry` if the decision was made on stale data. */
+/**
+ * The meaning of a failed condition: the failure of a rule, or `retry` if the decision was made on
+ * stale data.
+ */
 export type OnConditionFailed = FailureCode | 'retry';
 
 /** The condition of a write, and the meaning of its failure. */
@@ -27,7 +30,11 @@ export interface Write extends Partial<Condition> {
 }
 
 /** Creates an item that must not exist. */
-export function claim(key: Key, attributes: Record<string, unknown>, onConditionFailed: OnConditionFailed): Write {
+export function claim(
+  key: Key,
+  attributes: Record<string, unknown>,
+  onConditionFailed: OnConditionFailed,
+): Write {
   return { ...isAbsent(onConditionFailed), act: 'Put', key, attributes };
 }
 
@@ -50,7 +57,10 @@ export function set(key: Key, attributes: Record<string, unknown>, condition: Co
       sets.push(`#set${index} = :set${index}`);
     }
   }
-  const update = [sets.length && `SET ${sets.join(', ')}`, removes.length && `REMOVE ${removes.join(', ')}`];
+  const update = [
+    sets.length && `SET ${sets.join(', ')}`,
+    removes.length && `REMOVE ${removes.join(', ')}`,
+  ];
   return {
     ...condition,
     act: 'Update',
@@ -63,12 +73,19 @@ export function set(key: Key, attributes: Record<string, unknown>, condition: Co
 
 /** Adds to the attribute `n`; a missing one counts as zero. */
 export function add(key: Key, amount: number): Write {
-  return { act: 'Update', key, update: 'ADD #n :amount', names: { '#n': 'n' }, values: { ':amount': amount } };
+  return {
+    act: 'Update',
+    key,
+    update: 'ADD #n :amount',
+    names: { '#n': 'n' },
+    values: { ':amount': amount },
+  };
 }
 
 /**
- * Adds the number of created entities to the total of their kind, or a negative number for deleted ones. `changes` only
- * grows: two reads with the same value prove to the verification that nothing was created or deleted in between.
+ * Adds the number of created entities to the total of their kind, or a negative number for deleted
+ * ones. `changes` only grows: two reads with the same value prove to the verification that nothing
+ * was created or deleted in between.
  */
 export function changeTotal(kind: Kind, amount: number): Write {
   return {
@@ -90,11 +107,16 @@ export function check(key: Key, condition: Condition): Write {
   return { ...condition, act: 'ConditionCheck', key };
 }
 
-/** Adds a condition to a write. DynamoDB rejects two actions on one item, so a ConditionCheck cannot do this. */
+/**
+ * Adds a condition to a write. DynamoDB rejects two actions on one item, so a ConditionCheck cannot
+ * do this.
+ */
 export function withCondition(write: Write, condition: Condition): Write {
   return {
     ...write,
-    condition: write.condition ? `(${write.condition}) AND (${condition.condition})` : condition.condition,
+    condition: write.condition
+      ? `(${write.condition}) AND (${condition.condition})`
+      : condition.condition,
     names: { ...write.names, ...condition.names },
     values: { ...write.values, ...condition.values },
     onConditionFailed: write.onConditionFailed ?? condition.onConditionFailed,
@@ -102,11 +124,12 @@ export function withCondition(write: Write, condition: Condition): Write {
 }
 
 /** The version of the item is unchanged since it was read; otherwise the change is retried. */
-export const versionIs = ({ version }: { readonly version: Version }): Condition => attributesAre({ version });
+export const versionIs = ({ version }: { readonly version: Version }): Condition =>
+  attributesAre({ version });
 
 /**
- * The attributes have these values, as when they were read; undefined means that the attribute is absent. Otherwise the
- * change is retried.
+ * The attributes have these values, as when they were read; undefined means that the attribute is
+ * absent. Otherwise the change is retried.
  */
 export function attributesAre(expected: Readonly<Record<string, unknown>>): Condition {
   const names = Object.keys(expected);

@@ -3,7 +3,10 @@ import type { User } from '../users/user.ts';
 import type { Signer } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
 
-/** Issues an access token with the current roles of the user. `remember` selects the longer lifetime. */
+/**
+ * Issues an access token with the current roles of the user. `remember` selects the longer
+ * lifetime.
+ */
 export async function issueToken(signer: Signer, user: User, remember: boolean): Promise<string> {
   const lifetime = tokenLifetimeSeconds();
   const issuedAt = Math.floor(Date.now() / 1000);

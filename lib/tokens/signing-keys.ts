@@ -26,7 +26,10 @@ interface PublicJwk {
 /** The public keys that verify tokens, and the earliest accepted issue time. */
 interface KeySet {
   readonly keys: PublicJwk[];
-  /** Tokens issued earlier are rejected; seconds since 1970. Set when a restored table is put into service. */
+  /**
+   * Tokens issued earlier are rejected; seconds since 1970. Set when a restored table is put into
+   * service.
+   */
   readonly notBefore: number;
 }
 
@@ -40,22 +43,32 @@ export async function readKeySet(table: Table): Promise<KeySet> {
   };
 }
 
-/** Signs with the private key in KMS. The signature has the 64 bytes that ES256 requires; SDK errors are thrown. */
+/**
+ * Signs with the private key in KMS. The signature has the 64 bytes that ES256 requires; SDK errors
+ * are thrown.
+ */
 export interface Signer {
   readonly kid: string;
   sign(input: string): Promise<Buffer>;
 }
 
-/** An adoption of the table deletes all public keys; for this long, tokens of a running function are then rejected. */
+/**
+ * An adoption of the table deletes all public keys; for this long, tokens of a running function are
+ * then rejected.
+ */
 const PUBLISHING_INTERVAL_MS = 60_000;
 
 /**
- * Opens the signing keys of the stack. The first key signs, and is published in the table before the first token is
- * issued, so that every verifier knows it. The others, which are the next or a previous key, are published too, but a
- * failure there is only logged: it must not prevent a login. KMS is called at the first login, and at the first one
- * after each interval; after a failure the next login tries again.
+ * Opens the signing keys of the stack. The first key signs, and is published in the table before
+ * the first token is issued, so that every verifier knows it. The others, which are the next or a
+ * previous key, are published too, but a failure there is only logged: it must not prevent a login.
+ * KMS is called at the first login, and at the first one after each interval; after a failure the
+ * next login tries again.
  */
-export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').split(',')): () => Promise<Signer> {
+export function openSigner(
+  table: Table,
+  keyIds = requireEnv('SIGNING_KEYS').split(','),
+): () => Promise<Signer> {
   const kms = sharedKms();
   let signer: Promise<Signer> | undefined;
   let publishedAt = 0;
@@ -109,7 +122,9 @@ export function openSigner(table: Table, keyIds = requireEnv('SIGNING_KEYS').spl
 }
 
 function publicJwk(spki: Buffer): PublicJwk {
-  const { x, y } = createPublicKey({ key: spki, format: 'der', type: 'spki' }).export({ format: 'jwk' }) as {
+  const { x, y } = createPublicKey({ key: spki, format: 'der', type: 'spki' }).export({
+    format: 'jwk',
+  }) as {
     x: string;
     y: string;
   };
@@ -117,9 +132,9 @@ function publicJwk(spki: Buffer): PublicJwk {
 }
 
 /**
- * Converts an ECDSA signature from DER, which KMS returns, to the 64 bytes of JWS (RFC 7518, section 3.4). DER is a
- * SEQUENCE of two INTEGERs; each becomes 32 bytes. An INTEGER omits leading zeros, and has an extra zero byte if its
- * first bit is set.
+ * Converts an ECDSA signature from DER, which KMS returns, to the 64 bytes of JWS (RFC 7518,
+ * section 3.4). DER is a SEQUENCE of two INTEGERs; each becomes 32 bytes. An INTEGER omits leading
+ * zeros, and has an extra zero byte if its first bit is set.
  */
 export function rawSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(64);

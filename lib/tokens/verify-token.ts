@@ -11,13 +11,16 @@ import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from '.
 
 /** Verifies the access token of a request. */
 export interface Verifier {
-  /** Takes the value of the Authorization header. Fails with unauthorized, or as reads of the table do. */
+  /**
+   * Takes the value of the Authorization header. Fails with unauthorized, or as reads of the table
+   * do.
+   */
   verify(authorization: string | undefined): Promise<Caller>;
 }
 
 /**
- * `Bearer` in any case (RFC 9110, 11.1), one space and a JWS in compact form whose ES256 signature has exactly 64
- * bytes.
+ * `Bearer` in any case (RFC 9110, 11.1), one space and a JWS in compact form whose ES256 signature
+ * has exactly 64 bytes.
  */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86})$/i;
 const MAX_HEADER_LENGTH = 2048;
@@ -28,9 +31,9 @@ const UNKNOWN_KEY_INTERVAL_MS = 30_000;
 const MAX_VERIFIED_TOKENS = 100;
 
 /**
- * Opens a verifier that uses the public keys in the table and never fetches a JWK Set. The first read of the keys
- * starts here, so that the read and the connection that it opens are part of the cold start: the first request takes a
- * third less time.
+ * Opens a verifier that uses the public keys in the table and never fetches a JWK Set. The first
+ * read of the keys starts here, so that the read and the connection that it opens are part of the
+ * cold start: the first request takes a third less time.
  */
 export function openVerifier(table: Table): Verifier {
   const maxLifetime = tokenLifetimeSeconds().remembered;
@@ -48,14 +51,15 @@ export function openVerifier(table: Table): Verifier {
       audience: AUDIENCE,
       // Only the key of the cache entry; it is never fetched.
       jwksUri: 'table:JWKS',
-      customJwtCheck: ({ header, payload }) => checkClaims(header, payload, { maxLifetime, notBefore }),
+      customJwtCheck: ({ header, payload }) =>
+        checkClaims(header, payload, { maxLifetime, notBefore }),
     },
     { jwksCache: offline },
   );
 
   /**
-   * The tokens verified under the current key set, oldest first. Without them, a warm GET of a user would take two
-   * thirds more processor time.
+   * The tokens verified under the current key set, oldest first. Without them, a warm GET of a user
+   * would take two thirds more processor time.
    */
   const verified = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();
 
@@ -78,16 +82,19 @@ export function openVerifier(table: Table): Verifier {
   return {
     async verify(authorization = '') {
       await firstRead;
-      const [, token] = authorization.length <= MAX_HEADER_LENGTH ? (BEARER.exec(authorization) ?? []) : [];
+      const [, token] =
+        authorization.length <= MAX_HEADER_LENGTH ? (BEARER.exec(authorization) ?? []) : [];
       if (!token) throw new Failure('unauthorized');
       const now = Date.now();
       if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys();
       const hit = verified.get(token);
       if (hit && now / 1000 < hit.expiresAt) return hit.caller;
-      // Without any key, as after a restore, the first login publishes one: its token must be accepted at once.
+      // Without any key, as after a restore, the first login publishes one: its token must be
+      // accepted at once.
       const mayReadAgain = known.size === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
       if (!known.has(kidOf(token)) && mayReadAgain) {
-        // Only a successful read starts the interval: during an outage of the table every request reads again.
+        // Only a successful read starts the interval: during an outage of the table every request
+        // reads again.
         await readKeys();
         unknownKeyReadAt = now;
       }
@@ -100,11 +107,13 @@ export function openVerifier(table: Table): Verifier {
           passwordChanges: passwordChanges as number,
           roles: rolesIn(roles),
         };
-        if (verified.size >= MAX_VERIFIED_TOKENS) verified.delete(verified.keys().next().value as string);
+        if (verified.size >= MAX_VERIFIED_TOKENS)
+          verified.delete(verified.keys().next().value as string);
         verified.set(token, { caller, expiresAt: exp as number });
         return caller;
       } catch {
-        // Every error means 401: the library throws a plain Error, too, for example for a malformed signature.
+        // Every error means 401: the library throws a plain Error, too, for example for a malformed
+        // signature.
         throw new Failure('unauthorized');
       }
     },
@@ -113,20 +122,34 @@ export function openVerifier(table: Table): Verifier {
 
 function kidOf(token: string): string {
   try {
-    const header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'));
+    const header = JSON.parse(
+      Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'),
+    );
     return typeof header?.kid === 'string' ? header.kid : '';
   } catch {
     return '';
   }
 }
 
-/** Checks that the library does not make. Throws for a token that this service would not have issued. */
+/**
+ * Checks that the library does not make. Throws for a token that this service would not have
+ * issued.
+ */
 function checkClaims(
   header: Record<string, unknown>,
   claims: Record<string, unknown>,
   { maxLifetime, notBefore }: { maxLifetime: number; notBefore: number },
 ): void {
-  const { iat, exp, sub, jti, aud, preferred_username: login, accountStamp, passwordChanges } = claims;
+  const {
+    iat,
+    exp,
+    sub,
+    jti,
+    aud,
+    preferred_username: login,
+    accountStamp,
+    passwordChanges,
+  } = claims;
   const now = Date.now() / 1000;
   const isValid =
     header.alg === ALGORITHM &&

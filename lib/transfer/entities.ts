@@ -18,7 +18,10 @@ export async function* integrationsOf(table: Table): AsyncGenerator<Integration>
   for await (const item of itemsOf(table, 'INTEGRATION')) yield integrationOf(item);
 }
 
-/** The items of all users or integrations in their order, read page by page while the table may change. */
+/**
+ * The items of all users or integrations in their order, read page by page while the table may
+ * change.
+ */
 export async function* itemsOf(table: Table, kind: 'USER' | 'INTEGRATION'): AsyncGenerator<Item> {
   const to = idText(Number.MAX_SAFE_INTEGER);
   for (let from = idText(1); ; ) {

@@ -12,7 +12,10 @@ import { EDITABLE_USER_FIELDS } from '../users/user.ts';
 import { userOf } from '../users/user-table.ts';
 import { itemsOf } from './entities.ts';
 
-/** Below the number of connections of a client, so that no call to KMS times out while it waits for one. */
+/**
+ * Below the number of connections of a client, so that no call to KMS times out while it waits for
+ * one.
+ */
 const MAX_CONCURRENT_DECRYPTIONS = 32;
 
 const USER_FIELDS = [
@@ -24,15 +27,21 @@ const USER_FIELDS = [
   'lastModifiedDate',
 ] as const;
 
+/** A record as it is written to a file. */
+interface ExportedRecord {
+  readonly type: 'user' | 'integration';
+  readonly [field: string]: unknown;
+}
+
 /**
- * All users and integrations as records that `importRecords` accepts, with decrypted values. Fails with SDK errors, and
- * with a sentence for the operator at the first damaged item.
+ * All users and integrations as records that `importRecords` accepts, with decrypted values. Fails
+ * with SDK errors, and with a sentence for the operator at the first damaged item.
  */
 export async function* exportRecords(
   table: Table,
   valuesKey: string,
   kms: KMSClient,
-): AsyncGenerator<{ readonly type: 'user' | 'integration' }> {
+): AsyncGenerator<ExportedRecord> {
   for await (const item of itemsOf(table, 'USER')) {
     requireIntact(item);
     yield { type: 'user', ...pick(userOf(item), USER_FIELDS) };
@@ -41,28 +50,45 @@ export async function* exportRecords(
     requireIntact(item);
     const integration = integrationOf(item);
     const parameters = await decryptedParameters(table, integration, valuesKey, kms);
-    yield { type: 'integration', ...pick(integration, EDITABLE_INTEGRATION_FIELDS), ...{ parameters } };
+    yield { type: 'integration', ...pick(integration, EDITABLE_INTEGRATION_FIELDS), parameters };
   }
 }
 
-async function decryptedParameters(table: Table, { id }: Integration, valuesKey: string, kms: KMSClient) {
-  return mapConcurrently(await parameterItemsOf(table, id), MAX_CONCURRENT_DECRYPTIONS, async (item) => {
-    requireIntact(item);
-    const parameter = parameterOf(item);
-    const confValue = await unseal(parameter.confValue, parameter.id, valuesKey, kms).catch((error) => {
-      if (!isAboutValue(error)) throw error;
-      const remedy = 'set it again with PUT /api/utm-integration-confs, or delete the parameter.';
-      throw new Error(`The value of ${nameOf(item)} cannot be decrypted: ${remedy}`);
-    });
-    return { ...pick(parameter, ['confName', 'confDescription']), confValue };
-  });
+async function decryptedParameters(
+  table: Table,
+  { id }: Integration,
+  valuesKey: string,
+  kms: KMSClient,
+) {
+  return mapConcurrently(
+    await parameterItemsOf(table, id),
+    MAX_CONCURRENT_DECRYPTIONS,
+    async (item) => {
+      requireIntact(item);
+      const parameter = parameterOf(item);
+      const confValue = await unseal(parameter.confValue, parameter.id, valuesKey, kms).catch(
+        (error) => {
+          if (!isAboutValue(error)) throw error;
+          const remedy =
+            'set it again with PUT /api/utm-integration-confs, or delete the parameter.';
+          throw new Error(`The value of ${nameOf(item)} cannot be decrypted: ${remedy}`);
+        },
+      );
+      return { ...pick(parameter, ['confName', 'confDescription']), confValue };
+    },
+  );
 }
 
-/** True if the value is damaged or KMS rejects its data key; false if KMS fails or denies the operator access. */
+/**
+ * True if the value is damaged or KMS rejects its data key; false if KMS fails or denies the
+ * operator access.
+ */
 const isAboutValue = (error: Error): boolean =>
-  error instanceof UnreadableValue || ['InvalidCiphertextException', 'IncorrectKeyException'].includes(error.name);
+  error instanceof UnreadableValue ||
+  ['InvalidCiphertextException', 'IncorrectKeyException'].includes(error.name);
 
 function requireIntact(item: Item): void {
   const defect = findDefect(item);
-  if (defect) throw new Error(`${defect.message} \`npm run verify\` lists everything that is damaged.`);
+  if (defect)
+    throw new Error(`${defect.message} \`npm run verify\` lists everything that is damaged.`);
 }

@@ -20,12 +20,16 @@ interface Options {
 }
 
 /**
- * Imports integrations with their parameters. Names need not be unique: the n-th record with a name and a short name is
- * the n-th such record of an earlier import, even if what it became has other names now. Records without a marker
- * describe, in their order, the integrations with these names that belong to no marker, in the order of their ids. After
- * a rejected record, those with the same names are rejected too: in the corrected file they would have other numbers.
+ * Imports integrations with their parameters. Names need not be unique: the n-th record with a name
+ * and a short name is the n-th such record of an earlier import, even if what it became has other
+ * names now. Records without a marker describe, in their order, the integrations with these names
+ * that belong to no marker, in the order of their ids. After a rejected record, those with the same
+ * names are rejected too: in the corrected file they would have other numbers.
  */
-export function openIntegrationImporter(table: Table, { valuesKey, kms, again }: Options): Importer<IntegrationRecord> {
+export function openIntegrationImporter(
+  table: Table,
+  { valuesKey, kms, again }: Options,
+): Importer<IntegrationRecord> {
   let stored: Promise<ReadonlyMap<string, readonly number[]>> | undefined;
   /** By name: the markers of the records so far. */
   const markersByName = new Map<string, Promise<Item | undefined>[]>();
@@ -55,7 +59,8 @@ export function openIntegrationImporter(table: Table, { valuesKey, kms, again }:
           if (marker) {
             const id = marker.id as number;
             const integration = await findIntegration(table, id);
-            if (integration) return { outcome: nameOf(integration) === name ? 'present' : 'changed', id, marker };
+            if (integration)
+              return { outcome: nameOf(integration) === name ? 'present' : 'changed', id, marker };
             return again ? { outcome: 'imported', marker } : { outcome: 'removed', id, marker };
           }
           stored ??= idsByName(table);
@@ -64,7 +69,9 @@ export function openIntegrationImporter(table: Table, { valuesKey, kms, again }:
           const unmarked = (await stored).get(name)?.filter((id) => !marked.has(id)) ?? [];
           // The earlier records without a marker describe the first of them.
           const id = unmarked[earlier.filter((item) => !item).length];
-          return id === undefined ? { outcome: 'imported', marker } : { outcome: 'present', id, marker };
+          return id === undefined
+            ? { outcome: 'imported', marker }
+            : { outcome: 'present', id, marker };
         },
 
         note: () => undefined,
@@ -91,7 +98,8 @@ async function newIntegrationOf(
     }
   }
   const event = auditEventForIntegration('integration.created', integration);
-  // With the marker, at most 95 of the 100 actions of a transaction, which leaves no room for an entry per parameter.
+  // With the marker, at most 95 of the 100 actions of a transaction, which leaves no room for an
+  // entry per parameter.
   const writesAt = (now: number) => [
     claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'),
     changeTotal('INTEGRATION', 1),

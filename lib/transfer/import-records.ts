@@ -19,11 +19,17 @@ interface Target {
 interface Options {
   /** Whether new records are written. Without it, the table is only read. */
   readonly apply: boolean;
-  /** Whether records whose users and integrations have been removed since their import are imported again. */
+  /**
+   * Whether records whose users and integrations have been removed since their import are imported
+   * again.
+   */
   readonly again: boolean;
   /** Receives the number of a line, from 1, and why it is rejected. */
   readonly onRejected: (line: number, errors: readonly RecordError[]) => void;
-  /** Receives the number of a line, from 1, whose user or integration has been changed or removed since its import. */
+  /**
+   * Receives the number of a line, from 1, whose user or integration has been changed or removed
+   * since its import.
+   */
   readonly onSkipped: (line: number, outcome: 'changed' | 'removed', entity: string) => void;
   /** Receives the number of records read so far. */
   readonly onProgress: (records: number) => void;
@@ -37,10 +43,11 @@ const BATCH = 100;
 const MAX_CONCURRENT_LOOKUPS = 16;
 
 /**
- * Imports the records of a JSON Lines file in their order. Every record is one transaction, and a record that the table
- * already contains, or that it has once imported, is skipped: an import can be repeated, and imports can run at the
- * same time. Records are looked up concurrently but written one at a time, because every transaction updates the total
- * of its kind. Fails with unavailable and with SDK errors.
+ * Imports the records of a JSON Lines file in their order. Every record is one transaction, and a
+ * record that the table already contains, or that it has once imported, is skipped: an import can
+ * be repeated, and imports can run at the same time. Records are looked up concurrently but written
+ * one at a time, because every transaction updates the total of its kind. Fails with unavailable
+ * and with SDK errors.
  */
 export async function importRecords(
   { table, pepperKeys, valuesKey, kms }: Target,
@@ -62,7 +69,11 @@ export async function importRecords(
         return { line, type: '', plan: record };
       }
       const { type } = record;
-      return { line, type, plan: await planOf((importers[type] as Importer<typeof record>).begin(record)) };
+      return {
+        line,
+        type,
+        plan: await planOf((importers[type] as Importer<typeof record>).begin(record)),
+      };
     });
     for (const { line, type, plan } of plans) {
       const result = isErrors(plan) ? plan : await carryOut(table, plan, apply);
@@ -95,7 +106,10 @@ async function* batchesOf(lines: AsyncIterable<Buffer>): AsyncGenerator<Line[]> 
   yield batch;
 }
 
-/** A valid record that does not contradict the table, and what the table held of it when it was looked up. */
+/**
+ * A valid record that does not contradict the table, and what the table held of it when it was
+ * looked up.
+ */
 interface Plan {
   readonly record: RecordImport;
   readonly known: Known;
@@ -119,17 +133,24 @@ async function carryOut(
     return 'code' in result ? [result] : result;
   } catch (error) {
     // Somebody else has claimed it since it was looked up.
-    if (error instanceof Failure && error.code === 'login-taken') return [{ field: 'login', code: error.code }];
-    if (error instanceof Failure && error.code === 'email-taken') return [{ field: 'email', code: error.code }];
+    if (error instanceof Failure && error.code === 'login-taken')
+      return [{ field: 'login', code: error.code }];
+    if (error instanceof Failure && error.code === 'email-taken')
+      return [{ field: 'email', code: error.code }];
     throw error;
   }
 }
 
 /**
- * Creates what a new record describes and marks the record. A record that the table already contains is marked too, so
- * that a later import does not create it again. Looks the record up again if its marker has been written meanwhile.
+ * Creates what a new record describes and marks the record. A record that the table already
+ * contains is marked too, so that a later import does not create it again. Looks the record up
+ * again if its marker has been written meanwhile.
  */
-async function write(table: Table, record: RecordImport, known: Known): Promise<Known | RecordError> {
+async function write(
+  table: Table,
+  record: RecordImport,
+  known: Known,
+): Promise<Known | RecordError> {
   let first: Known | undefined = known;
   let prepared: ReturnType<RecordImport['prepare']> | undefined;
   const load = async () => {
@@ -139,13 +160,23 @@ async function write(table: Table, record: RecordImport, known: Known): Promise<
     prepared ??= record.prepare();
     return { current, creation: await prepared };
   };
-  return change<Awaited<ReturnType<typeof load>>, Known | RecordError>(table, load, ({ current, creation }, now) => {
-    if ('code' in current) return { writes: [], result: current };
-    const { marker, id } = current;
-    if (creation)
-      return { writes: [mark(record.markerKey, marker, creation.id), ...creation.writesAt(now)], result: current };
-    return { writes: marker || id === undefined ? [] : [mark(record.markerKey, marker, id)], result: current };
-  });
+  return change<Awaited<ReturnType<typeof load>>, Known | RecordError>(
+    table,
+    load,
+    ({ current, creation }, now) => {
+      if ('code' in current) return { writes: [], result: current };
+      const { marker, id } = current;
+      if (creation)
+        return {
+          writes: [mark(record.markerKey, marker, creation.id), ...creation.writesAt(now)],
+          result: current,
+        };
+      return {
+        writes: marker || id === undefined ? [] : [mark(record.markerKey, marker, id)],
+        result: current,
+      };
+    },
+  );
 }
 
 const isErrors = (value: object): value is readonly RecordError[] => Array.isArray(value);

@@ -14,8 +14,8 @@ const LOGIN_TAKEN = { field: 'login', code: 'login-taken' } as const;
 const EMAIL_TAKEN = { field: 'email', code: 'email-taken' } as const;
 
 /**
- * Imports users. A user with the login and the mailbox of a record is the one that the record describes. With `again`,
- * deleted users are created again.
+ * Imports users. A user with the login and the mailbox of a record is the one that the record
+ * describes. With `again`, deleted users are created again.
  */
 export function openUserImporter(
   table: Table,
@@ -29,7 +29,8 @@ export function openUserImporter(
       const { login, email, passwordHash } = record;
       const mailbox = emailKey(email);
       const markerKey = markerKeyOf('USER', login, mailbox);
-      const isDescribed = (user: User | undefined) => user?.login === login && emailKey(user.email) === mailbox;
+      const isDescribed = (user: User | undefined) =>
+        user?.login === login && emailKey(user.email) === mailbox;
       return {
         markerKey,
 
@@ -61,7 +62,10 @@ export function openUserImporter(
           const id = await table.nextId('USER');
           const writesAt = (now: number) => {
             const user = userOf(record, id, now);
-            return [...creation(user), auditEntry(OPERATOR, auditEventFor('user.created', user), now)];
+            return [
+              ...creation(user),
+              auditEntry(OPERATOR, auditEventFor('user.created', user), now),
+            ];
           };
           return { id, writesAt };
         },
@@ -73,7 +77,11 @@ export function openUserImporter(
 function userOf(record: UserRecord, id: number, now: number): User {
   const { createdBy, createdDate, lastModifiedBy, lastModifiedDate } = record;
   const passwordHash = record.passwordHash ?? undefined;
-  const user = newAccount({ ...pick(record, EDITABLE_USER_FIELDS), id, passwordHash }, createdBy, now);
+  const user = newAccount(
+    { ...pick(record, EDITABLE_USER_FIELDS), id, passwordHash },
+    createdBy,
+    now,
+  );
   return {
     ...user,
     createdDate: createdDate ?? user.createdDate,

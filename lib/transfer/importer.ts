@@ -8,7 +8,10 @@ import type { Names, RecordError } from './record.ts';
 export interface Importer<R> {
   /** Begins the import of a record. Called in the order of the file. */
   begin(record: R): RecordImport;
-  /** Notes a rejected record, of which only the names could be read. Called in the order of the file. */
+  /**
+   * Notes a rejected record, of which only the names could be read. Called in the order of the
+   * file.
+   */
   noteRejected?(names: Names): void;
 }
 
@@ -24,8 +27,8 @@ export interface RecordImport {
 }
 
 /**
- * What becomes of a valid record: it is imported, the table already has it, or what it once became has been changed or
- * removed since.
+ * What becomes of a valid record: it is imported, the table already has it, or what it once became
+ * has been changed or removed since.
  */
 export type Outcome = 'imported' | 'present' | 'changed' | 'removed';
 
@@ -44,13 +47,16 @@ interface Creation {
 }
 
 /*
- * A record that was imported has a permanent marker, which holds the id of what it became. Otherwise, a repeated import
- * would create again what was deleted or renamed since. The marker is a condition of the creation, so that two imports
- * at the same time create one entity.
+ * A record that was imported has a permanent marker, which holds the id of what it became.
+ * Otherwise, a repeated import would create again what was deleted or renamed since. The marker is
+ * a condition of the creation, so that two imports at the same time create one entity.
  */
 
 /** The key of the marker of the record that these values identify. */
-export function markerKeyOf(kind: 'USER' | 'INTEGRATION', ...identity: readonly (string | number)[]): Key {
+export function markerKeyOf(
+  kind: 'USER' | 'INTEGRATION',
+  ...identity: readonly (string | number)[]
+): Key {
   return importMarkerKey(kind, createHash('sha256').update(JSON.stringify(identity)).digest('hex'));
 }
 

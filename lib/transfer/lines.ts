@@ -1,9 +1,12 @@
-/** Longer than any record: its parameters have 192 KiB, of which JSON can write each byte as six. */
+/**
+ * Longer than any record: its parameters have 192 KiB, of which JSON can write each byte as six.
+ */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 
 /**
- * The lines of a file. Only the beginning of a line that is longer than any record is kept, which is not valid JSON.
- * The readline module would also split at U+2028, which JSON strings can contain.
+ * The lines of a file. Only the beginning of a line that is longer than any record is kept, which
+ * is not valid JSON. The readline module would also split at U+2028, which JSON strings can
+ * contain.
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];

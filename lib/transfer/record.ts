@@ -11,18 +11,24 @@ import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import { newUser } from '../users/user-schema.ts';
 
 /*
- * The records of an import and an export, one JSON object per line. The fields are those of the API, under the same
- * rules. Unlike in a request, an unknown field is an error: dropped silently, it would be missed only later.
+ * The records of an import and an export, one JSON object per line. The fields are those of the
+ * API, under the same rules. Unlike in a request, an unknown field is an error: dropped silently,
+ * it would be missed only later.
  */
 
-/** Why a record is rejected: a code, and the field that it is about. The code of a whole line has no field. */
+/**
+ * Why a record is rejected: a code, and the field that it is about. The code of a whole line has no
+ * field.
+ */
 export interface RecordError {
   readonly field?: string;
   readonly code: string;
 }
 
 const exactly = <E extends v.ObjectEntries>(entries: E) =>
-  v.strictObject(entries, ({ expected }) => (expected === 'never' ? 'UnknownField' : 'TypeMismatch'));
+  v.strictObject(entries, ({ expected }) =>
+    expected === 'never' ? 'UnknownField' : 'TypeMismatch',
+  );
 
 /** ISO 8601 with a time zone, not in the future; stored in UTC. */
 const date = v.nullish(
@@ -34,7 +40,10 @@ const date = v.nullish(
     v.transform((value) => new Date(value).toISOString()),
   ),
 );
-/** Whether the day exists, and the year in UTC has four digits, without which dates are not compared correctly. */
+/**
+ * Whether the day exists, and the year in UTC has four digits, without which dates are not compared
+ * correctly.
+ */
 function isStorable(timestamp: string): boolean {
   const day = timestamp.slice(0, 10);
   const instant = new Date(timestamp);
@@ -70,13 +79,18 @@ const userRecord = exactly({
 });
 export type UserRecord = v.InferOutput<typeof userRecord>;
 
-const { id: _parameterId, integration: _integration, ...parameterFields } = CreateParameter.body.entries;
+const {
+  id: _parameterId,
+  integration: _integration,
+  ...parameterFields
+} = CreateParameter.body.entries;
 const parameterRecord = exactly(parameterFields);
 type ParameterRecord = v.InferOutput<typeof parameterRecord>;
 
 const totalBytes = (parameters: readonly ParameterRecord[]): number =>
   parameters.reduce(
-    (sum, { confName, confValue, confDescription }) => sum + bytesOf(confName, confValue, confDescription ?? ''),
+    (sum, { confName, confValue, confDescription }) =>
+      sum + bytesOf(confName, confValue, confDescription ?? ''),
     0,
   );
 
@@ -88,7 +102,10 @@ const integrationRecord = exactly({
     v.pipe(
       v.array(parameterRecord, 'TypeMismatch'),
       v.maxLength(MAX_PARAMETERS, 'too-many-parameters'),
-      v.check((parameters) => totalBytes(parameters) <= MAX_PARAMETER_BYTES, 'parameters-too-large'),
+      v.check(
+        (parameters) => totalBytes(parameters) <= MAX_PARAMETER_BYTES,
+        'parameters-too-large',
+      ),
     ),
     [],
   ),
@@ -99,7 +116,8 @@ export type IntegrationRecord = v.InferOutput<typeof integrationRecord>;
 export const importRecord = v.variant('type', [userRecord, integrationRecord], 'Pattern');
 type ImportRecord = v.InferOutput<typeof importRecord>;
 
-// Without `fatal`, invalid bytes would be replaced silently. It ignores the byte order mark that some programs write.
+// Without `fatal`, invalid bytes would be replaced silently. It ignores the byte order mark that
+// some programs write.
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 const MALFORMED: readonly RecordError[] = [{ code: 'malformed' }];
@@ -110,9 +128,16 @@ export interface Names {
   readonly shortName: string;
 }
 
-const integrationNames = v.object({ type: v.literal('integration'), name: v.string(), shortName: v.string() });
+const integrationNames = v.object({
+  type: v.literal('integration'),
+  name: v.string(),
+  shortName: v.string(),
+});
 
-/** The names of the integration in a line whose other fields may be invalid; undefined if there are none. */
+/**
+ * The names of the integration in a line whose other fields may be invalid; undefined if there are
+ * none.
+ */
 export function integrationNamesIn(line: Buffer): Names | undefined {
   try {
     const { success, output } = v.safeParse(integrationNames, parseJson(UTF8.decode(line)));

@@ -3,9 +3,10 @@ import type { Write } from '../table/write.ts';
 import type { User } from './user.ts';
 
 /*
- * The roster is the set of ids of all activated users with ROLE_ADMIN; at least one must always remain. A prior read
- * cannot guarantee this: two administrators who remove each other concurrently both still read two. The condition is
- * therefore on the roster item, in the transaction that removes an administrator.
+ * The roster is the set of ids of all activated users with ROLE_ADMIN; at least one must always
+ * remain. A prior read cannot guarantee this: two administrators who remove each other concurrently
+ * both still read two. The condition is therefore on the roster item, in the transaction that
+ * removes an administrator.
  */
 
 /** Whether a user is an administrator, which requires both ROLE_ADMIN and activation. */
@@ -13,7 +14,10 @@ export function administers(user: Pick<User, 'activated' | 'authorities'> | unde
   return user?.activated === true && user.authorities.includes('ROLE_ADMIN');
 }
 
-/** The roster write for a change of one user; empty unless the user becomes or ceases to be an administrator. */
+/**
+ * The roster write for a change of one user; empty unless the user becomes or ceases to be an
+ * administrator.
+ */
 export function membership(before: User | undefined, after: User | undefined): Write[] {
   if (before && administers(before) && !administers(after)) return [leaveRoster(before.id)];
   if (after && administers(after) && !administers(before)) return [joinRoster(after.id)];
@@ -21,7 +25,8 @@ export function membership(before: User | undefined, after: User | undefined): W
 }
 
 /**
- * Removes a deleted, demoted or deactivated administrator. Fails with last-administrator if no other remains.
+ * Removes a deleted, demoted or deactivated administrator. Fails with last-administrator if no
+ * other remains.
  */
 export function leaveRoster(id: number): Write {
   return {

@@ -10,8 +10,8 @@ import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation } from './user-table.ts';
 
 /**
- * Creates an account. The user of an activated account without a password is invited by mail to set one. Fails with
- * login-taken, email-taken, forbidden.
+ * Creates an account. The user of an activated account without a password is invited by mail to set
+ * one. Fails with login-taken, email-taken, forbidden.
  */
 export async function createUser(
   table: Table,
@@ -23,7 +23,8 @@ export async function createUser(
   let reserved: Promise<readonly [number, string | undefined]> | undefined;
   const load = async (callerUser: Promise<User>) => {
     await callerUser;
-    // Reserve the id and compute the hash only for authorized callers, and only once across retries.
+    // Reserve the id and compute the hash only for authorized callers, and only once across
+    // retries.
     reserved ??= settleAll([
       table.nextId('USER'),
       password === undefined ? Promise.resolve(undefined) : hasher.hash(password),
@@ -31,16 +32,24 @@ export async function createUser(
     return reserved;
   };
   return caller.change(load, ([id, passwordHash], callerUser, now) => {
-    const user = newAccount({ ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash }, callerUser.login, now);
+    const user = newAccount(
+      { ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash },
+      callerUser.login,
+      now,
+    );
     const isInvited = passwordHash === undefined && user.activated;
     const writes = [...creation(user), ...(isInvited ? [invited(user, now)] : [])];
     return { writes, result: user, event: auditEventFor('user.created', user) };
   });
 }
 
-/** Completes a new account with its audit fields, stamps and first version. `now` is in milliseconds since 1970. */
+/**
+ * Completes a new account with its audit fields, stamps and first version. `now` is in milliseconds
+ * since 1970.
+ */
 export function newAccount(
-  fields: Pick<User, 'id' | 'login' | 'email' | 'activated' | 'langKey' | 'authorities'> & Partial<User>,
+  fields: Pick<User, 'id' | 'login' | 'email' | 'activated' | 'langKey' | 'authorities'> &
+    Partial<User>,
   createdBy: string,
   now: number,
 ): User {

@@ -5,8 +5,8 @@ import type { AuthorizedCaller } from './authorized-caller.ts';
 import { auditEventFor, deletion, findUserByLogin } from './user-table.ts';
 
 /**
- * Deletes an account permanently. Its tokens can still read until they expire. Fails with not-found, version-changed,
- * last-administrator, forbidden.
+ * Deletes an account permanently. Its tokens can still read until they expire. Fails with
+ * not-found, version-changed, last-administrator, forbidden.
  */
 export async function deleteUser(
   table: Table,

@@ -3,17 +3,19 @@ import { fold } from '../contract/folding.ts';
 import { asciiDomain } from '../mail/address.ts';
 import type { User } from './user.ts';
 
-/** Invisible characters: format characters and all others that Unicode allows a renderer to ignore. */
+/**
+ * Invisible characters: format characters and all others that Unicode allows a renderer to ignore.
+ */
 export const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu');
 
 /**
- * The key under which an e-mail address is unique. It is equal for all spellings that a mail system, browser or Unicode
- * folding could treat as the same mailbox. Merging too much only rejects a second account; merging too little admits
- * one.
+ * The key under which an e-mail address is unique. It is equal for all spellings that a mail
+ * system, browser or Unicode folding could treat as the same mailbox. Merging too much only rejects
+ * a second account; merging too little admits one.
  *
- * Invisible characters are dropped. Domains are compared by UTS 46, so that Unicode and punycode forms and all variants
- * of the dot are equal.
+ * Invisible characters are dropped. Domains are compared by UTS 46, so that Unicode and punycode
+ * forms and all variants of the dot are equal.
  */
 export function emailKey(address: string): string {
   const visible = address.normalize('NFKC').replace(ALL_INVISIBLE, '');
@@ -29,19 +31,25 @@ export function formerEmailKey(address: string): string {
 }
 
 /**
- * Other keys under which the former rule may have claimed the mailbox: those of the address as written, and with the
- * ASCII and the Unicode form of its domain. Empty for an ASCII address without punycode.
+ * Other keys under which the former rule may have claimed the mailbox: those of the address as
+ * written, and with the ASCII and the Unicode form of its domain. Empty for an ASCII address
+ * without punycode.
  */
 export function formerEmailKeys(address: string): string[] {
   const at = address.lastIndexOf('@') + 1;
   const ascii = asciiDomain(address.slice(at));
   const domains = ascii === undefined ? [] : [ascii, domainToUnicode(ascii)];
-  const keys = new Set([address, ...domains.map((domain) => address.slice(0, at) + domain)].map(formerEmailKey));
+  const keys = new Set(
+    [address, ...domains.map((domain) => address.slice(0, at) + domain)].map(formerEmailKey),
+  );
   keys.delete(emailKey(address));
   return [...keys];
 }
 
 /** The key of the uniqueness guard that an account holds. */
-export function heldEmailKey({ email, emailKeyRule }: Pick<User, 'email' | 'emailKeyRule'>): string {
+export function heldEmailKey({
+  email,
+  emailKeyRule,
+}: Pick<User, 'email' | 'emailKeyRule'>): string {
   return emailKeyRule === 'UTS46' ? emailKey(email) : formerEmailKey(email);
 }

@@ -12,13 +12,17 @@ import { auditEventFor, creation } from './user-table.ts';
 const noAdministrators = attributesAre({ ids: undefined });
 
 /**
- * Creates the first administrator; all other accounts are created through the API. Returns undefined and changes
- * nothing when the table already has an administrator. Fails with login-taken, email-taken.
+ * Creates the first administrator; all other accounts are created through the API. Returns
+ * undefined and changes nothing when the table already has an administrator. Fails with
+ * login-taken, email-taken.
  */
 export async function createFirstAdministrator(
   table: Table,
   hasher: PasswordHasher,
-  { password, ...person }: { login: string; email: string; password: string; firstName?: string; lastName?: string },
+  {
+    password,
+    ...person
+  }: { login: string; email: string; password: string; firstName?: string; lastName?: string },
 ): Promise<User | undefined> {
   let reserved: Promise<readonly [number, string]> | undefined;
   const load = async () => {
@@ -35,7 +39,9 @@ export async function createFirstAdministrator(
     const fields = { ...person, id, passwordHash, authorities, activated: true, langKey: 'en' };
     const user = newAccount(fields, 'system', now);
     const writes = [
-      ...creation(user).map((write) => (write.key === rosterKey ? withCondition(write, noAdministrators) : write)),
+      ...creation(user).map((write) =>
+        write.key === rosterKey ? withCondition(write, noAdministrators) : write,
+      ),
       auditEntry(OPERATOR, auditEventFor('user.created', user), now),
     ];
     return { writes, result: user };

@@ -5,10 +5,15 @@ import { claim, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
 
 const LIFETIME_SECONDS = 24 * 60 * 60;
-/** A change of one's own address does not void a key that was mailed within this time before its use. */
+/**
+ * A change of one's own address does not void a key that was mailed within this time before its
+ * use.
+ */
 const RECENT_MS = 60 * 60 * 1000;
 
-/** The item of a reset key. The key itself is not stored; its SHA-256 hash is in the partition key. */
+/**
+ * The item of a reset key. The key itself is not stored; its SHA-256 hash is in the partition key.
+ */
 export interface StoredResetKey {
   readonly userId: number;
   /** The user's stamp when the key was issued; undefined for an account that had none. */
@@ -24,12 +29,15 @@ export interface StoredResetKey {
 /** The hash under which a key is stored. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The hash of the mailbox of a user. Equal email keys are not enough: `fırma.de` is another domain than `firma.de`. */
+/**
+ * The hash of the mailbox of a user. Equal email keys are not enough: `fırma.de` is another domain
+ * than `firma.de`.
+ */
 export const mailboxHashOf = ({ email }: User): string => hashOf(mailboxOf(email));
 
 /**
- * Returns a new single-use key, valid for 24 hours, with which the user can set a password, and the write that stores
- * it. `now` is in milliseconds since 1970.
+ * Returns a new single-use key, valid for 24 hours, with which the user can set a password, and the
+ * write that stores it. `now` is in milliseconds since 1970.
  */
 export function newResetKey(user: User, now: number): { key: string; write: Write } {
   const key = randomBytes(32).toString('base64url');
@@ -44,12 +52,14 @@ export function newResetKey(user: User, now: number): { key: string; write: Writ
 }
 
 /**
- * Whether a key still sets the password of its user: the account is activated, has had the same stamp since, and has
- * the mailbox that the key was mailed to. A recent key outlasts a change of that mailbox which leaves the stamp, as one
- * by the user does: otherwise a thief with a token could void every key before it can be used.
+ * Whether a key still sets the password of its user: the account is activated, has had the same
+ * stamp since, and has the mailbox that the key was mailed to. A recent key outlasts a change of
+ * that mailbox which leaves the stamp, as one by the user does: otherwise a thief with a token
+ * could void every key before it can be used.
  */
 export function isUsable(key: StoredResetKey, user: User, now: number): boolean {
   const { expires, resetStamp, mailbox, issuedAt = 0 } = key;
-  const isMailedThere = mailbox === undefined || mailbox === mailboxHashOf(user) || now < issuedAt + RECENT_MS;
+  const isMailedThere =
+    mailbox === undefined || mailbox === mailboxHashOf(user) || now < issuedAt + RECENT_MS;
   return now / 1000 < expires && user.activated && resetStamp === user.resetStamp && isMailedThere;
 }

@@ -12,9 +12,10 @@ import type { UserChange } from './user-schema.ts';
 import { auditEventFor, findUser, modification, requireUnreservedLogin } from './user-table.ts';
 
 /**
- * Updates an account; omitted fields stay unchanged. A change of address is notified to the former address, and a user
- * who has no password yet is invited again at a new address and after an activation.
- * Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator, forbidden.
+ * Updates an account; omitted fields stay unchanged. A change of address is notified to the former
+ * address, and a user who has no password yet is invited again at a new address and after an
+ * activation. Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator,
+ * forbidden.
  */
 export async function updateUser(
   table: Table,
@@ -35,9 +36,9 @@ export async function updateUser(
 }
 
 /**
- * Decides a change of a user's visible fields. `now` is in milliseconds since 1970. The keys mailed to the user stay
- * valid when users change their own address, by whichever request, and become void when another administrator changes it
- * or deactivates the account.
+ * Decides a change of a user's visible fields. `now` is in milliseconds since 1970. The keys mailed
+ * to the user stay valid when users change their own address, by whichever request, and become void
+ * when another administrator changes it or deactivates the account.
  */
 export function modify(
   action: 'user.updated' | 'account.updated',
@@ -58,7 +59,10 @@ export function modify(
   const isDeactivated = user.activated && !after.activated;
   const isReadmitted = after.activated && !user.activated;
   const isInvited =
-    action === 'user.updated' && !user.passwordHash && after.activated && (hasNewAddress || isReadmitted);
+    action === 'user.updated' &&
+    !user.passwordHash &&
+    after.activated &&
+    (hasNewAddress || isReadmitted);
   const voidsResetKeys = isDeactivated || (hasNewAddress && modifiedBy !== user.login);
   return {
     writes: [

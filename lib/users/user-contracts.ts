@@ -31,7 +31,14 @@ export const UpdateUser = {
   body: userChange,
   headers: ['ETag', ...ALERT],
   response: userResponse,
-  failures: ['no-id', 'unknown-id', 'login-taken', 'email-taken', 'last-administrator', 'version-changed'],
+  failures: [
+    'no-id',
+    'unknown-id',
+    'login-taken',
+    'email-taken',
+    'last-administrator',
+    'version-changed',
+  ],
 } satisfies Contract;
 
 /** DELETE /api/users/{login} */

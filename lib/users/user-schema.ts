@@ -1,6 +1,15 @@
 import * as v from 'valibot';
 import { ROLES } from '../contract/contract.ts';
-import { clearable, codePoints, line, noId, oneOf, responseId, text, updatedId } from '../contract/fields.ts';
+import {
+  clearable,
+  codePoints,
+  line,
+  noId,
+  oneOf,
+  responseId,
+  text,
+  updatedId,
+} from '../contract/fields.ts';
 import { limited, matching } from '../contract/limits.ts';
 import { asciiDomain } from '../mail/address.ts';
 import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
@@ -11,7 +20,9 @@ import type { EditableUserField } from './user.ts';
 export const RESERVED_LOGINS: readonly string[] = ['authorities'];
 
 // `.` and `..` are excluded because clients resolve them as path segments.
-const LOGIN = new RegExp(`^(?!(?:[.]{1,2}|${RESERVED_LOGINS.join('|')})$)[A-Za-z0-9!$&*+=^_\`{|}~.@-]{1,50}$`);
+const LOGIN = new RegExp(
+  `^(?!(?:[.]{1,2}|${RESERVED_LOGINS.join('|')})$)[A-Za-z0-9!$&*+=^_\`{|}~.@-]{1,50}$`,
+);
 
 /** Whether this is a valid login. */
 export const isLogin = (value: string): boolean => LOGIN.test(value);
@@ -21,8 +32,8 @@ export const login = v.pipe(text(1, 50), matching(LOGIN));
 /** The `{login}` of a path. A path without a valid login names no user. */
 export const loginInPath = v.object({ login: v.pipe(v.string(), matching(LOGIN)) });
 
-// Excludes characters of mail syntax: a message to `a<b@c>` would go to an address other than the unique one.
-// The URL parser behind asciiDomain would decode a percent sign in a domain.
+// Excludes characters of mail syntax: a message to `a<b@c>` would go to an address other than the
+// unique one. The URL parser behind asciiDomain would decode a percent sign in a domain.
 const ADDRESS = /^[^@\s,\p{Cc}<>()[\]\\;:"]+@[^@\s,\p{Cc}<>()[\]\\;:"%]+$/u;
 
 function isAddress(value: string): boolean {
@@ -34,8 +45,9 @@ function isAddress(value: string): boolean {
 }
 
 /**
- * An e-mail address: one @, no space, comma, mail syntax, control or invisible character, and a domain that has an
- * ASCII form by UTS 46. The rules apply to the address as given and to its compatibility form (NFKC).
+ * An e-mail address: one @, no space, comma, mail syntax, control or invisible character, and a
+ * domain that has an ASCII form by UTS 46. The rules apply to the address as given and to its
+ * compatibility form (NFKC).
  */
 export const email = v.pipe(
   text(3, 254),
@@ -51,19 +63,29 @@ const authorities = v.pipe(
 );
 
 /**
- * No password: a client that sends one to an endpoint that sets none must not believe that it has set it. Forms send an
- * empty one.
+ * No password: a client that sends one to an endpoint that sets none must not believe that it has
+ * set it. Forms send an empty one.
  */
 const noPassword = v.optional(
   v.pipe(
     v.nullable(v.string('TypeMismatch')),
-    limited({ max: 0, reason: 'This request sets no password' }, (value) => value === null || value === '', 'Size'),
+    limited(
+      { max: 0, reason: 'This request sets no password' },
+      (value) => value === null || value === '',
+      'Size',
+    ),
     v.metadata({ anyOf: [{ type: 'string', const: '' }, { type: 'null' }] }),
   ),
 );
 
-/** Requires a schema for exactly these fields: one that is not listed in user.ts would be dropped silently. */
-type Fields<K extends EditableUserField | 'id' | 'password'> = Record<K, v.GenericSchema<unknown, unknown>>;
+/**
+ * Requires a schema for exactly these fields: one that is not listed in user.ts would be dropped
+ * silently.
+ */
+type Fields<K extends EditableUserField | 'id' | 'password'> = Record<
+  K,
+  v.GenericSchema<unknown, unknown>
+>;
 
 /** The fields that users can set in their own account, besides address and language. */
 const person = {

@@ -29,7 +29,10 @@ export async function findUser(table: Table, id: number): Promise<User | undefin
   return item && userOf(item);
 }
 
-/** The user with exactly this login, or undefined. Retries once if the user is renamed between the two reads. */
+/**
+ * The user with exactly this login, or undefined. Retries once if the user is renamed between the
+ * two reads.
+ */
 export async function findUserByLogin(table: Table, login: string): Promise<User | undefined> {
   for (let tries = 0; tries < 2; tries++) {
     const guard = await table.get(loginGuardKey(login));
@@ -64,8 +67,8 @@ export const auditEventFor = (
 });
 
 /**
- * Whether a login is the operator's, in any case: readers of the audit trail and filters with `contains` ignore it. An
- * account that has had it since before it was reserved keeps it.
+ * Whether a login is the operator's, in any case: readers of the audit trail and filters with
+ * `contains` ignore it. An account that has had it since before it was reserved keeps it.
  */
 export const isReservedLogin = (login: string): boolean => login.toLowerCase() === OPERATOR.login;
 
@@ -75,22 +78,34 @@ export function requireUnreservedLogin(login: string): void {
 }
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
-/** Claims the address and checks that no guard by the former rule holds it, except the one that the user held. */
+/**
+ * Claims the address and checks that no guard by the former rule holds it, except the one that the
+ * user held.
+ */
 const claimEmail = (user: User, held?: string): Write[] => [
-  // A new spelling of the same address keeps its guard: DynamoDB rejects two actions on one item in a transaction.
-  ...(heldEmailKey(user) === held ? [] : [claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken')]),
+  // A new spelling of the same address keeps its guard: DynamoDB rejects two actions on one item in
+  // a transaction.
+  ...(heldEmailKey(user) === held
+    ? []
+    : [claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken')]),
   ...formerEmailKeys(user.email)
     .filter((key) => key !== held)
     .map((key) => check(emailGuardKey(key), isAbsent('email-taken'))),
 ];
-const releaseLogin = (user: User) => remove(loginGuardKey(user.login), attributesAre({ id: user.id }));
-const releaseEmail = (user: User) => remove(emailGuardKey(heldEmailKey(user)), attributesAre({ id: user.id }));
+const releaseLogin = (user: User) =>
+  remove(loginGuardKey(user.login), attributesAre({ id: user.id }));
+const releaseEmail = (user: User) =>
+  remove(emailGuardKey(heldEmailKey(user)), attributesAre({ id: user.id }));
 
 /*
- * The writes below are in the order in which violations are reported: login, e-mail, last administrator.
+ * The writes below are in the order in which violations are reported: login, e-mail, last
+ * administrator.
  */
 
-/** The writes that create a user with the uniqueness guards of its login and e-mail address. Fails with login-taken. */
+/**
+ * The writes that create a user with the uniqueness guards of its login and e-mail address. Fails
+ * with login-taken.
+ */
 export function creation(user: User): Write[] {
   requireUnreservedLogin(user.login);
   return [
@@ -111,10 +126,14 @@ const CHANGED_ATTRIBUTES = [
 ] as const satisfies (keyof User)[];
 
 /**
- * The writes of a visible change. Password and token attributes are left out, so that neither change undoes the other.
- * `voidsResetKeys` replaces the stamp that mailed keys are bound to.
+ * The writes of a visible change. Password and token attributes are left out, so that neither
+ * change undoes the other. `voidsResetKeys` replaces the stamp that mailed keys are bound to.
  */
-export function modification(before: User, changed: User, { voidsResetKeys }: { voidsResetKeys: boolean }): Write[] {
+export function modification(
+  before: User,
+  changed: User,
+  { voidsResetKeys }: { voidsResetKeys: boolean },
+): Write[] {
   const addressChanged = before.email !== changed.email;
   const after: User = { ...changed, ...(addressChanged && { emailKeyRule: 'UTS46' }) };
   const renamed = before.login !== after.login;
@@ -124,7 +143,9 @@ export function modification(before: User, changed: User, { voidsResetKeys }: { 
     ...(addressChanged ? claimEmail(after, heldEmailKey(before)) : []),
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
-    ...(addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [releaseEmail(before)] : []),
+    ...(addressChanged && heldEmailKey(before) !== heldEmailKey(after)
+      ? [releaseEmail(before)]
+      : []),
     set(
       entityKey('USER', before.id),
       // Otherwise the stamp is left alone: a concurrent password change may have replaced it.
@@ -135,26 +156,36 @@ export function modification(before: User, changed: User, { voidsResetKeys }: { 
 }
 
 /**
- * The write of a new password, on condition that the password has not changed since the read. Earlier tokens become
- * read-only, except the one with the id `tokenExcepted`.
+ * The write of a new password, on condition that the password has not changed since the read.
+ * Earlier tokens become read-only, except the one with the id `tokenExcepted`.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
   const passwordChanges = user.passwordChanges + 1;
-  return setPassword(user, { passwordHash, passwordChanges, tokenExcepted, resetStamp: newStamp() });
-}
-
-/**
- * The write that voids a password, on condition that it has not changed since the read: the user sets another one by
- * requesting a reset.
- */
-export function passwordVoided(user: User, passwordChanges: number): Write {
   return setPassword(user, {
-    ...{ passwordHash: undefined, passwordChanges },
-    ...{ tokenExcepted: undefined, resetStamp: newStamp() },
+    passwordHash,
+    passwordChanges,
+    tokenExcepted,
+    resetStamp: newStamp(),
   });
 }
 
-/** The write of a new hash of the same password, on condition that the password has not changed since the read. */
+/**
+ * The write that voids a password, on condition that it has not changed since the read: the user
+ * sets another one by requesting a reset.
+ */
+export function passwordVoided(user: User, passwordChanges: number): Write {
+  return setPassword(user, {
+    passwordHash: undefined,
+    passwordChanges,
+    tokenExcepted: undefined,
+    resetStamp: newStamp(),
+  });
+}
+
+/**
+ * The write of a new hash of the same password, on condition that the password has not changed
+ * since the read.
+ */
 export function rehash(user: User, passwordHash: string): Write {
   return setPassword(user, { passwordHash });
 }

@@ -8,7 +8,9 @@ export interface User {
   readonly id: number;
   readonly login: string;
   readonly email: string;
-  /** The rule by which the address is unique; absent for addresses claimed under the former rule. */
+  /**
+   * The rule by which the address is unique; absent for addresses claimed under the former rule.
+   */
   readonly emailKeyRule?: 'UTS46' | undefined;
   readonly firstName?: string | undefined;
   readonly lastName?: string | undefined;
@@ -24,19 +26,20 @@ export interface User {
   /** Changes with every visible change of the user. */
   readonly version: Version;
   /**
-   * Identifies this account uniquely: an id can be assigned again after the table is restored from a backup. Absent in
-   * accounts that predate stamps; their tokens have none either.
+   * Identifies this account uniquely: an id can be assigned again after the table is restored from
+   * a backup. Absent in accounts that predate stamps; their tokens have none either.
    */
   readonly accountStamp?: string | undefined;
   /**
-   * Reset keys are valid only while this value stays. A new password, a deactivation and a change of address by an
-   * administrator replace it.
+   * Reset keys are valid only while this value stays. A new password, a deactivation and a change
+   * of address by an administrator replace it.
    */
   readonly resetStamp?: string | undefined;
   /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;
   /**
-   * The number of password changes. Tokens issued before the last one are read-only, except `tokenExcepted`.
+   * The number of password changes. Tokens issued before the last one are read-only, except
+   * `tokenExcepted`.
    */
   readonly passwordChanges: number;
   /** The id (jti) of the token that made the last password change and keeps its rights. */
@@ -57,9 +60,9 @@ type InternalField =
   | 'tokenExcepted';
 
 /**
- * The fields that clients see, in response order. The view, the attributes that a change writes, the fields of its
- * audit event and the list filters are derived from this list. A field of User that is neither here nor internal does
- * not compile.
+ * The fields that clients see, in response order. The view, the attributes that a change writes,
+ * the fields of its audit event and the list filters are derived from this list. A field of User
+ * that is neither here nor internal does not compile.
  */
 export const USER_FIELDS = {
   id: { filter: 'number' },

@@ -18,35 +18,50 @@ describe('the e-mail address of a user', () => {
     ['punycode', 'ada@b\u00FCcher.example', 'ada@xn--bcher-kva.example'],
     ['punycode of a sharp s', 'ada@stra\u00DFe.example', 'ada@xn--strae-oqa.example'],
     ['a trailing dot (DNS root)', 'ada@three.example', 'ada@three.example.'],
-  ])('is rejected with 400 when another user has an equivalent address: %s', async (_, one, other) => {
-    const login = `first-${++number}`;
+  ])(
+    'is rejected with 400 when another user has an equivalent address: %s',
+    async (_, one, other) => {
+      const login = `first-${++number}`;
 
-    const first = await create({ login, email: one });
-    const second = await create({ login: `${login}-b`, email: other });
-    const third = await create({ login: `${login}-c`, email: `${login}@example.com` });
-    const moved = await update({ ...third.body, email: other });
+      const first = await create({ login, email: one });
+      const second = await create({ login: `${login}-b`, email: other });
+      const third = await create({ login: `${login}-c`, email: `${login}@example.com` });
+      const moved = await update({ ...third.body, email: other });
 
-    expect(first.status).toBe(201);
-    expect([second.status, second.body.message]).toEqual([400, 'error.emailexists']);
-    expect([moved.status, moved.body.message]).toEqual([400, 'error.emailexists']);
-  });
-
-  it.each(['ada\u200B@four.example', 'ada\u00AD@four.example', 'ada@fo\u200Dur.example', '\u2060ada@four.example'])(
-    'is rejected with 400 when it contains invisible characters: %j',
-    async (email) => {
-      const { status, body } = await create({ login: 'invisible', email });
-
-      expect([status, body.fieldErrors]).toEqual([400, [{ objectName: 'user', field: 'email', message: 'Email' }]]);
+      expect(first.status).toBe(201);
+      expect([second.status, second.body.message]).toEqual([400, 'error.emailexists']);
+      expect([moved.status, moved.body.message]).toEqual([400, 'error.emailexists']);
     },
   );
+
+  it.each([
+    'ada\u200B@four.example',
+    'ada\u00AD@four.example',
+    'ada@fo\u200Dur.example',
+    '\u2060ada@four.example',
+  ])('is rejected with 400 when it contains invisible characters: %j', async (email) => {
+    const { status, body } = await create({ login: 'invisible', email });
+
+    expect([status, body.fieldErrors]).toEqual([
+      400,
+      [{ objectName: 'user', field: 'email', message: 'Email' }],
+    ]);
+  });
 });
 
 describe('a user whose e-mail guard has a key of the former rule', () => {
-  /** A user as an earlier release stored it: its uniqueness guard has the key of the former rule. */
+  /**
+   * A user as an earlier release stored it: its uniqueness guard has the key of the former rule.
+   */
   async function storeLegacyUser(login: string, email: string) {
     const { body } = await create({ login, email: `${login}@example.com` });
     const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-    const stored = { email, emailKeyRule: undefined, accountStamp: undefined, resetStamp: undefined };
+    const stored = {
+      email,
+      emailKeyRule: undefined,
+      accountStamp: undefined,
+      resetStamp: undefined,
+    };
     await commit(gatehouse.table, [
       remove(emailGuardKey(`${login}@example.com`), always),
       put(emailGuardKey(formerEmailKey(email)), { id: body.id }),
@@ -65,18 +80,23 @@ describe('a user whose e-mail guard has a key of the former rule', () => {
   ];
 
   it('can request a password reset, whose mail SES rejects only for a local part beyond ASCII', async () => {
-    for (const [form, email] of FORMS) await storeLegacyUser(`asking-${form.length}`, `asking-${email}`);
+    for (const [form, email] of FORMS)
+      await storeLegacyUser(`asking-${form.length}`, `asking-${email}`);
 
     await Promise.all(
       FORMS.map(([, email]) =>
-        gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: `asking-${email}` } }),
+        gatehouse.call('POST', '/api/account/reset-password/init', {
+          body: { email: `asking-${email}` },
+        }),
       ),
     );
 
     for (const [form, , recipient] of FORMS) {
       expect(await gatehouse.mailsTo(`asking-${recipient}`), form).toHaveLength(recipient ? 1 : 0);
     }
-    expect(gatehouse.lines.filter((line) => line.includes('"mailNotSent":"BadRequestException"'))).toHaveLength(1);
+    expect(
+      gatehouse.lines.filter((line) => line.includes('"mailNotSent":"BadRequestException"')),
+    ).toHaveLength(1);
   });
 
   it.each([...FORMS, ['a zero-width space', 'early-6\u200B@example.com', undefined] as const])(

@@ -37,18 +37,26 @@ describe('the last administrator', () => {
     await gatehouse.logIn('admin');
   });
 
-  it.each(revocations)('cannot be %s while the only other administrator is deactivated', async (_, revoke) => {
-    await makeDeputy('asleep', { activated: false });
+  it.each(revocations)(
+    'cannot be %s while the only other administrator is deactivated',
+    async (_, revoke) => {
+      await makeDeputy('asleep', { activated: false });
 
-    const { body } = await revoke('admin');
+      const { body } = await revoke('admin');
 
-    expect(body.message).toBe('error.lastadmin');
-  });
+      expect(body.message).toBe('error.lastadmin');
+    },
+  );
 
   it('keeps login and e-mail address when the rejected update contains new ones', async () => {
     const { body: before } = await get('admin');
 
-    const { body } = await update({ ...before, login: 'boss', email: 'boss@example.com', authorities: [] });
+    const { body } = await update({
+      ...before,
+      login: 'boss',
+      email: 'boss@example.com',
+      authorities: [],
+    });
 
     expect(body.message).toBe('error.lastadmin');
     expect((await get('admin')).body).toEqual(before);
@@ -58,13 +66,16 @@ describe('the last administrator', () => {
   it.each([
     [{ login: 'user', email: 'user@example.com' }, 'error.userexists'],
     [{ email: 'user@example.com' }, 'error.emailexists'],
-  ])('cannot take %j from another user: the uniqueness conflict is reported first', async (taken, message) => {
-    const { body: before } = await get('admin');
+  ])(
+    'cannot take %j from another user: the uniqueness conflict is reported first',
+    async (taken, message) => {
+      const { body: before } = await get('admin');
 
-    const { body } = await update({ ...before, ...taken, authorities: [] });
+      const { body } = await update({ ...before, ...taken, authorities: [] });
 
-    expect(body.message).toBe(message);
-  });
+      expect(body.message).toBe(message);
+    },
+  );
 
   it('can change every other field', async () => {
     const { body: before } = await get('admin');
@@ -175,7 +186,11 @@ describe('user administration', () => {
 
     const { body: changed } = await update({ ...made, firstName: 'T' }, token);
 
-    expect(changed).toMatchObject({ createdBy: 'admin', createdDate: made.createdDate, lastModifiedBy: 'scribe' });
+    expect(changed).toMatchObject({
+      createdBy: 'admin',
+      createdDate: made.createdDate,
+      lastModifiedBy: 'scribe',
+    });
   });
 });
 

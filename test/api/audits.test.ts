@@ -11,7 +11,9 @@ const rangesRead: string[][] = [];
 const partitionsRead: string[] = [];
 const gatehouse = await useGatehouse({
   intercept({ operation, input, functionName }, forward) {
-    const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
+    const values = Object.values(
+      (input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>,
+    );
     const [pk = '', ...range] = values.map(({ S }) => S ?? '');
     if (functionName && operation === 'Query' && pk.startsWith('AUDIT#')) partitionsRead.push(pk);
     if (operation === 'Query' && pk === 'AUDIT#PERMANENT') rangesRead.push(range);
@@ -25,7 +27,10 @@ beforeAll(async () => {
 
 const send = (method: string, path: string, body?: unknown, token = admin) =>
   gatehouse.call(method, path, { token, ...(body !== undefined && { body }) });
-/** Forgets what admin has read before, because the pages of a test would exceed the read budget and wait. */
+/**
+ * Forgets what admin has read before, because the pages of a test would exceed the read budget and
+ * wait.
+ */
 async function list(query = '', token = admin) {
   await commit(gatehouse.table, [{ act: 'Delete', key: readBudgetKey(1) }]);
   return send('GET', `/api/audits${query}`, undefined, token);
@@ -43,7 +48,12 @@ describe('the audit trail', () => {
     const known = new Set(before.map(({ id }) => id));
     const added = (await gatehouse.table.query(month())).filter(({ id }) => !known.has(id));
     const entries = added.map(({ actor, actorId, action, target, targetName, fields }) => ({
-      ...{ actor, actorId, action, target, targetName, fields },
+      actor,
+      actorId,
+      action,
+      target,
+      targetName,
+      fields,
     }));
     return { status, text, entries };
   }
@@ -59,7 +69,13 @@ describe('the audit trail', () => {
   it('records the creation, update and deletion of a user', async () => {
     const created = await audited(() => send('POST', '/api/users', person('traced')));
     const { id } = JSON.parse(created.text);
-    const body = { id, login: 'renamed', email: 'TRACED@example.com', firstName: 'T', authorities: ['ROLE_USER'] };
+    const body = {
+      id,
+      login: 'renamed',
+      email: 'TRACED@example.com',
+      firstName: 'T',
+      authorities: ['ROLE_USER'],
+    };
     const updated = await audited(() => send('PUT', '/api/users', body));
     const deleted = await audited(() => send('DELETE', '/api/users/renamed'));
 
@@ -71,14 +87,25 @@ describe('the audit trail', () => {
   });
 
   it("records an update of the caller's own account and a change of its password", async () => {
-    const { user, token } = await gatehouse.makeCaller('selfie', { password: 'selfie', langKey: 'de' });
-    const account = await audited(() => send('POST', '/api/account', { langKey: 'en', lastName: null }, token));
+    const { user, token } = await gatehouse.makeCaller('selfie', {
+      password: 'selfie',
+      langKey: 'de',
+    });
+    const account = await audited(() =>
+      send('POST', '/api/account', { langKey: 'en', lastName: null }, token),
+    );
     const passwords = { currentPassword: 'selfie', newPassword: 'another' };
-    const password = await audited(() => send('POST', '/api/account/change-password', passwords, token));
+    const password = await audited(() =>
+      send('POST', '/api/account/change-password', passwords, token),
+    );
 
     const target = `user/${user.id}`;
-    expect(account.entries).toEqual(oneEntry('selfie', user.id, 'account.updated', target, 'selfie', ['langKey']));
-    expect(password.entries).toEqual(oneEntry('selfie', user.id, 'password.changed', target, 'selfie'));
+    expect(account.entries).toEqual(
+      oneEntry('selfie', user.id, 'account.updated', target, 'selfie', ['langKey']),
+    );
+    expect(password.entries).toEqual(
+      oneEntry('selfie', user.id, 'password.changed', target, 'selfie'),
+    );
   });
 
   it('records a password reset', async () => {
@@ -86,7 +113,9 @@ describe('the audit trail', () => {
     const key = await gatehouse.keyMailedTo('lost@example.com');
 
     const body = { key, newPassword: 'found' };
-    const { entries } = await audited(() => send('POST', '/api/account/reset-password/finish', body));
+    const { entries } = await audited(() =>
+      send('POST', '/api/account/reset-password/finish', body),
+    );
 
     expect(entries).toEqual(oneEntry('lost', id, 'password.reset', `user/${id}`, 'lost'));
   });
@@ -114,23 +143,42 @@ describe('the audit trail', () => {
       oneEntry('admin', 1, 'integration.updated', integration, 'Tap', ['shortName', 'active']),
     );
     expect(attached.entries).toEqual(oneEntry('admin', 1, 'parameter.created', conf, 'Key'));
-    expect(set.entries).toEqual(oneEntry('admin', 1, 'parameter.updated', conf, 'Key', ['confName', 'confValue']));
-    expect(restarted.entries).toEqual(oneEntry('admin', 1, 'integration.restarted', integration, 'Tap'));
+    expect(set.entries).toEqual(
+      oneEntry('admin', 1, 'parameter.updated', conf, 'Key', ['confName', 'confValue']),
+    );
+    expect(restarted.entries).toEqual(
+      oneEntry('admin', 1, 'integration.restarted', integration, 'Tap'),
+    );
     expect(again.entries).toEqual([]);
     expect(detached.entries).toEqual(oneEntry('admin', 1, 'parameter.deleted', conf, 'Other'));
     expect(gone.entries).toEqual(oneEntry('admin', 1, 'integration.deleted', integration, 'Tap'));
   });
 
   it('records nothing for a rejected request', async () => {
-    const { token } = await gatehouse.makeCaller('mere', { password: 'mere', authorities: ['ROLE_ANALYST'] });
+    const { token } = await gatehouse.makeCaller('mere', {
+      password: 'mere',
+      authorities: ['ROLE_ANALYST'],
+    });
 
     const attempts = [
       () => send('POST', '/api/users', person('smuggled'), token),
       () => send('POST', '/api/users', person('mere')),
       () => send('PUT', '/api/users', { id: 999, login: 'x', email: 'x@y.z' }),
       () => send('DELETE', '/api/users/admin'),
-      () => send('POST', '/api/utm-integrations', { name: 'T', shortName: 't', integrationType: 'API' }, token),
-      () => send('POST', '/api/account/change-password', { currentPassword: 'wrong', newPassword: 'other' }, token),
+      () =>
+        send(
+          'POST',
+          '/api/utm-integrations',
+          { name: 'T', shortName: 't', integrationType: 'API' },
+          token,
+        ),
+      () =>
+        send(
+          'POST',
+          '/api/account/change-password',
+          { currentPassword: 'wrong', newPassword: 'other' },
+          token,
+        ),
     ];
     const outcomes = [];
     for (const attempt of attempts) outcomes.push(await audited(attempt));
@@ -149,7 +197,14 @@ describe('the audit trail', () => {
   it('contains the names of changed fields, never their values', async () => {
     const text = JSON.stringify(await gatehouse.table.query(month()));
 
-    for (const secret of ['a-secret', 'a-next-secret', 'another', 'TRACED@example.com', 'argon2', 'selfie@']) {
+    for (const secret of [
+      'a-secret',
+      'a-next-secret',
+      'another',
+      'TRACED@example.com',
+      'argon2',
+      'selfie@',
+    ]) {
       expect(text).not.toContain(secret);
     }
   });
@@ -158,7 +213,15 @@ describe('the audit trail', () => {
 describe('GET /api/audits', () => {
   const entry = (time: string, fields: object = {}) => {
     const id = crypto.randomUUID();
-    const whole = { id, time, actor: 'ada', actorId: 77, action: 'user.updated', target: 'user/7', targetName: 'bob' };
+    const whole = {
+      id,
+      time,
+      actor: 'ada',
+      actorId: 77,
+      action: 'user.updated',
+      target: 'user/7',
+      targetName: 'bob',
+    };
     return claim(auditKey(time, id), { ...whole, fields: ['email'], ...fields }, 'retry');
   };
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
@@ -173,7 +236,16 @@ describe('GET /api/audits', () => {
     expect(Date.now() - Date.parse(second.time)).toBeLessThan(10_000);
     expect(Object.keys(second).sort()).toEqual(
       [
-        ...['action', 'actor', 'actorId', 'fields', 'id', 'integrationId', 'integrationName', 'target'],
+        ...[
+          'action',
+          'actor',
+          'actorId',
+          'fields',
+          'id',
+          'integrationId',
+          'integrationName',
+          'target',
+        ],
         ...['targetName', 'time'],
       ].sort(),
     );
@@ -181,7 +253,9 @@ describe('GET /api/audits', () => {
 
   it('names the integration of each entry about it or its parameters, and selects these by its id', async () => {
     const { body: integration } = await send('POST', '/api/utm-integrations', {
-      ...{ name: 'Named', shortName: 'named', integrationType: 'API' },
+      name: 'Named',
+      shortName: 'named',
+      integrationType: 'API',
     });
     const { id } = integration;
     const parameter = { integration: { id }, confName: 'Key', confValue: 'x' };
@@ -190,7 +264,12 @@ describe('GET /api/audits', () => {
     await send('PUT', '/api/utm-integration-confs', { ...parameter, id: conf.id });
     await send('DELETE', `/api/utm-integration-confs/${conf.id}`);
     await send('DELETE', `/api/utm-integrations/${id}`);
-    const former = { actor: 'past', action: 'parameter.updated', target: `parameter/${conf.id}`, targetName: 'Key' };
+    const former = {
+      actor: 'past',
+      action: 'parameter.updated',
+      target: `parameter/${conf.id}`,
+      targetName: 'Key',
+    };
     await commit(gatehouse.table, [entry(daysAgo(0.5), former)]);
 
     const { body } = await list(`?integrationId.equals=${id}&sort=time`);
@@ -214,7 +293,10 @@ describe('GET /api/audits', () => {
     ]);
     expect(renamed.body).toHaveLength(3);
     for (const { action, integrationId } of others)
-      expect([action, integrationId]).toEqual([expect.stringMatching(/^(user|account|password)/), null]);
+      expect([action, integrationId]).toEqual([
+        expect.stringMatching(/^(user|account|password)/),
+        null,
+      ]);
   });
 
   it('rejects a demoted administrator with 403 and an anonymous caller with 401, and reads nothing', async () => {
@@ -223,7 +305,10 @@ describe('GET /api/audits', () => {
     await send('PUT', '/api/users', { ...user, authorities: ['ROLE_USER'] });
     partitionsRead.length = 0;
 
-    const [demoted, anonymous] = [await list('', token), await gatehouse.call('GET', '/api/audits')];
+    const [demoted, anonymous] = [
+      await list('', token),
+      await gatehouse.call('GET', '/api/audits'),
+    ];
 
     expect([before, demoted.status, anonymous.status]).toEqual([200, 403, 401]);
     expect(partitionsRead).toEqual([]);
@@ -235,7 +320,9 @@ describe('GET /api/audits', () => {
       gatehouse.table,
       times.map((time) => entry(time)),
     );
-    await commit(gatehouse.table, [entry(daysAgo(4), { expires: Math.floor(Date.now() / 1000) - 1 })]);
+    await commit(gatehouse.table, [
+      entry(daysAgo(4), { expires: Math.floor(Date.now() / 1000) - 1 }),
+    ]);
     const mine = '&actor.equals=ada';
 
     const pages = [];
@@ -244,8 +331,15 @@ describe('GET /api/audits', () => {
 
     const shown = pages.map(({ body }) => body.map(({ time }: { time: string }) => time));
     expect(shown).toEqual([times.slice(0, 3), times.slice(3, 6), times.slice(6), []]);
-    expect(oldest.body.map(({ time }: { time: string }) => time)).toEqual(times.toReversed().slice(0, 3));
-    expect(pages.map(({ headers }) => /rel="next"/.test(headers.link ?? ''))).toEqual([true, true, false, false]);
+    expect(oldest.body.map(({ time }: { time: string }) => time)).toEqual(
+      times.toReversed().slice(0, 3),
+    );
+    expect(pages.map(({ headers }) => /rel="next"/.test(headers.link ?? ''))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
     expect(pages[0]?.headers).not.toHaveProperty('x-total-count');
   });
 
@@ -263,7 +357,10 @@ describe('GET /api/audits', () => {
     expect(await targets('actor.equals=eve&action.equals=user.deleted')).toEqual(['user/9']);
     expect(await targets(`actor.equals=eve&time.greaterThan=${at}`)).toEqual(['user/9']);
     expect(await targets(`actor.equals=eve&time.lessThanOrEqual=${at}`)).toEqual(['user/8']);
-    expect(await targets(`time.greaterThanOrEqual=${at}&time.lessThanOrEqual=${later}`)).toEqual(['user/9', 'user/8']);
+    expect(await targets(`time.greaterThanOrEqual=${at}&time.lessThanOrEqual=${later}`)).toEqual([
+      'user/9',
+      'user/8',
+    ]);
     expect(await targets(`time.equals=${later}`)).toEqual(['user/9']);
     expect(await targets(`time.greaterThan=${later}&time.lessThan=${at}`)).toEqual([]);
     expect(await targets('actorId.equals=1&targetName.equals=nobody')).toEqual([]);
@@ -275,38 +372,55 @@ describe('GET /api/audits', () => {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(daysAgo(days)) });
       try {
         const target = `user/${1000 + days}` as const;
-        return auditEntry(OPERATOR, { action: 'user.created', target, targetName: 'merged', fields: [] }, Date.now());
+        return auditEntry(
+          OPERATOR,
+          { action: 'user.created', target, targetName: 'merged', fields: [] },
+          Date.now(),
+        );
       } finally {
         vi.useRealTimers();
       }
     }
-    const monthEntry = (days: number) => entry(daysAgo(days), { target: `user/${1000 + days}`, targetName: 'merged' });
-    const NEWEST_FIRST = [2, 6, 8, 12, 14, 16, 27, 50, 100, 400].map((days) => `user/${1000 + days}`);
-    beforeAll(() =>
-      commit(gatehouse.table, [...[6, 12, 16, 50, 100, 400].map(permanentEntry), ...[2, 8, 14, 27].map(monthEntry)]),
+    const monthEntry = (days: number) =>
+      entry(daysAgo(days), { target: `user/${1000 + days}`, targetName: 'merged' });
+    const NEWEST_FIRST = [2, 6, 8, 12, 14, 16, 27, 50, 100, 400].map(
+      (days) => `user/${1000 + days}`,
     );
-    const targetsOf = ({ body }: { body: { target: string }[] }) => body.map(({ target }) => target);
-    const merged = async (query: string) => targetsOf(await list(`?targetName.equals=merged&${query}`));
+    beforeAll(() =>
+      commit(gatehouse.table, [
+        ...[6, 12, 16, 50, 100, 400].map(permanentEntry),
+        ...[2, 8, 14, 27].map(monthEntry),
+      ]),
+    );
+    const targetsOf = ({ body }: { body: { target: string }[] }) =>
+      body.map(({ target }) => target);
+    const merged = async (query: string) =>
+      targetsOf(await list(`?targetName.equals=merged&${query}`));
 
     it('lists them even after auditDays, sorted by time among all others, in either direction', async () => {
       expect(await merged('size=2000')).toEqual(NEWEST_FIRST);
       expect(await merged('size=2000&sort=time,asc')).toEqual(NEWEST_FIRST.toReversed());
     });
 
-    it.each([1, 3, 4])('lists each of them once in pages of %i, in either direction', async (size) => {
-      for (const [sort, expected] of [
-        ['time,desc', NEWEST_FIRST],
-        ['time,asc', NEWEST_FIRST.toReversed()],
-      ] as const) {
-        const seen: string[] = [];
-        for (let page = 0, more = true; more && page < 20; page++) {
-          const response = await list(`?targetName.equals=merged&size=${size}&page=${page}&sort=${sort}`);
-          seen.push(...targetsOf(response));
-          more = /rel="next"/.test(response.headers.link ?? '');
+    it.each([1, 3, 4])(
+      'lists each of them once in pages of %i, in either direction',
+      async (size) => {
+        for (const [sort, expected] of [
+          ['time,desc', NEWEST_FIRST],
+          ['time,asc', NEWEST_FIRST.toReversed()],
+        ] as const) {
+          const seen: string[] = [];
+          for (let page = 0, more = true; more && page < 20; page++) {
+            const response = await list(
+              `?targetName.equals=merged&size=${size}&page=${page}&sort=${sort}`,
+            );
+            seen.push(...targetsOf(response));
+            more = /rel="next"/.test(response.headers.link ?? '');
+          }
+          expect(seen).toEqual(expected);
         }
-        expect(seen).toEqual(expected);
-      }
-    });
+      },
+    );
 
     it.each(['time,desc', 'time,asc'])(
       'lists each entry once without filters, where chunks are small, sorted by %s',
@@ -337,7 +451,12 @@ describe('GET /api/audits', () => {
             next = /<\/api\/audits([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
             if (next) expect(next).toContain('&cursor=');
             if (page > 0) expect(headers.link).not.toContain('rel="prev"');
-            if (page < 3) await send('POST', '/api/users', person(`written-${sort.slice(5)}${filter.length}-${page}`));
+            if (page < 3)
+              await send(
+                'POST',
+                '/api/users',
+                person(`written-${sort.slice(5)}${filter.length}-${page}`),
+              );
           }
 
           const known = new Set(whole.map(({ id }: { id: string }) => id));
@@ -354,19 +473,44 @@ describe('GET /api/audits', () => {
 
       const [from, to] = [daysAgo(200), daysAgo(40)];
       rangesRead.length = 0;
-      expect(await merged(`time.lessThan=${to}&time.greaterThan=${from}`)).toEqual(['user/1050', 'user/1100']);
+      expect(await merged(`time.lessThan=${to}&time.greaterThan=${from}`)).toEqual([
+        'user/1050',
+        'user/1100',
+      ]);
       expect(rangesRead).toEqual([[from, `${to}~`]]);
-      expect(await merged(`time.lessThan=${daysAgo(40)}`)).toEqual(['user/1050', 'user/1100', 'user/1400']);
-      expect(await merged(`time.greaterThan=${daysAgo(9)}`)).toEqual(['user/1002', 'user/1006', 'user/1008']);
+      expect(await merged(`time.lessThan=${daysAgo(40)}`)).toEqual([
+        'user/1050',
+        'user/1100',
+        'user/1400',
+      ]);
+      expect(await merged(`time.greaterThan=${daysAgo(9)}`)).toEqual([
+        'user/1002',
+        'user/1006',
+        'user/1008',
+      ]);
       expect(await merged(`time.equals=${time}`)).toEqual(['user/1100']);
-      expect(await merged(`time.greaterThan=${daysAgo(40)}&time.lessThan=${daysAgo(50)}`)).toEqual([]);
+      expect(await merged(`time.greaterThan=${daysAgo(40)}&time.lessThan=${daysAgo(50)}`)).toEqual(
+        [],
+      );
     });
   });
 
-  const cursor = (position: string) => `cursor=${Buffer.from(`after ${position}`).toString('base64url')}`;
+  const cursor = (position: string) =>
+    `cursor=${Buffer.from(`after ${position}`).toString('base64url')}`;
   const INVALID = [
-    ...['sort=actor,asc', 'action.equals=user.burned', 'time.lessThan=yesterday', 'cursor=', 'cursor=x'],
-    ...['7', '2026-11-20T00:00:00.000Z', '2026-02-30T00:00:00.000Z#5f0c', '9999-99-01T00:00:00.000Z#5f0c'].map(cursor),
+    ...[
+      'sort=actor,asc',
+      'action.equals=user.burned',
+      'time.lessThan=yesterday',
+      'cursor=',
+      'cursor=x',
+    ],
+    ...[
+      '7',
+      '2026-11-20T00:00:00.000Z',
+      '2026-02-30T00:00:00.000Z#5f0c',
+      '9999-99-01T00:00:00.000Z#5f0c',
+    ].map(cursor),
   ];
   it.each(INVALID)('rejects %s with 400', async (query) => {
     const { status, body } = await list(`?${query}`);
@@ -396,6 +540,11 @@ it('the audit trail identifies a deleted account by its id', async () => {
 
   const [entry] = await newest(1);
 
-  expect(entry).toMatchObject({ actor: 'gone', actorId: user.id, action: 'user.deleted', target: `user/${user.id}` });
+  expect(entry).toMatchObject({
+    actor: 'gone',
+    actorId: user.id,
+    action: 'user.deleted',
+    target: `user/${user.id}`,
+  });
   expect(await gatehouse.table.get(entityKey('USER', user.id))).toBeUndefined();
 });

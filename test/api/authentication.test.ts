@@ -19,7 +19,10 @@ const partOf = (token: string, index: number) =>
 async function setActivated(login: string, activated: boolean): Promise<void> {
   const token = await gatehouse.adminToken();
   const { body: user } = await gatehouse.call('GET', `/api/users/${login}`, { token });
-  const { status } = await gatehouse.call('PUT', '/api/users', { token, body: { ...user, activated } });
+  const { status } = await gatehouse.call('PUT', '/api/users', {
+    token,
+    body: { ...user, activated },
+  });
   expect(status).toBe(200);
 }
 
@@ -60,10 +63,20 @@ describe('POST /api/authenticate', () => {
     ['a missing username', { password: 'admin' }, 'username', 'NotNull'],
     ['null as the username', { username: null, password: 'admin' }, 'username', 'NotNull'],
     ['an empty username', { username: '', password: 'admin' }, 'username', 'NotBlank'],
-    ['a username that is not a string', { username: { $ne: '' }, password: 'admin' }, 'username', 'TypeMismatch'],
+    [
+      'a username that is not a string',
+      { username: { $ne: '' }, password: 'admin' },
+      'username',
+      'TypeMismatch',
+    ],
     ['a missing password', { username: 'admin' }, 'password', 'NotNull'],
     ['null as the password', { username: 'admin', password: null }, 'password', 'NotNull'],
-    ['a password that is not a string', { username: 'admin', password: 1234 }, 'password', 'TypeMismatch'],
+    [
+      'a password that is not a string',
+      { username: 'admin', password: 1234 },
+      'password',
+      'TypeMismatch',
+    ],
     [
       'a rememberMe that is not a boolean',
       { username: 'admin', password: 'admin', rememberMe: 'yes' },
@@ -138,24 +151,27 @@ describe('a rejected login', () => {
     ['an account without a password and an empty password', 'invited', ''],
     ['an account without a password and some password', 'invited', 'invited'],
     ['a lone surrogate where the password has U+FFFD', 'half', 'a\uD800bcd'],
-  ])('has the same response and makes the same AWS calls as any other: %s', async (_, username, password) => {
-    calls.length = 0;
+  ])(
+    'has the same response and makes the same AWS calls as any other: %s',
+    async (_, username, password) => {
+      calls.length = 0;
 
-    const { status, headers, body } = await authenticate(username, password);
+      const { status, headers, body } = await authenticate(username, password);
 
-    expect(status).toBe(401);
-    expect(body).toEqual({
-      type: 'https://www.jhipster.tech/problem/problem-with-message',
-      title: 'Unauthorized',
-      status: 401,
-      detail: 'Bad credentials',
-      path: '/api/authenticate',
-      message: 'error.http.401',
-    });
-    expect(headers['www-authenticate']).toBe('Bearer');
-    expect(headers).not.toHaveProperty('authorization');
-    expect(calls).toEqual(usualCalls);
-  });
+      expect(status).toBe(401);
+      expect(body).toEqual({
+        type: 'https://www.jhipster.tech/problem/problem-with-message',
+        title: 'Unauthorized',
+        status: 401,
+        detail: 'Bad credentials',
+        path: '/api/authenticate',
+        message: 'error.http.401',
+      });
+      expect(headers['www-authenticate']).toBe('Bearer');
+      expect(headers).not.toHaveProperty('authorization');
+      expect(calls).toEqual(usualCalls);
+    },
+  );
 });
 
 describe('GET /.well-known/jwks.json', () => {
@@ -179,9 +195,14 @@ describe('GET /.well-known/jwks.json', () => {
     const jwk = body.keys.find((key: { kid: string }) => key.kid === kid);
     const key = createPublicKey({ key: jwk, format: 'jwk' });
     const verifier = { key, dsaEncoding: 'ieee-p1363' as const };
-    expect(verify('sha256', Buffer.from(`${header}.${claims}`), verifier, Buffer.from(signature, 'base64url'))).toBe(
-      true,
-    );
+    expect(
+      verify(
+        'sha256',
+        Buffer.from(`${header}.${claims}`),
+        verifier,
+        Buffer.from(signature, 'base64url'),
+      ),
+    ).toBe(true);
   });
 
   it('identifies each key by its thumbprint (RFC 7638) and reveals no private part', async () => {
@@ -192,8 +213,16 @@ describe('GET /.well-known/jwks.json', () => {
     // The second key signs the tokens that the tests mint.
     expect(body.keys).toHaveLength(2);
     for (const { crv, kty, x, y, ...others } of body.keys) {
-      const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
-      expect({ crv, kty, ...others }).toEqual({ crv: 'P-256', kty: 'EC', kid, alg: 'ES256', use: 'sig' });
+      const kid = createHash('sha256')
+        .update(JSON.stringify({ crv, kty, x, y }))
+        .digest('base64url');
+      expect({ crv, kty, ...others }).toEqual({
+        crv: 'P-256',
+        kty: 'EC',
+        kid,
+        alg: 'ES256',
+        use: 'sig',
+      });
     }
   });
 });

@@ -17,14 +17,17 @@ const analyst: { token: string } = { token: '' };
 beforeAll(async () => {
   const token = await gatehouse.adminToken();
   const fields = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
-  integration = (await gatehouse.call('POST', '/api/utm-integrations', { token, body: fields })).body;
+  integration = (await gatehouse.call('POST', '/api/utm-integrations', { token, body: fields }))
+    .body;
   const body = { integration, confName: 'name', confValue: 'value' };
   parameter = (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body })).body;
   analyst.token = (await gatehouse.makeCaller('analyst', { authorities: ['ROLE_ANALYST'] })).token;
 });
 const sequences = async () =>
   Promise.all(
-    (['USER', 'INTEGRATION'] as const).map(async (kind) => (await gatehouse.table.get(sequenceKey(kind)))?.n),
+    (['USER', 'INTEGRATION'] as const).map(
+      async (kind) => (await gatehouse.table.get(sequenceKey(kind)))?.n,
+    ),
   );
 
 it.each<['GET' | 'POST' | 'PUT', string, () => object | undefined]>([
@@ -34,16 +37,20 @@ it.each<['GET' | 'POST' | 'PUT', string, () => object | undefined]>([
   ['GET', '/api/utm-integration-confs?size=1', () => undefined],
   ['GET', '/api/utm-integration-confs?size=100', () => undefined],
   ['POST', '/api/users', () => ({ login: 'x', email: 'x@example.com', password: 'pass' })],
-])('%s %s rejects a caller without the role before it consumes an id or calls KMS', async (method, path, bodyOf) => {
-  const before = await sequences();
-  kmsCalls = 0;
+])(
+  '%s %s rejects a caller without the role before it consumes an id or calls KMS',
+  async (method, path, bodyOf) => {
+    const before = await sequences();
+    kmsCalls = 0;
 
-  const responses = [];
-  for (let n = 0; n < 3; n++) responses.push(await gatehouse.call(method, path, { ...analyst, body: bodyOf() }));
+    const responses = [];
+    for (let n = 0; n < 3; n++)
+      responses.push(await gatehouse.call(method, path, { ...analyst, body: bodyOf() }));
 
-  expect(responses.map(({ status }) => status)).toEqual([403, 403, 403]);
-  expect([kmsCalls, await sequences()]).toEqual([0, before]);
-});
+    expect(responses.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect([kmsCalls, await sequences()]).toEqual([0, before]);
+  },
+);
 
 it('POST and PUT of a parameter of a missing integration return 404 without a KMS call', async () => {
   const token = await gatehouse.adminToken();

@@ -7,9 +7,9 @@ import { type Change, openSetup } from '../support/instance/changes.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
- * What a request costs in a warm function: the AWS calls, how many of them follow each other (sequential round trips,
- * which a user waits for), and the capacity units for items of up to 1 KB. A change that costs more, or less, shows the
- * row before and after.
+ * What a request costs in a warm function: the AWS calls, how many of them follow each other
+ * (sequential round trips, which a user waits for), and the capacity units for items of up to 1 KB.
+ * A change that costs more, or less, shows the row before and after.
  */
 
 const observer = openCallObserver();
@@ -19,13 +19,18 @@ it('every route makes exactly its calls', { timeout: 60_000 }, async () => {
   const setup = await openSetup(gatehouse);
   const requests = await everyRequest(setup);
   const measureOnce = async (name: string, factor = 1): Promise<string> => {
-    const { roundTrips, reads, writes, calls } = await observer.callsOf(setup, requests.get(name) as Change, factor);
+    const { roundTrips, reads, writes, calls } = await observer.callsOf(
+      setup,
+      requests.get(name) as Change,
+      factor,
+    );
     return `${roundTrips} | ${reads} + ${writes} | ${calls}`;
   };
   const measure = async (name: string): Promise<[string, string]> => {
     let measured = await measureOnce(name);
     // On a busy machine, concurrent calls may still not overlap.
-    for (const factor of [2, 4]) if (measured !== BUDGETS[name]) measured = await measureOnce(name, factor);
+    for (const factor of [2, 4])
+      if (measured !== BUDGETS[name]) measured = await measureOnce(name, factor);
     return [name, measured];
   };
   // The observer tells the calls of concurrent requests apart by their routes.

@@ -12,20 +12,25 @@ import { makeSigningKeyPair, type Part } from '../support/instance/mint.ts';
 import { signedBy } from '../support/instance/tokens.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
-/* Checks docs/clients.md: its code is extracted and run, its tables are compared with the service. */
+/*
+ * Checks docs/clients.md: its code is extracted and run, its tables are compared with the service.
+ */
 
 const ROOT = join(import.meta.dirname, '../..');
 const guide = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8');
 const run = promisify(execFile);
 
 /** The text under a heading of the guide. */
-const section = (title: string): string => guide.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? '';
+const section = (title: string): string =>
+  guide.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? '';
 
 /** The first code block in this language under a heading. */
 const block = (title: string, language: string): string =>
   new RegExp(`^ *\`\`\`${language}\n(.*?)^ *\`\`\``, 'ms').exec(section(title))?.[1] ?? '';
 
-/** The cells of the first table under a heading, row by row, without its head and without backticks. */
+/**
+ * The cells of the first table under a heading, row by row, without its head and without backticks.
+ */
 function rows(title: string): string[][] {
   const [table = ''] = /^\|.*\n(^\|.*\n)+/m.exec(section(title)) ?? [];
   const [, , ...lines] = table.replaceAll('`', '').trimEnd().split('\n');
@@ -51,7 +56,10 @@ describe('the table of calls by JHipster 7 to 9', () => {
     const names = { '{login}': 'admin', '{id}': '1' };
     const exact = path.replace(/\{\w+\}/, (name) => names[name as keyof typeof names]);
 
-    const { status, body } = await gatehouse.call(method, exact, { token, ...(/^P/.test(method) && { body: {} }) });
+    const { status, body } = await gatehouse.call(method, exact, {
+      token,
+      ...(/^P/.test(method) && { body: {} }),
+    });
 
     expect([status, body]).toEqual([404, { message: 'Not Found' }]);
     if (used) expect(routes.map(({ route }) => route)).toContain(used);
@@ -72,7 +80,9 @@ describe('the steps for CORS', () => {
   afterAll(() => elsewhere.stop());
 
   const preflight = async (url: string): Promise<string[]> => {
-    const { stdout } = await run('bash', ['-c', block('CORS', 'sh')], { env: { ...process.env, URL: url } });
+    const { stdout } = await run('bash', ['-c', block('CORS', 'sh')], {
+      env: { ...process.env, URL: url },
+    });
     return stdout.split('\r\n');
   };
 
@@ -89,7 +99,8 @@ describe('the steps for CORS', () => {
   });
 
   it('expose the headers that the guide names, even in errors', async () => {
-    const [, named = ''] = /Scripts of an allowed origin can read(.*?)The API uses/s.exec(section('CORS')) ?? [];
+    const [, named = ''] =
+      /Scripts of an allowed origin can read(.*?)The API uses/s.exec(section('CORS')) ?? [];
     const names = [...named.matchAll(/`(.*?)`/g)].map(([, name = '']) => name.toLowerCase());
 
     const { status, headers } = await elsewhere.call('GET', '/api/account', {
@@ -104,9 +115,12 @@ describe('the steps for CORS', () => {
 describe('the code that verifies tokens', () => {
   const key = makeSigningKeyPair();
   beforeAll(async () => {
-    await commit(gatehouse.table, [claim(publicKeyItemKey(key.jwk.kid), { jwk: key.jwk }, 'retry')]);
+    await commit(gatehouse.table, [
+      claim(publicKeyItemKey(key.jwk.kid), { jwk: key.jwk }, 'retry'),
+    ]);
   });
-  const minted = (claims: Part, header: Part = {}) => signedBy(key, { iss: 'gatehouse-dev', ...claims }, header);
+  const minted = (claims: Part, header: Part = {}) =>
+    signedBy(key, { iss: 'gatehouse-dev', ...claims }, header);
   const now = () => Math.floor(Date.now() / 1000);
 
   /** What a script prints as JSON that begins with the code of the guide. */
@@ -122,13 +136,19 @@ describe('the code that verifies tokens', () => {
       GATEHOUSE_URL: gatehouse.cloud.url,
       GATEHOUSE_ISSUER: 'gatehouse-dev',
     };
-    const { stdout } = await run(process.execPath, ['--input-type=module-typescript', '-e', code], { cwd: ROOT, env });
+    const { stdout } = await run(process.execPath, ['--input-type=module-typescript', '-e', code], {
+      cwd: ROOT,
+      env,
+    });
     return JSON.parse(stdout);
   }
 
   /** The callers of these Authorization headers, or the names of the errors. */
   const callersOf = (headers: string[]) =>
-    runWithGuide('console.log(JSON.stringify(await Promise.all(headers.map(outcomeOf))));', headers);
+    runWithGuide(
+      'console.log(JSON.stringify(await Promise.all(headers.map(outcomeOf))));',
+      headers,
+    );
 
   it('returns the caller of a token, and tolerates a minute of clock skew', async () => {
     const late = minted({ exp: now() - 30, preferred_username: 'late' });
@@ -184,15 +204,24 @@ describe('the code that verifies tokens', () => {
     ];
     const tokens = callers.map((caller) => caller.token);
     const body = { currentPassword: 'changed', newPassword: 'different' };
-    await gatehouse.call('PUT', '/api/users', { token, body: { ...callers[0]?.user, activated: false } });
+    await gatehouse.call('PUT', '/api/users', {
+      token,
+      body: { ...callers[0]?.user, activated: false },
+    });
     await gatehouse.call('DELETE', '/api/users/deleted', { token });
-    await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.tokenOf('changed'), body });
+    await gatehouse.call('POST', '/api/account/change-password', {
+      token: await gatehouse.tokenOf('changed'),
+      body,
+    });
 
     const accepted = await callersOf(tokens.map((each) => `Bearer ${each}`));
     const account = (method: string) =>
       Promise.all(
         tokens.map((each) =>
-          gatehouse.call(method, '/api/account', { token: each, ...(method === 'POST' && { body: {} }) }),
+          gatehouse.call(method, '/api/account', {
+            token: each,
+            ...(method === 'POST' && { body: {} }),
+          }),
         ),
       );
     const [reads, changes] = [await account('GET'), await account('POST')];

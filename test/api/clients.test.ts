@@ -15,7 +15,8 @@ let existing: { user: any; doomed: any; account: any; integration: any; paramete
 
 beforeAll(async () => {
   token = await gatehouse.adminToken();
-  const post = async (path: string, body: unknown) => (await gatehouse.call('POST', path, { token, body })).body;
+  const post = async (path: string, body: unknown) =>
+    (await gatehouse.call('POST', path, { token, body })).body;
   const integration = await post(INTEGRATIONS, INTEGRATION);
   existing = {
     user: await gatehouse.makeUser('listed'),
@@ -27,7 +28,13 @@ beforeAll(async () => {
 });
 
 describe('a JHipster client', () => {
-  const form = { firstName: 'Ada', lastName: '', activated: true, langKey: 'en', authorities: ['ROLE_USER'] };
+  const form = {
+    firstName: 'Ada',
+    lastName: '',
+    activated: true,
+    langKey: 'en',
+    authorities: ['ROLE_USER'],
+  };
   const jhipster8 = {
     id: '',
     createdBy: '',
@@ -37,8 +44,13 @@ describe('a JHipster client', () => {
     password: '',
   };
   const eight = {
-    ...{ login: 'eight', firstName: 'J', lastName: 'H', email: 'eight@example.com', activated: false },
-    ...{ langKey: 'de', authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
+    login: 'eight',
+    firstName: 'J',
+    lastName: 'H',
+    email: 'eight@example.com',
+    activated: false,
+    langKey: 'de',
+    authorities: ['ROLE_USER', 'ROLE_ANALYST'],
   };
   const created = { status: 201 };
   const ok = { status: 200 };
@@ -84,7 +96,10 @@ describe('a JHipster client', () => {
   });
 
   it('learns that nobody has logged in from a 401 with the path, without which it shows an error', async () => {
-    expect(await gatehouse.call('GET', '/api/account')).toMatchObject({ status: 401, body: { path: '/api/account' } });
+    expect(await gatehouse.call('GET', '/api/account')).toMatchObject({
+      status: 401,
+      body: { path: '/api/account' },
+    });
   });
 
   it('finds the token in the header and in the body, and only the roles of the account', async () => {
@@ -95,7 +110,12 @@ describe('a JHipster client', () => {
     const account = await gatehouse.call('GET', '/api/account', { token: response.body.id_token });
 
     expect(response.headers.authorization).toBe(`Bearer ${response.body.id_token}`);
-    expect(account.body).toMatchObject({ login: 'user', activated: true, authorities: ['ROLE_USER'], langKey: 'en' });
+    expect(account.body).toMatchObject({
+      login: 'user',
+      activated: true,
+      authorities: ['ROLE_USER'],
+      langKey: 'en',
+    });
   });
 });
 
@@ -110,14 +130,27 @@ it('unknown fields are ignored and not stored', async () => {
     nested: { a: [] },
   };
 
-  const { status, body } = await gatehouse.call('POST', INTEGRATIONS, { token, body: { ...INTEGRATION, ...unknown } });
+  const { status, body } = await gatehouse.call('POST', INTEGRATIONS, {
+    token,
+    body: { ...INTEGRATION, ...unknown },
+  });
   const again = await gatehouse.call('PUT', INTEGRATIONS, { token, body: { ...body, ...unknown } });
   const read = await gatehouse.call('GET', `${INTEGRATIONS}/${body.id}?cacheBuster=1`, { token });
 
   expect([status, again.status]).toEqual([201, 200]);
-  expect(read.body).toEqual({ ...INTEGRATION, id: body.id, description: null, active: true, module: null });
+  expect(read.body).toEqual({
+    ...INTEGRATION,
+    id: body.id,
+    description: null,
+    active: true,
+    module: null,
+  });
   const item = await gatehouse.table.get(entityKey('INTEGRATION', body.id));
-  expect(item).toMatchObject({ parameterCount: 0, version: expect.stringMatching(/^2-/), revision: 2 });
+  expect(item).toMatchObject({
+    parameterCount: 0,
+    version: expect.stringMatching(/^2-/),
+    revision: 2,
+  });
   expect(item).not.toHaveProperty('nested');
 });
 

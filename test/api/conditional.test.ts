@@ -6,8 +6,8 @@ import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
 import { openBarrier } from '../support/model/barrier.ts';
 
 /*
- * Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version that was read, and
- * with If-None-Match a read returns only another version.
+ * Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version
+ * that was read, and with If-None-Match a read returns only another version.
  */
 
 const barrier = openBarrier();
@@ -19,7 +19,11 @@ beforeAll(async () => {
 
 let number = 0;
 const send = (method: string, path: string, body?: unknown, ifMatch?: string) =>
-  gatehouse.call(method, path, { token, body, headers: ifMatch === undefined ? {} : { 'If-Match': ifMatch } });
+  gatehouse.call(method, path, {
+    token,
+    body,
+    headers: ifMatch === undefined ? {} : { 'If-Match': ifMatch },
+  });
 
 interface Kind {
   make(): Promise<Received>;
@@ -36,7 +40,11 @@ async function makeIntegration(): Promise<Received> {
 const KINDS: Record<string, Kind> = {
   user: {
     collection: '/api/users',
-    make: () => send('POST', '/api/users', { login: `user-${++number}`, email: `user-${number}@example.com` }),
+    make: () =>
+      send('POST', '/api/users', {
+        login: `user-${++number}`,
+        email: `user-${number}@example.com`,
+      }),
     pathOf: ({ login }) => `/api/users/${login}`,
     changed: (user, text) => ({ ...user, firstName: text }),
   },
@@ -50,7 +58,11 @@ const KINDS: Record<string, Kind> = {
     collection: '/api/utm-integration-confs',
     async make() {
       const integration = (await makeIntegration()).body;
-      return send('POST', '/api/utm-integration-confs', { integration, confName: 'a', confValue: 'b' });
+      return send('POST', '/api/utm-integration-confs', {
+        integration,
+        confName: 'a',
+        confValue: 'b',
+      });
     },
     pathOf: ({ id }) => `/api/utm-integration-confs/${id}`,
     changed: (parameter, text) => ({ ...parameter, confName: text }),
@@ -98,7 +110,12 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
   ])('responds to If-Match: %s with %i', async (ifMatch, status) => {
     const { body, headers } = await make();
 
-    const response = await send('PUT', collection, changed(body, 'x'), ifMatch.replace('ETAG', String(headers.etag)));
+    const response = await send(
+      'PUT',
+      collection,
+      changed(body, 'x'),
+      ifMatch.replace('ETAG', String(headers.etag)),
+    );
 
     expect(response.status).toBe(status);
   });
@@ -130,7 +147,10 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     const get = (conditions: Record<string, string | string[]>) =>
       gatehouse.call('GET', pathOf(body), { token, headers: conditions });
 
-    const several = await get({ 'If-None-Match': ['"7"', String(headers.etag)], 'If-Match': String(headers.etag) });
+    const several = await get({
+      'If-None-Match': ['"7"', String(headers.etag)],
+      'If-Match': String(headers.etag),
+    });
     const other = await get({ 'If-None-Match': String(headers.etag), 'If-Match': '"7"' });
 
     expect([several.status, other.status]).toEqual([304, 412]);
@@ -138,9 +158,19 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
 
   it('is neither changed nor deleted under an If-None-Match with its current ETag', async () => {
     const { body, headers } = await make();
-    const conditional = (method: string, path: string, ifNoneMatch: string, changedBody?: unknown) =>
-      gatehouse.call(method, path, { token, body: changedBody, headers: { 'If-None-Match': ifNoneMatch } });
-    const update = (ifNoneMatch: string) => conditional('PUT', collection, ifNoneMatch, changed(body, 'x'));
+    const conditional = (
+      method: string,
+      path: string,
+      ifNoneMatch: string,
+      changedBody?: unknown,
+    ) =>
+      gatehouse.call(method, path, {
+        token,
+        body: changedBody,
+        headers: { 'If-None-Match': ifNoneMatch },
+      });
+    const update = (ifNoneMatch: string) =>
+      conditional('PUT', collection, ifNoneMatch, changed(body, 'x'));
 
     const statuses = [
       await update(String(headers.etag)),
@@ -180,7 +210,9 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     const { body } = await make();
 
     barrier.raise(2, true);
-    const both = ['one', 'other'].map((text) => send('PUT', collection, changed(body, text)).finally(barrier.lift));
+    const both = ['one', 'other'].map((text) =>
+      send('PUT', collection, changed(body, text)).finally(barrier.lift),
+    );
     const responses = await Promise.all(both);
     const { body: now } = await send('GET', pathOf(body));
 
@@ -199,7 +231,10 @@ it('the ETag of a user does not change with the password', async () => {
   const user = await gatehouse.makeUser('stable');
   const before = await send('GET', '/api/users/stable');
   const body = { currentPassword: 'stable', newPassword: 'another' };
-  await gatehouse.call('POST', '/api/account/change-password', { token: await gatehouse.tokenOf('stable'), body });
+  await gatehouse.call('POST', '/api/account/change-password', {
+    token: await gatehouse.tokenOf('stable'),
+    body,
+  });
 
   const after = await send('PUT', '/api/users', user, before.headers.etag);
 
@@ -227,9 +262,16 @@ it('a read that is not permitted is rejected whatever If-None-Match says', async
   const { body } = await (KINDS.parameter as Kind).make();
   const { token: unauthorized } = await gatehouse.makeCaller('nobody-either');
   const read = (id: number, as?: string) =>
-    gatehouse.call('GET', `/api/utm-integration-confs/${id}`, { token: as, headers: { 'If-None-Match': '*' } });
+    gatehouse.call('GET', `/api/utm-integration-confs/${id}`, {
+      token: as,
+      headers: { 'If-None-Match': '*' },
+    });
 
-  const responses = [await read(body.id), await read(body.id, unauthorized), await read(999_000_001, token)];
+  const responses = [
+    await read(body.id),
+    await read(body.id, unauthorized),
+    await read(999_000_001, token),
+  ];
 
   expect(responses.map(({ status }) => status)).toEqual([401, 403, 404]);
 });
@@ -261,7 +303,11 @@ it('a deletion with the ETag of an earlier user of the same login is rejected wi
 it('the plain version number of an earlier release is accepted as an ETag, and replaced by the update', async () => {
   const user = await gatehouse.makeUser('early', { password: undefined });
   await commit(gatehouse.table, [
-    set(entityKey('USER', user.id), { version: 4 }, { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' }),
+    set(
+      entityKey('USER', user.id),
+      { version: 4 },
+      { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' },
+    ),
   ]);
 
   const stale = await send('PUT', '/api/users', user, '"3"');

@@ -4,7 +4,9 @@ import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
-/* Requests to the public endpoints that a browser sends for a page, with the headers that it adds. */
+/*
+ * Requests to the public endpoints that a browser sends for a page, with the headers that it adds.
+ */
 
 const CONSOLE = 'https://console.example';
 const CHANGES = { corsOrigins: [CONSOLE, 'http://localhost:9000'] };
@@ -31,7 +33,10 @@ const site = (value: string, mode = 'cors', dest = 'empty'): Headers => ({
   'Sec-Fetch-Dest': dest,
 });
 const finishReset = (headers: Headers) =>
-  gatehouse.call('POST', '/api/account/reset-password/finish', { headers, body: { key: 'k', newPassword: 'fresh' } });
+  gatehouse.call('POST', '/api/account/reset-password/finish', {
+    headers,
+    body: { key: 'k', newPassword: 'fresh' },
+  });
 const getKeys = (headers: Headers) => gatehouse.call('GET', '/.well-known/jwks.json', { headers });
 
 describe.each(PUBLIC_ROUTES)('%s', (route) => {
@@ -45,7 +50,10 @@ describe.each(PUBLIC_ROUTES)('%s', (route) => {
 
     const responses = [
       await gatehouse.call(method, path, { headers, body }),
-      await gatehouse.call(method, path, { headers: { ...headers, Origin: 'https://evil.example' }, body }),
+      await gatehouse.call(method, path, {
+        headers: { ...headers, Origin: 'https://evil.example' },
+        body,
+      }),
     ];
 
     expect(responses.map(({ status }) => status)).toEqual([403, 403]);
@@ -68,7 +76,10 @@ describe('a change', () => {
     ['a client that is no browser', () => ({})],
     ['a page of the service', () => ({ ...site('same-origin'), Origin: own() })],
     ['a page of the service in a browser without Sec-Fetch-Site', () => ({ Origin: own() })],
-    ['a page under another name of the host', () => ({ Origin: 'http://localhost:4200', Host: 'localhost:4200' })],
+    [
+      'a page under another name of the host',
+      () => ({ Origin: 'http://localhost:4200', Host: 'localhost:4200' }),
+    ],
     ['a page of an allowed origin', () => ({ ...site('cross-site'), Origin: CONSOLE })],
     [
       'a page of an allowed origin, through a proxy',
@@ -82,13 +93,22 @@ describe('a change', () => {
     ['another site', () => ({ Origin: 'https://evil.example' })],
     ['no origin that the browser tells', () => ({ Origin: 'null' })],
     ['an empty origin', () => ({ Origin: '' })],
-    ['a form of another site in a browser that sends no Origin', () => site('cross-site', 'navigate', 'document')],
+    [
+      'a form of another site in a browser that sends no Origin',
+      () => site('cross-site', 'navigate', 'document'),
+    ],
     ['another port', () => ({ ...site('same-site'), Origin: 'http://127.0.0.1:9999' })],
     ['another scheme', () => ({ ...site('cross-site'), Origin: own().replace('http:', 'https:') })],
     ['the host without its port', () => ({ Origin: 'http://127.0.0.1' })],
     ['a host that begins like an allowed one', () => ({ Origin: `${CONSOLE}.evil.example` })],
-    ['a host that ends like an allowed one', () => ({ Origin: CONSOLE.replace('console', 'evil-console') })],
-    ['an allowed origin with another scheme', () => ({ Origin: CONSOLE.replace('https:', 'http:') })],
+    [
+      'a host that ends like an allowed one',
+      () => ({ Origin: CONSOLE.replace('console', 'evil-console') }),
+    ],
+    [
+      'an allowed origin with another scheme',
+      () => ({ Origin: CONSOLE.replace('https:', 'http:') }),
+    ],
     ['an allowed origin in upper case', () => ({ Origin: CONSOLE.toUpperCase() })],
     ['two origins, one of them allowed', () => ({ Origin: `https://evil.example,${CONSOLE}` })],
   ])('is rejected from %s', async (_, headers) => {
@@ -99,7 +119,10 @@ describe('a change', () => {
 describe('a read', () => {
   it.each<[string, Headers]>([
     ['a mailed link or a bookmark', site('cross-site', 'navigate', 'document')],
-    ['a browser that does not tell the destination', { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
+    [
+      'a browser that does not tell the destination',
+      { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
+    ],
     ['the address bar', site('none', 'navigate', 'document')],
     ['another page of the same site', site('same-site')],
     ['a page of an allowed origin', { ...site('cross-site'), Origin: CONSOLE }],

@@ -20,11 +20,20 @@ beforeAll(async () => {
 });
 
 it.each<[string, AwsResponse]>([
-  ['rejects the call', { status: 400, body: { __type: 'ValidationException', message: `Not valid: ${QUOTED}` } }],
-  ['denies access', { status: 400, body: { __type: 'AccessDeniedException', message: `No right to ${QUOTED}` } }],
+  [
+    'rejects the call',
+    { status: 400, body: { __type: 'ValidationException', message: `Not valid: ${QUOTED}` } },
+  ],
+  [
+    'denies access',
+    { status: 400, body: { __type: 'AccessDeniedException', message: `No right to ${QUOTED}` } },
+  ],
   ['returns invalid JSON', { status: 200, body: `${SECRET} ${QUOTED}` }],
   ['returns truncated JSON', { status: 200, body: QUOTED.slice(0, -20) }],
-  ['returns an unknown attribute type', { status: 200, body: { Item: { pk: { [SECRET]: SECRET } } } }],
+  [
+    'returns an unknown attribute type',
+    { status: 200, body: { Item: { pk: { [SECRET]: SECRET } } } },
+  ],
 ])(
   'when the table %s, the response is a bare 500 whose request id leads to the defect in the log',
   async (_, response) => {
@@ -47,11 +56,18 @@ it.each<[string, AwsResponse]>([
       requestId,
     });
     expectCommonHeaders(Object.fromEntries(received.headers), text);
-    const logged = () => gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
+    const logged = () =>
+      gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
     await vi.waitFor(() => expect(logged()).toHaveLength(2));
     const [defect, request] = logged();
-    expect(request).toMatchObject({ route: 'GET /api/account', status: 500, failure: 'unexpected' });
-    expect(Object.keys(defect).sort()).toEqual(expect.arrayContaining(['at', 'defect', 'requestId']));
+    expect(request).toMatchObject({
+      route: 'GET /api/account',
+      status: 500,
+      failure: 'unexpected',
+    });
+    expect(Object.keys(defect).sort()).toEqual(
+      expect.arrayContaining(['at', 'defect', 'requestId']),
+    );
     expect(defect.at).toMatch(/^at (infra|lib|node_modules)\/\S+:\d+:\d+\n/);
     expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
   },

@@ -8,8 +8,8 @@ import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
- * The functions of an environment with an edge, for which the tests stand in by sending its headers. What the edge
- * itself does is in test/stack/edge.test.ts.
+ * The functions of an environment with an edge, for which the tests stand in by sending its
+ * headers. What the edge itself does is in test/stack/edge.test.ts.
  */
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -43,11 +43,18 @@ const fromEdge = (address: string, secret = SECRET) => ({
   'Gatehouse-Edge-Secret': secret,
   'Gatehouse-Client-Address': address,
 });
-const logInFrom = (address: string, password: string, headers: Record<string, string> = fromEdge(address)) =>
+const logInFrom = (
+  address: string,
+  password: string,
+  headers: Record<string, string> = fromEdge(address),
+) =>
   gatehouse.call('POST', '/api/authenticate', { body: { username: 'admin', password }, headers });
 const statuses = (responses: readonly Received[]) => responses.map(({ status }) => status);
 
-/** A request past the edge. Its rejection is not in the API document, because no client of the edge sees it. */
+/**
+ * A request past the edge. Its rejection is not in the API document, because no client of the edge
+ * sees it.
+ */
 async function sendDirectly(route: string, headers: [string, string][]) {
   const [method, path] = methodAndPath(route, { login: 'admin', id: 1 });
   const hasBody = method === 'POST' || method === 'PUT';
@@ -60,7 +67,9 @@ async function sendDirectly(route: string, headers: [string, string][]) {
 }
 
 it('is announced by npm start, which has no edge', () => {
-  expect(howToTry(gatehouse.cloud)).toEqual([expect.stringContaining('rejects every request with 403')]);
+  expect(howToTry(gatehouse.cloud)).toEqual([
+    expect.stringContaining('rejects every request with 403'),
+  ]);
 });
 
 describe('a request from the edge', () => {
@@ -68,7 +77,10 @@ describe('a request from the edge', () => {
     const changeFrom = (host: string) =>
       logInFrom('203.0.113.9', 'admin', { ...fromEdge('203.0.113.9'), Origin: `http://${host}` });
 
-    const responses = [await changeFrom(edge.hostName), await changeFrom(new URL(gatehouse.cloud.url).host)];
+    const responses = [
+      await changeFrom(edge.hostName),
+      await changeFrom(new URL(gatehouse.cloud.url).host),
+    ];
 
     expect(statuses(responses)).toEqual([200, 403]);
   });
@@ -82,7 +94,11 @@ describe('a request from the edge', () => {
 
     const responses = [
       await gatehouse.call('GET', '/api/health', { headers }),
-      await gatehouse.call('PUT', '/api/users', { token, body: user.body, headers: { ...headers, ...precondition } }),
+      await gatehouse.call('PUT', '/api/users', {
+        token,
+        body: user.body,
+        headers: { ...headers, ...precondition },
+      }),
       await gatehouse.call('GET', '/api/users?sort=id,desc&size=1', { token, headers }),
     ];
 
@@ -136,32 +152,39 @@ describe.each(routes)('$route', ({ route }) => {
       expect(body).toMatchObject({ status: 403, message: 'error.http.403', title: 'Forbidden' });
     }
     expect(calls).toEqual([]);
-    const logged = () => gatehouse.lines.filter((line) => line.includes(`"route":"${route}"`)).slice(-attempts.length);
-    await expect.poll(() => logged().filter((line) => line.includes('"failure":"not-from-edge"'))).toHaveLength(8);
+    const logged = () =>
+      gatehouse.lines.filter((line) => line.includes(`"route":"${route}"`)).slice(-attempts.length);
+    await expect
+      .poll(() => logged().filter((line) => line.includes('"failure":"not-from-edge"')))
+      .toHaveLength(8);
   });
 });
 
 describe('the login throttle', () => {
   /** Uses up the wrong passwords of an address. */
   async function block(address: string): Promise<void> {
-    for (let n = 0; n < FAILURES_MAX; n++) expect((await logInFrom(address, 'wrong')).status).toBe(401);
+    for (let n = 0; n < FAILURES_MAX; n++)
+      expect((await logInFrom(address, 'wrong')).status).toBe(401);
     expect((await logInFrom(address, 'wrong')).status).toBe(429);
   }
 
   it('counts each client behind the edge separately', async () => {
     await block('198.51.100.1');
 
-    expect(statuses([await logInFrom('198.51.100.2', 'wrong'), await logInFrom('198.51.100.3', 'admin')])).toEqual([
-      401, 200,
-    ]);
+    expect(
+      statuses([
+        await logInFrom('198.51.100.2', 'wrong'),
+        await logInFrom('198.51.100.3', 'admin'),
+      ]),
+    ).toEqual([401, 200]);
   });
 
   it('counts one client under all forms of its address, and a /64 of IPv6 as one', async () => {
     await block('198.51.100.4');
     await block('2001:db8:0:7::1');
 
-    const responses = ['::ffff:198.51.100.4', '2001:0DB8:0:7:ffff::2', '2001:db8:0:8::1'].map((address) =>
-      logInFrom(address, 'wrong'),
+    const responses = ['::ffff:198.51.100.4', '2001:0DB8:0:7:ffff::2', '2001:db8:0:8::1'].map(
+      (address) => logInFrom(address, 'wrong'),
     );
 
     expect(statuses(await Promise.all(responses))).toEqual([429, 429, 401]);
@@ -169,7 +192,11 @@ describe('the login throttle', () => {
 
   it('does not let a client choose its address by other headers, or count for another by requests past the edge', async () => {
     await block('198.51.100.5');
-    const forged = { ...fromEdge('198.51.100.5'), 'X-Forwarded-For': '203.0.113.9', 'X-Real-IP': '203.0.113.9' };
+    const forged = {
+      ...fromEdge('198.51.100.5'),
+      'X-Forwarded-For': '203.0.113.9',
+      'X-Real-IP': '203.0.113.9',
+    };
     const victim = '198.51.100.6';
 
     for (let n = 0; n <= FAILURES_MAX; n++)

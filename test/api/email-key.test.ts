@@ -7,15 +7,23 @@ import { emailKey, formerEmailKey } from '../../lib/users/email-key.ts';
 import { email } from '../../lib/users/user-schema.ts';
 
 /**
- * Characters that change with case or normalization; no other character can make a key wrong. U+0345 (iota subscript)
- * is left out: its upper case is a letter, which no longer reorders with other marks.
+ * Characters that change with case or normalization; no other character can make a key wrong.
+ * U+0345 (iota subscript) is left out: its upper case is a letter, which no longer reorders with
+ * other marks.
  */
 const foldable = Array.from({ length: 0x110000 }, (_, point) => point)
   .filter((point) => point < 0xd800 || point > 0xdfff)
   .map((point) => String.fromCodePoint(point))
-  .filter((char) => /\p{M}/u.test(char) || [char.toUpperCase(), char.normalize('NFKC')].some((other) => other !== char))
+  .filter(
+    (char) =>
+      /\p{M}/u.test(char) ||
+      [char.toUpperCase(), char.normalize('NFKC')].some((other) => other !== char),
+  )
   .filter((char) => !char.normalize('NFKD').includes('\u0345'));
-const anyText = fc.string({ unit: fc.oneof(fc.constantFrom(...foldable), fc.constantFrom(...'iIsS@.')), maxLength: 8 });
+const anyText = fc.string({
+  unit: fc.oneof(fc.constantFrom(...foldable), fc.constantFrom(...'iIsS@.')),
+  maxLength: 8,
+});
 
 describe('the key of an e-mail address', () => {
   it.each([
@@ -31,16 +39,28 @@ describe('the key of an e-mail address', () => {
     ['full-width letters and ASCII', '\uFF41\uFF44\uFF41@example.com', 'ada@example.com'],
     ['an accent apart from its letter', 'rene\u0301@example.com', 'REN\u00C9@example.com'],
     ['the sigma at the end of a word', 'οδός@example.com', 'ΟΔΌΣ@example.com'],
-    ['a letter with two accents and its capitals', '\u0390@example.com', '\u0399\u0308\u0301@example.com'],
+    [
+      'a letter with two accents and its capitals',
+      '\u0390@example.com',
+      '\u0399\u0308\u0301@example.com',
+    ],
     ['the dotted capital I and i', 'm\u0130ke@example.com', 'mike@example.com'],
-    ['i with an accent and a dot above, and without the dot', 'mi\u0307\u0301ke@example.com', 'm\u00EDke@example.com'],
+    [
+      'i with an accent and a dot above, and without the dot',
+      'mi\u0307\u0301ke@example.com',
+      'm\u00EDke@example.com',
+    ],
     ['a zero-width space', 'a\u200Bda@example.com', 'ada@example.com'],
     ['a zero-width joiner in the domain', 'ada@exam\u200Dple.com', 'ada@example.com'],
     ['a byte order mark', '\uFEFFada@example.com', 'ada@example.com'],
     ['a soft hyphen', 'a\u00ADda@exam\u00ADple.com', 'ada@example.com'],
     ['a variation selector', 'ada\uFE0F@example.com', 'ada@example.com'],
     ['a mark of the writing direction', 'ada\u202E@example.com', 'ada@example.com'],
-    ['a character between a letter and its accent', 'rene\u200D\u0301@example.com', 'ren\u00E9@example.com'],
+    [
+      'a character between a letter and its accent',
+      'rene\u200D\u0301@example.com',
+      'ren\u00E9@example.com',
+    ],
     ['an ideographic full stop', 'ada@example\u3002com', 'ada@example.com'],
     ['a half-width ideographic full stop', 'ada@example\uFF61com', 'ada@example.com'],
     ['a full-width full stop', 'ada@example\uFF0Ecom', 'ada@example.com'],
@@ -63,28 +83,51 @@ describe('the key of an e-mail address', () => {
     expect(emailKey(one)).not.toBe(emailKey(other));
   });
 
-  it.each(['tr_TR', 'az_AZ', 'lt_LT', 'de_DE', 'C'])('is the same under the locale %s', (locale) => {
-    const addresses = ['TITLE\u0130i\u0131I@example.com', 'I\u0300J\u0301@example.com', '\u00DF\uFB01\uFF21\u212A@b.c'];
-    const source = join(import.meta.dirname, '../../lib/users/email-key.ts');
-    const script = `import { emailKey } from ${JSON.stringify(source)};
+  it.each(['tr_TR', 'az_AZ', 'lt_LT', 'de_DE', 'C'])(
+    'is the same under the locale %s',
+    (locale) => {
+      const addresses = [
+        'TITLE\u0130i\u0131I@example.com',
+        'I\u0300J\u0301@example.com',
+        '\u00DF\uFB01\uFF21\u212A@b.c',
+      ];
+      const source = join(import.meta.dirname, '../../lib/users/email-key.ts');
+      const script = `import { emailKey } from ${JSON.stringify(source)};
       console.log(JSON.stringify([Intl.Collator().resolvedOptions().locale,
         ${JSON.stringify(addresses)}.map(emailKey)]));`;
-    const env = { ...process.env, LC_ALL: `${locale}.UTF-8`, LANG: `${locale}.UTF-8`, LANGUAGE: '' };
+      const env = {
+        ...process.env,
+        LC_ALL: `${locale}.UTF-8`,
+        LANG: `${locale}.UTF-8`,
+        LANGUAGE: '',
+      };
 
-    const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], { env, encoding: 'utf8' });
+      const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+        env,
+        encoding: 'utf8',
+      });
 
-    const [actualLocale, keys] = JSON.parse(printed);
-    expect(actualLocale.slice(0, 2)).toBe(locale === 'C' ? 'en' : locale.slice(0, 2));
-    expect(keys).toEqual(addresses.map(emailKey));
-  });
+      const [actualLocale, keys] = JSON.parse(printed);
+      expect(actualLocale.slice(0, 2)).toBe(locale === 'C' ? 'en' : locale.slice(0, 2));
+      expect(keys).toEqual(addresses.map(emailKey));
+    },
+  );
 
   it('equals the former key for ASCII domains, except with invisible characters or a dotted capital I', () => {
-    const local = fc.string({ unit: fc.constantFrom(...foldable, ...'abcXYZ019.+-'), minLength: 1, maxLength: 8 });
+    const local = fc.string({
+      unit: fc.constantFrom(...foldable, ...'abcXYZ019.+-'),
+      minLength: 1,
+      maxLength: 8,
+    });
     const label = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9]{0,5}$/);
     fc.assert(
       fc.property(local, label, label, (name, sub, domain) => {
         const former = formerEmailKey(`${name}@${sub}.${domain}`);
-        fc.pre(!/i\u0307|[\p{Cf}\p{Default_Ignorable_Code_Point}@]/u.test(former.slice(0, former.lastIndexOf('@'))));
+        fc.pre(
+          !/i\u0307|[\p{Cf}\p{Default_Ignorable_Code_Point}@]/u.test(
+            former.slice(0, former.lastIndexOf('@')),
+          ),
+        );
         expect(emailKey(`${name}@${sub}.${domain}`)).toBe(former);
       }),
       { numRuns: 5000 },
@@ -103,7 +146,12 @@ describe('the key of an e-mail address', () => {
   it('is the same in upper case, in lower case, in NFD and in NFKC', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const spellings = [text.toUpperCase(), text.toLowerCase(), text.normalize('NFD'), text.normalize('NFKC')];
+        const spellings = [
+          text.toUpperCase(),
+          text.toLowerCase(),
+          text.normalize('NFD'),
+          text.normalize('NFKC'),
+        ];
 
         expect(spellings.map(emailKey)).toEqual(spellings.map(() => emailKey(text)));
       }),

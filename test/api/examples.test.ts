@@ -6,7 +6,12 @@ import { authenticatedFetch } from '../../examples/authenticated-fetch.ts';
 import { changeValue } from '../../examples/change-parameter.ts';
 import { createClient } from '../../examples/client/client/client.gen.ts';
 import type { Client } from '../../examples/client/client/types.gen.ts';
-import { getAccount, getParameter, listIntegrations, updateParameter } from '../../examples/client/sdk.gen.ts';
+import {
+  getAccount,
+  getParameter,
+  listIntegrations,
+  updateParameter,
+} from '../../examples/client/sdk.gen.ts';
 import type { Parameter } from '../../examples/client/types.gen.ts';
 import { createWithParameters } from '../../examples/create-integration.ts';
 import { followList } from '../../examples/follow-list.ts';
@@ -31,7 +36,10 @@ describe('the scripts', () => {
   it('create an integration, change its parameter and list the users', async () => {
     const created = await run('create-integration');
     const [, id = ''] = /^Integration \d+ has the parameter (\d+)\n$/.exec(created) ?? [];
-    const [changed, listed] = await Promise.all([run('change-parameter', id, 'fw2.example.com'), run('follow-list')]);
+    const [changed, listed] = await Promise.all([
+      run('change-parameter', id, 'fw2.example.com'),
+      run('follow-list'),
+    ]);
 
     expect(changed).toBe('hosts = fw1.example.com,fw2.example.com\n');
     expect(listed).toBe('1 admin\n2 user\n');
@@ -51,17 +59,24 @@ it('a request that is rejected with 401 is repeated once with a new token', asyn
   const tokens = ['another invalid one', await gatehouse.logIn('user')];
   const newToken = async () => tokens.shift() ?? 'none';
   const fetch = authenticatedFetch('invalid', newToken);
-  const account = () => getAccount({ client: createClient({ baseUrl: gatehouse.cloud.url, fetch }) });
+  const account = () =>
+    getAccount({ client: createClient({ baseUrl: gatehouse.cloud.url, fetch }) });
 
   const [rejected, accepted, again] = [await account(), await account(), await account()];
 
-  expect([rejected, accepted, again].map(({ response }) => response?.status)).toEqual([401, 200, 200]);
+  expect([rejected, accepted, again].map(({ response }) => response?.status)).toEqual([
+    401, 200, 200,
+  ]);
   expect(accepted.data?.login).toBe('user');
 });
 
 describe('a change of a parameter', () => {
   const newParameter = async (confValue: string): Promise<Parameter> => {
-    const integration = { name: 'Firewalls', shortName: 'firewalls', integrationType: 'COLLECTOR' } as const;
+    const integration = {
+      name: 'Firewalls',
+      shortName: 'firewalls',
+      integrationType: 'COLLECTOR',
+    } as const;
     const { parameters } = await createWithParameters(client, integration, { hosts: confValue });
     return parameters[0] as Parameter;
   };
@@ -82,7 +97,11 @@ describe('a change of a parameter', () => {
     const { observed, statuses } = await observedClient();
     observed.interceptors.request.use(async (request) => {
       if (request.method === 'PUT' && statuses.length === 0) {
-        await updateParameter({ client, body: { ...parameter, confValue: 'a,b' }, throwOnError: true });
+        await updateParameter({
+          client,
+          body: { ...parameter, confValue: 'a,b' },
+          throwOnError: true,
+        });
       }
       return request;
     });
@@ -98,7 +117,9 @@ describe('a change of a parameter', () => {
     const { id } = await newParameter('a');
     const { observed, statuses } = await observedClient();
 
-    await expect(changeValue(observed, id, () => '')).rejects.toMatchObject({ message: 'error.validation' });
+    await expect(changeValue(observed, id, () => '')).rejects.toMatchObject({
+      message: 'error.validation',
+    });
     expect(statuses).toEqual([400]);
   });
 });
@@ -122,10 +143,14 @@ it('a login that is rejected with 429 succeeds after the time that the service a
   let lastFailure = 0;
   for (let count = 0; count < 10; count++) {
     lastFailure = performance.now();
-    await gatehouse.call('POST', '/api/authenticate', { body: { username: 'clumsy', password: 'wrong' } });
+    await gatehouse.call('POST', '/api/authenticate', {
+      body: { username: 'clumsy', password: 'wrong' },
+    });
   }
 
-  const account = await getAccount({ client: await logIn(gatehouse.cloud.url, 'clumsy', 'clumsy') });
+  const account = await getAccount({
+    client: await logIn(gatehouse.cloud.url, 'clumsy', 'clumsy'),
+  });
 
   expect(account.data?.login).toBe('clumsy');
   expect(performance.now() - lastFailure).toBeGreaterThan(1_000);

@@ -8,15 +8,23 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 const ranges: (string | undefined)[][] = [];
 const gatehouse = await useGatehouse({
   intercept({ operation, input, functionName }, forward) {
-    const values = Object.values((input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>);
-    if (functionName && operation === 'Query' && values[0]?.S === 'CONF') ranges.push(values.map(({ S }) => S));
+    const values = Object.values(
+      (input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>,
+    );
+    if (functionName && operation === 'Query' && values[0]?.S === 'CONF')
+      ranges.push(values.map(({ S }) => S));
     return forward();
   },
 });
 let token: string;
 
 const INTEGRATIONS = [
-  { name: 'Office Logs', shortName: 'office', integrationType: 'CLOUD', description: 'mail and files' },
+  {
+    name: 'Office Logs',
+    shortName: 'office',
+    integrationType: 'CLOUD',
+    description: 'mail and files',
+  },
   { name: 'office alerts', shortName: 'alerts', integrationType: 'WEBHOOK', active: false },
   { name: 'Firewall', shortName: 'fw, north', integrationType: 'COLLECTOR', description: 'border' },
   { name: 'Scanner', shortName: 'scan', integrationType: 'SCANNER', description: 'Weekly scan' },
@@ -24,19 +32,28 @@ const INTEGRATIONS = [
 
 beforeAll(async () => {
   token = await gatehouse.adminToken();
-  for (const body of INTEGRATIONS) await gatehouse.call('POST', '/api/utm-integrations', { token, body });
+  for (const body of INTEGRATIONS)
+    await gatehouse.call('POST', '/api/utm-integrations', { token, body });
   for (const [login, firstName, ...authorities] of [
     ['anna', 'Anna', 'ROLE_USER', 'ROLE_ANALYST'],
     ['bert', null, 'ROLE_ANALYST'],
     ['carl', ''],
   ]) {
-    const body = { login, email: `${login}@example.com`, firstName, authorities, activated: login !== 'bert' };
+    const body = {
+      login,
+      email: `${login}@example.com`,
+      firstName,
+      authorities,
+      activated: login !== 'bert',
+    };
     await gatehouse.call('POST', '/api/users', { token, body });
   }
 });
 
 async function find(path: string, field: string, query: string): Promise<unknown[]> {
-  const { status, body, headers } = await gatehouse.call('GET', `${path}?sort=id,asc&${query}`, { token });
+  const { status, body, headers } = await gatehouse.call('GET', `${path}?sort=id,asc&${query}`, {
+    token,
+  });
   expect(status, query).toBe(200);
   expect(headers['x-total-count']).toBe(String(body.length));
   return body.map((entity: Record<string, unknown>) => entity[field]);
@@ -170,14 +187,23 @@ describe('a filter', () => {
     ['/api/utm-integration-confs', 'integration'],
     ['/api/audits', 'fields'],
     ['/api/users', 'authorities.in'],
-  ])('of %s is rejected with 400 when its field or operator is unknown: %s', async (path, parameter) => {
-    const { status, body } = await gatehouse.call('GET', `${path}?cacheBuster=1&${parameter}=x`, { token });
+  ])(
+    'of %s is rejected with 400 when its field or operator is unknown: %s',
+    async (path, parameter) => {
+      const { status, body } = await gatehouse.call('GET', `${path}?cacheBuster=1&${parameter}=x`, {
+        token,
+      });
 
-    expect([status, body.message]).toEqual([400, 'error.validation']);
-    expect(body.fieldErrors).toMatchObject([{ field: parameter, message: 'Pattern', allowed: expect.any(Array) }]);
-    const encoded = await gatehouse.call('GET', `${path}?${parameter.replaceAll('.', '%2e')}=x`, { token });
-    expect(encoded.body.fieldErrors).toEqual(body.fieldErrors);
-  });
+      expect([status, body.message]).toEqual([400, 'error.validation']);
+      expect(body.fieldErrors).toMatchObject([
+        { field: parameter, message: 'Pattern', allowed: expect.any(Array) },
+      ]);
+      const encoded = await gatehouse.call('GET', `${path}?${parameter.replaceAll('.', '%2e')}=x`, {
+        token,
+      });
+      expect(encoded.body.fieldErrors).toEqual(body.fieldErrors);
+    },
+  );
 
   it('combines with paging, sorting and links', async () => {
     const path = '/api/utm-integrations?name.contains=o&sort=name,desc&size=1&page=1';
@@ -186,8 +212,14 @@ describe('a filter', () => {
 
     expect(body.map(({ name }: { name: string }) => name)).toEqual(['Office Logs']);
     expect(headers['x-total-count']).toBe('2');
-    const bare = await gatehouse.call('GET', '/api/utm-integrations?active=true&size=2&cacheBuster=1', { token });
-    expect(bare.headers.link).toContain('</api/utm-integrations?page=1&size=2&active=true>; rel="next"');
+    const bare = await gatehouse.call(
+      'GET',
+      '/api/utm-integrations?active=true&size=2&cacheBuster=1',
+      { token },
+    );
+    expect(bare.headers.link).toContain(
+      '</api/utm-integrations?page=1&size=2&active=true>; rel="next"',
+    );
     expect(headers.link).not.toContain('rel="next"');
     expect(headers.link).toContain(
       '</api/utm-integrations?page=0&size=1&sort=name%2Cdesc&name.contains=o>; rel="prev"',
@@ -224,7 +256,9 @@ describe('the list of parameters', () => {
   ])('is filtered and counted by %s', async (query, expected) => {
     expect(await find('/api/utm-integration-confs', 'confName', query)).toEqual(expected);
 
-    const count = await gatehouse.call('GET', `/api/utm-integration-confs/count?${query}`, { token });
+    const count = await gatehouse.call('GET', `/api/utm-integration-confs/count?${query}`, {
+      token,
+    });
     expect(count.body).toBe(expected.length);
   });
 
@@ -237,7 +271,11 @@ describe('the list of parameters', () => {
   });
 
   it('rejects sorting by value with 400, because the order would reveal secret values', async () => {
-    const { status } = await gatehouse.call('GET', '/api/utm-integration-confs?sort=confValue,asc', { token });
+    const { status } = await gatehouse.call(
+      'GET',
+      '/api/utm-integration-confs?sort=confValue,asc',
+      { token },
+    );
 
     expect(status).toBe(400);
   });
@@ -251,26 +289,30 @@ describe('paging by links', () => {
       .find((part) => part.includes(`rel="${relation}"`))
       ?.match(/<(.*)>/)?.[1];
 
-  it.each(['asc', 'desc'])('visits every user once while others are created and deleted (id,%s)', async (direction) => {
-    const make = (login: string) => gatehouse.makeUser(`${login}-${direction}`, { password: undefined });
-    const stable: { id: number }[] = [];
-    for (let n = 0; n < 12; n++) stable.push(await make(`stable-${n}`));
-    const doomed: string[] = [];
-    for (let n = 0; n < 6; n++) doomed.push((await make(`doomed-${n}`)).login);
+  it.each(['asc', 'desc'])(
+    'visits every user once while others are created and deleted (id,%s)',
+    async (direction) => {
+      const make = (login: string) =>
+        gatehouse.makeUser(`${login}-${direction}`, { password: undefined });
+      const stable: { id: number }[] = [];
+      for (let n = 0; n < 12; n++) stable.push(await make(`stable-${n}`));
+      const doomed: string[] = [];
+      for (let n = 0; n < 6; n++) doomed.push((await make(`doomed-${n}`)).login);
 
-    const seen: number[] = [];
-    let path: string | undefined = `/api/users?size=3&sort=id,${direction}`;
-    for (let n = 0; path; n++) {
-      const { body, headers } = await gatehouse.call('GET', path, { token });
-      seen.push(...body.map(({ id }: { id: number }) => id));
-      path = targetOf(headers.link, 'next');
-      if (doomed[n]) await gatehouse.call('DELETE', `/api/users/${doomed[n]}`, { token });
-      if (n < 3) await make(`latecomer-${n}`);
-    }
+      const seen: number[] = [];
+      let path: string | undefined = `/api/users?size=3&sort=id,${direction}`;
+      for (let n = 0; path; n++) {
+        const { body, headers } = await gatehouse.call('GET', path, { token });
+        seen.push(...body.map(({ id }: { id: number }) => id));
+        path = targetOf(headers.link, 'next');
+        if (doomed[n]) await gatehouse.call('DELETE', `/api/users/${doomed[n]}`, { token });
+        if (n < 3) await make(`latecomer-${n}`);
+      }
 
-    expect(new Set(seen).size).toBe(seen.length);
-    expect(seen).toEqual(expect.arrayContaining(stable.map(({ id }) => id)));
-  });
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen).toEqual(expect.arrayContaining(stable.map(({ id }) => id)));
+    },
+  );
 });
 
 describe('a filter on texts beyond ASCII', () => {

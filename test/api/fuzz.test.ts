@@ -1,9 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { type MalformedRequest, malformedRequests, type Token } from '../support/instance/malformed-requests.ts';
+import {
+  type MalformedRequest,
+  malformedRequests,
+  type Token,
+} from '../support/instance/malformed-requests.ts';
 
-/* SEED=n npx vitest run test/api/fuzz.test.ts repeats the same requests; REQUESTS=n sends n of them to each row. */
+/*
+ * SEED=n npx vitest run test/api/fuzz.test.ts repeats the same requests; REQUESTS=n sends n of them
+ * to each row.
+ */
 const SEED = Number(process.env.SEED ?? randomInt(2 ** 31));
 const REQUESTS = Number(process.env.REQUESTS ?? 4);
 
@@ -13,7 +20,10 @@ let authorization: Record<Token, string | string[] | undefined>;
 beforeAll(async () => {
   const [admin, user] = await Promise.all([gatehouse.adminToken(), gatehouse.tokenOf('user')]);
   const body = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
-  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', { token: admin, body });
+  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+    token: admin,
+    body,
+  });
   const parameter = { confName: 'Key', confValue: 'value', integration };
   await gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body: parameter });
   await gatehouse.makeUser('made');

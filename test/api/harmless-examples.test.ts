@@ -4,15 +4,28 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 
-/* The examples of openapi.json as the API reference sends them: unedited, and with the token of an administrator. */
+/*
+ * The examples of openapi.json as the API reference sends them: unedited, and with the token of an
+ * administrator.
+ */
 
 const gatehouse = await useGatehouse();
 
 interface Operation {
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly example?: string | number }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example: unknown }>> };
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly example?: string | number;
+  }[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly example: unknown }>>;
+  };
 }
-type Request = readonly [method: string, path: string, sent: { body?: unknown; headers?: Record<string, string> }];
+type Request = readonly [
+  method: string,
+  path: string,
+  sent: { body?: unknown; headers?: Record<string, string> },
+];
 
 /** The requests of an operation: one for each media type of its body. */
 function requestsOf(route: string, { parameters = [], requestBody }: Operation): Request[] {
@@ -32,7 +45,8 @@ it('the examples of all operations leave existing data, accounts and passwords u
   timeout: 60_000,
 }, async () => {
   const token = await gatehouse.adminToken();
-  const call = (...[method, path, sent]: Request) => gatehouse.call(method, path, { token, ...sent });
+  const call = (...[method, path, sent]: Request) =>
+    gatehouse.call(method, path, { token, ...sent });
   // The ids 3 and 1 are those that the responses in the document show.
   await gatehouse.makeUser('etienne');
   const { body: integration } = await call('POST', '/api/utm-integrations', { body: INTEGRATION });
@@ -40,7 +54,11 @@ it('the examples of all operations leave existing data, accounts and passwords u
   await call('POST', '/api/utm-integration-confs', { body: parameter });
   const lists = ['/api/users', '/api/utm-integrations', '/api/utm-integration-confs'];
   const existing = async () =>
-    Promise.all(lists.map(async (path) => (await call('GET', `${path}?id.lessThan=2000000&sort=id,asc`, {})).body));
+    Promise.all(
+      lists.map(
+        async (path) => (await call('GET', `${path}?id.lessThan=2000000&sort=id,asc`, {})).body,
+      ),
+    );
   const before = await existing();
 
   const requests = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -53,7 +71,8 @@ it('the examples of all operations leave existing data, accounts and passwords u
   const after = await existing();
   expect(requests.length).toBeGreaterThan(30);
   expect(before.map(({ length }) => length)).toEqual([3, 1, 1]);
-  for (const [index, entities] of before.entries()) expect(after[index].slice(0, entities.length)).toEqual(entities);
+  for (const [index, entities] of before.entries())
+    expect(after[index].slice(0, entities.length)).toEqual(entities);
   expect(await gatehouse.logIn('admin')).toBeTruthy();
   expect(await gatehouse.logIn('user')).toBeTruthy();
   expect(await gatehouse.mailsTo('etienne@example.com')).toEqual([]);

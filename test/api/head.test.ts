@@ -12,18 +12,26 @@ const tokens = useAdminAndAnalyst(gatehouse);
 const reads = routes.flatMap(({ route }) => (route.startsWith('GET ') ? [route] : []));
 let ids: { integration: number; parameter: number };
 beforeAll(async () => {
-  const create = (path: string, body: object) => gatehouse.call('POST', path, { token: tokens.admin, body });
+  const create = (path: string, body: object) =>
+    gatehouse.call('POST', path, { token: tokens.admin, body });
   const { body: integration } = await create('/api/utm-integrations', {
-    ...{ name: 'Tap', shortName: 'tap', integrationType: 'API' },
+    name: 'Tap',
+    shortName: 'tap',
+    integrationType: 'API',
   });
   const { body: parameter } = await create('/api/utm-integration-confs', {
-    ...{ integration, confName: 'k', confValue: 'v' },
+    integration,
+    confName: 'k',
+    confValue: 'v',
   });
   ids = { integration: integration.id, parameter: parameter.id };
 });
 
 /** The headers that differ between any two responses are left out. */
-const comparable = ({ status, headers: { date: _date, 'apigw-requestid': _id, ...headers } }: Received) => ({
+const comparable = ({
+  status,
+  headers: { date: _date, 'apigw-requestid': _id, ...headers },
+}: Received) => ({
   status,
   headers,
 });
@@ -57,5 +65,9 @@ it('HEAD is logged as a read, under its own route', async () => {
   await gatehouse.call('HEAD', '/api/health');
 
   const line = gatehouse.lines.findLast((text) => text.includes('HEAD /api/health'));
-  expect(JSON.parse(line ?? '{}')).toMatchObject({ route: 'HEAD /api/health', kind: 'read', status: 200 });
+  expect(JSON.parse(line ?? '{}')).toMatchObject({
+    route: 'HEAD /api/health',
+    kind: 'read',
+    status: 200,
+  });
 });

@@ -17,7 +17,8 @@ const FIELDS = { name: 'Office 365 logs', shortName: 'office logs', integrationT
 const { integrations, parameters } = useIntegrations(gatehouse);
 const { post, put, remove, get, total } = integrations;
 const make = (fields: object = {}) => integrations.make({ ...FIELDS, ...fields });
-const makeParameter = (id: number) => parameters.make({ integration: { id }, confName: 'key', confValue: 'value' });
+const makeParameter = (id: number) =>
+  parameters.make({ integration: { id }, confName: 'key', confValue: 'value' });
 
 describe('creating an integration', () => {
   it('returns it with an id and a Location, active and without a module', async () => {
@@ -36,12 +37,15 @@ describe('creating an integration', () => {
     expect(await total()).toBe(before + 1);
   });
 
-  it.each(['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'])('accepts the type %s', async (type) => {
-    const { status, body } = await post({ ...FIELDS, integrationType: type, active: false });
+  it.each(['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'])(
+    'accepts the type %s',
+    async (type) => {
+      const { status, body } = await post({ ...FIELDS, integrationType: type, active: false });
 
-    expect(status).toBe(201);
-    expect(body).toMatchObject({ integrationType: type, active: false });
-  });
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ integrationType: type, active: false });
+    },
+  );
 
   it.each([[{ id: 1 }], [{ id: '1' }]])('rejects an id in the body with 400: %j', async (id) => {
     const { status, body, headers } = await post({ ...FIELDS, ...id });
@@ -87,8 +91,14 @@ describe('the validation of an integration', () => {
     const created = await post({ ...FIELDS, ...wrong });
     const updated = await put({ ...before, ...wrong });
 
-    expect(created).toMatchObject({ status: 400, body: { message: 'error.validation', fieldErrors } });
-    expect(updated).toMatchObject({ status: 400, body: { message: 'error.validation', fieldErrors } });
+    expect(created).toMatchObject({
+      status: 400,
+      body: { message: 'error.validation', fieldErrors },
+    });
+    expect(updated).toMatchObject({
+      status: 400,
+      body: { message: 'error.validation', fieldErrors },
+    });
     expect((await get(before.id)).body).toEqual(before);
   });
 
@@ -96,9 +106,17 @@ describe('the validation of an integration', () => {
     const { body } = await post({ name: '', description: 'x'.repeat(1001) });
 
     const wrong = Object.fromEntries(
-      body.fieldErrors.map(({ field, message }: { field: string; message: string }) => [field, message]),
+      body.fieldErrors.map(({ field, message }: { field: string; message: string }) => [
+        field,
+        message,
+      ]),
     );
-    expect(wrong).toEqual({ name: 'NotBlank', shortName: 'NotNull', description: 'Size', integrationType: 'NotNull' });
+    expect(wrong).toEqual({
+      name: 'NotBlank',
+      shortName: 'NotNull',
+      description: 'Size',
+      integrationType: 'NotNull',
+    });
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -109,7 +127,10 @@ describe('the validation of an integration', () => {
     ['a short name of 255 characters', { shortName: 'x'.repeat(255) }],
     ['spaces in the short name', { shortName: 'bleach now for' }],
     ['a description of 1000 characters', { description: 'x'.repeat(1000) }],
-    ['line breaks, quotes and markup in the description', { description: 'two\nlines, "quoted" \u0000 <b>' }],
+    [
+      'line breaks, quotes and markup in the description',
+      { description: 'two\nlines, "quoted" \u0000 <b>' },
+    ],
   ])('accepts %s and returns it unchanged', async (_, fields) => {
     const { id } = await make();
 
@@ -159,7 +180,9 @@ describe('updating an integration', () => {
     const { status, body } = await put({ ...integration, active: undefined });
 
     expect(status).toBe(400);
-    expect(body.fieldErrors).toEqual([{ objectName: 'utmIntegration', field: 'active', message: 'NotNull' }]);
+    expect(body.fieldErrors).toEqual([
+      { objectName: 'utmIntegration', field: 'active', message: 'NotNull' },
+    ]);
   });
 
   it.each([
@@ -189,7 +212,12 @@ describe('updating an integration', () => {
       const { status, body } = await put({ ...FIELDS, active: true, id });
 
       const limits = ['number', 'string'].includes(typeof id) && { min: 1, max: 2 ** 53 - 1 };
-      const error = { objectName: 'utmIntegration', field: 'id', message: 'TypeMismatch', ...limits };
+      const error = {
+        objectName: 'utmIntegration',
+        field: 'id',
+        message: 'TypeMismatch',
+        ...limits,
+      };
       expect([status, body.fieldErrors]).toEqual([400, [error]]);
     },
   );
@@ -197,7 +225,12 @@ describe('updating an integration', () => {
   it('accepts an id as a decimal string', async () => {
     const { id } = await make();
 
-    const { status, body } = await put({ ...FIELDS, name: 'By text', active: true, id: String(id) });
+    const { status, body } = await put({
+      ...FIELDS,
+      name: 'By text',
+      active: true,
+      id: String(id),
+    });
 
     expect(status).toBe(200);
     expect(body).toMatchObject({ id, name: 'By text' });
@@ -253,7 +286,9 @@ describe('deleting an integration', () => {
 
     await remove(doomed.id);
 
-    const stored = await Promise.all(removed.map(({ id }) => gatehouse.table.get(entityKey('CONF', id))));
+    const stored = await Promise.all(
+      removed.map(({ id }) => gatehouse.table.get(entityKey('CONF', id))),
+    );
     expect(stored).toEqual([undefined, undefined]);
     expect(await gatehouse.table.get(entityKey('CONF', other.id))).toBeDefined();
     expect(await total()).toBe(integrationsBefore - 1);

@@ -14,10 +14,15 @@ beforeAll(async () => {
   [user, admin] = await Promise.all([gatehouse.tokenOf('user'), gatehouse.adminToken()]);
 });
 
-/** Tries every operation on an integration and one of its parameters; returns the status of each. */
+/**
+ * Tries every operation on an integration and one of its parameters; returns the status of each.
+ */
 async function tryAll(token: string): Promise<Record<string, number>> {
   const [integrations, parameters] = LISTS;
-  const { body: integration } = await gatehouse.call('POST', integrations, { token: user, body: INTEGRATION });
+  const { body: integration } = await gatehouse.call('POST', integrations, {
+    token: user,
+    body: INTEGRATION,
+  });
   const own = { ...PARAMETER, integration: { id: integration.id } };
   const { body: parameter } = await gatehouse.call('POST', parameters, { token: user, body: own });
   const attempt = async (method: string, path: string, body?: unknown) =>
@@ -26,7 +31,10 @@ async function tryAll(token: string): Promise<Record<string, number>> {
     'list integrations': await attempt('GET', integrations),
     'read an integration': await attempt('GET', `${integrations}/${integration.id}`),
     'create an integration': await attempt('POST', integrations, INTEGRATION),
-    'update an integration': await attempt('PUT', integrations, { ...integration, name: 'Changed' }),
+    'update an integration': await attempt('PUT', integrations, {
+      ...integration,
+      name: 'Changed',
+    }),
     'list parameters': await attempt('GET', parameters),
     'read a parameter': await attempt('GET', `${parameters}/${parameter.id}`),
     'create a parameter': await attempt('POST', parameters, own),
@@ -55,7 +63,11 @@ const READ_INTEGRATIONS_ONLY = {
 };
 
 const readAll = () =>
-  Promise.all(LISTS.map(async (path) => (await gatehouse.call('GET', `${path}?size=100`, { token: user })).body));
+  Promise.all(
+    LISTS.map(
+      async (path) => (await gatehouse.call('GET', `${path}?size=100`, { token: user })).body,
+    ),
+  );
 
 describe('integrations and their parameters', () => {
   it.each(['ROLE_ADMIN', 'ROLE_USER'])('are accessible with the role %s alone', async (role) => {
@@ -77,19 +89,29 @@ describe('integrations and their parameters', () => {
     ['demoted', { authorities: ['ROLE_ANALYST'] }],
     ['deactivated', { activated: false }],
     ['deleted', undefined],
-  ])('are inaccessible right after the caller was %s, whatever roles the token has', async (login, change) => {
-    const { user: made, token } = await gatehouse.makeCaller(login, { authorities: ['ROLE_USER'] });
-    const { id, email } = made;
-    const { status } = change
-      ? await gatehouse.call('PUT', '/api/users', { token: admin, body: { id, login, email, ...change } })
-      : await gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
+  ])(
+    'are inaccessible right after the caller was %s, whatever roles the token has',
+    async (login, change) => {
+      const { user: made, token } = await gatehouse.makeCaller(login, {
+        authorities: ['ROLE_USER'],
+      });
+      const { id, email } = made;
+      const { status } = change
+        ? await gatehouse.call('PUT', '/api/users', {
+            token: admin,
+            body: { id, login, email, ...change },
+          })
+        : await gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
 
-    expect(status).toBe(200);
-    expect(await tryAll(token)).toEqual(READ_INTEGRATIONS_ONLY);
-  });
+      expect(status).toBe(200);
+      expect(await tryAll(token)).toEqual(READ_INTEGRATIONS_ONLY);
+    },
+  );
 
   it('are accessible right after the caller was promoted', async () => {
-    const { user: made, token } = await gatehouse.makeCaller('rising', { authorities: ['ROLE_ANALYST'] });
+    const { user: made, token } = await gatehouse.makeCaller('rising', {
+      authorities: ['ROLE_ANALYST'],
+    });
     const { id, login, email } = made;
     const body = { id, login, email, authorities: ['ROLE_USER'] };
     await gatehouse.call('PUT', '/api/users', { token: admin, body });
@@ -99,7 +121,10 @@ describe('integrations and their parameters', () => {
 
   it('are unchanged after changes that are rejected with 403', async () => {
     const { token } = await gatehouse.makeCaller('onlooker', { authorities: ['ROLE_ANALYST'] });
-    const { body: integration } = await gatehouse.call('POST', LISTS[0], { token: user, body: INTEGRATION });
+    const { body: integration } = await gatehouse.call('POST', LISTS[0], {
+      token: user,
+      body: INTEGRATION,
+    });
     const own = { ...PARAMETER, integration };
     const { body: parameter } = await gatehouse.call('POST', LISTS[1], { token: user, body: own });
     const before = await readAll();
@@ -119,7 +144,10 @@ describe('integrations and their parameters', () => {
     const unknown = { ...PARAMETER, id: 777_777_000_001, integration: { id: 777_777 } };
 
     const responses = [
-      await gatehouse.call('PUT', LISTS[0], { token, body: { ...INTEGRATION, id: 777_777, active: true } }),
+      await gatehouse.call('PUT', LISTS[0], {
+        token,
+        body: { ...INTEGRATION, id: 777_777, active: true },
+      }),
       await gatehouse.call('DELETE', `${LISTS[0]}/777777`, { token }),
       await gatehouse.call('POST', LISTS[1], { token, body: { ...unknown, id: null } }),
       await gatehouse.call('PUT', LISTS[1], { token, body: unknown }),

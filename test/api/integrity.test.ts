@@ -15,12 +15,24 @@ import { repairTable } from '../../lib/integrity/repair-table.ts';
 import { survey } from '../../lib/integrity/survey.ts';
 import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
-import { openTableScanner, scannerClient, type TableScanner } from '../../lib/table/table-scanner.ts';
+import {
+  openTableScanner,
+  scannerClient,
+  type TableScanner,
+} from '../../lib/table/table-scanner.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
 
-const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey, publicKeyItemKey } = keys;
+const {
+  entityKey,
+  loginGuardKey,
+  emailGuardKey,
+  rosterKey,
+  totalKey,
+  sequenceKey,
+  publicKeyItemKey,
+} = keys;
 
 const calls: AwsCall[] = [];
 let conflicts = 0;
@@ -41,7 +53,10 @@ const gatehouse = await useGatehouse({
     if (call.operation !== 'TransactGetItems' || conflicts === 0) return forward();
     conflicts--;
     const CancellationReasons = [{ Code: 'TransactionConflict' }];
-    return { status: 400, body: { __type: 'TransactionCanceledException', message: 'busy', CancellationReasons } };
+    return {
+      status: 400,
+      body: { __type: 'TransactionCanceledException', message: 'busy', CancellationReasons },
+    };
   },
 });
 
@@ -50,7 +65,10 @@ let whole: TableScanner;
 let intact: Items;
 let admin: string;
 
-/** Items per page of a scan; pages of two make a short scan span many changes, like that of a long table. */
+/**
+ * Items per page of a scan; pages of two make a short scan span many changes, like that of a long
+ * table.
+ */
 let pageSize = 100;
 
 const USER = 2;
@@ -64,7 +82,11 @@ beforeAll(async () => {
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) =>
-        next(commandName === 'ScanCommand' ? { ...args, input: { ...args.input, Limit: pageSize } } : args),
+        next(
+          commandName === 'ScanCommand'
+            ? { ...args, input: { ...args.input, Limit: pageSize } }
+            : args,
+        ),
     { step: 'initialize' },
   );
   whole = openTableScanner(VERIFIED_ATTRIBUTES, tableName, client);
@@ -98,7 +120,9 @@ async function applyDamage(...damages: readonly Damage[]): Promise<void> {
 }
 
 const verify = async (): Promise<readonly Finding[]> => (await verifyTable(whole)).findings;
-const kindsOf = (findings: readonly Finding[]): FindingKind[] => [...new Set(findings.map(({ kind }) => kind))];
+const kindsOf = (findings: readonly Finding[]): FindingKind[] => [
+  ...new Set(findings.map(({ kind }) => kind)),
+];
 
 /** For each kind of finding, the ways of damage that cause it and whether it can be repaired. */
 const SEEDS: Record<FindingKind, { ways: readonly (readonly Damage[])[]; repairable: boolean }> = {
@@ -122,11 +146,21 @@ const SEEDS: Record<FindingKind, { ways: readonly (readonly Damage[])[]; repaira
     repairable: false,
   },
   'wrong-id': {
-    ways: [[[entityKey('USER', ALICE), { id: USER }]], [[entityKey('CONF', PARAMETER), { id: PARAMETER + 1 }]]],
+    ways: [
+      [[entityKey('USER', ALICE), { id: USER }]],
+      [[entityKey('CONF', PARAMETER), { id: PARAMETER + 1 }]],
+    ],
     repairable: false,
   },
   'wrong-signing-key': {
-    ways: [[[publicKeyItemKey('forged'), { jwk: { kid: 'forged', kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } }]]],
+    ways: [
+      [
+        [
+          publicKeyItemKey('forged'),
+          { jwk: { kid: 'forged', kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } },
+        ],
+      ],
+    ],
     repairable: false,
   },
   'login-guard-missing': { ways: [[[loginGuardKey('alice'), 'deleted']]], repairable: true },
@@ -147,8 +181,14 @@ const SEEDS: Record<FindingKind, { ways: readonly (readonly Damage[])[]; repaira
     ],
     repairable: false,
   },
-  'email-guard-missing': { ways: [[[emailGuardKey('älice@example.com'), 'deleted']]], repairable: true },
-  'email-guard-wrong': { ways: [[[emailGuardKey('älice@example.com'), { id: USER }]]], repairable: true },
+  'email-guard-missing': {
+    ways: [[[emailGuardKey('älice@example.com'), 'deleted']]],
+    repairable: true,
+  },
+  'email-guard-wrong': {
+    ways: [[[emailGuardKey('älice@example.com'), { id: USER }]]],
+    repairable: true,
+  },
   'email-guard-orphan': {
     // The guard is keyed by the normalized address, not by the address as written.
     ways: [[[emailGuardKey('Älice@Example.com'), { id: ALICE }]]],
@@ -216,7 +256,12 @@ const SEEDS: Record<FindingKind, { ways: readonly (readonly Damage[])[]; repaira
 };
 
 const CASES = Object.entries(SEEDS).flatMap(([kind, { ways, repairable }]) =>
-  ways.map((damages, index) => ({ kind: kind as FindingKind, damages, repairable, way: index + 1 })),
+  ways.map((damages, index) => ({
+    kind: kind as FindingKind,
+    damages,
+    repairable,
+    way: index + 1,
+  })),
 );
 
 describe('a damaged table', () => {
@@ -267,7 +312,10 @@ describe('a repair', () => {
   });
 
   it('leaves the roster empty when there is no administrator, so that first-admin can create one', async () => {
-    await applyDamage([rosterKey, { ids: new Set([1]) }], [entityKey('USER', 1), { activated: false }]);
+    await applyDamage(
+      [rosterKey, { ids: new Set([1]) }],
+      [entityKey('USER', 1), { activated: false }],
+    );
 
     const found = await verify();
     await repairTable(gatehouse.table, found, () => undefined);
@@ -278,14 +326,22 @@ describe('a repair', () => {
   });
 
   it.each([
-    ['a guard', [loginGuardKey('alice'), 'deleted'], [entityKey('USER', ALICE), { login: 'elsewhere', version: 9 }]],
+    [
+      'a guard',
+      [loginGuardKey('alice'), 'deleted'],
+      [entityKey('USER', ALICE), { login: 'elsewhere', version: 9 }],
+    ],
     [
       'the roster',
       [rosterKey, { ids: new Set([1, USER]) }],
       [entityKey('USER', USER), { authorities: ['ROLE_ADMIN'], version: 9 }],
     ],
     ['a total', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 7 }]],
-    ['a total that changed and changed back', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 2, changes: 99 }]],
+    [
+      'a total that changed and changed back',
+      [totalKey('USER'), { n: 2 }],
+      [totalKey('USER'), { n: 2, changes: 99 }],
+    ],
     ['a total that was absent', [totalKey('CONF'), 'deleted'], [totalKey('CONF'), { n: 0 }]],
     [
       'a counter',
@@ -311,7 +367,11 @@ describe('a repair', () => {
 
 describe('a verification', () => {
   it('only reads, and never a password, a parameter value or a whole item', async () => {
-    await applyDamage([rosterKey, 'deleted'], [loginGuardKey('alice'), 'deleted'], [totalKey('CONF'), { n: 0 }]);
+    await applyDamage(
+      [rosterKey, 'deleted'],
+      [loginGuardKey('alice'), 'deleted'],
+      [totalKey('CONF'), { n: 0 }],
+    );
     calls.length = 0;
 
     await verify();
@@ -323,7 +383,9 @@ describe('a verification', () => {
       'TransactGetItems',
     ]);
     const reads = calls.flatMap(({ input }) =>
-      input.TransactItems ? (input.TransactItems as { Get: AwsCall['input'] }[]).map(({ Get }) => Get) : [input],
+      input.TransactItems
+        ? (input.TransactItems as { Get: AwsCall['input'] }[]).map(({ Get }) => Get)
+        : [input],
     );
     for (const read of reads) {
       expect(read.ProjectionExpression).toMatch(/^#/);
@@ -354,7 +416,8 @@ describe('a verification', () => {
     const seen = await survey(whole, () => undefined);
     seen.parameters.set(GATE, { count: 1, highest: 1, bytes: 0 });
     const body = { integration: { id: GATE }, confName: 'late', confValue: 'secret' };
-    const create = () => gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body });
+    const create = () =>
+      gatehouse.call('POST', '/api/utm-integration-confs', { token: admin, body });
     // The first read is of the integration; the second one is the count.
     afterNextRead = async () => {
       afterNextRead = create;
@@ -385,10 +448,14 @@ describe('a verification', () => {
   describe('of a total', () => {
     const path = '/api/utm-integrations';
     const body = { name: 'Passing', shortName: 'passing', integrationType: 'API' };
-    const create = async (): Promise<number> => (await gatehouse.call('POST', path, { token: admin, body })).body.id;
+    const create = async (): Promise<number> =>
+      (await gatehouse.call('POST', path, { token: admin, body })).body.id;
     const remove = (id: number) => gatehouse.call('DELETE', `${path}/${id}`, { token: admin });
 
-    /** Deletes one integration before the query of each of the next counts, and creates another one after it. */
+    /**
+     * Deletes one integration before the query of each of the next counts, and creates another one
+     * after it.
+     */
     async function replaceDuring(counts: number): Promise<void> {
       let id = await create();
       let reads = 0;
@@ -419,7 +486,10 @@ describe('a verification', () => {
 
       const verdict = await verifyTotal(whole, seen, 'INTEGRATION');
 
-      expect(verdict).toEqual({ findings: [], undecided: expect.stringContaining('TOTAL / INTEGRATION') });
+      expect(verdict).toEqual({
+        findings: [],
+        undecided: expect.stringContaining('TOTAL / INTEGRATION'),
+      });
     });
 
     it('finds and repairs a wrong total even while entities are created and deleted', async () => {
@@ -430,18 +500,26 @@ describe('a verification', () => {
       const { findings } = await verifyTotal(whole, seen, 'INTEGRATION');
       await repairTable(gatehouse.table, findings, () => undefined);
 
-      expect(findings.map(({ message: says }) => says)).toEqual(['TOTAL / INTEGRATION is 7, but the table holds 2.']);
+      expect(findings.map(({ message: says }) => says)).toEqual([
+        'TOTAL / INTEGRATION is 7, but the table holds 2.',
+      ]);
       expect(await gatehouse.table.get(totalKey('INTEGRATION'))).toMatchObject({ n: 2 });
       expect(await verify()).toEqual([]);
     });
 
-    /** A table whose total stays at 3 and whose successive queries return these numbers of items, then 3. */
+    /**
+     * A table whose total stays at 3 and whose successive queries return these numbers of items,
+     * then 3.
+     */
     function tableThatCounts(...counts: number[]): TableScanner {
       const total = { ...totalKey('INTEGRATION'), n: 3, changes: 7 };
       return {
         snapshot: async () => [total],
         range: async () =>
-          Array.from({ length: counts.shift() ?? 3 }, (_, index) => ({ pk: 'USER', sk: keys.idText(index + 1) })),
+          Array.from({ length: counts.shift() ?? 3 }, (_, index) => ({
+            pk: 'USER',
+            sk: keys.idText(index + 1),
+          })),
         scan: whole.scan,
       };
     }
@@ -465,7 +543,9 @@ describe('a verification', () => {
     it('can rely on every creation and deletion to count as one change of its kind', async () => {
       const changesOf = async () => {
         const items = await Promise.all(
-          (['USER', 'INTEGRATION', 'CONF'] as const).map((kind) => gatehouse.table.get(totalKey(kind))),
+          (['USER', 'INTEGRATION', 'CONF'] as const).map((kind) =>
+            gatehouse.table.get(totalKey(kind)),
+          ),
         );
         return items.map((item) => (item?.changes as number | undefined) ?? 0);
       };
@@ -478,7 +558,10 @@ describe('a verification', () => {
         [[0, 1, 0], async () => (id = await create())],
         [[0, 0, 1], () => gatehouse.call('POST', parameters, { token: admin, body: conf() })],
         [[0, 0, 1], () => gatehouse.call('POST', parameters, { token: admin, body: conf() })],
-        [[0, 0, 1], () => gatehouse.call('DELETE', `${parameters}/${id * 1_000_000 + 1}`, { token: admin })],
+        [
+          [0, 0, 1],
+          () => gatehouse.call('DELETE', `${parameters}/${id * 1_000_000 + 1}`, { token: admin }),
+        ],
         [[0, 1, 1], () => remove(id)],
       ];
 
@@ -498,7 +581,11 @@ describe('a verification', () => {
     const found: unknown[] = [];
     const giveUpAt = Date.now() + 20_000;
     pageSize = 2;
-    for (let verifications = 0; (verifications < 2 || changes < 30) && Date.now() < giveUpAt; verifications++) {
+    for (
+      let verifications = 0;
+      (verifications < 2 || changes < 30) && Date.now() < giveUpAt;
+      verifications++
+    ) {
       const { findings, undecided } = await verifyTable(whole);
       found.push(...findings.map(({ message: says }) => says), ...undecided);
     }
@@ -523,7 +610,11 @@ describe('a verification', () => {
         const made = await send('POST', '/api/users', { login, email: `${login}@example.com` });
         const renamed = { ...made, login: `${login}-renamed` };
         await send('PUT', '/api/users', renamed);
-        const promoted = { ...renamed, email: `${login}@elsewhere.com`, authorities: ['ROLE_ADMIN'] };
+        const promoted = {
+          ...renamed,
+          email: `${login}@elsewhere.com`,
+          authorities: ['ROLE_ADMIN'],
+        };
         await send('PUT', '/api/users', promoted);
         await send('PUT', '/api/users', { ...promoted, activated: false });
         await send('DELETE', `/api/users/${renamed.login}`);
@@ -567,7 +658,11 @@ describe('the daily verification', () => {
     const { code, stdout } = await runDaily();
 
     expect({ code, ...JSON.parse(stdout) }).toEqual({
-      ...{ code: 0, verified: intact.size, findings: 0, undecided: 0, oldestPendingRestartSeconds: 0 },
+      code: 0,
+      verified: intact.size,
+      findings: 0,
+      undecided: 0,
+      oldestPendingRestartSeconds: 0,
     });
   });
 
@@ -584,12 +679,19 @@ describe('the daily verification', () => {
   });
 
   it('fails on findings, and logs only their kinds and numbers', async () => {
-    await applyDamage([loginGuardKey('alice'), 'deleted'], [emailGuardKey('someone@example.com'), { id: ALICE }]);
+    await applyDamage(
+      [loginGuardKey('alice'), 'deleted'],
+      [emailGuardKey('someone@example.com'), { id: ALICE }],
+    );
 
     const { code, stdout, stderr } = await runDaily();
 
     expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ findings: 2, 'login-guard-missing': 1, 'email-guard-orphan': 1 });
+    expect(JSON.parse(stdout)).toMatchObject({
+      findings: 2,
+      'login-guard-missing': 1,
+      'email-guard-orphan': 1,
+    });
     expect(stdout + stderr).not.toMatch(/alice|someone/);
   });
 });

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 
-/* An integration is deleted with all its parameters in one transaction, which must stay within DynamoDB's limits. */
+/*
+ * An integration is deleted with all its parameters in one transaction, which must stay within
+ * DynamoDB's limits.
+ */
 
 const LIMIT_BYTES = 192 * 1024;
 
@@ -14,7 +17,8 @@ beforeAll(async () => {
 });
 afterAll(() => gatehouse.stop());
 
-const call = (method: string, path: string, body?: unknown) => gatehouse.call(method, path, { token, body });
+const call = (method: string, path: string, body?: unknown) =>
+  gatehouse.call(method, path, { token, body });
 const statusOf = async (id: number) => (await call('GET', `/api/utm-integrations/${id}`)).status;
 
 async function makeIntegration(): Promise<{ id: number }> {
@@ -43,19 +47,39 @@ describe('the parameters of an integration', () => {
   type Case = [name: string, bytes: number, count: number, message: string];
   it.each<Case>([
     // parameters.test.ts covers 90 small ones.
-    ...(LONG ? [['the largest number of them', LIMIT_BYTES / 90 - 4, 90, 'error.toomanyparameters'] as Case] : []),
+    ...(LONG
+      ? [
+          [
+            'the largest number of them',
+            LIMIT_BYTES / 90 - 4,
+            90,
+            'error.toomanyparameters',
+          ] as Case,
+        ]
+      : []),
     ['the largest of them', 16_384, 11, 'error.parameterstoolarge'],
-  ])('can be listed, and are deleted with it: %s', { timeout: 120_000 }, async (_, bytes, count, message) => {
-    const integration = await makeIntegration();
+  ])(
+    'can be listed, and are deleted with it: %s',
+    { timeout: 120_000 },
+    async (_, bytes, count, message) => {
+      const integration = await makeIntegration();
 
-    const filled = await fill(integration, Math.floor(bytes));
-    const list = await call('GET', `/api/utm-integration-confs?integrationId.equals=${integration.id}&size=100`);
-    const deleted = await call('DELETE', `/api/utm-integrations/${integration.id}`);
+      const filled = await fill(integration, Math.floor(bytes));
+      const list = await call(
+        'GET',
+        `/api/utm-integration-confs?integrationId.equals=${integration.id}&size=100`,
+      );
+      const deleted = await call('DELETE', `/api/utm-integrations/${integration.id}`);
 
-    expect([filled.count, filled.rejection.status, filled.rejection.body.message]).toEqual([count, 400, message]);
-    expect([list.status, list.body.length]).toEqual([200, count]);
-    expect([deleted.status, await statusOf(integration.id)]).toEqual([200, 404]);
-  });
+      expect([filled.count, filled.rejection.status, filled.rejection.body.message]).toEqual([
+        count,
+        400,
+        message,
+      ]);
+      expect([list.status, list.body.length]).toEqual([200, count]);
+      expect([deleted.status, await statusOf(integration.id)]).toEqual([200, 404]);
+    },
+  );
 
   it('are limited by the total bytes of their names, values and descriptions', async () => {
     const integration = await makeIntegration();
@@ -72,7 +96,10 @@ describe('the parameters of an integration', () => {
 
   it('free space when one is deleted or shrinks, and use it when one grows', async () => {
     const integration = await makeIntegration();
-    const [first, second] = [await create(integration, 'name', 16_384), await create(integration, 'name', 16_384)];
+    const [first, second] = [
+      await create(integration, 'name', 16_384),
+      await create(integration, 'name', 16_384),
+    ];
     await fill(integration, 16_384);
     const change = (parameter: object, confValue: string) =>
       call('PUT', '/api/utm-integration-confs', { ...parameter, confValue });
@@ -86,7 +113,9 @@ describe('the parameters of an integration', () => {
     const same = await change(larger.body, 'y'.repeat(16_384));
     const tooLarge = await change({ ...larger.body, confName: 'names' }, 'y'.repeat(16_384));
 
-    expect([removed, smaller, filled, larger].map(({ status }) => status)).toEqual([200, 200, 201, 200]);
+    expect([removed, smaller, filled, larger].map(({ status }) => status)).toEqual([
+      200, 200, 201, 200,
+    ]);
     expect([again.status, same.status, tooLarge.status]).toEqual([201, 200, 400]);
     expect(tooLarge.body.message).toBe('error.parameterstoolarge');
   });

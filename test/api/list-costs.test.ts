@@ -4,7 +4,8 @@ import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
- * Measures the cost of a list as the number of users grows. The sizes in docs/list-costs.md take minutes:
+ * Measures the cost of a list as the number of users grows. The sizes in docs/list-costs.md take
+ * minutes:
  *
  *   LIST_SIZES=100,10000,100000 npx vitest run test/api/list-costs.test.ts
  */
@@ -47,7 +48,10 @@ describe('the cost of a list', () => {
   it.each(SIZES)('is measured for %i users', { timeout: 600_000 }, async (size) => {
     await fillUsers(gatehouse, size);
     const note = (request: string, { status, calls, units }: Cost & { status: number }) => {
-      table[request] = { ...table[request], [size]: status === 200 ? `${calls} calls, ${units} units` : 'rejected' };
+      table[request] = {
+        ...table[request],
+        [size]: status === 200 ? `${calls} calls, ${units} units` : 'rejected',
+      };
     };
 
     const page0 = await measure('/api/users');

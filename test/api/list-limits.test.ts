@@ -5,8 +5,8 @@ import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
- * Responses to lists that would read too much. An interceptor makes the table look long, because filling it takes
- * minutes; test/api/long-lists.test.ts does that.
+ * Responses to lists that would read too much. An interceptor makes the table look long, because
+ * filling it takes minutes; test/api/long-lists.test.ts does that.
  */
 
 type Attributes = Record<string, { S?: string; N?: string }>;
@@ -24,15 +24,23 @@ const gatehouse = await useGatehouse({
     const body = response.body as Record<string, unknown>;
     if (!functionName?.startsWith('GET')) return response;
     if (operation === 'BatchGetItem') {
-      const [[table = '', { Keys = [] } = {}] = []] = Object.entries(input.RequestItems as Requests);
-      const totals = Keys.filter(({ pk }) => pk?.S === 'TOTAL').map((key) => ({ ...key, n: { N: String(total) } }));
+      const [[table = '', { Keys = [] } = {}] = []] = Object.entries(
+        input.RequestItems as Requests,
+      );
+      const totals = Keys.filter(({ pk }) => pk?.S === 'TOTAL').map((key) => ({
+        ...key,
+        n: { N: String(total) },
+      }));
       if (totals.length > 0) return { ...response, body: { Responses: { [table]: totals } } };
     }
     const isLong = operation === 'Query' && pk !== 'JWKS';
     if (!isLong) return response;
     // 5,000 units are 20 MB, and LastEvaluatedKey says that more follows.
     const LastEvaluatedKey = { pk: { S: pk }, sk: { S: '1' } };
-    return { ...response, body: { ...body, ConsumedCapacity: { CapacityUnits: 5000 }, LastEvaluatedKey } };
+    return {
+      ...response,
+      body: { ...body, ConsumedCapacity: { CapacityUnits: 5000 }, LastEvaluatedKey },
+    };
   },
 });
 
@@ -43,12 +51,20 @@ let unitsPerEntry = 0;
 /** A partition of the audit trail that has as many entries as a query asks for. */
 function entries(pk: string, count: number) {
   const texts = {
-    ...{ pk, id: crypto.randomUUID(), time: new Date().toISOString(), actor: 'somebody' },
-    ...{ action: 'user.created', target: 'user/7', targetName: 'bob' },
+    pk,
+    id: crypto.randomUUID(),
+    time: new Date().toISOString(),
+    actor: 'somebody',
+    action: 'user.created',
+    target: 'user/7',
+    targetName: 'bob',
   };
   const attributes = Object.fromEntries(Object.entries(texts).map(([name, S]) => [name, { S }]));
   return Array.from({ length: count }, () => ({
-    ...{ ...attributes, sk: { S: `${++entry}` }, actorId: { N: '7' }, fields: { L: [] } },
+    ...attributes,
+    sk: { S: `${++entry}` },
+    actorId: { N: '7' },
+    fields: { L: [] },
   }));
 }
 
@@ -59,7 +75,8 @@ beforeAll(async () => {
 
 const INTEGRATION_FILTER = 'filter by integrationId.equals';
 const NO_FILTERS = 'omit all filters and sort by id';
-const NEXT = 'follow the links to the next page, starting with the first page of sort=id,asc or sort=id,desc';
+const NEXT =
+  'follow the links to the next page, starting with the first page of sort=id,asc or sort=id,desc';
 const FIRST = 'follow the links to the next page, starting with the first page, or';
 const TIME = 'narrow the period with time.greaterThan and time.lessThan';
 
@@ -85,7 +102,9 @@ describe('a list that would read too much', () => {
       message: 'error.http.400',
       title: 'The list is too long for this',
     });
-    const given = [INTEGRATION_FILTER, NO_FILTERS, NEXT, FIRST, TIME].filter((each) => body.detail.includes(each));
+    const given = [INTEGRATION_FILTER, NO_FILTERS, NEXT, FIRST, TIME].filter((each) =>
+      body.detail.includes(each),
+    );
     expect(given).toEqual(advice);
   });
 
@@ -93,22 +112,27 @@ describe('a list that would read too much', () => {
     ['/api/users?page=100', 'from the start'],
     ['/api/users?page=400', 'from the end'],
     ['/api/utm-integrations?page=100', 'from the start'],
-  ])('is rejected with the advice for a page if large entities precede it: %s, read %s', async (path) => {
-    total = 9000;
-    // A caller of its own, because each of these lists spends the whole read budget.
-    const { token: own } = await gatehouse.makeCaller(`reader-${++reader}`);
+  ])(
+    'is rejected with the advice for a page if large entities precede it: %s, read %s',
+    async (path) => {
+      total = 9000;
+      // A caller of its own, because each of these lists spends the whole read budget.
+      const { token: own } = await gatehouse.makeCaller(`reader-${++reader}`);
 
-    const { status, body } = await gatehouse.call('GET', path, { token: own });
+      const { status, body } = await gatehouse.call('GET', path, { token: own });
 
-    expect(status).toBe(400);
-    expect(body.detail).toContain(NEXT);
-  });
+      expect(status).toBe(400);
+      expect(body.detail).toContain(NEXT);
+    },
+  );
 });
 
 it.each(['page=499', 'actor.equals=nobody'])(
   'a page of the audit trail within the first 10,000 entries, or beginning there, links to the next one: %s',
   async (query) => {
-    const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, { token });
+    const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, {
+      token,
+    });
 
     expect([status, body.length]).toEqual([200, query === 'page=499' ? 20 : 0]);
     expect(headers.link).toMatch(/&cursor=\w+>; rel="next"/);
@@ -126,12 +150,15 @@ it.each([
     await commit(gatehouse.table, [put(readBudgetKey(1), spent)]);
     unitsPerEntry = 0.11;
 
-    const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, { token });
+    const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, {
+      token,
+    });
     unitsPerEntry = 0;
     await commit(gatehouse.table, [{ act: 'Delete', key: readBudgetKey(1) }]);
 
     expect(status).toBe(expected);
-    if (expected === 200) expect([body, headers.link]).toEqual([[], expect.stringMatching(/&cursor=\w+>; rel="next"/)]);
+    if (expected === 200)
+      expect([body, headers.link]).toEqual([[], expect.stringMatching(/&cursor=\w+>; rel="next"/)]);
     else expect(body.detail).toContain(TIME);
   },
 );

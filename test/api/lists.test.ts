@@ -37,12 +37,16 @@ const INTEGRATIONS = '/api/utm-integrations';
 const PARAMETERS = '/api/utm-integration-confs';
 
 const integration = { name: 'Syslog', shortName: 'sys log', integrationType: 'COLLECTOR' };
-const parameterOf = (owner: { id: number }) => ({ integration: owner, confName: 'port', confValue: '514' });
+const parameterOf = (owner: { id: number }) => ({
+  integration: owner,
+  confName: 'port',
+  confValue: '514',
+});
 const user = (login: string) => ({ login, email: `${login}@example.com` });
 
 /**
- * 46 similar users, 40 integrations (two full pages) and 105 parameters created in an order other than that of their
- * ids.
+ * 46 similar users, 40 integrations (two full pages) and 105 parameters created in an order other
+ * than that of their ids.
  */
 async function fill() {
   const FIRST_NAMES = ['Ada', 'bob', undefined, 'Čeněk', ''];
@@ -103,17 +107,20 @@ describe('a list', () => {
       [1, 20],
       [4, 6],
       [9e14, 2000],
-    ])('returns the right entities on page %i of size %i in both directions', async (page, size) => {
-      const from = page * Math.min(size, largest);
-      const to = from + Math.min(size, largest);
+    ])(
+      'returns the right entities on page %i of size %i in both directions',
+      async (page, size) => {
+        const from = page * Math.min(size, largest);
+        const to = from + Math.min(size, largest);
 
-      const ascending = await get(`${path}?page=${page}&size=${size}&sort=id,asc`);
-      const descending = await get(`${path}?page=${page}&size=${size}&sort=id,desc`);
+        const ascending = await get(`${path}?page=${page}&size=${size}&sort=id,asc`);
+        const descending = await get(`${path}?page=${page}&size=${size}&sort=id,desc`);
 
-      expect(idsOf(ascending)).toEqual(ids.slice(from, to));
-      expect(idsOf(descending)).toEqual(ids.toReversed().slice(from, to));
-      expect([totalOf(ascending), totalOf(descending)]).toEqual([ids.length, ids.length]);
-    });
+        expect(idsOf(ascending)).toEqual(ids.slice(from, to));
+        expect(idsOf(descending)).toEqual(ids.toReversed().slice(from, to));
+        expect([totalOf(ascending), totalOf(descending)]).toEqual([ids.length, ids.length]);
+      },
+    );
 
     it('returns every entity once when a client follows the next links', async () => {
       const seen: number[] = [];
@@ -136,17 +143,30 @@ describe('a list', () => {
       expect(pagesOf(first as Received)).toEqual(['next 1', `last ${last}`, 'first 0']);
       expect(pagesOf(final as Received)).toEqual([`prev ${last - 1}`, `last ${last}`, 'first 0']);
       expect(pagesOf(beyond as Received)).toEqual([`last ${last}`, 'first 0']);
-      if (last > 1) expect(pagesOf(second as Received)).toEqual(['next 2', 'prev 0', `last ${last}`, 'first 0']);
+      if (last > 1)
+        expect(pagesOf(second as Received)).toEqual([
+          'next 2',
+          'prev 0',
+          `last ${last}`,
+          'first 0',
+        ]);
     });
 
     it('repeats sort and filters in its links, without ignored parameters and without commas', async () => {
       const filters = 'id.notIn=9001%2C9002&id.notIn=9003&nonsense=1';
-      const list = await get(`${path}?cacheBuster=1%2C2&sort=id,desc&page=1&size=8&sort=id,asc&sort=&${filters}`);
+      const list = await get(
+        `${path}?cacheBuster=1%2C2&sort=id,desc&page=1&size=8&sort=id,asc&sort=&${filters}`,
+      );
 
       expect(linksOf(list)).toHaveLength(4);
       for (const [, { pathname, searchParams }] of linksOf(list)) {
         expect(pathname).toBe(path);
-        expect([...new Set(searchParams.keys())].sort()).toEqual(['id.notIn', 'page', 'size', 'sort']);
+        expect([...new Set(searchParams.keys())].sort()).toEqual([
+          'id.notIn',
+          'page',
+          'size',
+          'sort',
+        ]);
         expect(searchParams.getAll('sort')).toEqual(['id,desc', 'id,asc']);
         expect(searchParams.getAll('size')).toEqual(['8']);
         expect(searchParams.getAll('page')).toHaveLength(1);
@@ -154,34 +174,48 @@ describe('a list', () => {
       }
     });
 
-    it.each(['cacheBuster=1700000000000&unknown=x&__proto__=y', 'page=-1&size=0', 'page=%FF&size=%FF', 'sort='])(
-      'uses the defaults for %s',
-      async (query) => {
-        const list = await get(`${path}?${query}`);
+    it.each([
+      'cacheBuster=1700000000000&unknown=x&__proto__=y',
+      'page=-1&size=0',
+      'page=%FF&size=%FF',
+      'sort=',
+    ])('uses the defaults for %s', async (query) => {
+      const list = await get(`${path}?${query}`);
 
-        expect(list.status).toBe(200);
-        expect(idsOf(list)).toEqual(ids.slice(0, 20));
-      },
-    );
+      expect(list.status).toBe(200);
+      expect(idsOf(list)).toEqual(ids.slice(0, 20));
+    });
 
     it(`returns at most ${largest} entities on a page`, async () => {
       const list = await get(`${path}?size=${largest + 1}`);
 
       expect(list.body).toHaveLength(Math.min(largest, ids.length));
-      expect(linksOf(list).map(([, { searchParams }]) => searchParams.get('size'))).toContain(String(largest));
+      expect(linksOf(list).map(([, { searchParams }]) => searchParams.get('size'))).toContain(
+        String(largest),
+      );
     });
 
-    it.each(['password', 'confValue', '__proto__'])('rejects sorting by %s with 400', async (field) => {
-      const { status, body } = await get(`${path}?sort=id,asc&sort=${field},desc`);
+    it.each(['password', 'confValue', '__proto__'])(
+      'rejects sorting by %s with 400',
+      async (field) => {
+        const { status, body } = await get(`${path}?sort=id,asc&sort=${field},desc`);
 
-      expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.validation' });
-      expect(body.fieldErrors).toMatchObject([{ field: 'sort' }]);
-    });
+        expect({ status, message: body.message }).toEqual({
+          status: 400,
+          message: 'error.validation',
+        });
+        expect(body.fieldErrors).toMatchObject([{ field: 'sort' }]);
+      },
+    );
   });
 
   it.each([
     [USERS, () => make(USERS, user('short-lived')), () => `${USERS}/short-lived`],
-    [INTEGRATIONS, () => make(INTEGRATIONS, integration), ({ id }: { id: number }) => `${INTEGRATIONS}/${id}`],
+    [
+      INTEGRATIONS,
+      () => make(INTEGRATIONS, integration),
+      ({ id }: { id: number }) => `${INTEGRATIONS}/${id}`,
+    ],
     [
       PARAMETERS,
       async () => make(PARAMETERS, parameterOf((await get(INTEGRATIONS)).body[0])),
@@ -231,12 +265,15 @@ describe('a list', () => {
       [800, ['next', 'prev', 'last']],
       [1200, ['next', 'prev']],
       [2600, ['next']],
-    ])('of %i encoded characters has only the links that fit into 8 KB: %j', async (characters, relations) => {
-      const list = await get(`${USERS}?page=1&size=8&${filter(characters)}`);
+    ])(
+      'of %i encoded characters has only the links that fit into 8 KB: %j',
+      async (characters, relations) => {
+        const list = await get(`${USERS}?page=1&size=8&${filter(characters)}`);
 
-      expect(relationsOf(list)).toEqual(relations);
-      expect(bytesOf(list)).toBeLessThanOrEqual(8000);
-    });
+        expect(relationsOf(list)).toEqual(relations);
+        expect(bytesOf(list)).toBeLessThanOrEqual(8000);
+      },
+    );
 
     it('is linked page by page to its end', async () => {
       const seen: number[] = [];
@@ -287,23 +324,34 @@ describe('a list', () => {
     });
 
     it('is sorted without regard to case by ignorecase, with equal texts in the order of the next field', async () => {
-      const list = await get(`${USERS}?size=2000&sort=firstName,desc,ignorecase&sort=id,desc,ignorecase`);
+      const list = await get(
+        `${USERS}?size=2000&sort=firstName,desc,ignorecase&sort=id,desc,ignorecase`,
+      );
 
-      const names: (string | null)[] = list.body.map(({ firstName }: { firstName: string | null }) => firstName);
+      const names: (string | null)[] = list.body.map(
+        ({ firstName }: { firstName: string | null }) => firstName,
+      );
       const distinct = names.filter((name, index) => name !== names[index - 1]);
       expect(distinct).toEqual(['Čeněk', 'User', 'bob', 'Administrator', 'Ada', null]);
-      const [first, second] = list.body.filter(({ firstName }: { firstName: string }) => firstName === 'bob');
+      const [first, second] = list.body.filter(
+        ({ firstName }: { firstName: string }) => firstName === 'bob',
+      );
       expect(first.id).toBeGreaterThan(second.id);
     });
 
-    it.each(['authorities', 'authorities,ignorecase'])('cannot be sorted by a set of values: %s', async (sort) => {
-      const { status, body } = await get(`${USERS}?sort=${sort}`);
+    it.each(['authorities', 'authorities,ignorecase'])(
+      'cannot be sorted by a set of values: %s',
+      async (sort) => {
+        const { status, body } = await get(`${USERS}?sort=${sort}`);
 
-      expect([status, body.fieldErrors[0].field]).toEqual([400, 'sort']);
-    });
+        expect([status, body.fieldErrors[0].field]).toEqual([400, 'sort']);
+      },
+    );
 
     it('is sorted by several fields in turn', async () => {
-      const { body } = await get(`${USERS}?size=2000&sort=langKey,desc&sort=activated&sort=id,desc`);
+      const { body } = await get(
+        `${USERS}?size=2000&sort=langKey,desc&sort=activated&sort=id,desc`,
+      );
 
       const seen: string[] = body.map(
         ({ langKey, activated, id }: { langKey: string; activated: boolean; id: number }) =>
@@ -316,7 +364,9 @@ describe('a list', () => {
     it('is paged in sorted order', async () => {
       const whole = await get(`${USERS}?size=2000&sort=lastName,desc`);
 
-      const pages = await Promise.all([0, 1, 2, 3].map((page) => get(`${USERS}?page=${page}&sort=lastName,desc`)));
+      const pages = await Promise.all(
+        [0, 1, 2, 3].map((page) => get(`${USERS}?page=${page}&sort=lastName,desc`)),
+      );
 
       expect(pages.flatMap(idsOf)).toEqual(idsOf(whole));
       expect(pages.map((page) => page.body.length)).toEqual([20, 20, whole.body.length - 40, 0]);

@@ -7,7 +7,14 @@ const gatehouse = await useGatehouse();
 const PASSWORD = 'pa55word-of-keeper';
 const VALUE = 'value-of-parameter';
 /** Values that must never be logged. */
-const secrets: string[] = [PASSWORD, 'wrong-pa55word', 'next-pa55word', VALUE, 'next-value', 'broken-json'];
+const secrets: string[] = [
+  PASSWORD,
+  'wrong-pa55word',
+  'next-pa55word',
+  VALUE,
+  'next-value',
+  'broken-json',
+];
 const personal: string[] = ['keeper@example.com', 'Ada Lovelace', 'api key of the gate'];
 const requests: string[] = [];
 let keeperId: number;
@@ -33,7 +40,8 @@ beforeAll(async () => {
   keeperId = id;
   adminId = (await gatehouse.call('GET', '/api/account', { token: admin })).body.id;
   const before = await hashesOf(id);
-  const logIn = (password: string) => call('POST', '/api/authenticate', { body: { username: 'keeper', password } });
+  const logIn = (password: string) =>
+    call('POST', '/api/authenticate', { body: { username: 'keeper', password } });
   const token: string = (await logIn(PASSWORD)).body.id_token;
   const { body: integration } = await call('POST', '/api/utm-integrations', {
     token,
@@ -47,9 +55,18 @@ beforeAll(async () => {
     token: admin,
     body: { login: 'keeper', email: 'x@example.com', password: PASSWORD },
   });
-  await call('POST', '/api/users', { token: admin, body: { login: PASSWORD, email: PASSWORD, password: 'abc' } });
-  const { body: created } = await call('POST', '/api/utm-integration-confs', { token, body: parameter });
-  await call('PUT', '/api/utm-integration-confs', { token, body: { ...created, confValue: 'next-value' } });
+  await call('POST', '/api/users', {
+    token: admin,
+    body: { login: PASSWORD, email: PASSWORD, password: 'abc' },
+  });
+  const { body: created } = await call('POST', '/api/utm-integration-confs', {
+    token,
+    body: parameter,
+  });
+  await call('PUT', '/api/utm-integration-confs', {
+    token,
+    body: { ...created, confValue: 'next-value' },
+  });
   await call('PUT', '/api/utm-integration-confs', { token, body: { ...created, confName: '' } });
   await call('GET', `/api/utm-integration-confs/${created.id}`, { token });
   await call('GET', '/api/utm-integration-confs', { token: `${token}x` });
@@ -59,7 +76,13 @@ beforeAll(async () => {
   });
 
   await logIn('next-pa55word');
-  secrets.push(token, admin, token.slice(token.lastIndexOf('.')), ...before, ...(await hashesOf(id)));
+  secrets.push(
+    token,
+    admin,
+    token.slice(token.lastIndexOf('.')),
+    ...before,
+    ...(await hashesOf(id)),
+  );
   await vi.waitFor(() => {
     for (const request of requests) {
       expect(gatehouse.lines.join('\n')).toContain(`"requestId":"${request.split(' ')[0]}"`);
@@ -82,11 +105,25 @@ it('the log contains no names or e-mail addresses', () => {
 it('the log has one line per request, with the allowed fields only', () => {
   const entries = gatehouse.lines.map((line) => JSON.parse(line));
 
-  const logged = requests.map((request) => entries.filter(({ requestId }) => request.startsWith(requestId)));
-  const allowed = ['requestId', 'route', 'kind', 'status', 'milliseconds', 'callerId', 'failure', '_aws', 'mailSent'];
+  const logged = requests.map((request) =>
+    entries.filter(({ requestId }) => request.startsWith(requestId)),
+  );
+  const allowed = [
+    'requestId',
+    'route',
+    'kind',
+    'status',
+    'milliseconds',
+    'callerId',
+    'failure',
+    '_aws',
+    'mailSent',
+  ];
   expect(logged.map(([entry]) => `${entry.requestId} ${entry.status}`)).toEqual(requests);
   expect(logged.map((lines) => lines.length)).toEqual(requests.map(() => 1));
-  expect(entries.flatMap((entry) => Object.keys(entry).filter((key) => !allowed.includes(key)))).toEqual([]);
+  expect(
+    entries.flatMap((entry) => Object.keys(entry).filter((key) => !allowed.includes(key))),
+  ).toEqual([]);
 });
 
 it('a log line has the route, status, caller, failure and duration of its request', () => {
@@ -97,10 +134,16 @@ it('a log line has the route, status, caller, failure and duration of its reques
 
   const lines = requests.map((request) => {
     const [id] = request.split(' ');
-    return JSON.parse(gatehouse.lines.find((line) => line.includes(`"requestId":"${id}"`)) as string);
+    return JSON.parse(
+      gatehouse.lines.find((line) => line.includes(`"requestId":"${id}"`)) as string,
+    );
   });
 
-  expect(lines.map(({ requestId: _id, milliseconds: _time, kind: _kind, _aws: _metrics, ...line }) => line)).toEqual([
+  expect(
+    lines.map(
+      ({ requestId: _id, milliseconds: _time, kind: _kind, _aws: _metrics, ...line }) => line,
+    ),
+  ).toEqual([
     { ...authenticate, status: 200 },
     { route: 'POST /api/utm-integrations', status: 201, ...byKeeper },
     { ...authenticate, status: 401, failure: 'bad-credentials' },
@@ -126,7 +169,9 @@ it('a log line has the route, status, caller, failure and duration of its reques
 
 it('a log line has the metrics of its request: its duration by kind of request and by failure', () => {
   const line = (route: string, failure?: string) =>
-    gatehouse.lines.map((text) => JSON.parse(text)).find((entry) => entry.route === route && entry.failure === failure);
+    gatehouse.lines
+      .map((text) => JSON.parse(text))
+      .find((entry) => entry.route === route && entry.failure === failure);
   const metricsOf = (route: string, failure?: string) => {
     const { kind, _aws } = line(route, failure);
     return { kind, ..._aws };
@@ -147,7 +192,13 @@ it('a log line has the metrics of its request: its duration by kind of request a
     kind: 'login',
     ...directive(['kind'], ['failure']),
   });
-  expect(metricsOf('PUT /api/utm-integration-confs')).toEqual({ kind: 'change', ...directive(['kind']) });
-  expect(metricsOf('GET /api/utm-integration-confs/{id}')).toEqual({ kind: 'read', ...directive(['kind']) });
+  expect(metricsOf('PUT /api/utm-integration-confs')).toEqual({
+    kind: 'change',
+    ...directive(['kind']),
+  });
+  expect(metricsOf('GET /api/utm-integration-confs/{id}')).toEqual({
+    kind: 'read',
+    ...directive(['kind']),
+  });
   expect(Math.abs(line('POST /api/authenticate')._aws.Timestamp - Date.now())).toBeLessThan(60_000);
 });

@@ -6,12 +6,20 @@ import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { stackMutants } from '../mutants/stack-mutants.ts';
-import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import {
+  type Gatehouse,
+  type Received,
+  startGatehouse,
+  useGatehouse,
+} from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
 import { LONG } from '../support/instance/long.ts';
 import { buildMutantStack } from '../support/stack/mutant-stack.ts';
 
-/* Each 127.0.n is a separate network on the loopback interface; requests come from HOME unless `from` is set. */
+/*
+ * Each 127.0.n is a separate network on the loopback interface; requests come from HOME unless
+ * `from` is set.
+ */
 
 const HOME = '127.0.0.1';
 const NEIGHBOUR = '127.0.0.99';
@@ -19,7 +27,10 @@ const AWAY = '127.0.7.1';
 
 const faults = openFaults();
 let calls: string[] = [];
-/** Selects the calls that faults apply to, by their operation and the JSON text of their input; all unless given. */
+/**
+ * Selects the calls that faults apply to, by their operation and the JSON text of their input; all
+ * unless given.
+ */
 let isFaulty: ((operation: string, input: string) => boolean) | undefined;
 let delayed: { readonly operation: string; readonly ms: number } | undefined;
 
@@ -63,9 +74,16 @@ async function deleteCounts(): Promise<void> {
 /** Changes attributes of all counts whose sort key matches. */
 async function rewrite(sk: RegExp, change: (item: Item) => Record<string, unknown>): Promise<void> {
   const items = (await stored()).filter((item) => sk.test(item.sk));
-  await transact(items.map((item) => put({ pk: item.pk, sk: item.sk }, { ...attributesOf(item), ...change(item) })));
+  await transact(
+    items.map((item) =>
+      put({ pk: item.pk, sk: item.sk }, { ...attributesOf(item), ...change(item) }),
+    ),
+  );
 }
-/** Makes one failed attempt and adds the others to its count, because each attempt would cost a hash. */
+/**
+ * Makes one failed attempt and adds the others to its count, because each attempt would cost a
+ * hash.
+ */
 async function addFailures(username: string, times: number, options?: Options): Promise<void> {
   const before = new Map((await stored()).map(({ pk, sk, last }) => [`${pk} ${sk}`, last]));
   expect((await tryWrongPassword(username, options)).status).toBe(401);
@@ -76,7 +94,8 @@ async function addFailures(username: string, times: number, options?: Options): 
   await transact([put({ pk, sk }, { ...attributes, n: Number(attributes.n) + times - 1 })]);
 }
 /** Moves the last failures of all logins to this many seconds ago. */
-const lastFailedAgo = (seconds: number) => rewrite(/NETWORK|ELSEWHERE/, () => ({ last: Date.now() - seconds * 1000 }));
+const lastFailedAgo = (seconds: number) =>
+  rewrite(/NETWORK|ELSEWHERE/, () => ({ last: Date.now() - seconds * 1000 }));
 
 const statusAndWait = ({ status, headers }: Received) => [status, headers['retry-after']];
 const statuses = (responses: readonly Received[]) => responses.map(({ status }) => status);
@@ -84,7 +103,8 @@ const statuses = (responses: readonly Received[]) => responses.map(({ status }) 
 describe('login attempts at one account', () => {
   beforeAll(async () => {
     for (const login of ['patient', 'lucky']) await gatehouse.makeUser(login);
-    for (const login of ['target', 'fast']) await gatehouse.makeUser(login, { password: undefined });
+    for (const login of ['target', 'fast'])
+      await gatehouse.makeUser(login, { password: undefined });
   });
 
   it('are not counted while no password can be verified', async () => {
@@ -106,11 +126,15 @@ describe('login attempts at one account', () => {
   });
 
   it('are free ten times, then double the wait each time', async () => {
-    for (let n = 0; n < 10; n++) expect((await tryWrongPassword('target', { from: AWAY })).status).toBe(401);
+    for (let n = 0; n < 10; n++)
+      expect((await tryWrongPassword('target', { from: AWAY })).status).toBe(401);
 
     for (const wait of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
       await lastFailedAgo(0);
-      expect(statusAndWait(await tryWrongPassword('target', { from: AWAY })), `${wait}`).toEqual([429, String(wait)]);
+      expect(statusAndWait(await tryWrongPassword('target', { from: AWAY })), `${wait}`).toEqual([
+        429,
+        String(wait),
+      ]);
       await lastFailedAgo(wait);
       expect((await tryWrongPassword('target', { from: AWAY })).status, `after ${wait}`).toBe(401);
     }
@@ -161,7 +185,9 @@ describe('login attempts at one account', () => {
     expect((await tryWrongPassword('lucky', { from: AWAY })).status).toBe(429);
   });
 
-  it('compute no more hashes than the waits allow when they are concurrent', { timeout: 60_000 }, async () => {
+  it('compute no more hashes than the waits allow when they are concurrent', {
+    timeout: 60_000,
+  }, async () => {
     const { computed, allowed, responses } = await attemptConcurrently(gatehouse, 'fast', 40);
 
     expect(computed).toBeGreaterThanOrEqual(10);
@@ -171,12 +197,17 @@ describe('login attempts at one account', () => {
   });
 });
 
-/** Makes parallel attempts; `allowed` is how many may compute a hash, given the waits that end meanwhile. */
+/**
+ * Makes parallel attempts; `allowed` is how many may compute a hash, given the waits that end
+ * meanwhile.
+ */
 async function attemptConcurrently(on: Gatehouse, login: string, times: number) {
   calls = [];
   const started = Date.now();
   const responses = statuses(
-    await Promise.all(Array.from({ length: times }, () => tryWrongPassword(login, { from: AWAY, on }))),
+    await Promise.all(
+      Array.from({ length: times }, () => tryWrongPassword(login, { from: AWAY, on })),
+    ),
   );
   const seconds = (Date.now() - started) / 1000;
   return { computed: hashes(), allowed: 10 + Math.floor(Math.log2(1 + seconds)), responses };
@@ -200,9 +231,10 @@ describe('a user with the correct password', () => {
 
     expect(statuses(await Promise.all(away))).toEqual([429, 429, 429]);
     expect(statuses(await Promise.all(home))).toEqual([200, 200]);
-    expect((await logIn('boss', 'boss', { from: AWAY })).status, 'a success at HOME clears only its own network').toBe(
-      429,
-    );
+    expect(
+      (await logIn('boss', 'boss', { from: AWAY })).status,
+      'a success at HOME clears only its own network',
+    ).toBe(429);
   });
 
   it('waits after failures in a known network only in that network', async () => {
@@ -236,7 +268,9 @@ describe('a user with a mailed reset key', () => {
       'travelling',
       async () => {
         await gatehouse.makeUser('travelling');
-        await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'travelling@example.com' } });
+        await gatehouse.call('POST', '/api/account/reset-password/init', {
+          body: { email: 'travelling@example.com' },
+        });
       },
     ],
   ])('can log in right after the reset despite failures elsewhere: %s', async (login, prepare) => {
@@ -253,7 +287,8 @@ describe('a user with a mailed reset key', () => {
     await lastFailedAgo(-5);
     const away = await logIn(login, 'fresh', { from: AWAY });
     const home = [];
-    for (let n = 0; n < 5; n++) home.push(await logIn(login, 'fresh', { from: n % 2 ? HOME : NEIGHBOUR }));
+    for (let n = 0; n < 5; n++)
+      home.push(await logIn(login, 'fresh', { from: n % 2 ? HOME : NEIGHBOUR }));
 
     expect([before.status, status, away.status]).toEqual([429, 200, 429]);
     expect(statuses(home)).toEqual(Array(5).fill(200));
@@ -264,7 +299,9 @@ describe('a user with a mailed reset key', () => {
     await addFailures('unproved', 10, { from: HOME });
     await lastFailedAgo(-5);
 
-    const { status } = await gatehouse.call('POST', FINISH, { body: { key: 'wrong', newPassword: 'fresh' } });
+    const { status } = await gatehouse.call('POST', FINISH, {
+      body: { key: 'wrong', newPassword: 'fresh' },
+    });
 
     expect([status, (await logIn('unproved', 'unproved')).status]).toEqual([400, 429]);
   });
@@ -282,16 +319,23 @@ describe('a password change', () => {
   it('counts a wrong current password as a failed login, and waits like one', async () => {
     await gatehouse.makeUser('second');
     const token = await gatehouse.logIn('second');
-    const wrong = await Promise.all(Array.from({ length: 5 }, () => changePassword(token, 'wrong', AWAY)));
+    const wrong = await Promise.all(
+      Array.from({ length: 5 }, () => changePassword(token, 'wrong', AWAY)),
+    );
     await addFailures('second', 5, { from: AWAY });
     await lastFailedAgo(-5);
     calls = [];
 
-    const responses = [await changePassword(token, 'second', AWAY), await logIn('second', 'second', { from: AWAY })];
+    const responses = [
+      await changePassword(token, 'second', AWAY),
+      await logIn('second', 'second', { from: AWAY }),
+    ];
 
     expect(statuses(wrong)).toEqual(Array(5).fill(400));
     expect(responses.map(({ body }) => body.message)).toEqual(['error.http.429', 'error.http.429']);
-    expect(responses.map(statusAndWait)).toEqual(Array(2).fill([429, expect.stringMatching(/^[56]$/)]));
+    expect(responses.map(statusAndWait)).toEqual(
+      Array(2).fill([429, expect.stringMatching(/^[56]$/)]),
+    );
     expect(hashes()).toBe(0);
     expect((await changePassword(token, 'second')).status).toBe(200);
   });
@@ -304,13 +348,18 @@ describe('a password change', () => {
     expect((await changePassword(token, 'third')).status).toBe(200);
 
     // A tenth failure would start the first wait.
-    expect(statuses([await tryWrongPassword('third'), await tryWrongPassword('third')])).toEqual([401, 401]);
+    expect(statuses([await tryWrongPassword('third'), await tryWrongPassword('third')])).toEqual([
+      401, 401,
+    ]);
   });
 
   it('counts nothing for a caller that is rejected with 403', async () => {
     const { user, token } = await gatehouse.makeCaller('fourth');
     const admin = await gatehouse.adminToken();
-    await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } });
+    await gatehouse.call('PUT', '/api/users', {
+      token: admin,
+      body: { ...user, activated: false },
+    });
     const before = await stored();
     calls = [];
 
@@ -367,7 +416,11 @@ describe('login attempts that cannot succeed', () => {
       'UpdateItem',
       'UpdateItem',
     ].sort();
-    expect(seen[0]?.map((response) => (response as unknown[])[2])).toEqual([counted, counted, ['BatchGetItem']]);
+    expect(seen[0]?.map((response) => (response as unknown[])[2])).toEqual([
+      counted,
+      counted,
+      ['BatchGetItem'],
+    ]);
     for (const responses of seen) expect(responses).toEqual(seen[0]);
   });
 
@@ -407,7 +460,9 @@ describe('a source over its limit', () => {
     ];
 
     expect(last.status).toBe(401);
-    expect(rejected.map(statusAndWait)).toEqual(Array(2).fill([429, expect.stringMatching(/^(900|89\d)$/)]));
+    expect(rejected.map(statusAndWait)).toEqual(
+      Array(2).fill([429, expect.stringMatching(/^(900|89\d)$/)]),
+    );
     expect(hashes()).toBe(0);
     expect((await tryWrongPassword('anyone', { from: '127.0.20.2' })).status).toBe(401);
   });
@@ -421,7 +476,9 @@ describe('a source over its limit', () => {
   it('is counted from zero when an operator removes the attributes of its count during a login', async () => {
     await rewrite(/SOURCE/, () => ({ n: 0 }));
     await tryWrongPassword('anyone', { from: BLOCKED });
-    await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: -1, since: undefined, expires: undefined } : {}));
+    await rewrite(/SOURCE/, ({ n }) =>
+      n === 1 ? { n: -1, since: undefined, expires: undefined } : {},
+    );
 
     const responses = [
       await tryWrongPassword('anyone', { from: BLOCKED }),
@@ -440,7 +497,9 @@ describe('a source over its limit', () => {
     delayed = { operation: 'UpdateItem', ms: 300 };
 
     const logins = Array.from({ length: 8 }, (_, n) => `keen-${n}`);
-    const responses = await Promise.all(logins.map((login) => tryWrongPassword(login, { from: KEEN }))).finally(() => {
+    const responses = await Promise.all(
+      logins.map((login) => tryWrongPassword(login, { from: KEEN })),
+    ).finally(() => {
       delayed = undefined;
     });
 
@@ -463,13 +522,17 @@ describe('a source over its limit', () => {
       await tryWrongPassword('anyone', { from: BUSY });
       await gatehouse.call('POST', FINISH, { body: WRONG_KEY, from: BUSY });
       const limit = path === '/api/authenticate' ? 100_000 : 10_000;
-      await rewrite(path === '/api/authenticate' ? /SOURCE/ : /RESETS/, () => ({ requests: limit }));
+      await rewrite(path === '/api/authenticate' ? /SOURCE/ : /RESETS/, () => ({
+        requests: limit,
+      }));
       calls = [];
 
       const responses = [];
       for (let n = 0; n < 5; n++) responses.push(await send(BUSY));
 
-      expect(responses.map(statusAndWait)).toEqual(Array(5).fill([429, expect.stringMatching(/^(900|89\d)$/)]));
+      expect(responses.map(statusAndWait)).toEqual(
+        Array(5).fill([429, expect.stringMatching(/^(900|89\d)$/)]),
+      );
       expect(calls.filter((call) => call !== 'BatchGetItem' && call !== 'GetItem')).toEqual([]);
       expect((await send('127.0.24.1')).status).not.toBe(429);
     },
@@ -503,21 +566,31 @@ describe('a source over its limit', () => {
       async () => {
         const body = { currentPassword: 'wrong', newPassword: 'fresh' };
         const token = await gatehouse.tokenOf('boss');
-        return gatehouse.call('POST', '/api/account/change-password', { token, body, from: '127.0.26.1' });
+        return gatehouse.call('POST', '/api/account/change-password', {
+          token,
+          body,
+          from: '127.0.26.1',
+        });
       },
     ],
     [
       'reset requests',
       () => {
         const body = { email: 'nobody@example.com' };
-        return gatehouse.call('POST', '/api/account/reset-password/init', { body, from: '127.0.27.1' });
+        return gatehouse.call('POST', '/api/account/reset-password/init', {
+          body,
+          from: '127.0.27.1',
+        });
       },
     ],
     [
       'reset keys',
       () => {
         const from = '127.0.28.1';
-        return gatehouse.call('POST', '/api/account/reset-password/finish', { body: WRONG_KEY, from });
+        return gatehouse.call('POST', '/api/account/reset-password/finish', {
+          body: WRONG_KEY,
+          from,
+        });
       },
     ],
   ])('is counted for each of several concurrent %s that all find no count', async (_, send) => {
@@ -529,13 +602,16 @@ describe('a source over its limit', () => {
       delayed = undefined;
     });
 
-    const requests = (await stored()).filter(({ sk }) => /SOURCE|RESETS/.test(sk)).map((item) => item.requests);
+    const requests = (await stored())
+      .filter(({ sk }) => /SOURCE|RESETS/.test(sk))
+      .map((item) => item.requests);
     expect(requests).toEqual([3]);
   });
 
   it('is counted for failed logins, not for successful ones', async () => {
     const FRESH = '127.0.21.1';
-    const failures = async () => (await stored()).filter(({ sk }) => sk === 'SOURCE').map(({ n }) => n);
+    const failures = async () =>
+      (await stored()).filter(({ sk }) => sk === 'SOURCE').map(({ n }) => n);
     await rewrite(/SOURCE/, () => ({ n: 0 }));
 
     for (let n = 0; n < 3; n++) await logIn('admin', 'admin', { from: FRESH });
@@ -548,10 +624,13 @@ describe('a source over its limit', () => {
 });
 
 describe('concurrent logins with the correct password', () => {
-  it('do not count as failures of their source, even if some must wait', { timeout: 30_000 }, async () => {
+  it('do not count as failures of their source, even if some must wait', {
+    timeout: 30_000,
+  }, async () => {
     await deleteCounts();
     await gatehouse.makeUser('crowd');
-    // With one more failure, which every attempt is until its password is verified, the others must wait.
+    // With one more failure, which every attempt is until its password is verified, the others must
+    // wait.
     await addFailures('crowd', 9, { from: AWAY });
     await rewrite(/SOURCE/, () => ({ n: 0 }));
 
@@ -588,7 +667,14 @@ describe('the right password', () => {
       (operation, input) => isHash(operation, JSON.parse(input)),
     ],
     ['its failures cannot be cleared', { fault: 'error-before' }, isTransactionOn('ATTEMPTS#')],
-    ...(LONG ? [['transactions are throttled', { operation: 'TransactWriteItems', fault: 'throttle' }] as Case] : []),
+    ...(LONG
+      ? [
+          [
+            'transactions are throttled',
+            { operation: 'TransactWriteItems', fault: 'throttle' },
+          ] as Case,
+        ]
+      : []),
   ];
   const CASES: Record<string, Case[]> = {
     [LOG_IN]: [...EITHER, ['no token can be signed', { operation: 'Sign', fault: 'error-before' }]],
@@ -596,7 +682,9 @@ describe('the right password', () => {
       ...EITHER,
       ['the change cannot be committed', { fault: 'error-before' }, isTransactionOn('"USER"')],
       ['the outcome of the change is unknown', { fault: 'lost' }, isTransactionOn('"USER"')],
-      ...(LONG ? [['the user is always busy', { fault: 'conflict' }, isTransactionOn('"USER"')] as Case] : []),
+      ...(LONG
+        ? [['the user is always busy', { fault: 'conflict' }, isTransactionOn('"USER"')] as Case]
+        : []),
     ],
   };
   const cases = Object.entries(CASES).flatMap(([route, rows]) =>
@@ -615,7 +703,12 @@ describe('the right password', () => {
       const attempt = () =>
         route === LOG_IN
           ? logIn(login, login, { from: AWAY, mayCrash: true })
-          : gatehouse.call('POST', '/api/account/change-password', { token, body, from: AWAY, mayCrash: true });
+          : gatehouse.call('POST', '/api/account/change-password', {
+              token,
+              body,
+              from: AWAY,
+              mayCrash: true,
+            });
       isFaulty = isFaultyHere;
       faults.inject([{ ...rule, function: route }]);
 
@@ -633,17 +726,32 @@ describe('the right password', () => {
 
 /** Each of these takes the five seconds after which a change gives up. */
 const SLOW_FAULTS: [string, Rule][] = [
-  ['the counts are always busy', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'conflict' }],
-  ['the count of the source is always busy', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'conflict' }],
-  ['it is unknown whether it was counted', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'lost' }],
+  [
+    'the counts are always busy',
+    { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'conflict' },
+  ],
+  [
+    'the count of the source is always busy',
+    { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'conflict' },
+  ],
+  [
+    'it is unknown whether it was counted',
+    { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'lost' },
+  ],
 ];
 
 describe('a login attempt that cannot be counted', () => {
   beforeAll(deleteCounts);
   it.each<[string, Rule]>([
     ['the counts cannot be read', { operation: 'BatchGetItem', fault: 'error-before' }],
-    ['the counts cannot be written', { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'reset' }],
-    ['the count of the source cannot be written', { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'reset' }],
+    [
+      'the counts cannot be written',
+      { operation: 'TransactWriteItems', item: 'ATTEMPTS#*', fault: 'reset' },
+    ],
+    [
+      'the count of the source cannot be written',
+      { operation: 'UpdateItem', item: 'ATTEMPTS#*', fault: 'reset' },
+    ],
     ['the key that hides its login is unavailable', { service: 'KMS', fault: 'throttle' }],
     ...(LONG ? SLOW_FAULTS : []),
   ])('is rejected with 503 and computes no hash: %s', { timeout: 20_000 }, async (_, rule) => {
@@ -664,16 +772,22 @@ if (LONG) {
     it.each([
       'the password is checked before the attempt is counted',
       'attempts are counted without checking for concurrent ones',
-    ] as const)('%s computes more hashes than the waits allow', { timeout: 60_000 }, async (mutant) => {
-      const { assembly, remove } = await buildMutantStack(stackMutants[mutant]);
-      try {
-        const broken = await startGatehouse({ assembly, intercept });
-        const { computed, allowed } = await attemptConcurrently(broken, 'admin', 100).finally(broken.stop);
+    ] as const)(
+      '%s computes more hashes than the waits allow',
+      { timeout: 60_000 },
+      async (mutant) => {
+        const { assembly, remove } = await buildMutantStack(stackMutants[mutant]);
+        try {
+          const broken = await startGatehouse({ assembly, intercept });
+          const { computed, allowed } = await attemptConcurrently(broken, 'admin', 100).finally(
+            broken.stop,
+          );
 
-        expect(computed).toBeGreaterThan(allowed);
-      } finally {
-        remove();
-      }
-    });
+          expect(computed).toBeGreaterThan(allowed);
+        } finally {
+          remove();
+        }
+      },
+    );
   });
 }

@@ -21,7 +21,10 @@ const budgetOf = (total: number): ReadBudget => ({
 /** A read-only table of this many users that records the ranges it is asked for. */
 function listOf(total: number) {
   const reads: Range[] = [];
-  const all = Array.from({ length: total }, (_, n): Item => ({ ...entityKey('USER', n + 1), id: n + 1 }));
+  const all = Array.from(
+    { length: total },
+    (_, n): Item => ({ ...entityKey('USER', n + 1), id: n + 1 }),
+  );
   const table = {
     async query(_kind: string, range: Range = {}) {
       reads.push(range);
@@ -32,7 +35,12 @@ function listOf(total: number) {
     const sort = [{ field: 'id', descending: direction === 'desc' }];
     const query = { page, size, sort, filters: [], parameters: [], after: undefined };
     const { entities } = await listPage(
-      { table: table as Partial<Table> as Table, kind: 'USER', entityOf: idOf, budget: budgetOf(total) },
+      {
+        table: table as Partial<Table> as Table,
+        kind: 'USER',
+        entityOf: idOf,
+        budget: budgetOf(total),
+      },
       query,
     );
     return entities.map(({ id }) => id);
@@ -88,7 +96,10 @@ describe('a page in id order', () => {
     const table = openTable('none', unreachable);
 
     const query = { page: 5, size: 2000, sort: [], filters: [], parameters: [], after: undefined };
-    const middle = listPage({ table, kind: 'USER', entityOf: idOf, budget: budgetOf(22_001) }, query);
+    const middle = listPage(
+      { table, kind: 'USER', entityOf: idOf, budget: budgetOf(22_001) },
+      query,
+    );
 
     await expect(middle).rejects.toMatchObject({ code: 'page-too-deep' });
   });
@@ -97,7 +108,8 @@ describe('a page in id order', () => {
 // Writing 10,000 users takes too long for every run; the tests above only pretend to have them.
 if (LONG) {
   describe('a list that is too long', () => {
-    // An instance of its own, because clearing a shared table of this many items would hold up the next file.
+    // An instance of its own, because clearing a shared table of this many items would hold up the
+    // next file.
     let gatehouse: Gatehouse;
     let token: string;
     beforeAll(async () => {

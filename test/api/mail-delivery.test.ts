@@ -12,7 +12,8 @@ let held: { readonly prefix: string; readonly until: Promise<unknown> } | undefi
 const gatehouse = await startGatehouse({
   maxInstancesPerFunction: 12,
   async intercept(call, forward) {
-    if (held && call.service === 'SES' && JSON.stringify(call.input).includes(held.prefix)) await held.until;
+    if (held && call.service === 'SES' && JSON.stringify(call.input).includes(held.prefix))
+      await held.until;
     return faults.intercept(call, forward);
   },
 });
@@ -24,24 +25,31 @@ const leftIn = async (name: string) =>
   );
 
 describe('a mail', { timeout: 30_000 }, () => {
-  it.each(MAIL_TRIALS)('arrives $mails times and is left $left times when $event', async (trial) => {
-    const login = `trial-${MAIL_TRIALS.indexOf(trial)}`;
+  it.each(MAIL_TRIALS)(
+    'arrives $mails times and is left $left times when $event',
+    async (trial) => {
+      const login = `trial-${MAIL_TRIALS.indexOf(trial)}`;
 
-    await trial.run(stage, login);
-    const mails = await outcomeOf(stage, login, trial);
+      await trial.run(stage, login);
+      const mails = await outcomeOf(stage, login, trial);
 
-    expect([mails.length, (await leftIn(login)).length]).toEqual([trial.mails, trial.left]);
-  });
+      expect([mails.length, (await leftIn(login)).length]).toEqual([trial.mails, trial.left]);
+    },
+  );
 
   it('keeps the order of its recipient while SES throttles', async () => {
     const token = await gatehouse.logIn((await gatehouse.makeUser('mover')).login);
     faults.inject([{ service: 'SES', fault: 'throttle' }]);
-    const move = (email: string) => gatehouse.call('POST', '/api/account', { token, body: { email } });
+    const move = (email: string) =>
+      gatehouse.call('POST', '/api/account', { token, body: { email } });
 
     for (const n of [1, 2, 3]) await move(`mover-${n}@example.com`);
     await gatehouse.cloud.mailsHandedOver();
     faults.inject([]);
-    const to = () => gatehouse.cloud.mails.flatMap((mail) => mail.to).filter((address) => address.startsWith('mover'));
+    const to = () =>
+      gatehouse.cloud.mails
+        .flatMap((mail) => mail.to)
+        .filter((address) => address.startsWith('mover'));
     await expect.poll(to, { timeout: 10_000 }).toHaveLength(3);
 
     expect(to()).toEqual(['mover@example.com', 'mover-1@example.com', 'mover-2@example.com']);
@@ -61,29 +69,54 @@ describe('a mail', { timeout: 30_000 }, () => {
       });
     }
 
-    await gatehouse.call('POST', '/api/account', { token, body: { email: 'taken-over@example.com' } });
-    const toOwner = () => gatehouse.cloud.mails.filter(({ to }) => to.includes('notified@example.com'));
+    await gatehouse.call('POST', '/api/account', {
+      token,
+      body: { email: 'taken-over@example.com' },
+    });
+    const toOwner = () =>
+      gatehouse.cloud.mails.filter(({ to }) => to.includes('notified@example.com'));
     await expect.poll(toOwner, { timeout: 5000 }).toHaveLength(1).finally(release);
 
-    await expect.poll(() => gatehouse.cloud.mails.filter(({ to }) => `${to}`.startsWith('flood-')).length).toBe(40);
+    await expect
+      .poll(() => gatehouse.cloud.mails.filter(({ to }) => `${to}`.startsWith('flood-')).length)
+      .toBe(40);
   });
 
   it('has no key in the table, in the stream or in the log while it waits', async () => {
     faults.inject([{ service: 'SES', fault: 'throttle' }]);
     await gatehouse.makeUser('waiting', { password: undefined });
-    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'waiting@example.com' } });
+    await gatehouse.call('POST', '/api/account/reset-password/init', {
+      body: { email: 'waiting@example.com' },
+    });
     await gatehouse.cloud.mailsHandedOver();
 
-    const waiting = [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => /^(RESET-)?MAIL#/.test(pk));
+    const waiting = [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) =>
+      /^(RESET-)?MAIL#/.test(pk),
+    );
     faults.inject([]);
     const sent = () => gatehouse.cloud.mails.filter(({ to }) => to.includes('waiting@example.com'));
     await expect.poll(sent, { timeout: 10_000 }).toHaveLength(2);
 
-    const known = ['pk', 'sk', 'occasion', 'userId', 'email', 'login', 'langKey', 'accountStamp', 'counted', 'expires'];
-    expect(waiting.flatMap((item) => Object.keys(item)).filter((name) => !known.includes(name))).toEqual([]);
+    const known = [
+      'pk',
+      'sk',
+      'occasion',
+      'userId',
+      'email',
+      'login',
+      'langKey',
+      'accountStamp',
+      'counted',
+      'expires',
+    ];
+    expect(
+      waiting.flatMap((item) => Object.keys(item)).filter((name) => !known.includes(name)),
+    ).toEqual([]);
     for (const { text } of sent()) {
       const key = /key=([\w-]+)/.exec(text)?.[1] ?? 'no key';
-      expect(JSON.stringify([...(await itemsOf(gatehouse.cloud))]) + gatehouse.lines.join('')).not.toContain(key);
+      expect(
+        JSON.stringify([...(await itemsOf(gatehouse.cloud))]) + gatehouse.lines.join(''),
+      ).not.toContain(key);
     }
   });
 });

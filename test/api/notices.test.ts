@@ -18,10 +18,15 @@ const INIT = '/api/account/reset-password/init';
 const FINISH = '/api/account/reset-password/finish';
 
 const mailsTo = (address: string) => gatehouse.mailsTo(address);
-const subjectsTo = async (address: string) => (await mailsTo(address)).map(({ subject }) => subject);
-const setAddress = (token: string, email: string) => gatehouse.call('POST', '/api/account', { token, body: { email } });
+const subjectsTo = async (address: string) =>
+  (await mailsTo(address)).map(({ subject }) => subject);
+const setAddress = (token: string, email: string) =>
+  gatehouse.call('POST', '/api/account', { token, body: { email } });
 const setPassword = (token: string, currentPassword: string, newPassword: string) =>
-  gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
+  gatehouse.call('POST', '/api/account/change-password', {
+    token,
+    body: { currentPassword, newPassword },
+  });
 const requestReset = (email: string) => gatehouse.call('POST', INIT, { body: { email } });
 
 describe('the notice of a new e-mail address', () => {
@@ -55,8 +60,14 @@ describe('the notice of a new e-mail address', () => {
     const admin = await gatehouse.adminToken();
 
     const responses = [
-      await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'New', email: user.email } }),
-      await gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, lastName: 'New' } }),
+      await gatehouse.call('POST', '/api/account', {
+        token,
+        body: { firstName: 'New', email: user.email },
+      }),
+      await gatehouse.call('PUT', '/api/users', {
+        token: admin,
+        body: { ...user, lastName: 'New' },
+      }),
       await setAddress(token, 'admin@example.com'),
       await gatehouse.call('PUT', '/api/users', {
         token: admin,
@@ -76,7 +87,8 @@ describe('mail to one account', () => {
 
   it('is counted per hour and kind of mail', () => {
     const KEY = resetCountKey(7, 'ab');
-    const count = (n: number, ago: number) => countMail(KEY, { n, since: NOW - ago }, NOW, 5)?.attributes;
+    const count = (n: number, ago: number) =>
+      countMail(KEY, { n, since: NOW - ago }, NOW, 5)?.attributes;
 
     expect(countMail(KEY, undefined, NOW, 5)).toMatchObject({
       key: { pk: 'MAILS#0000000000000007', sk: 'reset#ab' },
@@ -90,9 +102,13 @@ describe('mail to one account', () => {
   it('is limited exactly under concurrent requests, whose responses do not reveal the limit', async () => {
     await gatehouse.makeUser('popular');
 
-    const responses = await Promise.all(Array.from({ length: 12 }, () => requestReset('popular@example.com')));
+    const responses = await Promise.all(
+      Array.from({ length: 12 }, () => requestReset('popular@example.com')),
+    );
 
-    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 ']));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set(['200 ']),
+    );
     expect(await mailsTo('popular@example.com')).toHaveLength(MAILS_PER_WINDOW.reset);
   });
 
@@ -106,21 +122,30 @@ describe('mail to one account', () => {
 
     expect(await subjectsTo('crowd@example.com')).toEqual(['Your password was changed']);
     expect(gatehouse.lines.filter((line) => line.includes('"mailsNotSent":1'))).toHaveLength(1);
-    const kept = [...(await itemsOf(gatehouse.cloud)).values()].filter(({ email }) => email === 'crowd@example.com');
-    expect(kept.filter(({ pk }) => /^(RESET-)?MAIL#/.test(pk)).map(({ occasion }) => occasion)).toEqual(['reset']);
-    await gatehouse.table.transact([put(mailCountKey(ALL_USERS, 'reset'), { ...full, n: 0 })], randomUUID());
+    const kept = [...(await itemsOf(gatehouse.cloud)).values()].filter(
+      ({ email }) => email === 'crowd@example.com',
+    );
+    expect(
+      kept.filter(({ pk }) => /^(RESET-)?MAIL#/.test(pk)).map(({ occasion }) => occasion),
+    ).toEqual(['reset']);
+    await gatehouse.table.transact(
+      [put(mailCountKey(ALL_USERS, 'reset'), { ...full, n: 0 })],
+      randomUUID(),
+    );
   });
 
   it('is counted per mailbox, so that resets which a thief has had sent elsewhere use up none of the owner', async () => {
     const { token } = await gatehouse.makeCaller('robbed', { password: 'robbed' });
-    const move = (email: string) => gatehouse.call('POST', '/api/account', { token, body: { email } });
+    const move = (email: string) =>
+      gatehouse.call('POST', '/api/account', { token, body: { email } });
     await move('thief@example.com');
     for (let n = 0; n < MAILS_PER_WINDOW.reset + 1; n++) await requestReset('thief@example.com');
     await move('robbed@example.com');
 
     await requestReset('robbed@example.com');
 
-    const resets = (subjects: string[]) => subjects.filter((subject) => subject === 'Reset your password').length;
+    const resets = (subjects: string[]) =>
+      subjects.filter((subject) => subject === 'Reset your password').length;
     expect(resets(await subjectsTo('thief@example.com'))).toBe(MAILS_PER_WINDOW.reset);
     expect(resets(await subjectsTo('robbed@example.com'))).toBe(1);
   });
@@ -131,8 +156,15 @@ describe('mail to one account', () => {
     for (const [login, start] of Object.entries(starts)) {
       const user = await gatehouse.makeUser(login, { password: 'pass' });
       const { id } = user;
-      const full = { n: MAILS_PER_WINDOW.reset, since: start, expires: Math.floor(Date.now() / 1000) + 60 };
-      await gatehouse.table.transact([put(resetCountKey(id, mailboxHashOf(user as User)), full)], randomUUID());
+      const full = {
+        n: MAILS_PER_WINDOW.reset,
+        since: start,
+        expires: Math.floor(Date.now() / 1000) + 60,
+      };
+      await gatehouse.table.transact(
+        [put(resetCountKey(id, mailboxHashOf(user as User)), full)],
+        randomUUID(),
+      );
     }
 
     await Promise.all(Object.keys(starts).map((login) => requestReset(`${login}@example.com`)));
@@ -148,10 +180,13 @@ describe('mail to one account', () => {
     await gatehouse.table.transact([put(key, almost)], randomUUID());
 
     const statuses = [];
-    for (let n = 0; n < 4; n++) statuses.push((await setAddress(token, `restless-${n}@example.com`)).status);
+    for (let n = 0; n < 4; n++)
+      statuses.push((await setAddress(token, `restless-${n}@example.com`)).status);
 
     expect(statuses).toEqual([200, 200, 200, 200]);
-    const addresses = ['restless', 'restless-0', 'restless-1', 'restless-2'].map((name) => `${name}@example.com`);
+    const addresses = ['restless', 'restless-0', 'restless-1', 'restless-2'].map(
+      (name) => `${name}@example.com`,
+    );
     const mails = await Promise.all(addresses.map(subjectsTo));
     expect(mails.map(({ length }) => length)).toEqual([1, 1, 0, 0]);
   });
@@ -177,6 +212,9 @@ describe('the notice of a new password', () => {
     const { status } = await gatehouse.call('POST', FINISH, { body });
 
     expect(status).toBe(200);
-    expect(await subjectsTo('keyed@example.com')).toEqual(['Neues Passwort', 'Ihr Passwort wurde geändert']);
+    expect(await subjectsTo('keyed@example.com')).toEqual([
+      'Neues Passwort',
+      'Ihr Passwort wurde geändert',
+    ]);
   });
 });

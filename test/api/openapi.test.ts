@@ -21,7 +21,8 @@ it('every example has the response that it shows', { timeout: 60_000 }, async ()
   for (const [route, example] of Object.entries(EXAMPLES)) {
     const { status, body } = await send(token, route, example);
     expect([route, status]).toEqual([route, status === 201 ? 201 : 200]);
-    if (example.response !== undefined) expect(lasting(body), route).toEqual(lasting(example.response));
+    if (example.response !== undefined)
+      expect(lasting(body), route).toEqual(lasting(example.response));
   }
 });
 
@@ -40,7 +41,9 @@ async function withMailedKey(body: unknown): Promise<unknown> {
     : body;
 }
 
-/** An example with the entities that earlier examples have created, and the caller's own password. */
+/**
+ * An example with the entities that earlier examples have created, and the caller's own password.
+ */
 function withRealValues<T>(example: T): T {
   const { userId, integrationId, parameterId, login, ownEmail, foreignEmail } = PLACEHOLDERS;
   const { newEmail, password, newPassword } = PLACEHOLDERS;

@@ -19,7 +19,10 @@ it('a login rehashes a password stored at a lower cost and changes nothing else,
   expect(renewed?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1,/);
   expect(renewed).toEqual({ ...before, passwordHash: renewed?.passwordHash });
   expect(await stored()).toEqual(renewed);
-  const change = await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'Still' } });
+  const change = await gatehouse.call('POST', '/api/account', {
+    token,
+    body: { firstName: 'Still' },
+  });
   expect(change.status).toBe(200);
 });
 

@@ -18,13 +18,20 @@ const accountOf = (login: string) => asAdmin('GET', `/api/users/${login}`);
 const deactivate = (user: object) => asAdmin('PUT', '/api/users', { ...user, activated: false });
 const remove = (login: string) => asAdmin('DELETE', `/api/users/${login}`);
 
-const change = (token: string, body: unknown) => gatehouse.call('POST', '/api/account', { token, body });
+const change = (token: string, body: unknown) =>
+  gatehouse.call('POST', '/api/account', { token, body });
 const changePassword = (token: string, currentPassword: unknown, newPassword: unknown) =>
-  gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
+  gatehouse.call('POST', '/api/account/change-password', {
+    token,
+    body: { currentPassword, newPassword },
+  });
 
 describe("the caller's own account", () => {
   it('has the same representation as any user', async () => {
-    const { token } = await gatehouse.makeCaller('shown', { firstName: 'Ada', authorities: ['ROLE_ANALYST'] });
+    const { token } = await gatehouse.makeCaller('shown', {
+      firstName: 'Ada',
+      authorities: ['ROLE_ANALYST'],
+    });
 
     const { status, body } = await gatehouse.call('GET', '/api/account', { token });
 
@@ -33,7 +40,10 @@ describe("the caller's own account", () => {
   });
 
   it('accepts the fields that users may change themselves, and ignores all others', async () => {
-    const { user, token } = await gatehouse.makeCaller('modest', { password: 'modest', authorities: ['ROLE_USER'] });
+    const { user, token } = await gatehouse.makeCaller('modest', {
+      password: 'modest',
+      authorities: ['ROLE_USER'],
+    });
     const admin = await accountOf('admin');
     const allowed = {
       firstName: 'Ada',
@@ -137,7 +147,10 @@ describe("the caller's own account", () => {
   it('cannot claim the e-mail address of another user in another spelling', async () => {
     const { user, token } = await gatehouse.makeCaller('envious');
 
-    const { status, body, headers } = await change(token, { firstName: 'Changed', email: 'ADMIN@Example.COM' });
+    const { status, body, headers } = await change(token, {
+      firstName: 'Changed',
+      email: 'ADMIN@Example.COM',
+    });
 
     expect(status).toBe(400);
     expect(body).toMatchObject({
@@ -179,7 +192,10 @@ describe('the token of a user', () => {
 
     const read = await gatehouse.call('GET', '/api/account', { token });
     const changed = await change(token, { firstName: 'Changed' });
-    const passwords = [await changePassword(token, 'asleep', 'awake'), await changePassword(token, 'wrong', 'awake')];
+    const passwords = [
+      await changePassword(token, 'asleep', 'awake'),
+      await changePassword(token, 'wrong', 'awake'),
+    ];
 
     expect(read.status).toBe(200);
     expect(read.body).toEqual(before);
@@ -223,7 +239,10 @@ describe("an update that changes nothing of the caller's own account", () => {
     'returns 200 and creates neither a version nor an audit event: %j',
     async (body) => {
       const login = `unmoved-${Object.keys(body).length}`;
-      const { user, token } = await gatehouse.makeCaller(login, { firstName: 'Same', email: 'unmoved@example.com' });
+      const { user, token } = await gatehouse.makeCaller(login, {
+        firstName: 'Same',
+        email: 'unmoved@example.com',
+      });
       const before = await gatehouse.call('GET', `/api/users/${login}`, { token });
 
       const { status } = await change(token, body);

@@ -10,11 +10,15 @@ async function signedIn(login: string, fields = {}): Promise<string> {
 }
 
 const changePassword = (token: string, currentPassword: unknown, newPassword: unknown) =>
-  gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
+  gatehouse.call('POST', '/api/account/change-password', {
+    token,
+    body: { currentPassword, newPassword },
+  });
 const changeName = (token: string, firstName: string) =>
   gatehouse.call('POST', '/api/account', { token, body: { firstName } });
 const canLogIn = async (username: string, password: string) =>
-  (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status === 200;
+  (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status ===
+  200;
 /** The account `user` as it is stored, with the hash of its password. */
 const storedUser = () => findUserByLogin(gatehouse.table, 'user');
 
@@ -26,23 +30,32 @@ describe('a password', () => {
 
     expect({ status, text }).toEqual({ status: 200, text: '' });
     expect(headers).not.toHaveProperty('x-gatehouseapp-alert');
-    expect([await canLogIn('careful', 'careful'), await canLogIn('careful', 'fresh')]).toEqual([false, true]);
+    expect([await canLogIn('careful', 'careful'), await canLogIn('careful', 'fresh')]).toEqual([
+      false,
+      true,
+    ]);
   });
 
-  it.each(['wrong', '', 'USER'])('is unchanged when the current one is given as %j', async (current) => {
-    const token = await gatehouse.tokenOf('user');
+  it.each(['wrong', '', 'USER'])(
+    'is unchanged when the current one is given as %j',
+    async (current) => {
+      const token = await gatehouse.tokenOf('user');
 
-    const { status, body } = await changePassword(token, current, 'fresh');
+      const { status, body } = await changePassword(token, current, 'fresh');
 
-    expect(status).toBe(400);
-    expect(body).toMatchObject({
-      type: 'https://www.jhipster.tech/problem/invalid-password',
-      message: 'error.http.400',
-      path: '/api/account/change-password',
-    });
-    expect(body).not.toHaveProperty('fieldErrors');
-    expect([await canLogIn('user', 'user'), await canLogIn('user', 'fresh')]).toEqual([true, false]);
-  });
+      expect(status).toBe(400);
+      expect(body).toMatchObject({
+        type: 'https://www.jhipster.tech/problem/invalid-password',
+        message: 'error.http.400',
+        path: '/api/account/change-password',
+      });
+      expect(body).not.toHaveProperty('fieldErrors');
+      expect([await canLogIn('user', 'user'), await canLogIn('user', 'fresh')]).toEqual([
+        true,
+        false,
+      ]);
+    },
+  );
 
   it('can be set to its current value', async () => {
     const token = await signedIn('steady');
@@ -98,7 +111,9 @@ describe('a password', () => {
     const { status, body } = await changePassword(token, undefined, 'fresh');
 
     expect(status).toBe(400);
-    expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'currentPassword', message: 'NotNull' }]);
+    expect(body.fieldErrors).toMatchObject([
+      { objectName: 'user', field: 'currentPassword', message: 'NotNull' },
+    ]);
   });
 });
 
@@ -108,7 +123,10 @@ describe('after a password change', () => {
     const other = await gatehouse.tokenOf('switcher');
     await changePassword(token, 'switcher', 'fresh');
 
-    const accepted = [await changeName(token, 'Ada'), await changePassword(token, 'fresh', 'fresher')];
+    const accepted = [
+      await changeName(token, 'Ada'),
+      await changePassword(token, 'fresh', 'fresher'),
+    ];
     const rejected = [
       await changeName(other, 'Eve'),
       await changePassword(other, 'fresher', 'stolen'),
@@ -140,7 +158,11 @@ describe('after a password change', () => {
       await changePassword(own, current, next);
       const fresh = await gatehouse.logIn('hasty', next);
 
-      const responses = [await changeName(own, 'A'), await changeName(earlier, 'B'), await changeName(fresh, 'C')];
+      const responses = [
+        await changeName(own, 'A'),
+        await changeName(earlier, 'B'),
+        await changeName(fresh, 'C'),
+      ];
 
       expect(responses.map(({ status }) => status)).toEqual([200, 403, 200]);
     }

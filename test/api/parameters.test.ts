@@ -13,7 +13,8 @@ const FIELDS = { confName: 'api key', confValue: 'T0p-s3cret' };
 const { integrations, parameters } = useIntegrations(gatehouse);
 const { post, put, remove, get, list, total } = parameters;
 const makeIntegration = () => integrations.make(INTEGRATION);
-const moduleOf = async (integrationId: number) => (await integrations.get(integrationId)).body.module;
+const moduleOf = async (integrationId: number) =>
+  (await integrations.get(integrationId)).body.module;
 
 async function make(fields: Record<string, unknown> = {}) {
   const integration = fields.integration ?? { id: (await makeIntegration()).id };
@@ -68,7 +69,10 @@ describe('creating a parameter', () => {
     const withUnknownIntegration = await post({ ...FIELDS, integration: { id: 777_777 } });
 
     expect(withId).toMatchObject({ status: 400, body: { message: 'error.idexists' } });
-    expect(withUnknownIntegration).toMatchObject({ status: 404, body: { message: 'error.idnotfound' } });
+    expect(withUnknownIntegration).toMatchObject({
+      status: 404,
+      body: { message: 'error.idnotfound' },
+    });
     expect(await total()).toBe(before);
   });
 });
@@ -92,7 +96,10 @@ describe('the fields of a parameter', () => {
   ])('reject %s with 400 on create and on update', async (_, field, value, message) => {
     const { id, integration } = await make();
     const invalid = { ...FIELDS, integration, [field.split('.')[0] as string]: value };
-    const body = { message: 'error.validation', fieldErrors: [{ objectName: 'utmIntegrationConf', field, message }] };
+    const body = {
+      message: 'error.validation',
+      fieldErrors: [{ objectName: 'utmIntegrationConf', field, message }],
+    };
 
     const created = await post(invalid);
     const updated = await put({ ...invalid, id });
@@ -110,7 +117,11 @@ describe('the fields of a parameter', () => {
     ['a value of 16,384 bytes', 'confValue', 'x'.repeat(16_384)],
     ['a value of 16,384 bytes in 8192 letters', 'confValue', 'é'.repeat(8192)],
     ['a value of 16,384 bytes in 4096 letters', 'confValue', '😀'.repeat(4096)],
-    ['any text as a value', 'confValue', '-----KEY-----\r\n\tpä55\u0000 \u2028 e\u0301 "\\ 😀\n-----END-----\n'],
+    [
+      'any text as a value',
+      'confValue',
+      '-----KEY-----\r\n\tpä55\u0000 \u2028 e\u0301 "\\ 😀\n-----END-----\n',
+    ],
   ])('accept %s and return it unchanged', async (_, field, value) => {
     const { id, integration } = await make();
 
@@ -133,7 +144,10 @@ describe('updating a parameter', () => {
     const { status, body, headers } = await put({ ...wanted, id: String(id), integration });
     const again = await put({ ...wanted, integration: body.integration });
 
-    const flagged = (changes: number) => ({ ...integration, module: { needsRestart: true, changes } });
+    const flagged = (changes: number) => ({
+      ...integration,
+      module: { needsRestart: true, changes },
+    });
     expect(status).toBe(200);
     expect(body).toEqual({ ...wanted, integration: flagged(1) });
     expect(headers).toMatchObject({
@@ -149,7 +163,13 @@ describe('updating a parameter', () => {
     const first = await make();
     const second = await make({ integration: first.integration });
     const { id } = first.integration;
-    const change = { id, name: 'Renamed', shortName: 'gate', integrationType: 'API', active: false };
+    const change = {
+      id,
+      name: 'Renamed',
+      shortName: 'gate',
+      integrationType: 'API',
+      active: false,
+    };
 
     await remove(second.id);
     const updated = await integrations.put(change);
@@ -250,14 +270,18 @@ it('an integration has at most 90 parameters, and is deleted with all of them', 
 });
 
 describe('an integration that has had 999,998 parameters', () => {
-  /** Sets the counters in the table, because creating and deleting this many parameters takes hours. */
+  /**
+   * Sets the counters in the table, because creating and deleting this many parameters takes hours.
+   */
   async function makeWithCounters(counters: {
     parametersEver: number;
     parameterCount?: number;
   }): Promise<{ id: number }> {
     const integration = await makeIntegration();
     const exists = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-    await commit(gatehouse.table, [set(entityKey('INTEGRATION', integration.id), counters, exists)]);
+    await commit(gatehouse.table, [
+      set(entityKey('INTEGRATION', integration.id), counters, exists),
+    ]);
     return integration;
   }
 

@@ -24,7 +24,14 @@ describe('a problem', () => {
 
   it.each([
     ['POST', '/api/users', user({ login: 'admin' }), 400, 'error.userexists', 'login-already-used'],
-    ['POST', '/api/users', user({ email: 'Admin@Example.com' }), 400, 'error.emailexists', 'email-already-used'],
+    [
+      'POST',
+      '/api/users',
+      user({ email: 'Admin@Example.com' }),
+      400,
+      'error.emailexists',
+      'email-already-used',
+    ],
     ['POST', '/api/users', user({ id: 5 }), 400, 'error.idexists', 'problem-with-message'],
     ['PUT', '/api/users', user({}), 400, 'error.idnull', 'problem-with-message'],
     ['DELETE', '/api/users/admin', undefined, 400, 'error.lastadmin', 'problem-with-message'],
@@ -37,15 +44,30 @@ describe('a problem', () => {
       'error.http.400',
       'invalid-password',
     ],
-  ])('for %s %s with %j is repeated in the response headers', async (method, path, sent, status, message, type) => {
-    const { headers, ...response } = await gatehouse.call(method, path, { token: tokens.admin, body: sent });
+  ])(
+    'for %s %s with %j is repeated in the response headers',
+    async (method, path, sent, status, message, type) => {
+      const { headers, ...response } = await gatehouse.call(method, path, {
+        token: tokens.admin,
+        body: sent,
+      });
 
-    expect(response.status).toBe(status);
-    expect(response.body).toMatchObject({ type: problemType(type), status, path, message, params: 'userManagement' });
-    expect(response.body.title).toMatch(/^[A-Z]/);
-    expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
-    expect(headers).toMatchObject({ 'x-gatehouseapp-error': message, 'x-gatehouseapp-params': 'userManagement' });
-  });
+      expect(response.status).toBe(status);
+      expect(response.body).toMatchObject({
+        type: problemType(type),
+        status,
+        path,
+        message,
+        params: 'userManagement',
+      });
+      expect(response.body.title).toMatch(/^[A-Z]/);
+      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+      expect(headers).toMatchObject({
+        'x-gatehouseapp-error': message,
+        'x-gatehouseapp-params': 'userManagement',
+      });
+    },
+  );
 
   it.each([
     [
@@ -83,28 +105,43 @@ describe('a problem', () => {
       { ...INTEGRATION, integrationType: 'SINK', shortName: 's'.repeat(256) },
       'utmIntegration',
       [
-        ['integrationType', 'Pattern', { allowed: ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] }],
+        [
+          'integrationType',
+          'Pattern',
+          { allowed: ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'] },
+        ],
         ['shortName', 'Size', { min: 1, max: 255 }],
       ],
     ],
-  ])('for invalid fields sent to %s names each field and its limits', async (path, sent, objectName, wrong) => {
-    const { status, body, headers } = await gatehouse.call('POST', path, { token: tokens.admin, body: sent });
+  ])(
+    'for invalid fields sent to %s names each field and its limits',
+    async (path, sent, objectName, wrong) => {
+      const { status, body, headers } = await gatehouse.call('POST', path, {
+        token: tokens.admin,
+        body: sent,
+      });
 
-    expect(status).toBe(400);
-    expect(body).toEqual({
-      type: problemType('constraint-violation'),
-      title: 'Method argument not valid',
-      status: 400,
-      path,
-      message: 'error.validation',
-      params: expect.any(String),
-      fieldErrors: expect.any(Array),
-    });
-    const expected = wrong.map(([field, message, limits]) => ({ objectName, field, message, ...(limits as object) }));
-    expect(body.fieldErrors).toHaveLength(expected.length);
-    expect(body.fieldErrors).toEqual(expect.arrayContaining(expected));
-    expect(headers).not.toHaveProperty('x-gatehouseapp-error');
-  });
+      expect(status).toBe(400);
+      expect(body).toEqual({
+        type: problemType('constraint-violation'),
+        title: 'Method argument not valid',
+        status: 400,
+        path,
+        message: 'error.validation',
+        params: expect.any(String),
+        fieldErrors: expect.any(Array),
+      });
+      const expected = wrong.map(([field, message, limits]) => ({
+        objectName,
+        field,
+        message,
+        ...(limits as object),
+      }));
+      expect(body.fieldErrors).toHaveLength(expected.length);
+      expect(body.fieldErrors).toEqual(expect.arrayContaining(expected));
+      expect(headers).not.toHaveProperty('x-gatehouseapp-error');
+    },
+  );
 });
 
 describe('a response', () => {
@@ -140,7 +177,10 @@ describe('a response', () => {
   it('with the public keys may be cached for five minutes', async () => {
     const { headers } = await gatehouse.call('GET', '/.well-known/jwks.json');
 
-    expect(headers).toMatchObject({ 'cache-control': 'public, max-age=300', 'x-content-type-options': 'nosniff' });
+    expect(headers).toMatchObject({
+      'cache-control': 'public, max-age=300',
+      'x-content-type-options': 'nosniff',
+    });
   });
 });
 
@@ -166,7 +206,10 @@ describe('a request that reaches no function', () => {
   });
 
   it('an invalid percent-encoding is rejected with 400', async () => {
-    expect(await unchecked('GET', '/api/users/%zz')).toEqual({ status: 400, text: '{"message":"Bad Request"}' });
+    expect(await unchecked('GET', '/api/users/%zz')).toEqual({
+      status: 400,
+      text: '{"message":"Bad Request"}',
+    });
   });
 
   it('a body of more than 6 MB is rejected with 413', async () => {

@@ -8,17 +8,27 @@ import { readBudget } from '../../lib/table/read-budget.ts';
 import { changeTotal, claim, put } from '../../lib/table/write.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
-import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import {
+  type Gatehouse,
+  type Received,
+  startGatehouse,
+  useGatehouse,
+} from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 
-/* A caller who repeats the most expensive request must not exhaust the read throughput of a partition. */
+/*
+ * A caller who repeats the most expensive request must not exhaust the read throughput of a
+ * partition.
+ */
 
 /** The read units of entities and audit entries, and the decryptions of their values. */
 let units = 0;
 let decryptions = 0;
 const intercept: Interceptor = async (call, forward) => {
   const response = await forward();
-  const isOverhead = actionsOf(call).every(({ pk }) => /^(JWKS|TOTAL|READS#|PRECEDENCE#)/.test(String(pk)));
+  const isOverhead = actionsOf(call).every(({ pk }) =>
+    /^(JWKS|TOTAL|READS#|PRECEDENCE#)/.test(String(pk)),
+  );
   const isCaller = call.operation === 'GetItem' && actionsOf(call).every(({ pk }) => pk === 'USER');
   if (call.functionName && !isOverhead && !isCaller) units += readUnitsOf(call, response);
   if (call.operation === 'Decrypt') decryptions++;
@@ -30,7 +40,11 @@ describe('a bucket', () => {
   const { table } = shared;
   let lastId = 1000;
   const budgetOf = async (id: number, isStale = false) => {
-    const caller = { id, requireAuthorized: async () => undefined, hasStaleToken: async () => isStale };
+    const caller = {
+      id,
+      requireAuthorized: async () => undefined,
+      hasStaleToken: async () => isStale,
+    };
     const budget = readBudget(table, caller);
     await budget.requireUnspent();
     return budget;
@@ -59,7 +73,9 @@ describe('a bucket', () => {
     const [id, now] = [++lastId, Date.now()];
     const budget = await budgetOf(id);
 
-    await Promise.all(Array.from({ length: 10 }, (_, n) => (n % 2 ? budget.spend(50) : budget.settle(50))));
+    await Promise.all(
+      Array.from({ length: 10 }, (_, n) => (n % 2 ? budget.spend(50) : budget.settle(50))),
+    );
 
     expect((await paidBackAt(id)) - now).toBeGreaterThanOrEqual(1000);
     expect((await paidBackAt(id)) - now).toBeLessThan(6000);
@@ -80,14 +96,17 @@ describe('a bucket', () => {
     await expect(budgetOf(id)).rejects.toMatchObject(spent);
   });
 
-  it.each([true, false])('belongs to the stale tokens of an account, or to its others: stale %s', async (isStale) => {
-    const id = ++lastId;
+  it.each([true, false])(
+    'belongs to the stale tokens of an account, or to its others: stale %s',
+    async (isStale) => {
+      const id = ++lastId;
 
-    await (await budgetOf(id, isStale)).settle(4000);
+      await (await budgetOf(id, isStale)).settle(4000);
 
-    await expect(budgetOf(id, isStale)).rejects.toMatchObject({ code: 'read-budget-spent' });
-    await expect((await budgetOf(id, !isStale)).spend(1100)).resolves.toBe(1100);
-  });
+      await expect(budgetOf(id, isStale)).rejects.toMatchObject({ code: 'read-budget-spent' });
+      await expect((await budgetOf(id, !isStale)).spend(1100)).resolves.toBe(1100);
+    },
+  );
 });
 
 const USERS = LONG ? 10_000 : 200;
@@ -102,16 +121,23 @@ describe('a caller who repeats an expensive request', () => {
   let changer: { id: number };
   let large: { id: number; integration: { id: number } };
   beforeAll(async () => {
-    gatehouse = LONG ? await startGatehouse({ breaksData: true, meterCapacity: true, intercept }) : shared;
+    gatehouse = LONG
+      ? await startGatehouse({ breaksData: true, meterCapacity: true, intercept })
+      : shared;
     reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     analyst = await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
     owner = await gatehouse.makeUser('owner', { authorities: ['ROLE_USER'] });
     changer = await gatehouse.makeUser('changer', { authorities: ['ROLE_USER'] });
     token = await gatehouse.logIn('reader');
     const admin = await gatehouse.adminToken();
-    const post = (path: string, body: object) => gatehouse.call('POST', path, { token: admin, body });
+    const post = (path: string, body: object) =>
+      gatehouse.call('POST', path, { token: admin, body });
     for (let n = 0; n < 20; n++) {
-      await post('/api/utm-integrations', { name: `Tap ${n}`, shortName: 'tap', integrationType: 'API' });
+      await post('/api/utm-integrations', {
+        name: `Tap ${n}`,
+        shortName: 'tap',
+        integrationType: 'API',
+      });
     }
     for (let n = 0; n < 60; n++) {
       await post(PARAMETERS, { integration: { id: 1 }, confName: `name ${n}`, confValue: 'value' });
@@ -119,10 +145,19 @@ describe('a caller who repeats an expensive request', () => {
     const parameter = { integration: { id: 2 }, confName: 'large', confValue: 'x'.repeat(16_384) };
     large = (await post(PARAMETERS, parameter)).body;
     const globes = (length: number) => '\u{1f310}'.repeat(length);
-    const longest = { name: globes(255), shortName: globes(255), description: globes(1000), integrationType: 'API' };
+    const longest = {
+      name: globes(255),
+      shortName: globes(255),
+      description: globes(1000),
+      integrationType: 'API',
+    };
     for (let first = 1000; first < 1090; first += 30) {
       const integrations = Array.from({ length: 30 }, (_, n) =>
-        claim(entityKey('INTEGRATION', first + n), { ...longest, active: true, id: first + n }, 'unexpected'),
+        claim(
+          entityKey('INTEGRATION', first + n),
+          { ...longest, active: true, id: first + n },
+          'unexpected',
+        ),
       );
       await commit(gatehouse.table, [...integrations, changeTotal('INTEGRATION', 30)]);
       // Each integration takes 12 of the 1,000 write units a second of a partition key.
@@ -134,7 +169,9 @@ describe('a caller who repeats an expensive request', () => {
 
   const clear = () => commit(gatehouse.table, [{ act: 'Delete', key: readBudgetKey(reader.id) }]);
   const charged = async () => {
-    const paidBackAt = (await gatehouse.table.get(readBudgetKey(reader.id)))?.paidBackAt as number | undefined;
+    const paidBackAt = (await gatehouse.table.get(readBudgetKey(reader.id)))?.paidBackAt as
+      | number
+      | undefined;
     return paidBackAt && paidBackAt - Date.now();
   };
 
@@ -191,25 +228,32 @@ describe('a caller who repeats an expensive request', () => {
     const started = Date.now();
     [units, decryptions] = [0, 0];
 
-    await gatehouse.call('GET', '/api/utm-integration-confs?integrationId.equals=1&size=40', { token });
+    await gatehouse.call('GET', '/api/utm-integration-confs?integrationId.equals=1&size=40', {
+      token,
+    });
 
-    // In advance, 60 units for the parameters of one integration and 40 for the page; at 500 units a second.
+    // In advance, 60 units for the parameters of one integration and 40 for the page; at 500 units
+    // a second.
     const cost = (await charged()) as number;
     expect(decryptions).toBe(40);
-    expect(cost + Date.now() - started).toBeGreaterThanOrEqual(2 * Math.max(100, units + 40 - 6) - 10);
+    expect(cost + Date.now() - started).toBeGreaterThanOrEqual(
+      2 * Math.max(100, units + 40 - 6) - 10,
+    );
     expect(cost).toBeLessThanOrEqual(2 * (100 + units));
   });
 
-  it.each(['/api/users', '/api/users?size=20&page=0', '/api/utm-integrations?size=10', '/api/users/reader'])(
-    'is not charged for a short list: %s',
-    async (path) => {
-      await clear();
+  it.each([
+    '/api/users',
+    '/api/users?size=20&page=0',
+    '/api/utm-integrations?size=10',
+    '/api/users/reader',
+  ])('is not charged for a short list: %s', async (path) => {
+    await clear();
 
-      const { status } = await gatehouse.call('GET', path, { token });
+    const { status } = await gatehouse.call('GET', path, { token });
 
-      expect([status, await charged()]).toEqual([200, undefined]);
-    },
-  );
+    expect([status, await charged()]).toEqual([200, undefined]);
+  });
 
   it.each([
     ['a list without a match', 'GET /api/utm-integrations/count?name.equals=a', 200],
@@ -269,13 +313,18 @@ describe('a caller who repeats an expensive request', () => {
     const statusOf = async (token: string) =>
       (await gatehouse.call('GET', '/api/utm-integrations?size=90&sort=id,desc', { token })).status;
     const changePassword = (token: string, currentPassword: string, newPassword: string) =>
-      gatehouse.call('POST', '/api/account/change-password', { token, body: { currentPassword, newPassword } });
+      gatehouse.call('POST', '/api/account/change-password', {
+        token,
+        body: { currentPassword, newPassword },
+      });
 
     /** Sets how long ago or ahead the buckets of an account are paid back. */
     const setDebts = (id: number, [later, stale]: readonly [number, number]) => {
       const [paidBackAt, stalePaidBackAt] = [Date.now() + later, Date.now() + stale];
       const expires = Math.ceil(Date.now() / 1000) + 600;
-      return commit(gatehouse.table, [put(readBudgetKey(id), { paidBackAt, stalePaidBackAt, expires })]);
+      return commit(gatehouse.table, [
+        put(readBudgetKey(id), { paidBackAt, stalePaidBackAt, expires }),
+      ]);
     };
 
     it('cannot spend the budget of later tokens, nor of the token that made the change, with an earlier one', async () => {
@@ -323,7 +372,8 @@ describe('a caller who repeats an expensive request', () => {
         return responses;
       });
       const responses = (await Promise.all(clients)).flat();
-      // The burst, the units earned in that time, and one list that may start when the budget is almost spent.
+      // The burst, the units earned in that time, and one list that may start when the budget is
+      // almost spent.
       return { responses, allowed: 2000 + (500 * (Date.now() - started)) / 1000 + 250 };
     }
     const countOf = (responses: readonly Received[], status: number) =>
@@ -341,7 +391,9 @@ describe('a caller who repeats an expensive request', () => {
       expect(units).toBeGreaterThan(500);
       expect(units).toBeLessThan(allowed + inFlight);
       // On a busy machine some requests end at their deadline with 503.
-      expect(responses.map(({ status }) => status).filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
+      expect(
+        responses.map(({ status }) => status).filter((status) => ![200, 429, 503].includes(status)),
+      ).toEqual([]);
     });
 
     it('causes a bounded number of decryptions in KMS', { timeout: 60_000 }, async () => {
@@ -352,7 +404,9 @@ describe('a caller who repeats an expensive request', () => {
       expect(decryptions).toBeLessThan((allowed / 190) * 60);
     });
 
-    it('does not prevent other callers from logging in and changing users', { timeout: 60_000 }, async () => {
+    it('does not prevent other callers from logging in and changing users', {
+      timeout: 60_000,
+    }, async () => {
       const flood = repeat('/api/users?lastName.contains=frau-1');
       await wait(300);
 

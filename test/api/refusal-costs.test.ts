@@ -9,14 +9,20 @@ import { deletion, modification, passwordChange } from '../../lib/users/user-tab
 import { routes } from '../../routes.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { everyRequest } from '../support/costs/request-calls.ts';
-import { type Change, openSetup, type PreparedRequest, type Setup } from '../support/instance/changes.ts';
+import {
+  type Change,
+  openSetup,
+  type PreparedRequest,
+  type Setup,
+} from '../support/instance/changes.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
 
 /*
- * A refused request costs the same for every caller and every entity: at most 3 read units, so that a token without
- * rights cannot exhaust a partition. Every protected route, by every kind of refused caller, on entities of the largest
- * size; the rows come from routes.ts. The public keys are not counted: a function reads them once in five minutes.
+ * A refused request costs the same for every caller and every entity: at most 3 read units, so that
+ * a token without rights cannot exhaust a partition. Every protected route, by every kind of
+ * refused caller, on entities of the largest size; the rows come from routes.ts. The public keys
+ * are not counted: a function reads them once in five minutes.
  */
 
 const UNITS_MAX = 3;
@@ -36,8 +42,10 @@ const gatehouse = await useGatehouse({
 
 /** Changes to a user after the token was issued. */
 const LOSSES: Readonly<Record<string, (user: User) => Write[]>> = {
-  'without a role': (user) => modification(user, { ...user, authorities: [] }, { voidsResetKeys: false }),
-  deactivated: (user) => modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
+  'without a role': (user) =>
+    modification(user, { ...user, authorities: [] }, { voidsResetKeys: false }),
+  deactivated: (user) =>
+    modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
   'with a stale token': (user) => [passwordChange(user, 'another')],
   deleted: deletion,
 };
@@ -64,47 +72,67 @@ beforeAll(async () => {
 async function enlargeItems(): Promise<void> {
   for (const { pk, sk } of (await itemsOf(gatehouse.cloud)).values()) {
     const bytes = PADDING.get(pk);
-    if (bytes) await commit(gatehouse.table, [set({ pk, sk }, { padding: 'x'.repeat(bytes) }, EXISTS)]);
+    if (bytes)
+      await commit(gatehouse.table, [set({ pk, sk }, { padding: 'x'.repeat(bytes) }, EXISTS)]);
   }
 }
 
-/** The request as it is, the one with an If-Match that does not match, and the one for an entity that does not exist. */
+/**
+ * The request as it is, the one with an If-Match that does not match, and the one for an entity
+ * that does not exist.
+ */
 const variantsOf = ({ method, path, body }: PreparedRequest) => [
   { method, path, body },
   { method, path, body, headers: { 'If-Match': '"0-stale"' } },
-  { method, path: path.replace(/\/(\d+)(?=\/|$)/, '/999000001').replace(/(\/users\/)\w[\w-]*/, '$1nobody'), body },
+  {
+    method,
+    path: path.replace(/\/(\d+)(?=\/|$)/, '/999000001').replace(/(\/users\/)\w[\w-]*/, '$1nobody'),
+    body,
+  },
 ];
 
 const rows = routes.filter(({ contract }) => contract.access !== 'public');
 
-describe.each(rows.map(({ route, contract }) => [route, contract] as const))('%s', (route, { access }) => {
-  it('reads at most 3 units for a refused caller', async () => {
-    const { request } = await (requests.get(route) as Change).prepare(setup);
-    await enlargeItems();
-    counted = route;
+describe.each(rows.map(({ route, contract }) => [route, contract] as const))(
+  '%s',
+  (route, { access }) => {
+    it('reads at most 3 units for a refused caller', async () => {
+      const { request } = await (requests.get(route) as Change).prepare(setup);
+      await enlargeItems();
+      counted = route;
 
-    const refusals: { caller: string; status: number; read: number }[] = [];
-    for (const [caller, token] of tokens) {
-      for (const { method, path, ...variant } of variantsOf(request)) {
-        units = 0;
-        const { status } = await gatehouse.call(method, path, { ...variant, token });
-        if (REFUSALS.includes(status)) refusals.push({ caller, status, read: units });
+      const refusals: { caller: string; status: number; read: number }[] = [];
+      for (const [caller, token] of tokens) {
+        for (const { method, path, ...variant } of variantsOf(request)) {
+          units = 0;
+          const { status } = await gatehouse.call(method, path, { ...variant, token });
+          if (REFUSALS.includes(status)) refusals.push({ caller, status, read: units });
+        }
       }
-    }
 
-    expect(refusals.filter(({ read }) => read > UNITS_MAX)).toEqual([]);
-    if (typeof access === 'object' && access.rolesFrom === 'table') expect(refusals).toHaveLength(3 * tokens.size);
-  });
-});
+      expect(refusals.filter(({ read }) => read > UNITS_MAX)).toEqual([]);
+      if (typeof access === 'object' && access.rolesFrom === 'table')
+        expect(refusals).toHaveLength(3 * tokens.size);
+    });
+  },
+);
 
 it('a user takes one read unit, even with the longest texts', async () => {
   const globes = (length: number) => '\u{1f310}'.repeat(length);
   const { user } = await gatehouse.makeCaller(`${'u'.repeat(50)}`, {
-    ...{ email: `${globes(242)}@example.com`, firstName: globes(50), lastName: globes(50), imageUrl: globes(256) },
-    ...{ langKey: globes(10), password: 'a password', authorities: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] },
+    email: `${globes(242)}@example.com`,
+    firstName: globes(50),
+    lastName: globes(50),
+    imageUrl: globes(256),
+    langKey: globes(10),
+    password: 'a password',
+    authorities: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'],
   });
   const stored = await gatehouse.table.get(entityKey('USER', user.id));
 
-  const values = Object.entries(stored ?? {}).map(([name, value]) => [name, { S: JSON.stringify(value) }]);
+  const values = Object.entries(stored ?? {}).map(([name, value]) => [
+    name,
+    { S: JSON.stringify(value) },
+  ]);
   expect(itemBytes(Object.fromEntries(values))).toBeLessThan(4000);
 });

@@ -16,10 +16,12 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 const TEXT = { 'Content-Type': 'text/plain' };
 
 const mailsTo = (address: string) => gatehouse.mailsTo(address);
-const requestReset = (address: string) => gatehouse.call('POST', INIT, { body: address, headers: TEXT });
+const requestReset = (address: string) =>
+  gatehouse.call('POST', INIT, { body: address, headers: TEXT });
 /** The trials so far, each with an account of its own. */
 const TRIALS: string[] = [];
-const finish = (key: string, newPassword: string) => gatehouse.call('POST', FINISH, { body: { key, newPassword } });
+const finish = (key: string, newPassword: string) =>
+  gatehouse.call('POST', FINISH, { body: { key, newPassword } });
 /** Writes a reset key for this user without a mail. */
 async function keyFor({ id }: { id: number }): Promise<string> {
   const { key, write } = newResetKey((await findUser(gatehouse.table, id)) as User, Date.now());
@@ -63,7 +65,10 @@ describe('a forgotten password', () => {
 
     expect(responses.map(({ status, text }) => `${status} ${text}`)).toEqual(Array(3).fill('200 '));
     expect(await mailsTo('awake@example.com')).toHaveLength(1);
-    expect([await mailsTo('nobody@example.com'), await mailsTo('dormant@example.com')]).toEqual([[], []]);
+    expect([await mailsTo('nobody@example.com'), await mailsTo('dormant@example.com')]).toEqual([
+      [],
+      [],
+    ]);
   });
 
   it('can be requested with the address as a field, and is rejected with 400 for a malformed address', async () => {
@@ -87,7 +92,10 @@ describe('a forgotten password', () => {
 
     const { status, body } = await gatehouse.call('POST', INIT, { body: 'a@example.com', headers });
 
-    expect([status, body.detail]).toEqual([415, expect.stringMatching(/application\/json.* text\/plain.* UTF-8/)]);
+    expect([status, body.detail]).toEqual([
+      415,
+      expect.stringMatching(/application\/json.* text\/plain.* UTF-8/),
+    ]);
   });
 
   it('is mailed in the language of the user, or in English when there is no template', async () => {
@@ -97,7 +105,8 @@ describe('a forgotten password', () => {
 
     await Promise.all(Object.keys(languages).map((login) => requestReset(`${login}@example.com`)));
 
-    const subjectOf = async (login: string) => (await mailsTo(`${login}@example.com`)).at(-1)?.subject;
+    const subjectOf = async (login: string) =>
+      (await mailsTo(`${login}@example.com`)).at(-1)?.subject;
     expect(await Promise.all(Object.keys(languages).map(subjectOf))).toEqual([
       'Neues Passwort',
       'Neues Passwort',
@@ -109,7 +118,10 @@ describe('a forgotten password', () => {
   it('cannot be reset with an expired key that DynamoDB has not deleted yet', async () => {
     const key = await keyFor(await gatehouse.makeUser('late', { password: undefined }));
     const at = resetItemKey(hashOf(key));
-    const expired = { ...(await gatehouse.table.get(at)), expires: Math.floor(Date.now() / 1000) - 1 };
+    const expired = {
+      ...(await gatehouse.table.get(at)),
+      expires: Math.floor(Date.now() / 1000) - 1,
+    };
     await gatehouse.table.transact([{ act: 'Put', key: at, attributes: expired }], randomUUID());
 
     expect((await finish(key, 'too late')).status).toBe(400);
@@ -123,11 +135,13 @@ describe('a forgotten password', () => {
   });
 
   const own = (body: object) => async (login: string) =>
-    (await gatehouse.call('POST', '/api/account', { token: await gatehouse.tokenOf(login), body })).status;
+    (await gatehouse.call('POST', '/api/account', { token: await gatehouse.tokenOf(login), body }))
+      .status;
   const byAdmin = (fields: object) => async (login: string) => {
     const token = await gatehouse.adminToken();
     const { body } = await gatehouse.call('GET', `/api/users/${login}`, { token });
-    return (await gatehouse.call('PUT', '/api/users', { token, body: { ...body, ...fields } })).status;
+    return (await gatehouse.call('PUT', '/api/users', { token, body: { ...body, ...fields } }))
+      .status;
   };
   const ownByPut = async (login: string) => {
     await byAdmin({ authorities: ['ROLE_ADMIN'] })(login);
@@ -140,10 +154,18 @@ describe('a forgotten password', () => {
     ['users respell their address', [own({ email: 'KEEPER-0@example.com' })], 200],
     ['users change their address', [own({ email: 'gone@example.com' })], 200],
     ['an administrator respells the own address', [ownByPut], 200],
-    ['another administrator respells the address', [byAdmin({ email: 'KEEPER-3@example.com' })], 400],
+    [
+      'another administrator respells the address',
+      [byAdmin({ email: 'KEEPER-3@example.com' })],
+      400,
+    ],
     ['an administrator changes the address', [byAdmin({ email: 'there@example.com' })], 400],
     ['the account is deactivated', [byAdmin({ activated: false })], 400],
-    ['the account is deactivated and reactivated', [byAdmin({ activated: false }), byAdmin({ activated: true })], 400],
+    [
+      'the account is deactivated and reactivated',
+      [byAdmin({ activated: false }), byAdmin({ activated: true })],
+      400,
+    ],
   ])('after %s, a key that was just mailed is accepted or not', async (name, changes, expected) => {
     const login = `keeper-${TRIALS.push(name) - 1}`;
     const key = await keyFor(await gatehouse.makeUser(login, { password: undefined }));
@@ -159,7 +181,9 @@ describe('a forgotten password', () => {
     // One mailbox as far as uniqueness goes, but a domain of its own.
     ['a domain with a dotless i', 'dotless', 'mail@f\u0131rma.example', 'mail@firma.example'],
   ])('is void an hour after it was mailed to %s', async (_, login, former, email) => {
-    const key = await keyFor(await gatehouse.makeUser(login, { password: undefined, email: former }));
+    const key = await keyFor(
+      await gatehouse.makeUser(login, { password: undefined, email: former }),
+    );
     const at = resetItemKey(hashOf(key));
     const early = { ...(await gatehouse.table.get(at)), issuedAt: Date.now() - 3_600_000 };
     await gatehouse.table.transact([{ act: 'Put', key: at, attributes: early }], randomUUID());
@@ -181,16 +205,21 @@ describe('a forgotten password', () => {
     expect((await finish(overtaken, 'too late')).status).toBe(400);
   });
 
-  it.each(['no such key', '', 'x'.repeat(5000)])('cannot be reset with a wrong key (%#)', async (key) => {
-    const { status } = await finish(key, 'whatever');
+  it.each(['no such key', '', 'x'.repeat(5000)])(
+    'cannot be reset with a wrong key (%#)',
+    async (key) => {
+      const { status } = await finish(key, 'whatever');
 
-    expect(status).toBe(400);
-  });
+      expect(status).toBe(400);
+    },
+  );
 
   it('is reset by exactly one of two concurrent requests with the same key', async () => {
     const key = await keyFor(await gatehouse.makeUser('contended', { password: undefined }));
 
-    const responses = await Promise.all(['first', 'second'].map((password) => finish(key, password)));
+    const responses = await Promise.all(
+      ['first', 'second'].map((password) => finish(key, password)),
+    );
 
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
   });
@@ -199,9 +228,15 @@ describe('a forgotten password', () => {
     const { user, token } = await gatehouse.makeCaller('stolen', { authorities: ['ROLE_USER'] });
     await finish(await keyFor(user), 'mine again');
 
-    const change = await gatehouse.call('POST', '/api/account', { token, body: { firstName: 'Thief' } });
+    const change = await gatehouse.call('POST', '/api/account', {
+      token,
+      body: { firstName: 'Thief' },
+    });
     const fresh = await gatehouse.logIn('stolen', 'mine again');
-    const own = await gatehouse.call('POST', '/api/account', { token: fresh, body: { firstName: 'Owner' } });
+    const own = await gatehouse.call('POST', '/api/account', {
+      token: fresh,
+      body: { firstName: 'Owner' },
+    });
 
     expect([change.status, own.status]).toEqual([403, 200]);
   });
@@ -224,7 +259,10 @@ describe('an invitation', () => {
 
   it('contains one link even when the login looks like a template', async () => {
     const token = await gatehouse.adminToken();
-    await gatehouse.call('POST', '/api/users', { token, body: { login: '{link}$&', email: 'odd-name@example.com' } });
+    await gatehouse.call('POST', '/api/users', {
+      token,
+      body: { login: '{link}$&', email: 'odd-name@example.com' },
+    });
 
     const [mail] = await mailsTo('odd-name@example.com');
 
@@ -238,7 +276,10 @@ describe('an invitation', () => {
     const body = { login: 'asleep', email: 'asleep@example.com', activated: false };
     await gatehouse.call('POST', '/api/users', { token, body });
 
-    expect([await mailsTo('equipped@example.com'), await mailsTo('asleep@example.com')]).toEqual([[], []]);
+    expect([await mailsTo('equipped@example.com'), await mailsTo('asleep@example.com')]).toEqual([
+      [],
+      [],
+    ]);
   });
 
   it('is mailed again when an administrator corrects the address, and after an activation', async () => {
@@ -246,7 +287,8 @@ describe('an invitation', () => {
     const body = { login: 'corrected', email: 'typo@example.com' };
     const { body: user } = await gatehouse.call('POST', '/api/users', { token, body });
     const former = await gatehouse.keyMailedTo('typo@example.com');
-    const put = (fields: object) => gatehouse.call('PUT', '/api/users', { token, body: { ...user, ...fields } });
+    const put = (fields: object) =>
+      gatehouse.call('PUT', '/api/users', { token, body: { ...user, ...fields } });
 
     await put({ email: 'right@example.com' });
     await gatehouse.cloud.mailsHandedOver();
@@ -256,7 +298,9 @@ describe('an invitation', () => {
     const subjects = (await mailsTo('right@example.com')).map(({ subject }) => subject);
     expect(subjects).toEqual(['Your account', 'Your account']);
     expect((await finish(former, 'my first')).status).toBe(400);
-    expect((await finish(await gatehouse.keyMailedTo('right@example.com'), 'my first')).status).toBe(200);
+    expect(
+      (await finish(await gatehouse.keyMailedTo('right@example.com'), 'my first')).status,
+    ).toBe(200);
   });
 });
 
@@ -267,6 +311,8 @@ it('the mailbox page shows sent mail and contains no scripts', async () => {
   const page = await (await fetch(`${gatehouse.cloud.endpoint}/mailbox`)).text();
 
   expect(page).toContain('shown@example.com');
-  expect(page).toMatch(/<a href="http:\/\/127\.0\.0\.1:9000\/account\/reset\/finish\?key=[\w-]{43}">/);
+  expect(page).toMatch(
+    /<a href="http:\/\/127\.0\.0\.1:9000\/account\/reset\/finish\?key=[\w-]{43}">/,
+  );
   expect(page).not.toContain('<script');
 });

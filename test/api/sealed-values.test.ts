@@ -33,7 +33,8 @@ async function makeParameter(integration: { id: number }, confValue = SECRET) {
 }
 
 const get = (id: number) => gatehouse.call('GET', `${PATH}/${id}`, { token });
-const stored = async (id: number) => (await gatehouse.table.get(entityKey('CONF', id)))?.confValue as Uint8Array;
+const stored = async (id: number) =>
+  (await gatehouse.table.get(entityKey('CONF', id)))?.confValue as Uint8Array;
 
 /** Overwrites the stored value, as an attacker with rights to the table alone could. */
 async function overwrite(id: number, confValue: Uint8Array): Promise<void> {
@@ -60,14 +61,23 @@ async function getUnchecked(id: number) {
 }
 
 it.each(['created', 'updated'])('a value that was %s is not readable in the table', async (how) => {
-  const parameter = await makeParameter(await makeIntegration(), how === 'created' ? SECRET : 'before');
-  if (how === 'updated') await gatehouse.call('PUT', PATH, { token, body: { ...parameter, confValue: SECRET } });
+  const parameter = await makeParameter(
+    await makeIntegration(),
+    how === 'created' ? SECRET : 'before',
+  );
+  if (how === 'updated')
+    await gatehouse.call('PUT', PATH, { token, body: { ...parameter, confValue: SECRET } });
 
   const item = await gatehouse.table.get(entityKey('CONF', parameter.id));
 
   const bytes = Buffer.from(item?.confValue as Uint8Array);
   const text = `${bytes.toString('utf8')} ${JSON.stringify({ ...item, confValue: bytes.toString('base64') })}`;
-  const encodings = [SECRET, 'S3cret', Buffer.from(SECRET).toString('base64'), encodeURIComponent(SECRET)];
+  const encodings = [
+    SECRET,
+    'S3cret',
+    Buffer.from(SECRET).toString('base64'),
+    encodeURIComponent(SECRET),
+  ];
   expect((await get(parameter.id)).body.confValue).toBe(SECRET);
   expect(encodings.filter((encoded) => text.includes(encoded))).toEqual([]);
 });
@@ -80,7 +90,9 @@ it('equal values have different ciphertexts in the table', async () => {
   await gatehouse.call('PUT', PATH, { token, body: one });
 
   const all = [first, await stored(one.id), await stored(other.id)];
-  const encrypted = all.map((bytes) => Buffer.from(bytes.slice(-Buffer.byteLength(SECRET))).toString('base64'));
+  const encrypted = all.map((bytes) =>
+    Buffer.from(bytes.slice(-Buffer.byteLength(SECRET))).toString('base64'),
+  );
   expect(new Set(encrypted).size).toBe(3);
 });
 
@@ -118,7 +130,10 @@ it('a data key is bound to its integration, and consecutive changes use the same
   await gatehouse.call('PUT', PATH, { token, body: parameter });
   keyCalls.length = 0;
 
-  const changed = await gatehouse.call('PUT', PATH, { token, body: { ...parameter, confValue: 'changed' } });
+  const changed = await gatehouse.call('PUT', PATH, {
+    token,
+    body: { ...parameter, confValue: 'changed' },
+  });
   const afterChange = keyCalls.splice(0);
   await gatehouse.call('PUT', PATH, { token, body: await makeParameter(other) });
   await get(parameter.id);
@@ -126,6 +141,9 @@ it('a data key is bound to its integration, and consecutive changes use the same
   expect([changed.status, afterChange]).toEqual([200, []]);
   const context = ({ id }: { id: number }) => ({ service: 'gatehouse', integration: String(id) });
   const contexts = keyCalls.map(({ operation, input }) => [operation, input.EncryptionContext]);
-  expect(contexts.filter(([operation]) => operation === 'Decrypt')).toEqual([['Decrypt', context(integration)]]);
-  for (const [operation, used] of contexts) if (operation === 'GenerateDataKey') expect(used).toEqual(context(other));
+  expect(contexts.filter(([operation]) => operation === 'Decrypt')).toEqual([
+    ['Decrypt', context(integration)],
+  ]);
+  for (const [operation, used] of contexts)
+    if (operation === 'GenerateDataKey') expect(used).toEqual(context(other));
 });

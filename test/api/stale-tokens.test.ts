@@ -15,8 +15,8 @@ import { CHANGES, openSetup, type Setup } from '../support/instance/changes.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
- * Authorization must hold at commit, not only at load (TOCTOU, CWE-367). Every change is held between load and commit
- * while its caller loses the right to make it.
+ * Authorization must hold at commit, not only at load (TOCTOU, CWE-367). Every change is held
+ * between load and commit while its caller loses the right to make it.
  */
 
 let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
@@ -34,7 +34,13 @@ let setup: Setup;
 beforeAll(async () => {
   setup = await openSetup(gatehouse);
   const accountStamp = (await findUser(gatehouse.table, 1))?.accountStamp;
-  const claims = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'operator', passwordChanges: 0 } as const;
+  const claims = {
+    id: 1,
+    roles: ['ROLE_ADMIN'],
+    accountStamp,
+    jti: 'operator',
+    passwordChanges: 0,
+  } as const;
   admin = authorize(gatehouse.table, claims, UpdateUser.access);
 });
 
@@ -61,27 +67,40 @@ const REVOCATIONS: Record<string, (user: User) => Promise<unknown>> = {
   },
 };
 
-const isGone = (revocation: string): boolean => revocation === 'deleted' || revocation.startsWith('replaced');
-const byToken = CHANGES.filter(({ route }) => routes.find((row) => row.route === route)?.contract.access !== 'public');
+const isGone = (revocation: string): boolean =>
+  revocation === 'deleted' || revocation.startsWith('replaced');
+const byToken = CHANGES.filter(
+  ({ route }) => routes.find((row) => row.route === route)?.contract.access !== 'public',
+);
 
-describe.each(Object.entries(REVOCATIONS))('a caller who is %s between load and commit', (revocation, revoke) => {
-  it.each(byToken)('cannot make a change that requires the lost right: $route', async ({ route, success, prepare }) => {
-    const { item, send, countChanges } = await prepare(setup);
-    const id = Number(item.split('/')[1]);
-    const user = (await findUser(gatehouse.table, id)) as User;
-    held = {
-      concerns: ({ functionName, operation }) => functionName === route && operation === 'TransactWriteItems',
-      meanwhile: () => revoke(user),
-    };
+describe.each(Object.entries(REVOCATIONS))(
+  'a caller who is %s between load and commit',
+  (revocation, revoke) => {
+    it.each(byToken)(
+      'cannot make a change that requires the lost right: $route',
+      async ({ route, success, prepare }) => {
+        const { item, send, countChanges } = await prepare(setup);
+        const id = Number(item.split('/')[1]);
+        const user = (await findUser(gatehouse.table, id)) as User;
+        held = {
+          concerns: ({ functionName, operation }) =>
+            functionName === route && operation === 'TransactWriteItems',
+          meanwhile: () => revoke(user),
+        };
 
-    const { status } = await send();
+        const { status } = await send();
 
-    const isAccountRoute = route.startsWith('POST /api/account');
-    const isStillAllowed = isAccountRoute && revocation === 'demoted';
-    expect(status).toBe(isStillAllowed ? success : isAccountRoute && isGone(revocation) ? 401 : 403);
-    const after = await findUser(gatehouse.table, id);
-    if (!isAccountRoute) expect(await countChanges()).toBe(0);
-    else if (!isStillAllowed) expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
-    if (!isStillAllowed) expect(after?.firstName).toBeUndefined();
-  });
-});
+        const isAccountRoute = route.startsWith('POST /api/account');
+        const isStillAllowed = isAccountRoute && revocation === 'demoted';
+        expect(status).toBe(
+          isStillAllowed ? success : isAccountRoute && isGone(revocation) ? 401 : 403,
+        );
+        const after = await findUser(gatehouse.table, id);
+        if (!isAccountRoute) expect(await countChanges()).toBe(0);
+        else if (!isStillAllowed)
+          expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
+        if (!isStillAllowed) expect(after?.firstName).toBeUndefined();
+      },
+    );
+  },
+);

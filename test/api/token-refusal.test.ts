@@ -30,7 +30,10 @@ describe('authentication', async () => {
     return `${input}.${es256(input, stranger.privateKey)}`;
   }
 
-  /** A token whose HMAC uses the public key as the secret: an algorithm confusion attack (RFC 8725, section 2.1). */
+  /**
+   * A token whose HMAC uses the public key as the secret: an algorithm confusion attack (RFC 8725,
+   * section 2.1).
+   */
   function hmac(secret: string | Buffer, { claims, published: { kid } }: Known): string {
     const input = `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${claims}`;
     return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
@@ -40,18 +43,32 @@ describe('authentication', async () => {
   it.each<[string, (known: Known) => string]>([
     ['no signature', ({ header, claims }) => `${header}.${claims}`],
     ['an empty signature', ({ header, claims }) => `${header}.${claims}.`],
-    ['four parts', ({ header, claims, signature }) => `${header}.${claims}.${signature}.${signature}`],
+    [
+      'four parts',
+      ({ header, claims, signature }) => `${header}.${claims}.${signature}.${signature}`,
+    ],
     ['alg none', ({ claims }) => `${encode({ alg: 'none', typ: 'at+jwt' })}.${claims}.`],
-    ['alg none and a signature', ({ claims, signature }) => `${encode({ alg: 'none' })}.${claims}.${signature}`],
-    ['an HMAC under the public key as PEM', (k) => hmac(spki(k).export({ type: 'spki', format: 'pem' }), k)],
-    ['an HMAC under the public key as DER', (k) => hmac(spki(k).export({ type: 'spki', format: 'der' }), k)],
+    [
+      'alg none and a signature',
+      ({ claims, signature }) => `${encode({ alg: 'none' })}.${claims}.${signature}`,
+    ],
+    [
+      'an HMAC under the public key as PEM',
+      (k) => hmac(spki(k).export({ type: 'spki', format: 'pem' }), k),
+    ],
+    [
+      'an HMAC under the public key as DER',
+      (k) => hmac(spki(k).export({ type: 'spki', format: 'der' }), k),
+    ],
     [
       'other claims',
-      ({ header, claims, signature }) => `${header}.${encode({ ...decode(claims), sub: '2' })}.${signature}`,
+      ({ header, claims, signature }) =>
+        `${header}.${encode({ ...decode(claims), sub: '2' })}.${signature}`,
     ],
     [
       'another header',
-      ({ header, claims, signature }) => `${encode({ ...decode(header), cty: 'JWT' })}.${claims}.${signature}`,
+      ({ header, claims, signature }) =>
+        `${encode({ ...decode(header), cty: 'JWT' })}.${claims}.${signature}`,
     ],
     ['a signature of zeros', ({ header, claims }) => `${header}.${claims}.${'A'.repeat(86)}`],
     [
@@ -63,23 +80,40 @@ describe('authentication', async () => {
       ({ header, claims }) => `${header}.${claims}.${Buffer.alloc(65, 1).toString('base64url')}`,
     ],
     ['a signature by another key', (k) => forged(decode(k.header), k)],
-    ['a key URL in the header', (k) => forged({ ...decode(k.header), jku: 'https://example.com/jwks.json' }, k)],
+    [
+      'a key URL in the header',
+      (k) => forged({ ...decode(k.header), jku: 'https://example.com/jwks.json' }, k),
+    ],
     [
       'a certificate in the header',
       (k) => forged({ ...decode(k.header), x5c: ['MIIB'], x5u: 'https://example.com/x5c' }, k),
     ],
-    ['its own verification key in the header', (k) => forged({ ...decode(k.header), jwk: stranger.jwk }, k)],
+    [
+      'its own verification key in the header',
+      (k) => forged({ ...decode(k.header), jwk: stranger.jwk }, k),
+    ],
     ['an unknown key', (k) => forged({ ...decode(k.header), kid: 'stranger' }, k)],
-    ['a key id that is an object property', (k) => forged({ ...decode(k.header), kid: '__proto__' }, k)],
+    [
+      'a key id that is an object property',
+      (k) => forged({ ...decode(k.header), kid: '__proto__' }, k),
+    ],
     ['no key id', (k) => forged({ ...decode(k.header), kid: undefined }, k)],
     ['a key id that is a number', (k) => forged({ ...decode(k.header), kid: 1 }, k)],
-    ['a header that is not an object', ({ claims, signature }) => `${encode([])}.${claims}.${signature}`],
+    [
+      'a header that is not an object',
+      ({ claims, signature }) => `${encode([])}.${claims}.${signature}`,
+    ],
     ['a header that is null', ({ claims, signature }) => `${encode(null)}.${claims}.${signature}`],
     ['a header that is not JSON', ({ claims, signature }) => `AAAA.${claims}.${signature}`],
     ['claims that are not JSON', ({ header, signature }) => `${header}.AAAA.${signature}`],
-    ['8,000 characters', ({ header, claims, signature }) => `${header}.${claims}${'A'.repeat(8000)}.${signature}`],
+    [
+      '8,000 characters',
+      ({ header, claims, signature }) => `${header}.${claims}${'A'.repeat(8000)}.${signature}`,
+    ],
   ])('rejects a token with 401 that has %s', async (_, tokenFrom) => {
-    const { status, headers, body } = await gatehouse.call('GET', '/api/account', { token: tokenFrom(known) });
+    const { status, headers, body } = await gatehouse.call('GET', '/api/account', {
+      token: tokenFrom(known),
+    });
 
     expect(status).toBe(401);
     expect(body).toMatchObject({ status: 401, path: '/api/account', message: 'error.http.401' });
@@ -100,7 +134,9 @@ describe('authentication', async () => {
     const { header, claims, signature } = known;
     const valid = `${header}.${claims}.${signature}`;
 
-    const { status, body } = await gatehouse.call('GET', '/api/account', { headers: headersFrom(valid) });
+    const { status, body } = await gatehouse.call('GET', '/api/account', {
+      headers: headersFrom(valid),
+    });
 
     expect(status).toBe(401);
     expect(body).toMatchObject({ status: 401, path: '/api/account', message: 'error.http.401' });

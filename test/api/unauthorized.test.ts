@@ -13,20 +13,25 @@ import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
 
 /*
- * Every endpoint, called by every kind of unauthorized caller. The requests are valid, so that only authorization can
- * reject them, and a rejected request must leave every item of the table unchanged.
+ * Every endpoint, called by every kind of unauthorized caller. The requests are valid, so that only
+ * authorization can reject them, and a rejected request must leave every item of the table
+ * unchanged.
  *
- * Covered: no token; each role that does not suffice; a token whose user has been demoted, deactivated, deleted,
- * replaced under the same id (after a restore), or given another password since. The requirements of each endpoint are
- * repeated here deliberately, so that the test fails if a contract opens an endpoint by mistake.
+ * Covered: no token; each role that does not suffice; a token whose user has been demoted,
+ * deactivated, deleted, replaced under the same id (after a restore), or given another password
+ * since. The requirements of each endpoint are repeated here deliberately, so that the test fails
+ * if a contract opens an endpoint by mistake.
  *
- * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost between load and
- * commit (stale-tokens.test.ts); the public endpoints, which anyone may call.
+ * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost
+ * between load and commit (stale-tokens.test.ts); the public endpoints, which anyone may call.
  */
 
 const gatehouse = await useGatehouse();
 
-/** The callers that an endpoint admits: by the roles in the token or in the table, or all, on their own account. */
+/**
+ * The callers that an endpoint admits: by the roles in the token or in the table, or all, on their
+ * own account.
+ */
 interface Row {
   readonly anyRole?: readonly Role[];
   readonly rolesFrom: 'token' | 'table' | 'own account';
@@ -34,7 +39,10 @@ interface Row {
   readonly query?: string;
 }
 const ADMIN: Pick<Row, 'anyRole' | 'rolesFrom'> = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
-const INTEGRATOR: Pick<Row, 'anyRole' | 'rolesFrom'> = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
+const INTEGRATOR: Pick<Row, 'anyRole' | 'rolesFrom'> = {
+  anyRole: ['ROLE_ADMIN', 'ROLE_USER'],
+  rolesFrom: 'table',
+};
 const TOKEN: Row = { rolesFrom: 'token' };
 const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API', active: true };
 const parameter = { integration: { id: 1 }, confName: 'Key', confValue: 'value' };
@@ -71,7 +79,8 @@ const ROWS: Partial<Record<Route['route'], Row>> = {
 /** Changes to a user after the token was issued, as the writes of the rules that make them. */
 const LOSSES = {
   demoted: (user) => modification(user, { ...user, authorities: [] }, { voidsResetKeys: false }),
-  deactivated: (user) => modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
+  deactivated: (user) =>
+    modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
   'given another password': (user) => [passwordChange(user, 'another')],
   deleted: deletion,
   replaced: ({ id }) => [set(entityKey('USER', id), { accountStamp: 'another' }, ALWAYS)],
@@ -98,9 +107,12 @@ function send(route: string, { body, query = '' }: Row, token?: string) {
 
 /** Items that count requests, including rejected ones. */
 const isCount = (name: string): boolean => /^(ATTEMPTS|READS)#/.test(name);
-const itemsBesidesCounts = async () => [...(await itemsOf(gatehouse.cloud))].filter(([name]) => !isCount(name));
+const itemsBesidesCounts = async () =>
+  [...(await itemsOf(gatehouse.cloud))].filter(([name]) => !isCount(name));
 
-/** The status for a token whose user has suffered this loss; undefined where the request is served. */
+/**
+ * The status for a token whose user has suffered this loss; undefined where the request is served.
+ */
 function rejectionOf(route: string, { rolesFrom }: Row, loss: Loss): 401 | 403 | undefined {
   if (rolesFrom === 'table') return 403;
   // Reads by the token are allowed until it expires.
@@ -110,7 +122,9 @@ function rejectionOf(route: string, { rolesFrom }: Row, loss: Loss): 401 | 403 |
 }
 
 it('every endpoint is tested', () => {
-  expect([...Object.keys(ROWS), ...PUBLIC_ROUTES].sort()).toEqual(routes.map(({ route }) => route).sort());
+  expect([...Object.keys(ROWS), ...PUBLIC_ROUTES].sort()).toEqual(
+    routes.map(({ route }) => route).sort(),
+  );
 });
 
 describe.each(Object.entries(ROWS) as [string, Row][])('%s', (route, row) => {
@@ -119,7 +133,10 @@ describe.each(Object.entries(ROWS) as [string, Row][])('%s', (route, row) => {
     const expected: Record<string, number | undefined> = {
       'without a token': 401,
       ...Object.fromEntries(
-        ROLES.filter((role) => row.anyRole && !row.anyRole.includes(role)).map((role) => [role, 403]),
+        ROLES.filter((role) => row.anyRole && !row.anyRole.includes(role)).map((role) => [
+          role,
+          403,
+        ]),
       ),
       ...Object.fromEntries(losses.map((loss) => [loss, rejectionOf(route, row, loss)])),
     };
@@ -128,7 +145,8 @@ describe.each(Object.entries(ROWS) as [string, Row][])('%s', (route, row) => {
 
     const rejected = Object.entries(expected).filter(([, status]) => status !== undefined);
     const statuses: [string, number][] = [];
-    for (const [caller] of rejected) statuses.push([caller, (await send(route, row, tokens.get(caller))).status]);
+    for (const [caller] of rejected)
+      statuses.push([caller, (await send(route, row, tokens.get(caller))).status]);
 
     expect(statuses).toEqual(rejected);
     expect(await itemsBesidesCounts()).toEqual(before);
@@ -142,7 +160,10 @@ describe.each(Object.entries(ROWS) as [string, Row][])('%s', (route, row) => {
       // The entity does not exist, so that nothing changes for the other endpoints.
       const [method, path] = methodAndPath(route, { login: 'unknown', id: 999 });
       const body = row.body && { ...row.body, ...('id' in row.body && { id: 999_000_001 }) };
-      const { status } = await gatehouse.call(method, path + (row.query ?? ''), { token: tokens.get(role), body });
+      const { status } = await gatehouse.call(method, path + (row.query ?? ''), {
+        token: tokens.get(role),
+        body,
+      });
 
       expect([401, 403], role).not.toContain(status);
     }

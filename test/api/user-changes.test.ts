@@ -15,7 +15,12 @@ describe('updating a user', () => {
     const before = listed.find(({ login }: { login: string }) => login === 'listed');
     const changes = { lastName: 'Sted', activated: false, authorities: ['ROLE_ANALYST'] };
 
-    const { status, body, headers } = await update({ ...before, ...changes, createdBy: 'mallory', password: '' });
+    const { status, body, headers } = await update({
+      ...before,
+      ...changes,
+      createdBy: 'mallory',
+      password: '',
+    });
 
     expect(status).toBe(200);
     expect(body).toEqual({ ...before, ...changes, lastModifiedDate: expect.any(String) });
@@ -29,7 +34,11 @@ describe('updating a user', () => {
 
   it('keeps omitted fields, including the password', async () => {
     const person = { firstName: 'Sta', lastName: 'Ys', imageUrl: '/s.png', langKey: 'fr' };
-    const { id } = await gatehouse.makeUser('stays', { ...person, authorities: ['ROLE_USER'], activated: false });
+    const { id } = await gatehouse.makeUser('stays', {
+      ...person,
+      authorities: ['ROLE_USER'],
+      activated: false,
+    });
     const before = await stored(id);
 
     const { status } = await update({ id: String(id), login: 'stays', email: 'stays@example.com' });
@@ -52,28 +61,46 @@ describe('updating a user', () => {
     ['an empty text', ''],
   ])('clears names and image with %s, which a new user can have too', async (_, cleared) => {
     const person = { firstName: 'Cle', lastName: 'Ared', imageUrl: '/c.png' };
-    const [none, nulls] = [cleared, null].map((text) => ({ firstName: text, lastName: text, imageUrl: text }));
+    const [none, nulls] = [cleared, null].map((text) => ({
+      firstName: text,
+      lastName: text,
+      imageUrl: text,
+    }));
     const login = `cleared-${typeof cleared}`;
     const { body: before } = await create({ login, email: `${login}@example.com`, ...person });
 
     const updated = await update({ ...before, ...none });
     const created = await create({ login: `${login}-2`, email: `${login}-2@example.com`, ...none });
 
-    for (const { body } of [updated, created, await get(login)]) expect(body).toMatchObject(nulls as object);
-    for (const { id } of [before, created.body]) expect(await stored(id)).not.toHaveProperty('firstName');
+    for (const { body } of [updated, created, await get(login)])
+      expect(body).toMatchObject(nulls as object);
+    for (const { id } of [before, created.body])
+      expect(await stored(id)).not.toHaveProperty('firstName');
   });
 
   it('shows a text as null that an earlier release has stored as empty, and records no change when it is cleared', async () => {
-    const { body: before } = await create({ login: 'former', email: 'former@example.com', lastName: 'Z' });
+    const { body: before } = await create({
+      login: 'former',
+      email: 'former@example.com',
+      lastName: 'Z',
+    });
     const key = entityKey('USER', before.id);
-    await commit(gatehouse.table, [set(key, { firstName: '' }, attributesAre({ login: 'former' }))]);
+    await commit(gatehouse.table, [
+      set(key, { firstName: '' }, attributesAre({ login: 'former' })),
+    ]);
 
     const { body } = await update({ ...before, firstName: '' });
     const listed = await list('?login=former&firstName.specified=false');
     const sorted = await list('?size=2000&sort=firstName');
-    const { body: audits } = await gatehouse.call('GET', '/api/audits?size=1', { token: await gatehouse.adminToken() });
+    const { body: audits } = await gatehouse.call('GET', '/api/audits?size=1', {
+      token: await gatehouse.adminToken(),
+    });
 
-    expect([body.firstName, listed.body[0].firstName, sorted.body.at(-1).firstName]).toEqual([null, null, null]);
+    expect([body.firstName, listed.body[0].firstName, sorted.body.at(-1).firstName]).toEqual([
+      null,
+      null,
+      null,
+    ]);
     expect(audits[0]).toMatchObject({ action: 'user.updated', targetName: 'former', fields: [] });
   });
 
@@ -88,19 +115,23 @@ describe('updating a user', () => {
 
     expect(status).toBe(400);
     expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'password', message }]);
-    if (message === 'Size') expect(body.fieldErrors[0].reason).toBe('This request sets no password');
+    if (message === 'Size')
+      expect(body.fieldErrors[0].reason).toBe('This request sets no password');
     expect((await get('user')).body).toEqual(before);
     expect((await update({ ...before, password: null })).status).toBe(200);
   });
 
-  it.each(['login', 'email', 'activated', 'langKey', 'authorities'])('rejects null for %s with 400', async (field) => {
-    const { body: before } = await get('user');
+  it.each(['login', 'email', 'activated', 'langKey', 'authorities'])(
+    'rejects null for %s with 400',
+    async (field) => {
+      const { body: before } = await get('user');
 
-    const { status, body } = await update({ ...before, [field]: null });
+      const { status, body } = await update({ ...before, [field]: null });
 
-    expect(status).toBe(400);
-    expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
-  });
+      expect(status).toBe(400);
+      expect(body.fieldErrors).toEqual([{ objectName: 'user', field, message: 'NotNull' }]);
+    },
+  );
 
   it.each(['login', 'email'])('requires the field %s', async (field) => {
     const { body: before } = await get('user');
@@ -120,7 +151,11 @@ describe('updating a user', () => {
   it('rejects an unknown id with 404 and creates no user', async () => {
     const before = await total();
 
-    const { status, body } = await update({ id: 4711, login: 'nobody', email: 'nobody@example.com' });
+    const { status, body } = await update({
+      id: 4711,
+      login: 'nobody',
+      email: 'nobody@example.com',
+    });
 
     expect({ status, message: body.message }).toEqual({ status: 404, message: 'error.idnotfound' });
     expect((await get('nobody')).status).toBe(404);
@@ -160,7 +195,10 @@ describe('updating a user', () => {
     expect(newcomer.status).toBe(201);
     expect((await get('maiden')).body.id).toBe(newcomer.body.id);
     expect((await get('married')).body.id).toBe(before.id);
-    expect([sameLogin.body.message, sameEmail.body.message]).toEqual(['error.userexists', 'error.emailexists']);
+    expect([sameLogin.body.message, sameEmail.body.message]).toEqual([
+      'error.userexists',
+      'error.emailexists',
+    ]);
     await gatehouse.logIn('married', 'maiden');
   });
 
@@ -175,7 +213,10 @@ describe('updating a user', () => {
 
   it('prevents logins of a deactivated user, who stays listed, until reactivation', async () => {
     const user = await gatehouse.makeUser('pause');
-    const logIn = () => gatehouse.call('POST', '/api/authenticate', { body: { username: 'pause', password: 'pause' } });
+    const logIn = () =>
+      gatehouse.call('POST', '/api/authenticate', {
+        body: { username: 'pause', password: 'pause' },
+      });
 
     await update({ ...user, activated: false });
     const rejected = await logIn();
@@ -189,17 +230,20 @@ describe('updating a user', () => {
 });
 
 describe('the login of the operator', () => {
-  it.each(['system', 'System', 'SYSTEM'])('is taken, whether an account is created or renamed: %s', async (login) => {
-    const email = `${login}-1@example.com`;
-    const { body: other } = await create({ login: `other-${login}`, email });
+  it.each(['system', 'System', 'SYSTEM'])(
+    'is taken, whether an account is created or renamed: %s',
+    async (login) => {
+      const email = `${login}-1@example.com`;
+      const { body: other } = await create({ login: `other-${login}`, email });
 
-    const created = await create({ login, email: `${login}-2@example.com` });
-    const renamed = await update({ ...other, login });
+      const created = await create({ login, email: `${login}-2@example.com` });
+      const renamed = await update({ ...other, login });
 
-    for (const { status, body } of [created, renamed])
-      expect([status, body.message]).toEqual([400, 'error.userexists']);
-    await remove(other.login);
-  });
+      for (const { status, body } of [created, renamed])
+        expect([status, body.message]).toEqual([400, 'error.userexists']);
+      await remove(other.login);
+    },
+  );
 
   it('stays with an account that already has it, which can be read, updated and deleted', async () => {
     const { id } = await gatehouse.makeUser('early');
@@ -215,6 +259,8 @@ describe('the login of the operator', () => {
     const inOtherCase = await update({ ...read.body, login: 'System' });
     const deleted = await remove('system');
 
-    expect([read.status, updated.status, inOtherCase.status, deleted.status]).toEqual([200, 200, 400, 200]);
+    expect([read.status, updated.status, inOtherCase.status, deleted.status]).toEqual([
+      200, 200, 400, 200,
+    ]);
   });
 });

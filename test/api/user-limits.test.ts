@@ -96,17 +96,22 @@ describe('a new user', () => {
     const { status, body } = await create({ ...nextUser(), password });
 
     expect(status).toBe(400);
-    expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field: 'password', message: 'Size' }]);
-  });
-
-  it.each(['ROLE_ROOT', 'role_admin', 'ADMIN', ''])('is rejected with 400 for the role %j', async (role) => {
-    const { status, body } = await create({ ...nextUser(), authorities: ['ROLE_USER', role] });
-
-    expect(status).toBe(400);
     expect(body.fieldErrors).toMatchObject([
-      { objectName: 'user', field: expect.stringMatching(/^authorities/), message: 'Pattern' },
+      { objectName: 'user', field: 'password', message: 'Size' },
     ]);
   });
+
+  it.each(['ROLE_ROOT', 'role_admin', 'ADMIN', ''])(
+    'is rejected with 400 for the role %j',
+    async (role) => {
+      const { status, body } = await create({ ...nextUser(), authorities: ['ROLE_USER', role] });
+
+      expect(status).toBe(400);
+      expect(body.fieldErrors).toMatchObject([
+        { objectName: 'user', field: expect.stringMatching(/^authorities/), message: 'Pattern' },
+      ]);
+    },
+  );
 
   it('is rejected with at most a hundred field errors', async () => {
     const { status, body } = await create({ ...nextUser(), authorities: Array(101).fill('x') });

@@ -42,7 +42,11 @@ describe('creating a user', () => {
   });
 
   it.each([102, '102'])('rejects the id %j from the client with 400', async (id) => {
-    const { status, body, headers } = await create({ id, login: 'chosen', email: 'chosen@example.com' });
+    const { status, body, headers } = await create({
+      id,
+      login: 'chosen',
+      email: 'chosen@example.com',
+    });
 
     expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.idexists' });
     expect(headers).toMatchObject({
@@ -53,8 +57,17 @@ describe('creating a user', () => {
   });
 
   it('stores only fields that the contract lists', async () => {
-    const secrets = { passwordHash: '$argon2id$', passwordChanges: 1, tokenExcepted: 'x', version: 99 };
-    const audit = { createdBy: 'mallory', createdDate: '2001-01-01T00:00:00Z', lastModifiedBy: 'mallory' };
+    const secrets = {
+      passwordHash: '$argon2id$',
+      passwordChanges: 1,
+      tokenExcepted: 'x',
+      version: 99,
+    };
+    const audit = {
+      createdBy: 'mallory',
+      createdDate: '2001-01-01T00:00:00Z',
+      lastModifiedBy: 'mallory',
+    };
 
     const { body } = await create({
       login: 'poured',
@@ -67,10 +80,21 @@ describe('creating a user', () => {
 
     expect(await stored(body.id)).toEqual({
       ...entityKey('USER', body.id),
-      ...{ id: body.id, login: 'poured', email: 'p@example.com', activated: true, langKey: 'en', authorities: [] },
-      ...{ emailKeyRule: 'UTS46', createdBy: 'admin', createdDate: body.createdDate },
-      ...{ lastModifiedBy: 'admin', lastModifiedDate: body.createdDate, version: expect.stringMatching(/^1-/) },
-      ...{ accountStamp: expect.stringMatching(STAMP), resetStamp: expect.stringMatching(STAMP), passwordChanges: 0 },
+      id: body.id,
+      login: 'poured',
+      email: 'p@example.com',
+      activated: true,
+      langKey: 'en',
+      authorities: [],
+      emailKeyRule: 'UTS46',
+      createdBy: 'admin',
+      createdDate: body.createdDate,
+      lastModifiedBy: 'admin',
+      lastModifiedDate: body.createdDate,
+      version: expect.stringMatching(/^1-/),
+      accountStamp: expect.stringMatching(STAMP),
+      resetStamp: expect.stringMatching(STAMP),
+      passwordChanges: 0,
     });
   });
 
@@ -103,18 +127,21 @@ describe('creating a user', () => {
     ['a dotless i', 'ısland@example.com', 'island@example.com'],
     ['the Kelvin sign', '\u212Aelvin@example.com', 'kelvin@example.com'],
     ['a composed accent', 'r\u00E9mi@example.com', 're\u0301mi@example.com'],
-  ])('rejects an e-mail address that differs from a taken one only in %s', async (difference, first, second) => {
-    const login = difference.replaceAll(' ', '-');
-    const original = await create({ login, email: first });
+  ])(
+    'rejects an e-mail address that differs from a taken one only in %s',
+    async (difference, first, second) => {
+      const login = difference.replaceAll(' ', '-');
+      const original = await create({ login, email: first });
 
-    const { status, body } = await create({ login: `${login}.2`, email: second });
+      const { status, body } = await create({ login: `${login}.2`, email: second });
 
-    expect([original.status, status]).toEqual([201, 400]);
-    expect(body).toMatchObject({
-      type: 'https://www.jhipster.tech/problem/email-already-used',
-      message: 'error.emailexists',
-    });
-  });
+      expect([original.status, status]).toEqual([201, 400]);
+      expect(body).toMatchObject({
+        type: 'https://www.jhipster.tech/problem/email-already-used',
+        message: 'error.emailexists',
+      });
+    },
+  );
 
   it('reports the login when both login and e-mail address are taken', async () => {
     const { body } = await create({ login: 'user', email: 'admin@example.com' });
@@ -148,8 +175,13 @@ describe('reading a user', () => {
     const { status, body } = await get('user');
 
     expect(status).toBe(200);
-    expect(body).toMatchObject({ login: 'user', email: 'user@example.com', authorities: ['ROLE_USER'] });
-    for (const other of ['User', 'use', 'user@example.com', 'no such']) expect((await get(other)).status).toBe(404);
+    expect(body).toMatchObject({
+      login: 'user',
+      email: 'user@example.com',
+      authorities: ['ROLE_USER'],
+    });
+    for (const other of ['User', 'use', 'user@example.com', 'no such'])
+      expect((await get(other)).status).toBe(404);
   });
 
   it('returns the list of roles only to administrators', async () => {
@@ -170,7 +202,9 @@ describe('reading a user', () => {
         email: `${login.length}${login.replaceAll('@', '#')}@example.com`,
       });
 
-      const found = await gatehouse.call('GET', headers.location ?? '', { token: await gatehouse.tokenOf('user') });
+      const found = await gatehouse.call('GET', headers.location ?? '', {
+        token: await gatehouse.tokenOf('user'),
+      });
       const removed = await remove(login);
 
       expect(found.body).toEqual(body);
@@ -184,7 +218,9 @@ describe('reading a user', () => {
     await create({ login: 'plus@a+b', email: 'plus@example.com' });
 
     const paths = ['plus%40a%2Bb', 'plus@a+b', 'plus@a%20b'];
-    const responses = await Promise.all(paths.map((path) => gatehouse.call('GET', `/api/users/${path}`, { token })));
+    const responses = await Promise.all(
+      paths.map((path) => gatehouse.call('GET', `/api/users/${path}`, { token })),
+    );
 
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 404]);
   });

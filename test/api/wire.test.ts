@@ -28,13 +28,20 @@ describe('a request without a valid token', () => {
 
     expect(status).toBe(401);
     expect(headers['www-authenticate']).toBe('Bearer');
-    expect(body).toMatchObject({ title: 'Unauthorized', status: 401, path, message: 'error.http.401' });
+    expect(body).toMatchObject({
+      title: 'Unauthorized',
+      status: 401,
+      path,
+      message: 'error.http.401',
+    });
   });
 
   it.each(['Bearer', 'Bearer ', 'Bearer x.y.z', 'Basic YWRtaW46YWRtaW4='])(
     'is rejected with 401 for "Authorization: %s"',
     async (Authorization) => {
-      const { status } = await gatehouse.call('GET', '/api/account', { headers: { Authorization } });
+      const { status } = await gatehouse.call('GET', '/api/account', {
+        headers: { Authorization },
+      });
 
       expect(status).toBe(401);
     },
@@ -49,20 +56,26 @@ describe('a request without a valid token', () => {
   });
 });
 
-it.each(['bearer', 'BEARER'])('a request with a valid token is accepted with the scheme %s', async (scheme) => {
-  const { status } = await gatehouse.call('GET', '/api/account', {
-    headers: { Authorization: `${scheme} ${tokens.admin}` },
-  });
+it.each(['bearer', 'BEARER'])(
+  'a request with a valid token is accepted with the scheme %s',
+  async (scheme) => {
+    const { status } = await gatehouse.call('GET', '/api/account', {
+      headers: { Authorization: `${scheme} ${tokens.admin}` },
+    });
 
-  expect(status).toBe(200);
-});
+    expect(status).toBe(200);
+  },
+);
 
 describe('a request body', () => {
   it.each(routesWithBody)(
     'is checked for authentication, size, media type and JSON syntax in this order by %s',
     async (_, route) => {
       const [method, path] = requestOf(route);
-      const malformed = { body: '{'.repeat(64 * KIB + 1), headers: { 'Content-Type': 'application/xml' } };
+      const malformed = {
+        body: '{'.repeat(64 * KIB + 1),
+        headers: { 'Content-Type': 'application/xml' },
+      };
       const isProtected = route.contract.access !== 'public';
 
       const responses = [
@@ -72,14 +85,22 @@ describe('a request body', () => {
         await gatehouse.call(method, path, { token: tokens.analyst, body: '{' }),
       ];
 
-      expect(responses.map(({ status }) => status)).toEqual([...(isProtected ? [401] : []), 413, 415, 400]);
+      expect(responses.map(({ status }) => status)).toEqual([
+        ...(isProtected ? [401] : []),
+        413,
+        415,
+        400,
+      ]);
     },
   );
 
   it('is validated before authorization, existence and business rules are checked, in this order', async () => {
-    const { body: callerUser } = await gatehouse.call('GET', '/api/account', { token: tokens.admin });
+    const { body: callerUser } = await gatehouse.call('GET', '/api/account', {
+      token: tokens.admin,
+    });
     const taken = { id: 777_777, login: 'analyst', email: 'ANALYST@example.com', authorities: [] };
-    const put = (token: string, body: unknown) => gatehouse.call('PUT', '/api/users', { token, body });
+    const put = (token: string, body: unknown) =>
+      gatehouse.call('PUT', '/api/users', { token, body });
 
     const responses = [
       await put(tokens.analyst, { ...taken, authorities: ['ROLE_NOBODY'] }),
@@ -87,7 +108,12 @@ describe('a request body', () => {
       await put(tokens.admin, taken),
       await put(tokens.admin, { ...taken, id: callerUser.id }),
       await put(tokens.admin, { ...taken, id: callerUser.id, login: 'admin' }),
-      await put(tokens.admin, { ...taken, id: callerUser.id, login: 'admin', email: callerUser.email }),
+      await put(tokens.admin, {
+        ...taken,
+        id: callerUser.id,
+        login: 'admin',
+        email: callerUser.email,
+      }),
       await put(tokens.admin, callerUser),
     ];
 
@@ -177,34 +203,44 @@ describe('a request body', () => {
     for (const [, route] of routesWithBody) {
       const response = await gatehouse.call(...requestOf(route), { token: tokens.admin, body });
 
-      expect(response, route.route).toMatchObject({ status: 400, body: { message: 'error.http.400' } });
+      expect(response, route.route).toMatchObject({
+        status: 400,
+        body: { message: 'error.http.400' },
+      });
     }
   });
 
-  it.each(['1.0000000000000001', '0.99999999999999999', '9007199254740993', '1e400', '1e-400', '1.5'])(
-    'with the number %s is rejected with 400 where an integer is required',
-    async (number) => {
-      const { body } = await create(INTEGRATION);
-      const put = `{"id":${number},"name":"n","shortName":"s","integrationType":"API","active":true}`;
-      const created = `{"integration":{"id":${number}},"confName":"n","confValue":"v"}`;
+  it.each([
+    '1.0000000000000001',
+    '0.99999999999999999',
+    '9007199254740993',
+    '1e400',
+    '1e-400',
+    '1.5',
+  ])('with the number %s is rejected with 400 where an integer is required', async (number) => {
+    const { body } = await create(INTEGRATION);
+    const put = `{"id":${number},"name":"n","shortName":"s","integrationType":"API","active":true}`;
+    const created = `{"integration":{"id":${number}},"confName":"n","confValue":"v"}`;
 
-      const responses = [
-        await gatehouse.call('PUT', '/api/utm-integrations', { token: tokens.admin, body: put }),
-        await gatehouse.call('POST', '/api/utm-integration-confs', { token: tokens.admin, body: created }),
-        await gatehouse.call('POST', `/api/utm-integrations/${body.id}/module/restarted`, {
-          token: tokens.admin,
-          body: `{"changes":${number}}`,
-        }),
-      ];
+    const responses = [
+      await gatehouse.call('PUT', '/api/utm-integrations', { token: tokens.admin, body: put }),
+      await gatehouse.call('POST', '/api/utm-integration-confs', {
+        token: tokens.admin,
+        body: created,
+      }),
+      await gatehouse.call('POST', `/api/utm-integrations/${body.id}/module/restarted`, {
+        token: tokens.admin,
+        body: `{"changes":${number}}`,
+      }),
+    ];
 
-      expect(responses.map(({ status }) => status)).toEqual([400, 400, 400]);
-      expect(responses.map((response) => response.body.fieldErrors[0])).toMatchObject([
-        { field: 'id', message: 'TypeMismatch' },
-        { field: 'integration.id', message: 'TypeMismatch' },
-        { field: 'changes', message: 'TypeMismatch' },
-      ]);
-    },
-  );
+    expect(responses.map(({ status }) => status)).toEqual([400, 400, 400]);
+    expect(responses.map((response) => response.body.fieldErrors[0])).toMatchObject([
+      { field: 'id', message: 'TypeMismatch' },
+      { field: 'integration.id', message: 'TypeMismatch' },
+      { field: 'changes', message: 'TypeMismatch' },
+    ]);
+  });
 
   it('may spell an integer with a fraction or an exponent, and may have any number in an unknown field', async () => {
     const { body } = await create(INTEGRATION);
@@ -215,7 +251,11 @@ describe('a request body', () => {
         body: `{"id":${id},"name":"n","shortName":"s","integrationType":"API","active":true,"ratio":9007199254740993}`,
       });
 
-    const responses = [await put(`${digits}.0`), await put(`${digits}0e-1`), await put(`0.${digits}e${digits.length}`)];
+    const responses = [
+      await put(`${digits}.0`),
+      await put(`${digits}0e-1`),
+      await put(`0.${digits}e${digits.length}`),
+    ];
 
     expect(responses.map((response) => [response.status, response.body.id])).toEqual(
       responses.map(() => [200, body.id]),

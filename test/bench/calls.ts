@@ -11,7 +11,8 @@ export async function measureCalls(assembly: string): Promise<string> {
   try {
     const setup = await openSetup(gatehouse);
     const rows: string[][] = [];
-    // Changes come first: the audit trail then fills a page, which takes fewer calls than to look for more entries.
+    // Changes come first: the audit trail then fills a page, which takes fewer calls than to look
+    // for more entries.
     for (const [name, change] of await everyRequest(setup)) {
       const { roundTrips, reads, writes, calls } = await observer.callsOf(setup, change);
       rows.push([name, String(roundTrips), String(reads), String(writes), calls]);

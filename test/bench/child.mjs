@@ -1,9 +1,10 @@
 /*
- * A fresh instance of a function: imports a bundle, calls its handler and reports what that cost. Plain JavaScript that
- * loads built-in modules without `import`, because its own cost is part of every measured cold start.
+ * A fresh instance of a function: imports a bundle, calls its handler and reports what that cost.
+ * Plain JavaScript that loads built-in modules without `import`, because its own cost is part of
+ * every measured cold start.
  *
- * Reads a job from standard input and writes a report to file descriptor 3; children.ts describes both. The output of
- * the function remains separate.
+ * Reads a job from standard input and writes a report to file descriptor 3; children.ts describes
+ * both. The output of the function remains separate.
  */
 const { readFileSync, writeFileSync } = process.getBuiltinModule('node:fs');
 
@@ -41,11 +42,19 @@ for (const event of events) {
   invocations.push({ statusCode, body, endedAt });
   if (first) continue;
   const { user, system } = process.cpuUsage();
-  first = { importMs, callMs: endedAt - invokedAt, cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() };
+  first = {
+    importMs,
+    callMs: endedAt - invokedAt,
+    cpuMs: (user + system) / 1000,
+    rssBytes: process.memoryUsage.rss(),
+  };
 }
 
 network?.repeatSecond();
-writeFileSync(3, JSON.stringify({ first, invocations, loop: loop && (await measure(handler, loop)) }));
+writeFileSync(
+  3,
+  JSON.stringify({ first, invocations, loop: loop && (await measure(handler, loop)) }),
+);
 process.exit();
 
 /** Repeats an event, first unmeasured to warm up, then measured for `measureMs`. */
@@ -55,7 +64,8 @@ async function measure(handler, { event, warmUp, measureMs, statusCode }) {
     const begun = now();
     for (let started = begun; started - begun < (latencies.length < calls ? maxMs : durationMs); ) {
       const response = await call(handler, event);
-      if (response.statusCode !== statusCode) throw new Error(`${response.statusCode} ${response.body}`);
+      if (response.statusCode !== statusCode)
+        throw new Error(`${response.statusCode} ${response.body}`);
       const ended = now();
       latencies.push(ended - started);
       started = ended;

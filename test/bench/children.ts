@@ -6,7 +6,10 @@ import type { Replayed } from './replies.ts';
 
 const CHILD = join(import.meta.dirname, 'child.mjs');
 
-/** What a fresh process does: it imports a bundle, calls its handler with each event, and then repeats one event. */
+/**
+ * What a fresh process does: it imports a bundle, calls its handler with each event, and then
+ * repeats one event.
+ */
 interface Job {
   /** The file that exports the handler. */
   readonly bundle: string;
@@ -15,7 +18,10 @@ interface Job {
   /** The timeout of the function. */
   readonly timeoutMs: number;
   readonly loop?: Loop;
-  /** Calls to AWS that get recorded responses inside the process; without them, the process uses the network. */
+  /**
+   * Calls to AWS that get recorded responses inside the process; without them, the process uses the
+   * network.
+   */
   readonly calls?: Replayed;
 }
 
@@ -28,8 +34,8 @@ interface Loop {
 }
 
 /**
- * The repetitions that are not measured: at least `calls`, because V8 compiles what is called often, and at least
- * `minMs`; but none starts after `maxMs`.
+ * The repetitions that are not measured: at least `calls`, because V8 compiles what is called
+ * often, and at least `minMs`; but none starts after `maxMs`.
  */
 export interface WarmUp {
   readonly calls: number;
@@ -47,7 +53,11 @@ export interface Report {
     readonly rssBytes: number;
   };
   /** The responses; `endedAt` is a time of `now`. */
-  readonly invocations: readonly { readonly statusCode: number; readonly body?: string; readonly endedAt: number }[];
+  readonly invocations: readonly {
+    readonly statusCode: number;
+    readonly body?: string;
+    readonly endedAt: number;
+  }[];
   readonly loop?: {
     readonly calls: number;
     readonly cpuUs: number;
@@ -69,7 +79,8 @@ export function endWithThis(child: ChildProcess): void {
 /** The next message of a child. Rejects if it exits instead. */
 export function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const exited = (code: number | null) => reject(new Error(`${child.spawnargs[1]} has exited with ${code}`));
+    const exited = (code: number | null) =>
+      reject(new Error(`${child.spawnargs[1]} has exited with ${code}`));
     child.once('exit', exited).once('message', (message) => {
       child.off('exit', exited);
       resolve(message);
@@ -80,7 +91,10 @@ export function nextMessage(child: ChildProcess): Promise<unknown> {
 /** Far more than any measurement takes. */
 export const CHILD_TIMEOUT_MS = 60_000;
 
-/** Runs a job in a fresh process whose environment is that of the function only. Rejects if the process fails. */
+/**
+ * Runs a job in a fresh process whose environment is that of the function only. Rejects if the
+ * process fails.
+ */
 export async function runChild({ environment, ...job }: Job): Promise<Report> {
   const child = spawn(process.execPath, [CHILD], {
     env: environment,
@@ -90,11 +104,14 @@ export async function runChild({ environment, ...job }: Job): Promise<Report> {
   });
   endWithThis(child);
   const [input, , errors, output] = child.stdio as unknown as [Writable, null, Readable, Readable];
-  const ended = new Promise<number | null>((resolve, reject) => child.on('exit', resolve).on('error', reject));
+  const ended = new Promise<number | null>((resolve, reject) =>
+    child.on('exit', resolve).on('error', reject),
+  );
   // A child that fails at once closes the pipe; its exit code tells more.
   input.on('error', () => undefined);
   input.end(JSON.stringify(job));
   const [report, errorText, code] = await Promise.all([text(output), text(errors), ended]);
-  if (code !== 0) throw new Error(`${job.bundle} failed with ${code ?? child.signalCode}: ${errorText}`);
+  if (code !== 0)
+    throw new Error(`${job.bundle} failed with ${code ?? child.signalCode}: ${errorText}`);
   return JSON.parse(report);
 }

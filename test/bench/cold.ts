@@ -13,7 +13,10 @@ const MEASURES: Readonly<Record<string, (first: First) => number>> = {
   'Resident memory in MiB, after the first call': ({ rssBytes }) => rssBytes / 2 ** 20,
 };
 
-/** Measures the import and the first call of every function in every variant, each in a process of its own. */
+/**
+ * Measures the import and the first call of every function in every variant, each in a process of
+ * its own.
+ */
 export async function measureCold(functions: Functions, rounds: number): Promise<string> {
   const { recordings, bundles } = functions;
   const samples = new Map<string, First[]>();
@@ -22,7 +25,11 @@ export async function measureCold(functions: Functions, rounds: number): Promise
   for (let round = 1; round <= rounds; round++) {
     process.stderr.write(`cold: round ${round} of ${rounds}\n`);
     for (const recording of recordings) {
-      add('empty', (await runChild({ bundle: bundles.empty, environment: {}, events: [{}], timeoutMs: 0 })).first);
+      add(
+        'empty',
+        (await runChild({ bundle: bundles.empty, environment: {}, events: [{}], timeoutMs: 0 }))
+          .first,
+      );
       for (const variant of variantsInTurn(round)) {
         add(`${variant} ${recording.route}`, await firstCall(functions, recording, variant));
       }
@@ -30,7 +37,8 @@ export async function measureCold(functions: Functions, rounds: number): Promise
   }
 
   const routes = recordings.map(({ route }) => route);
-  const medianOf = (key: string, value: (first: First) => number) => median((samples.get(key) ?? []).map(value));
+  const medianOf = (key: string, value: (first: First) => number) =>
+    median((samples.get(key) ?? []).map(value));
   const measures = Object.entries(MEASURES).map(([title, value]) =>
     measureOf(title, routes, (route, variant) => medianOf(`${variant} ${route}`, value)),
   );
@@ -39,12 +47,17 @@ export async function measureCold(functions: Functions, rounds: number): Promise
     bundles.bytesOf(variant, handlers.get(route) as string),
   );
   const empty = Object.entries(MEASURES).map(
-    ([title, value]) => `- ${title}: ${digits(medianOf('empty', value))} for a handler that does nothing`,
+    ([title, value]) =>
+      `- ${title}: ${digits(medianOf('empty', value))} for a handler that does nothing`,
   );
   return `${empty.join('\n')}\n\n${comparison([...measures, bytes])}`;
 }
 
-async function firstCall(functions: Functions, recording: Recording, variant: Variant): Promise<First> {
+async function firstCall(
+  functions: Functions,
+  recording: Recording,
+  variant: Variant,
+): Promise<First> {
   const { route, handler, success, config } = recording;
   const { first, invocations } = await runChild({
     bundle: functions.bundles.fileOf(variant, handler),
@@ -53,6 +66,7 @@ async function firstCall(functions: Functions, recording: Recording, variant: Va
     events: [eventFor(functions, variant, recording, recording.first)],
   });
   const [{ statusCode, body } = { statusCode: 0 }] = invocations;
-  if (statusCode !== success) throw new Error(`${variant} ${route} responded ${statusCode}, not ${success}: ${body}`);
+  if (statusCode !== success)
+    throw new Error(`${variant} ${route} responded ${statusCode}, not ${success}: ${body}`);
   return first;
 }

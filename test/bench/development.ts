@@ -18,7 +18,10 @@ interface Start {
   readonly reloadMs: readonly number[];
 }
 
-/** Measures what a developer waits for. Each start is followed by a reload; the first is not measured. */
+/**
+ * Measures what a developer waits for. Each start is followed by a reload; the first is not
+ * measured.
+ */
 export async function measureDevelopment(repetitions: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -28,7 +31,10 @@ export async function measureDevelopment(repetitions: number): Promise<string> {
   const starts: Start[] = [];
   for (let repetition = 0; repetition <= repetitions; repetition++) {
     process.stderr.write(`development: ${repetition} of ${repetitions}\n`);
-    const [synthesis, start] = [await measureSynthesis(join(folder, 'assembly')), await measureStart(folder)];
+    const [synthesis, start] = [
+      await measureSynthesis(join(folder, 'assembly')),
+      await measureStart(folder),
+    ];
     if (repetition === 0) continue;
     syntheses.push(synthesis);
     starts.push(start);

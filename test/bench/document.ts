@@ -1,7 +1,15 @@
 import { availableParallelism } from 'node:os';
 
 /** The sections of docs/performance.md, in their order. */
-export const SECTIONS = ['cold', 'warm', 'calls', 'gateway', 'development', 'growth', 'hot'] as const;
+export const SECTIONS = [
+  'cold',
+  'warm',
+  'calls',
+  'gateway',
+  'development',
+  'growth',
+  'hot',
+] as const;
 export type Section = (typeof SECTIONS)[number];
 
 const INTRODUCTIONS: Readonly<Record<Section, string>> = {

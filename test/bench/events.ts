@@ -3,7 +3,10 @@ import { startGateway } from '../../infra/local/gateway/gateway.ts';
 import { routes } from '../../routes.ts';
 import type { PreparedRequest } from '../support/instance/changes.ts';
 
-/** Makes the events that API Gateway would call functions with, by sending requests to a gateway without functions. */
+/**
+ * Makes the events that API Gateway would call functions with, by sending requests to a gateway
+ * without functions.
+ */
 export interface Events {
   eventOf(request: PreparedRequest): Promise<APIGatewayProxyEventV2>;
   stop(): Promise<void>;

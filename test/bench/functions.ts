@@ -16,12 +16,17 @@ export interface Functions {
   stop(): Promise<void>;
 }
 
-/** Builds and records all functions. `assembly` is the cloud assembly, `folder` a new folder for bundles. */
+/**
+ * Builds and records all functions. `assembly` is the cloud assembly, `folder` a new folder for
+ * bundles.
+ */
 export async function openFunctions(assembly: string, folder: string): Promise<Functions> {
   const bundles = await buildVariants(folder);
   const recorded = await recordAll(assembly, bundles);
   const { recordings, environmentOf } = recorded;
-  const replay = await startReplay(recordings.map(({ first, second }) => [first.calls, second.calls]));
+  const replay = await startReplay(
+    recordings.map(({ first, second }) => [first.calls, second.calls]),
+  );
   return {
     recordings,
     bundles,
@@ -37,7 +42,10 @@ export async function openFunctions(assembly: string, folder: string): Promise<F
   };
 }
 
-/** The event of an invocation for a variant: the floor receives the calls to make instead of a request. */
+/**
+ * The event of an invocation for a variant: the floor receives the calls to make instead of a
+ * request.
+ */
 export function eventFor(
   { recordings }: Functions,
   variant: Variant,
@@ -46,18 +54,28 @@ export function eventFor(
 ): unknown {
   if (variant !== 'floor') return event;
   const rounds = roundsOf(calls).map((round) =>
-    round.map(({ service, operation, input, response }) => ({ service, operation, input, status: response.status })),
+    round.map(({ service, operation, input, response }) => ({
+      service,
+      operation,
+      input,
+      status: response.status,
+    })),
   );
   const [, jws = ''] = (event.headers.authorization ?? '').split(' ');
   const isPublic = routes.some((row) => row.route === route && row.contract.access === 'public');
-  return { token: isPublic ? undefined : { jws, jwk: jwkFor(jws, recordings) }, rounds, statusCode: success };
+  return {
+    token: isPublic ? undefined : { jws, jwk: jwkFor(jws, recordings) },
+    rounds,
+    statusCode: success,
+  };
 }
 
 /** The public key that verifies a token, from the response to a function that read the keys. */
 function jwkFor(jws: string, recordings: readonly Recording[]): unknown {
   const { kid } = JSON.parse(Buffer.from(jws.split('.', 1)[0] ?? '', 'base64url').toString());
   for (const { response } of recordings.flatMap(({ first }) => first.calls)) {
-    const { Items = [] } = typeof response.body === 'string' ? JSON.parse(response.body) : response.body;
+    const { Items = [] } =
+      typeof response.body === 'string' ? JSON.parse(response.body) : response.body;
     for (const { jwk } of Items) if (jwk?.M.kid.S === kid) return unmarshall(jwk.M);
   }
   throw new Error(`No function read the public key ${kid}`);

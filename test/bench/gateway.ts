@@ -4,7 +4,10 @@ import { digits, table } from './tables.ts';
 
 const CONNECTIONS = [1, 64];
 
-/** Measures the local cloud under load, from the gateway to the engine. Durations are in milliseconds. */
+/**
+ * Measures the local cloud under load, from the gateway to the engine. Durations are in
+ * milliseconds.
+ */
 export async function measureGateway(
   cloud: CloudProcess,
   { warmUpMs, durationMs }: { warmUpMs: number; durationMs: number },
@@ -30,7 +33,16 @@ export async function measureGateway(
     }
   }
   return table(
-    ['', 'connections', 'CPU ms per request', 'requests per second', 'p50 ms', 'p99 ms', 'RSS MiB', 'failures'],
+    [
+      '',
+      'connections',
+      'CPU ms per request',
+      'requests per second',
+      'p50 ms',
+      'p99 ms',
+      'RSS MiB',
+      'failures',
+    ],
     rows,
   );
 }

@@ -46,7 +46,8 @@ export async function measureGrowth(assembly: string, sizes: readonly number[]):
       await fillUsers(gatehouse, size);
       // The functions and the local cloud are slow until their code has been compiled.
       if (size === sizes[0])
-        for (const requestFor of Object.values(requests)) await measure(gatehouse, counter, requestFor);
+        for (const requestFor of Object.values(requests))
+          await measure(gatehouse, counter, requestFor);
       for (const [title, requestFor] of Object.entries(requests)) {
         const cost = await measure(gatehouse, counter, requestFor);
         if (cost) costs.get(title)?.set(size, cost);
@@ -67,24 +68,39 @@ async function prepare(gatehouse: Gatehouse): Promise<Record<string, RequestFor>
   const tokenOf = (repetition: number) => callers[repetition];
   const { id, login, email } = target;
   const fields = { id, login, email, authorities: ['ROLE_USER'] };
-  const get = (path: string, repetition: number) => ({ method: 'GET', path, token: tokenOf(repetition) });
+  const get = (path: string, repetition: number) => ({
+    method: 'GET',
+    path,
+    token: tokenOf(repetition),
+  });
   return {
     'GET by login': (repetition) => get(`/api/users/${login}`, repetition),
-    login: () => ({ method: 'POST', path: '/api/authenticate', body: { username: login, password: 'pass' } }),
+    login: () => ({
+      method: 'POST',
+      path: '/api/authenticate',
+      body: { username: login, password: 'pass' },
+    }),
     PUT: (repetition) => ({
-      ...{ method: 'PUT', path: '/api/users', token: tokenOf(repetition) },
+      method: 'PUT',
+      path: '/api/users',
+      token: tokenOf(repetition),
       body: { ...fields, firstName: `Name ${repetition}` },
     }),
     'first page': (repetition) => get('/api/users', repetition),
     'page after a cursor': async (repetition) => {
-      const { headers } = await gatehouse.call('GET', '/api/users', { token: tokenOf(repetition) ?? '' });
+      const { headers } = await gatehouse.call('GET', '/api/users', {
+        token: tokenOf(repetition) ?? '',
+      });
       return get(/<([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1] ?? '', repetition);
     },
     filter: (repetition) => get('/api/users?lastName.contains=frau-1', repetition),
   };
 }
 
-/** A token for each repetition, because every caller has a budget for lists. They precede those of the table. */
+/**
+ * A token for each repetition, because every caller has a budget for lists. They precede those of
+ * the table.
+ */
 async function callersOf(setup: Setup): Promise<string[]> {
   const tokens: string[] = [];
   for (let n = 0; n <= REPETITIONS; n++) tokens.push((await setup.account()).token);
@@ -110,7 +126,11 @@ async function measure(
     costs.push({ calls: counter.calls - before.calls, units: counter.units - before.units, ms });
   }
   const medianOf = (value: (cost: Cost) => number) => median(costs.map(value));
-  return { calls: medianOf(({ calls }) => calls), units: medianOf(({ units }) => units), ms: medianOf(({ ms }) => ms) };
+  return {
+    calls: medianOf(({ calls }) => calls),
+    units: medianOf(({ units }) => units),
+    ms: medianOf(({ ms }) => ms),
+  };
 }
 
 /** The read units that a call of a function consumed. */
@@ -138,7 +158,9 @@ type Costs = ReadonlyMap<string, ReadonlyMap<number, Cost>>;
 
 function tableOf(costs: Costs, sizes: readonly number[]): string {
   const cell = (cost: Cost | undefined) =>
-    cost ? `${cost.calls} calls, ${cost.units.toLocaleString('en')} units, ${digits(cost.ms)} ms` : 'rejected';
+    cost
+      ? `${cost.calls} calls, ${cost.units.toLocaleString('en')} units, ${digits(cost.ms)} ms`
+      : 'rejected';
   return table(
     ['users', ...sizes.map((size) => size.toLocaleString('en'))],
     [...costs].map(([title, bySize]) => [title, ...sizes.map((size) => cell(bySize.get(size)))]),
@@ -146,4 +168,7 @@ function tableOf(costs: Costs, sizes: readonly number[]): string {
 }
 
 const seriesOf = (costs: Costs): Series[] =>
-  [...costs].map(([name, bySize]) => ({ name, points: [...bySize].map(([size, { ms }]) => [size, ms] as const) }));
+  [...costs].map(([name, bySize]) => ({
+    name,
+    points: [...bySize].map(([size, { ms }]) => [size, ms] as const),
+  }));

@@ -40,7 +40,15 @@ export async function measureHotKeys(cloud: CloudProcess, durationMs: number): P
     ]);
   }
   return table(
-    ['', 'successes per second', 'transactions per success', 'p50 ms', 'p99 ms', '503', 'other failures'],
+    [
+      '',
+      'successes per second',
+      'transactions per success',
+      'p50 ms',
+      'p99 ms',
+      '503',
+      'other failures',
+    ],
     rows,
   );
 }

@@ -16,9 +16,14 @@ const PLOT = { left: 70, right: 560, top: 50, bottom: 360 };
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 
 /** Draws lines on logarithmic axes, as an SVG document that depends on nothing else. */
-export function lineChart(series: readonly Series[], { title, xLabel, yLabel }: ChartOptions): string {
+export function lineChart(
+  series: readonly Series[],
+  { title, xLabel, yLabel }: ChartOptions,
+): string {
   const points = series.flatMap((line) => line.points);
-  const [xTicks, yTicks] = [0, 1].map((axis) => powersOfTen(points.map((point) => point[axis] as number)));
+  const [xTicks, yTicks] = [0, 1].map((axis) =>
+    powersOfTen(points.map((point) => point[axis] as number)),
+  );
   const x = scale(xTicks as number[], PLOT.left, PLOT.right);
   const y = scale(yTicks as number[], PLOT.bottom, PLOT.top);
 
@@ -41,7 +46,8 @@ export function lineChart(series: readonly Series[], { title, xLabel, yLabel }: 
     return [
       `<polyline points="${path.join(' ')}" fill="none" stroke="${color}" stroke-width="2"/>`,
       ...path.map(
-        (point) => `<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="3.5" fill="${color}"/>`,
+        (point) =>
+          `<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="3.5" fill="${color}"/>`,
       ),
       `<rect x="${PLOT.right + 20}" y="${legend - 8}" width="14" height="14" fill="${color}"/>`,
       text(each.name, [PLOT.right + 42, legend + 4]),
@@ -63,7 +69,10 @@ export function lineChart(series: readonly Series[], { title, xLabel, yLabel }: 
 
 /** The powers of ten that enclose some numbers. */
 function powersOfTen(numbers: readonly number[]): number[] {
-  const [first, last] = [Math.floor(Math.log10(Math.min(...numbers))), Math.ceil(Math.log10(Math.max(...numbers)))];
+  const [first, last] = [
+    Math.floor(Math.log10(Math.min(...numbers))),
+    Math.ceil(Math.log10(Math.max(...numbers))),
+  ];
   return Array.from({ length: Math.max(2, last - first + 1) }, (_, index) => 10 ** (first + index));
 }
 
@@ -73,5 +82,11 @@ function scale(ticks: readonly number[], from: number, to: number): (number: num
   return (number) => from + ((Math.log10(number) - low) / (high - low)) * (to - from);
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => ENTITIES[character] as string);
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+};
+const escaped = (text: string): string =>
+  text.replace(/[&<>"]/g, (character) => ENTITIES[character] as string);

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import type { PreparedRequest } from '../support/instance/changes.ts';
 
 /*
- * A process that sends requests over some connections, each waiting for its response before its next request. Reads a
- * load from standard input and writes its outcome to standard output.
+ * A process that sends requests over some connections, each waiting for its response before its
+ * next request. Reads a load from standard input and writes its outcome to standard output.
  */
 
 export interface Load {
@@ -32,7 +32,10 @@ function send({ method, path, token, body }: PreparedRequest): Promise<number> {
   const bytes = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
     ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-    ...(bytes !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(bytes) }),
+    ...(bytes !== undefined && {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(bytes),
+    }),
   };
   return new Promise((resolve, reject) => {
     request(url + path, { agent, method, headers }, (response) => {

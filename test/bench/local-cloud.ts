@@ -1,10 +1,15 @@
-import { CHANGES, openSetup, type Prepared, type PreparedRequest } from '../support/instance/changes.ts';
+import {
+  CHANGES,
+  openSetup,
+  type Prepared,
+  type PreparedRequest,
+} from '../support/instance/changes.ts';
 import { launch } from '../support/instance/launch.ts';
 
 /*
- * A process that runs the local cloud of the assembly in its first argument, with the throttling of DynamoDB and as
- * many users as its second argument says. Sends requests for its load to its parent, and then the number of
- * transactions so far for every message that it receives.
+ * A process that runs the local cloud of the assembly in its first argument, with the throttling of
+ * DynamoDB and as many users as its second argument says. Sends requests for its load to its
+ * parent, and then the number of transactions so far for every message that it receives.
  */
 
 /** What a load can send. The requests of each list do not affect each other. */
@@ -46,7 +51,11 @@ const logins = await Promise.all(putUsers.map(() => setup.account()));
 
 const cloud: LoadedCloud = {
   url: gatehouse.cloud.url,
-  getUser: putUsers.map((request) => ({ method: 'GET', path: '/api/users/admin', token: request.token })),
+  getUser: putUsers.map((request) => ({
+    method: 'GET',
+    path: '/api/users/admin',
+    token: request.token,
+  })),
   putUsers,
   putOneUser: putUsers.map((request) => ({ ...request, body })),
   logIn: logins.map(({ user }) => ({

@@ -20,11 +20,15 @@ export function usageOfTree(root: number): Usage {
   const tree = processes.filter(({ pid }) => pid === root);
   for (const { pid } of tree) tree.push(...processes.filter(({ parent }) => parent === pid));
   if (tree.length === 0) return { cpuMs: Number.NaN, rssBytes: Number.NaN };
-  const sum = (value: (process: Process) => number) => tree.reduce((total, process) => total + value(process), 0);
+  const sum = (value: (process: Process) => number) =>
+    tree.reduce((total, process) => total + value(process), 0);
   return { cpuMs: sum(({ cpuMs }) => cpuMs), rssBytes: sum(({ rssBytes }) => rssBytes) };
 }
 
-/** The CPU time of the children of this process that have ended, and of their descendants. NaN without /proc. */
+/**
+ * The CPU time of the children of this process that have ended, and of their descendants. NaN
+ * without /proc.
+ */
 export function cpuMsOfEndedChildren(): number {
   const field = statOf(process.pid);
   return field ? (field(16) + field(17)) * MS_PER_TICK : Number.NaN;
@@ -45,8 +49,14 @@ function processOf(pid: number): Process | undefined {
   const field = statOf(pid);
   if (!field) return undefined;
   try {
-    const [, rssKb = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    return { pid, parent: field(4), cpuMs: (field(14) + field(15)) * MS_PER_TICK, rssBytes: Number(rssKb) * 1024 };
+    const [, rssKb = '0'] =
+      /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return {
+      pid,
+      parent: field(4),
+      cpuMs: (field(14) + field(15)) * MS_PER_TICK,
+      rssBytes: Number(rssKb) * 1024,
+    };
   } catch {
     return undefined;
   }

@@ -25,7 +25,10 @@ export interface RecordedInvocation {
   readonly calls: readonly RecordedCall[];
 }
 
-/** Consecutive invocations of one instance of a function; the calls of the first include those of the cold start. */
+/**
+ * Consecutive invocations of one instance of a function; the calls of the first include those of
+ * the cold start.
+ */
 export interface Recording {
   readonly route: Route['route'];
   readonly handler: string;
@@ -38,7 +41,10 @@ export interface Recording {
   readonly third: RecordedInvocation | undefined;
 }
 
-/** The recordings of all routes, and the environment of functions that call the cloud on which they were recorded. */
+/**
+ * The recordings of all routes, and the environment of functions that call the cloud on which they
+ * were recorded.
+ */
 interface Recorded {
   readonly recordings: readonly Recording[];
   environmentOf(recording: Recording): Record<string, string>;
@@ -61,10 +67,18 @@ export async function recordAll(assembly: string, bundles: Bundles): Promise<Rec
     await gatehouse.stop();
   };
   const environment = (cloud: Cloud, config: FunctionConfig) =>
-    environmentOf(config, { region: cloud.region, endpoint: cloud.endpoint, accessKey: OPERATOR.accessKeyId });
+    environmentOf(config, {
+      region: cloud.region,
+      endpoint: cloud.endpoint,
+      accessKey: OPERATOR.accessKeyId,
+    });
   try {
     const recordings = await recordRoutes(gatehouse, events, recorder, bundles, environment);
-    return { recordings, environmentOf: ({ config }) => environment(gatehouse.cloud, config), stop };
+    return {
+      recordings,
+      environmentOf: ({ config }) => environment(gatehouse.cloud, config),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -98,17 +112,29 @@ async function recordRoutes(
     const calls = recorder.stop();
 
     for (const { statusCode, body } of invocations) {
-      if (statusCode !== success) throw new Error(`${route} responded ${statusCode}, not ${success}: ${body}`);
+      if (statusCode !== success)
+        throw new Error(`${route} responded ${statusCode}, not ${success}: ${body}`);
     }
     const recorded = (index: number): RecordedInvocation => {
-      const [since, until] = [invocations[index - 1]?.endedAt ?? 0, invocations[index]?.endedAt ?? 0];
+      const [since, until] = [
+        invocations[index - 1]?.endedAt ?? 0,
+        invocations[index]?.endedAt ?? 0,
+      ];
       return {
         event: given[index] as APIGatewayProxyEventV2,
         calls: calls.filter(({ endedAt }) => endedAt > since && endedAt <= until),
       };
     };
     const third = given.length > 2 ? recorded(2) : undefined;
-    recordings.push({ route, handler, success, config, first: recorded(0), second: recorded(1), third });
+    recordings.push({
+      route,
+      handler,
+      success,
+      config,
+      first: recorded(0),
+      second: recorded(1),
+      third,
+    });
   }
   return recordings;
 }

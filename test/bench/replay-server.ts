@@ -7,7 +7,10 @@ import type { Setup } from './replay.ts';
 import type { Replayed } from './replies.ts';
 import { selfSigned } from './self-signed.ts';
 
-/** A server with recorded responses, in a process of its own so that children do not share their CPU time with it. */
+/**
+ * A server with recorded responses, in a process of its own so that children do not share their CPU
+ * time with it.
+ */
 interface ReplayServer {
   /** The variables that let a function replay the recording with this number from its start. */
   environmentOf(recording: number): Record<string, string>;

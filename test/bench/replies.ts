@@ -26,14 +26,21 @@ const canonical = (value: unknown): string =>
   );
 
 /**
- * Responds to the calls of one instance of a function with the recorded response to an equal call, otherwise to the
- * next one with the same operation, because times, random values and signatures differ. An instance that is called more
- * often repeats its second invocation.
+ * Responds to the calls of one instance of a function with the recorded response to an equal call,
+ * otherwise to the next one with the same operation, because times, random values and signatures
+ * differ. An instance that is called more often repeats its second invocation.
  */
-export function openReplies([first, second]: Replayed): (operation: string, input: string) => Reply | undefined {
+export function openReplies([first, second]: Replayed): (
+  operation: string,
+  input: string,
+) => Reply | undefined {
   const candidates = (calls: readonly RecordedCall[], isRepeated: boolean): Candidate[] =>
     calls.map(({ operation, input, response: { status, body } }) => ({
-      ...{ operation, input: canonical(input), isRepeated, status, used: false },
+      operation,
+      input: canonical(input),
+      isRepeated,
+      status,
+      used: false,
       body: typeof body === 'string' ? body : JSON.stringify(body),
     }));
   const all = [...candidates(first, false), ...candidates(second, true)];
@@ -42,7 +49,8 @@ export function openReplies([first, second]: Replayed): (operation: string, inpu
     const same = all.filter((candidate) => candidate.operation === operation);
     const wanted = canonical(JSON.parse(input));
     const equal = same.filter((candidate) => candidate.input === wanted);
-    if (equal.length === 0 && !unused(same)) for (const candidate of same) candidate.used = !candidate.isRepeated;
+    if (equal.length === 0 && !unused(same))
+      for (const candidate of same) candidate.used = !candidate.isRepeated;
     const reply = unused(equal) ?? equal.at(-1) ?? unused(same) ?? same.at(-1);
     if (reply) reply.used = true;
     return reply;

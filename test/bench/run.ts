@@ -15,7 +15,10 @@ import type { Functions } from './functions.ts';
 import { lineChart } from './line-chart.ts';
 import type { CloudProcess } from './loads.ts';
 
-/* `npm run bench`: measures Gatehouse and writes docs/performance.md, or prints the measurements of some sections. */
+/*
+ * `npm run bench`: measures Gatehouse and writes docs/performance.md, or prints the measurements of
+ * some sections.
+ */
 
 /** How often and how long is measured. Durations are in milliseconds. */
 const FULL = {
@@ -96,7 +99,9 @@ async function run(): Promise<void> {
     },
     calls: () => measureCalls(assembly),
     gateway: () =>
-      withCloud(assembly, (cloud) => measureGateway(cloud, { warmUpMs: warmUpLoadMs, durationMs: loadMs })),
+      withCloud(assembly, (cloud) =>
+        measureGateway(cloud, { warmUpMs: warmUpLoadMs, durationMs: loadMs }),
+      ),
     development: () => measureDevelopment(starts),
     async growth() {
       const { text, series } = await measureGrowth(assembly, users);
@@ -122,7 +127,10 @@ async function run(): Promise<void> {
   writeFileSync(join(DOCS, 'performance-growth.svg'), chart);
 }
 
-async function withCloud(assembly: string, measure: (cloud: CloudProcess) => Promise<string>): Promise<string> {
+async function withCloud(
+  assembly: string,
+  measure: (cloud: CloudProcess) => Promise<string>,
+): Promise<string> {
   const cloud = await startCloudProcess(assembly);
   return measure(cloud).finally(cloud.stop);
 }

@@ -1,6 +1,9 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/* A certificate for 127.0.0.1 (X.509, RFC 5280) in DER: Node.js can read certificates, but not make them. */
+/*
+ * A certificate for 127.0.0.1 (X.509, RFC 5280) in DER: Node.js can read certificates, but not make
+ * them.
+ */
 
 const der = (tag: number, ...parts: Uint8Array[]): Buffer => {
   const content = Buffer.concat(parts);

@@ -2,7 +2,10 @@
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
-  const [low = Number.NaN, high = Number.NaN] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[middle]];
+  const [low = Number.NaN, high = Number.NaN] = [
+    sorted[Math.ceil(sorted.length / 2) - 1],
+    sorted[middle],
+  ];
   return (low + high) / 2;
 }
 

@@ -8,19 +8,29 @@ import { openReplies, type Replayed } from './replies.ts';
 const MAX_KNOWN = 100;
 
 /**
- * Replaces the HTTP clients of this process with one that responds with recorded responses and has no sockets, so that
- * a call to AWS costs only the work of the function and its libraries. Call it before a bundle is imported.
+ * Replaces the HTTP clients of this process with one that responds with recorded responses and has
+ * no sockets, so that a call to AWS costs only the work of the function and its libraries. Call it
+ * before a bundle is imported.
  */
 export function stubNetwork([first, second]: Replayed): { repeatSecond(): void } {
   let replyTo = openReplies([first, second]);
   const request = (...options: unknown[]) => {
     const onResponse = options.findLast((option) => typeof option === 'function');
-    const settings = options.findLast((option) => typeof option === 'object') as { headers?: Record<string, string> };
-    const target = settings.headers?.['X-Amz-Target'] ?? settings.headers?.['x-amz-target'] ?? '.SendEmail';
+    const settings = options.findLast((option) => typeof option === 'object') as {
+      headers?: Record<string, string>;
+    };
+    const target =
+      settings.headers?.['X-Amz-Target'] ?? settings.headers?.['x-amz-target'] ?? '.SendEmail';
     const fake = new FakeRequest((input) => {
       // A function opens its connections with an empty HEAD.
-      const reply = input === '' ? { status: 200, body: '' } : replyTo(target.split('.')[1] as string, input);
-      return reply ?? { status: 400, body: `{"__type":"UnknownOperationException","message":"${target}"}` };
+      const reply =
+        input === '' ? { status: 200, body: '' } : replyTo(target.split('.')[1] as string, input);
+      return (
+        reply ?? {
+          status: 400,
+          body: `{"__type":"UnknownOperationException","message":"${target}"}`,
+        }
+      );
     });
     if (onResponse) fake.on('response', onResponse as (response: IncomingMessage) => void);
     return fake;
@@ -35,9 +45,13 @@ export function stubNetwork([first, second]: Replayed): { repeatSecond(): void }
   };
 }
 
-/** Searches once for each input, and never for the only call of an operation: a search takes longer than the call. */
+/**
+ * Searches once for each input, and never for the only call of an operation: a search takes longer
+ * than the call.
+ */
 function remembering(replyTo: ReturnType<typeof openReplies>, calls: Replayed[1]): typeof replyTo {
-  const isOnly = (operation: string) => calls.filter((call) => call.operation === operation).length === 1;
+  const isOnly = (operation: string) =>
+    calls.filter((call) => call.operation === operation).length === 1;
   const only = new Set(calls.map(({ operation }) => operation).filter(isOnly));
   const known = new Map<string, ReturnType<typeof replyTo>>();
   return (operation, input) => {
@@ -50,7 +64,11 @@ function remembering(replyTo: ReturnType<typeof openReplies>, calls: Replayed[1]
 
 /** The part of a ClientRequest that the transports use. */
 class FakeRequest extends EventEmitter {
-  readonly socket = { connecting: false, setKeepAlive: () => undefined, setTimeout: () => undefined };
+  readonly socket = {
+    connecting: false,
+    setKeepAlive: () => undefined,
+    setTimeout: () => undefined,
+  };
   readonly #reply: (input: string) => { status: number; body: string };
 
   constructor(reply: (input: string) => { status: number; body: string }) {
@@ -60,10 +78,15 @@ class FakeRequest extends EventEmitter {
 
   end(input: string | Uint8Array = '') {
     setImmediate(() => {
-      const { status, body } = this.#reply(typeof input === 'string' ? input : Buffer.from(input).toString());
+      const { status, body } = this.#reply(
+        typeof input === 'string' ? input : Buffer.from(input).toString(),
+      );
       const response = Object.assign(new Readable({ read: () => undefined }), {
         statusCode: status,
-        headers: { 'content-type': 'application/x-amz-json-1.0', 'content-length': String(body.length) },
+        headers: {
+          'content-type': 'application/x-amz-json-1.0',
+          'content-length': String(body.length),
+        },
       });
       response.push(body);
       response.push(null);

@@ -7,7 +7,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `|---|${'---:|'.repeat(head.length - 1)}`, ...rows.map(line)].join('\n');
 }
 
-/** A number with three significant digits, or as an integer with separators if it is larger; NaN was not measured. */
+/**
+ * A number with three significant digits, or as an integer with separators if it is larger; NaN was
+ * not measured.
+ */
 export const digits = (value: number): string => {
   if (Number.isNaN(value)) return '–';
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2);
@@ -16,7 +19,10 @@ export const digits = (value: number): string => {
 /** A measure of several functions. */
 export interface Measure {
   readonly title: string;
-  readonly rows: readonly { readonly name: string; readonly values: Readonly<Record<Variant, number>> }[];
+  readonly rows: readonly {
+    readonly name: string;
+    readonly values: Readonly<Record<Variant, number>>;
+  }[];
 }
 
 /** A row for each name; `value` returns the value of a variant. */
@@ -28,13 +34,17 @@ export const measureOf = (
   title,
   rows: names.map((name) => ({
     name,
-    values: Object.fromEntries(VARIANTS.map((variant) => [variant, value(name, variant)])) as Record<Variant, number>,
+    values: Object.fromEntries(
+      VARIANTS.map((variant) => [variant, value(name, variant)]),
+    ) as Record<Variant, number>,
   })),
 });
 
 /** A value, with its ratio to that of the floor in parentheses. */
 const cell = (variant: Variant, value: number, ratio: number): string =>
-  variant === 'floor' || Number.isNaN(ratio) ? digits(value) : `${digits(value)} (${ratio.toFixed(2)})`;
+  variant === 'floor' || Number.isNaN(ratio)
+    ? digits(value)
+    : `${digits(value)} (${ratio.toFixed(2)})`;
 
 /** The values of a measure by function and variant. */
 export const comparisonTable = ({ rows }: Measure): string =>
@@ -62,9 +72,20 @@ const summaryTable = (measures: readonly Measure[]): string =>
     ]),
   );
 
-/** The medians of measures over the functions that `isCompared` selects, followed by the table of each. */
-export const comparison = (measures: readonly Measure[], isCompared = (_name: string) => true): string =>
+/**
+ * The medians of measures over the functions that `isCompared` selects, followed by the table of
+ * each.
+ */
+export const comparison = (
+  measures: readonly Measure[],
+  isCompared = (_name: string) => true,
+): string =>
   [
-    summaryTable(measures.map(({ title, rows }) => ({ title, rows: rows.filter(({ name }) => isCompared(name)) }))),
+    summaryTable(
+      measures.map(({ title, rows }) => ({
+        title,
+        rows: rows.filter(({ name }) => isCompared(name)),
+      })),
+    ),
     ...measures.map((measure) => `### ${measure.title}\n\n${comparisonTable(measure)}`),
   ].join('\n\n');

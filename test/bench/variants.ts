@@ -10,7 +10,10 @@ const ROOT = join(import.meta.dirname, '../..');
 export const VARIANTS = ['floor', 'gatehouse', 'sdk', 'default'] as const;
 export type Variant = (typeof VARIANTS)[number];
 
-/** All variants. The order changes with the round, so that no variant always runs next to the same one. */
+/**
+ * All variants. The order changes with the round, so that no variant always runs next to the same
+ * one.
+ */
 export const variantsInTurn = (round: number): Variant[] => {
   const first = round % VARIANTS.length;
   return [...VARIANTS.slice(first), ...VARIANTS.slice(0, first)];
@@ -43,14 +46,23 @@ export async function buildVariants(folder: string): Promise<Bundles> {
     entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: `${file}/index` })),
     outdir: join(folder, 'default'),
     // Some libraries call `require`, which ES modules do not have.
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
   });
-  await build({ ...common, entryPoints: ['test/bench/floor.ts'], outdir: join(folder, 'floor'), minify: true });
+  await build({
+    ...common,
+    entryPoints: ['test/bench/floor.ts'],
+    outdir: join(folder, 'floor'),
+    minify: true,
+  });
   mkdirSync(join(folder, 'empty'));
   const empty = join(folder, 'empty/index.mjs');
   writeFileSync(empty, 'export const handler = async () => ({ statusCode: 200 });\n');
 
   const fileOf = (variant: Variant, handler: string): string =>
-    variant === 'floor' ? join(folder, 'floor/floor.mjs') : join(bundleOf(join(folder, variant), handler), 'index.mjs');
+    variant === 'floor'
+      ? join(folder, 'floor/floor.mjs')
+      : join(bundleOf(join(folder, variant), handler), 'index.mjs');
   return { fileOf, bytesOf: (variant, handler) => statSync(fileOf(variant, handler)).size, empty };
 }

@@ -5,7 +5,9 @@ import { median } from './statistics.ts';
 import { comparison, comparisonTable, type Measure, measureOf } from './tables.ts';
 import { type Variant, variantsInTurn } from './variants.ts';
 
-/** Functions that hash passwords, wait on purpose or make no calls, of which the floor does none. */
+/**
+ * Functions that hash passwords, wait on purpose or make no calls, of which the floor does none.
+ */
 const NOT_COMPARED = new Set<string>([
   'POST /api/authenticate',
   'POST /api/account/change-password',
@@ -44,16 +46,25 @@ export async function measureWarm(functions: Functions, options: WarmOptions): P
 }
 
 /** Measures repeated calls of some functions with the engine. */
-export async function measureWarmWithEngine(functions: Functions, options: WarmOptions): Promise<string> {
+export async function measureWarmWithEngine(
+  functions: Functions,
+  options: WarmOptions,
+): Promise<string> {
   const recordings = functions.recordings.filter(({ third }) => third);
-  const samples = await measure('warm, with the engine', recordings, options, (recording, variant) =>
-    runChild(engineJobOf(functions, recording, variant, options)),
+  const samples = await measure(
+    'warm, with the engine',
+    recordings,
+    options,
+    (recording, variant) => runChild(engineJobOf(functions, recording, variant, options)),
   );
   const calls = [...samples.values()].flat().map((loop) => loop.calls);
   const tables = measuresOf(recordings, samples).map(
     (measured) => `${measured.title}:\n\n${comparisonTable(measured)}`,
   );
-  return [`Measured calls of a process: ${Math.min(...calls)} to ${Math.max(...calls)}.`, ...tables].join('\n\n');
+  return [
+    `Measured calls of a process: ${Math.min(...calls)} to ${Math.max(...calls)}.`,
+    ...tables,
+  ].join('\n\n');
 }
 
 type Samples = ReadonlyMap<string, Loop[]>;
@@ -83,11 +94,18 @@ async function measure(
 function measuresOf(recordings: readonly Recording[], samples: Samples): Measure[] {
   const routes = recordings.map(({ route }) => route);
   return Object.entries(MEASURES).map(([title, value]) =>
-    measureOf(title, routes, (route, variant) => median((samples.get(`${variant} ${route}`) ?? []).map(value))),
+    measureOf(title, routes, (route, variant) =>
+      median((samples.get(`${variant} ${route}`) ?? []).map(value)),
+    ),
   );
 }
 
-function jobOf(functions: Functions, recording: Recording, variant: Variant, { warmUp, measureMs }: WarmOptions) {
+function jobOf(
+  functions: Functions,
+  recording: Recording,
+  variant: Variant,
+  { warmUp, measureMs }: WarmOptions,
+) {
   const { handler, config, success, first, second } = recording;
   return {
     bundle: functions.bundles.fileOf(variant, handler),
@@ -104,20 +122,39 @@ function jobOf(functions: Functions, recording: Recording, variant: Variant, { w
   };
 }
 
-/** The second invocation is the first one with its integration; when it is repeated, the instance has its data key. */
+/**
+ * The second invocation is the first one with its integration; when it is repeated, the instance
+ * has its data key.
+ */
 const repetitionOf = ({ event, calls }: RecordedInvocation): RecordedInvocation => ({
   event,
   calls: calls.filter(({ operation }) => operation !== 'GenerateDataKey'),
 });
 
-/** The first call of a change is already made; all further ones make the calls of the third recorded invocation. */
-function engineJobOf(functions: Functions, recording: Recording, variant: Variant, options: WarmOptions) {
+/**
+ * The first call of a change is already made; all further ones make the calls of the third recorded
+ * invocation.
+ */
+function engineJobOf(
+  functions: Functions,
+  recording: Recording,
+  variant: Variant,
+  options: WarmOptions,
+) {
   const third = repeatable(recording.third as RecordedInvocation);
-  const { calls, ...job } = jobOf(functions, { ...recording, first: third, second: third }, variant, options);
+  const { calls, ...job } = jobOf(
+    functions,
+    { ...recording, first: third, second: third },
+    variant,
+    options,
+  );
   return { ...job, environment: functions.engineEnvironment(recording) };
 }
 
-/** The floor does not know the version that a repeated transaction finds, so all of its conditions must hold. */
+/**
+ * The floor does not know the version that a repeated transaction finds, so all of its conditions
+ * must hold.
+ */
 const repeatable = ({ event, calls }: RecordedInvocation): RecordedInvocation => ({
   event,
   calls: calls.map((call) => ({ ...call, input: withTrueConditions(call.input) })),
@@ -125,6 +162,8 @@ const repeatable = ({ event, calls }: RecordedInvocation): RecordedInvocation =>
 
 function withTrueConditions(input: RecordedCall['input']): RecordedCall['input'] {
   return JSON.parse(JSON.stringify(input), (name, value) =>
-    name === 'ConditionExpression' ? `(${value}) OR attribute_exists(pk) OR attribute_not_exists(pk)` : value,
+    name === 'ConditionExpression'
+      ? `(${value}) OR attribute_exists(pk) OR attribute_not_exists(pk)`
+      : value,
   );
 }

@@ -12,7 +12,10 @@ const gatehouse = await useGatehouse({ breaksData: true });
 describe('settleAll', () => {
   const later = (milliseconds: number, outcome: string | Error) =>
     new Promise<string>((resolve, reject) =>
-      setTimeout(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), milliseconds),
+      setTimeout(
+        () => (outcome instanceof Error ? reject(outcome) : resolve(outcome)),
+        milliseconds,
+      ),
     );
 
   it('waits for every promise before it rejects', async () => {

@@ -19,7 +19,9 @@ describe('concurrent creations', async () => {
     expect(new Set(responses.map(({ body }) => body.id)).size).toBe(50);
     const { headers, body } = await gatehouse.call('GET', '/api/users?size=2000', { token });
     expect(headers['x-total-count']).toBe('52');
-    expect(body.map(({ login }: { login: string }) => login)).toEqual(expect.arrayContaining(names));
+    expect(body.map(({ login }: { login: string }) => login)).toEqual(
+      expect.arrayContaining(names),
+    );
   });
 
   it('give an e-mail address in several spellings to exactly one user', async () => {
@@ -31,10 +33,14 @@ describe('concurrent creations', async () => {
       '\uFF4Belvin@example.com',
     ];
     const responses = await Promise.all(
-      Array.from({ length: 40 }, (_, n) => create(`twin-${n}`, spellings[n % spellings.length] as string)),
+      Array.from({ length: 40 }, (_, n) =>
+        create(`twin-${n}`, spellings[n % spellings.length] as string),
+      ),
     );
 
-    const messages = responses.filter(({ status }) => status !== 201).map(({ body }) => body.message);
+    const messages = responses
+      .filter(({ status }) => status !== 201)
+      .map(({ body }) => body.message);
     expect(messages).toEqual(Array(39).fill('error.emailexists'));
   });
 

@@ -3,15 +3,22 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 
-/* Changing its own item continuously must not delay the deactivation of an account, nor the reset of its password. */
+/*
+ * Changing its own item continuously must not delay the deactivation of an account, nor the reset
+ * of its password.
+ */
 
 /**
- * Runs before each transaction that updates or deletes a user, or sets a password with a mailed key, so that the
- * account's own change always commits first.
+ * Runs before each transaction that updates or deletes a user, or sets a password with a mailed
+ * key, so that the account's own change always commits first.
  */
 let adversary: (() => Promise<unknown>) | undefined;
 let attempts = 0;
-const DECIDING = ['PUT /api/users', 'DELETE /api/users/{login}', 'POST /api/account/reset-password/finish'];
+const DECIDING = [
+  'PUT /api/users',
+  'DELETE /api/users/{login}',
+  'POST /api/account/reset-password/finish',
+];
 const gatehouse = await useGatehouse({
   async intercept({ functionName, operation, input }, forward) {
     if (
@@ -38,9 +45,16 @@ const createIntegration = (token: string) => {
   return gatehouse.call('POST', '/api/utm-integrations', { token, body });
 };
 const update = (user: object, etag?: string) =>
-  gatehouse.call('PUT', '/api/users', { token: admin, body: user, headers: etag ? { 'If-Match': etag } : {} });
+  gatehouse.call('PUT', '/api/users', {
+    token: admin,
+    body: user,
+    headers: etag ? { 'If-Match': etag } : {},
+  });
 const remove = (login: string, etag?: string) =>
-  gatehouse.call('DELETE', `/api/users/${login}`, { token: admin, headers: etag ? { 'If-Match': etag } : {} });
+  gatehouse.call('DELETE', `/api/users/${login}`, {
+    token: admin,
+    headers: etag ? { 'If-Match': etag } : {},
+  });
 const resetPassword = async (email: string) => {
   const body = { key: await gatehouse.keyMailedTo(email), newPassword: 'new password' };
   return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
@@ -48,12 +62,16 @@ const resetPassword = async (email: string) => {
 
 describe('an account that changes itself before every attempt of a change that takes precedence', () => {
   it.each([
-    ['deactivation', async (user: { login: string }) => (await update({ ...user, activated: false })).status],
+    [
+      'deactivation',
+      async (user: { login: string }) => (await update({ ...user, activated: false })).status,
+    ],
     ['deletion', async ({ login }: { login: string }) => (await remove(login)).status],
     ['reset', async ({ email }: { email: string }) => (await resetPassword(email)).status],
   ])('delays its %s by at most one retry', async (verb, act) => {
     const { user, token } = await gatehouse.makeCaller(`nimble-${verb}`);
-    // Warms the function up: a cold start could outlast the administrator's held call, which the SDK would then retry.
+    // Warms the function up: a cold start could outlast the administrator's held call, which the
+    // SDK would then retry.
     await rename(token, -1);
     const changes: Promise<Received>[] = [];
     attempts = 0;
@@ -87,12 +105,20 @@ describe('an account that changes itself before every attempt of a change that t
     const own = await rename(token, 2);
     const { body } = await gatehouse.call('GET', '/api/account', { token });
 
-    expect([status, first?.status, second?.status, second?.headers['retry-after']]).toEqual([200, 200, 503, '1']);
+    expect([status, first?.status, second?.status, second?.headers['retry-after']]).toEqual([
+      200,
+      200,
+      503,
+      '1',
+    ]);
     expect([own.status, body.firstName, body.lastName]).toEqual([200, 'Name 2', 'Seen']);
   });
 });
 
-/** Sends the change with the ETag that was just read, up to three times until it is not rejected with 412. */
+/**
+ * Sends the change with the ETag that was just read, up to three times until it is not rejected
+ * with 412.
+ */
 async function withFreshEtag(
   login: string,
   change: (etag: string | undefined) => Promise<Received>,
@@ -109,7 +135,10 @@ async function withFreshEtag(
 
 describe('an account that changes itself between every read of its ETag and the change with If-Match', () => {
   it.each([
-    ['deactivation', (user: object) => (etag?: string) => update({ ...user, activated: false }, etag)],
+    [
+      'deactivation',
+      (user: object) => (etag?: string) => update({ ...user, activated: false }, etag),
+    ],
     [
       'deletion',
       ({ login }: { login: string }) =>
@@ -195,7 +224,8 @@ it('an administrator can deactivate an account that sends a stream of changes, w
     await wait(500);
 
     const started = performance.now();
-    const deactivate = (etag?: string) => update({ ...user, activated: false }, hasIfMatch ? etag : undefined);
+    const deactivate = (etag?: string) =>
+      update({ ...user, activated: false }, hasIfMatch ? etag : undefined);
     const statuses = await withFreshEtag(user.login, deactivate);
     times.push(performance.now() - started);
     stopped = true;

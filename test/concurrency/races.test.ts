@@ -1,14 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { stackMutants } from '../mutants/stack-mutants.ts';
-import { type Gatehouse, type Received, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import {
+  type Gatehouse,
+  type Received,
+  startGatehouse,
+  useGatehouse,
+} from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 import { openBarrier } from '../support/model/barrier.ts';
 import { buildMutantStack } from '../support/stack/mutant-stack.ts';
 
 /*
- * Races for unique values. A barrier holds both transactions until both requests have read and decided, and then
- * releases them together or one after the other. The same rounds must catch mutants that check before they write
- * instead of writing under a condition.
+ * Races for unique values. A barrier holds both transactions until both requests have read and
+ * decided, and then releases them together or one after the other. The same rounds must catch
+ * mutants that check before they write instead of writing under a condition.
  */
 
 const ROUNDS = 6;
@@ -37,8 +42,14 @@ const create = (service: Gatehouse, token: string, login: string, email: string)
 const put = (service: Gatehouse, token: string, user: object) =>
   service.call('PUT', '/api/users', { token, body: user });
 
-async function twoUsers(service: Gatehouse, token: string, name: string): Promise<Received['body'][]> {
-  const created = ['a', 'b'].map((end) => create(service, token, `${name}-${end}`, `${name}-${end}@example.com`));
+async function twoUsers(
+  service: Gatehouse,
+  token: string,
+  name: string,
+): Promise<Received['body'][]> {
+  const created = ['a', 'b'].map((end) =>
+    create(service, token, `${name}-${end}`, `${name}-${end}@example.com`),
+  );
   return (await Promise.all(created)).map(({ body }) => body);
 }
 
@@ -58,7 +69,9 @@ const UNIQUENESS_RACES: Record<string, UniquenessRace> = {
   'that rename two users to the same login': {
     error: 'error.userexists',
     prepare: async (service, token, name) =>
-      (await twoUsers(service, token, name)).map((user) => () => put(service, token, { ...user, login: name })),
+      (await twoUsers(service, token, name)).map(
+        (user) => () => put(service, token, { ...user, login: name }),
+      ),
   },
   'that change two users to the same e-mail address': {
     error: 'error.emailexists',
@@ -110,7 +123,9 @@ describe('two concurrent requests', () => {
 describe('a caller who is renamed while updating another user', () => {
   it('appears in the audit fields with the login at the time of the change', async () => {
     const name = 'renamed';
-    const { user: caller, token: own } = await gatehouse.makeCaller(name, { authorities: ['ROLE_ADMIN'] });
+    const { user: caller, token: own } = await gatehouse.makeCaller(name, {
+      authorities: ['ROLE_ADMIN'],
+    });
     const { body: target } = await create(gatehouse, token, 'target', 'target@example.com');
     const names: string[] = [];
 

@@ -4,12 +4,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPages } from '../../infra/local/api-page/pages.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
-/* The API reference in a browser, as a person would use it. Without Chromium, these tests are skipped. */
+/*
+ * The API reference in a browser, as a person would use it. Without Chromium, these tests are
+ * skipped.
+ */
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const SCREENSHOTS = process.env.SCREENSHOTS;
-// As root, Chromium starts without a sandbox only; the other options keep it from calling its vendor.
-const OPTIONS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
+// As root, Chromium starts without a sandbox only; the other options keep it from calling its
+// vendor.
+const OPTIONS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+];
 
 describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
   let gatehouse: Gatehouse;
@@ -40,7 +49,10 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
   };
   const operation = (id: string) => page.locator(`[id$="-${id}"]`);
   /** Sends a request from the page, and returns the status and the body that it shows. */
-  async function tryOut(id: string, fill: { body?: object; path?: string }): Promise<[status: string, body: string]> {
+  async function tryOut(
+    id: string,
+    fill: { body?: object; path?: string },
+  ): Promise<[status: string, body: string]> {
     const block = operation(id);
     await block.locator('.opblock-summary').click();
     if (fill.body) await block.locator('textarea.body-param__text').fill(JSON.stringify(fill.body));
@@ -81,7 +93,9 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
     const fields = { name: 'Office firewall', shortName: 'firewall', integrationType: 'COLLECTOR' };
 
     const created = await tryOut('createIntegration', { body: fields });
-    const changed = await tryOut('updateIntegration', { body: { id: 1, ...fields, name: 'Gate', active: false } });
+    const changed = await tryOut('updateIntegration', {
+      body: { id: 1, ...fields, name: 'Gate', active: false },
+    });
 
     expect([created[0], changed[0]]).toEqual(['201', '200']);
     expect(changed[1]).toContain('"name": "Gate"');
@@ -109,7 +123,9 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
   });
 
   it('shows the error of a rejected request', async () => {
-    const [status, body] = await tryOut('createUser', { body: { login: 'x y', email: 'x@example.com' } });
+    const [status, body] = await tryOut('createUser', {
+      body: { login: 'x y', email: 'x@example.com' },
+    });
 
     expect(status).toBe('400');
     expect(body).toContain('error.validation');

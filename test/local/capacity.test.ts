@@ -38,7 +38,11 @@ const text = (bytes: number) => S('x'.repeat(bytes));
 describe('the size of an item', () => {
   it.each<[string, Item, number]>([
     ['a string takes its name and its text in UTF-8', { näme: S('a€') }, 5 + 4],
-    ['a number takes one byte per two significant digits, plus one', { n: { N: '12345' } }, 1 + 3 + 1],
+    [
+      'a number takes one byte per two significant digits, plus one',
+      { n: { N: '12345' } },
+      1 + 3 + 1,
+    ],
     ['leading and trailing zeros of a number take nothing', { n: { N: '-0.0012300' } }, 1 + 2 + 1],
     ['the exponent of a number takes nothing', { n: { N: '1.5E+10' } }, 1 + 1 + 1],
     ['zero takes one byte', { n: { N: '0' } }, 1 + 1],
@@ -51,7 +55,11 @@ describe('the size of an item', () => {
       { l: { L: [S('ab'), { N: '1' }] } },
       1 + 3 + (1 + 2) + (1 + 2),
     ],
-    ['an element of a map takes one byte, its name and its value', { m: { M: { ab: S('c') } } }, 1 + 3 + (1 + 2 + 1)],
+    [
+      'an element of a map takes one byte, its name and its value',
+      { m: { M: { ab: S('c') } } },
+      1 + 3 + (1 + 2 + 1),
+    ],
     ['a set of strings takes its elements', { s: { SS: ['ab', 'c'] } }, 1 + 3],
     ['a set of numbers takes its elements', { s: { NS: ['1', '123'] } }, 1 + 2 + 3],
     ['a set of binaries takes its elements', { s: { BS: ['AAAA', 'AA=='] } }, 1 + 3 + 1],
@@ -64,7 +72,11 @@ describe('the size of an item', () => {
     expect(itemBytes(undefined)).toBe(0);
   });
 
-  const values: Record<string, Value> = { ':long': text(50), ':one': { N: '1' }, ':two': { SS: ['cd', 'ef'] } };
+  const values: Record<string, Value> = {
+    ':long': text(50),
+    ':one': { N: '1' },
+    ':two': { SS: ['cd', 'ef'] },
+  };
   const before: Item = { pk: S('A'), sk: S('1'), v: text(10), n: { N: '5' }, ids: { SS: ['ab'] } };
   const size = itemBytes(before);
   it.each<[string, Item | undefined, number]>([
@@ -93,7 +105,11 @@ describe('the size of an item', () => {
     ['SET m.x = :long', size + 3 + 50],
     ['DELETE ids :two', size],
   ])('is never underestimated after the update `%s`', (UpdateExpression, bytes) => {
-    const update = { Key: { pk: S('A'), sk: S('1') }, UpdateExpression, ExpressionAttributeValues: values };
+    const update = {
+      Key: { pk: S('A'), sk: S('1') },
+      UpdateExpression,
+      ExpressionAttributeValues: values,
+    };
 
     expect(bytesAfterUpdate(update, before)).toBe(bytes);
   });
@@ -101,7 +117,8 @@ describe('the size of an item', () => {
 
 describe('capacity units', () => {
   it.each([
-    // From "DynamoDB read and write operations" in the developer guide: 3,500 bytes, 8 KB, 10 KB and a missing item.
+    // From "DynamoDB read and write operations" in the developer guide: 3,500 bytes, 8 KB, 10 KB
+    // and a missing item.
     [3500, 0.5, 1, 2],
     [4 * KB, 0.5, 1, 2],
     [4 * KB + 1, 1, 2, 4],
@@ -111,9 +128,11 @@ describe('capacity units', () => {
   ])(
     'a read of %d bytes takes %d eventually consistent, %d strongly consistent and %d transactional',
     (bytes, ...units) => {
-      expect([readUnits(bytes, 'eventual'), readUnits(bytes, 'strong'), readUnits(bytes, 'transactional')]).toEqual(
-        units,
-      );
+      expect([
+        readUnits(bytes, 'eventual'),
+        readUnits(bytes, 'strong'),
+        readUnits(bytes, 'transactional'),
+      ]).toEqual(units);
     },
   );
 
@@ -125,9 +144,12 @@ describe('capacity units', () => {
     [1.6 * KB, 2, 4],
     [3.5 * KB, 4, 8],
     [0, 1, 2],
-  ])('a write of %d bytes takes %d on its own and %d in a transaction', (bytes, alone, transactional) => {
-    expect([writeUnits(bytes, false), writeUnits(bytes, true)]).toEqual([alone, transactional]);
-  });
+  ])(
+    'a write of %d bytes takes %d on its own and %d in a transaction',
+    (bytes, alone, transactional) => {
+      expect([writeUnits(bytes, false), writeUnits(bytes, true)]).toEqual([alone, transactional]);
+    },
+  );
 });
 
 let clock = 0;
@@ -159,11 +181,15 @@ describe('a token bucket', () => {
   });
 });
 
-/* From here on, the real SDK calls the local AWS endpoint with a real engine, and only the tests advance the clock. */
+/*
+ * From here on, the real SDK calls the local AWS endpoint with a real engine, and only the tests
+ * advance the clock.
+ */
 
 const TableName = 'capacity';
 const region = 'eu-central-1';
-const clientOf = (endpoint: string) => new DynamoDBClient({ endpoint, region, credentials: OPERATOR, maxAttempts: 1 });
+const clientOf = (endpoint: string) =>
+  new DynamoDBClient({ endpoint, region, credentials: OPERATOR, maxAttempts: 1 });
 
 const engine = await startEngine(
   { file: undefined, externalUrl: undefined },
@@ -272,9 +298,14 @@ async function exhaustReads(pk: string): Promise<void> {
 
 const SUCCEEDED: AwsResponse = { status: 200, body: {} };
 const resource = `arn:aws:dynamodb:${region}:000000000000:table/${TableName}`;
-const HOT_KEY = /^Throughput exceeds the current capacity of your table or index\. .*bp-partition-key-design\.html\.$/;
-const OVER_MAXIMUM = 'Throughput exceeds the maximum OnDemandThroughput configured on table or index';
-const throttledBy = (reason: string) => ({ name: 'ThrottlingException', throttlingReasons: [{ reason, resource }] });
+const HOT_KEY =
+  /^Throughput exceeds the current capacity of your table or index\. .*bp-partition-key-design\.html\.$/;
+const OVER_MAXIMUM =
+  'Throughput exceeds the maximum OnDemandThroughput configured on table or index';
+const throttledBy = (reason: string) => ({
+  name: 'ThrottlingException',
+  throttlingReasons: [{ reason, resource }],
+});
 
 describe('a partition key', () => {
   it('rejects a write beyond 1,000 units per second with ThrottlingException and does not apply it', async () => {
@@ -290,7 +321,15 @@ describe('a partition key', () => {
   });
 
   it.each([
-    ['UpdateItem', () => new UpdateItemCommand({ TableName, Key: keyOf('W2', 'large'), UpdateExpression: 'REMOVE v' })],
+    [
+      'UpdateItem',
+      () =>
+        new UpdateItemCommand({
+          TableName,
+          Key: keyOf('W2', 'large'),
+          UpdateExpression: 'REMOVE v',
+        }),
+    ],
     ['DeleteItem', () => new DeleteItemCommand({ TableName, Key: keyOf('W2', 'large') })],
   ])('rejects %s beyond 1,000 units per second', async (_, command) => {
     await exhaustWrites('W2');
@@ -307,7 +346,9 @@ describe('a partition key', () => {
     clock += 1;
     await put('W3', 'small');
 
-    await expect(put('W3', 'small')).rejects.toMatchObject(throttledBy('TableWriteKeyRangeThroughputExceeded'));
+    await expect(put('W3', 'small')).rejects.toMatchObject(
+      throttledBy('TableWriteKeyRangeThroughputExceeded'),
+    );
   });
 
   it('serves at most one second of its rate at once, however long it was idle', async () => {
@@ -316,7 +357,9 @@ describe('a partition key', () => {
 
     await exhaustWrites('W4');
 
-    await expect(put('W4', 'small')).rejects.toMatchObject(throttledBy('TableWriteKeyRangeThroughputExceeded'));
+    await expect(put('W4', 'small')).rejects.toMatchObject(
+      throttledBy('TableWriteKeyRangeThroughputExceeded'),
+    );
   });
 
   it('is remembered until its capacity is restored, however many other keys are used', async () => {
@@ -364,7 +407,9 @@ describe('a partition key', () => {
 
     await get('R2', 'large');
     clock += 32;
-    await expect(get('R2', 'large')).rejects.toMatchObject(throttledBy('TableReadKeyRangeThroughputExceeded'));
+    await expect(get('R2', 'large')).rejects.toMatchObject(
+      throttledBy('TableReadKeyRangeThroughputExceeded'),
+    );
     clock += 1;
     await get('R2', 'large');
   });
@@ -384,18 +429,31 @@ describe('a partition key', () => {
     await Promise.all(Array.from({ length: 30 }, page));
 
     await expect(page()).rejects.toMatchObject(throttledBy('TableReadKeyRangeThroughputExceeded'));
-    await expect(get('R3', '1')).rejects.toMatchObject(throttledBy('TableReadKeyRangeThroughputExceeded'));
+    await expect(get('R3', '1')).rejects.toMatchObject(
+      throttledBy('TableReadKeyRangeThroughputExceeded'),
+    );
   });
 });
 
 it('a Scan charges each partition key for its share of the bytes', async () => {
   const meter = meterCapacity({ region, tableMaximum: () => ({}), now });
   const items = [itemOf('S1', '1', 100), itemOf('S2', '1', 400 * KB)];
-  const scanned = { status: 200, body: { Items: items, ConsumedCapacity: { CapacityUnits: 6000 } } };
+  const scanned = {
+    status: 200,
+    body: { Items: items, ConsumedCapacity: { CapacityUnits: 6000 } },
+  };
   const pass = async () => SUCCEEDED;
-  await meter({ operation: 'Scan', input: { TableName, ConsistentRead: true } }, async () => scanned, pass);
+  await meter(
+    { operation: 'Scan', input: { TableName, ConsistentRead: true } },
+    async () => scanned,
+    pass,
+  );
   const read = (pk: string) =>
-    meter({ operation: 'GetItem', input: { TableName, Key: keyOf(pk, '1') } }, async () => SUCCEEDED, pass);
+    meter(
+      { operation: 'GetItem', input: { TableName, Key: keyOf(pk, '1') } },
+      async () => SUCCEEDED,
+      pass,
+    );
 
   const responses = [await read('S1'), await read('S2')];
 
@@ -408,12 +466,20 @@ describe('the table', () => {
     const meter = meterCapacity({ region, tableMaximum: () => maximum, now });
     const pass = async () => SUCCEEDED;
     const write = async (pk: string) =>
-      (await meter({ operation: 'PutItem', input: { TableName, Item: itemOf(pk, '1', 100) } }, pass, pass)).status;
+      (
+        await meter(
+          { operation: 'PutItem', input: { TableName, Item: itemOf(pk, '1', 100) } },
+          pass,
+          pass,
+        )
+      ).status;
 
     const before = [await write('D1'), await write('D2')];
     maximum = { Write: 2 };
 
-    expect([...before, await write('D3'), await write('D4'), await write('D5')]).toEqual([200, 400, 200, 200, 400]);
+    expect([...before, await write('D3'), await write('D4'), await write('D5')]).toEqual([
+      200, 400, 200, 200, 400,
+    ]);
   });
 
   it('rejects requests beyond its on-demand maximum with ThrottlingException', async () => {
@@ -427,7 +493,10 @@ describe('the table', () => {
       ...throttledBy('TableWriteMaxOnDemandThroughputExceeded'),
       message: OVER_MAXIMUM,
     });
-    expect(read).toMatchObject({ ...throttledBy('TableReadMaxOnDemandThroughputExceeded'), message: OVER_MAXIMUM });
+    expect(read).toMatchObject({
+      ...throttledBy('TableReadMaxOnDemandThroughputExceeded'),
+      message: OVER_MAXIMUM,
+    });
     expect(await isStored('M3', '1')).toBe(false);
   });
 
@@ -438,24 +507,32 @@ describe('the table', () => {
 
     await put('B1', '1', 300 * KB);
 
-    await expect(put('B2', '1')).rejects.toMatchObject(throttledBy('TableWriteMaxOnDemandThroughputExceeded'));
+    await expect(put('B2', '1')).rejects.toMatchObject(
+      throttledBy('TableWriteMaxOnDemandThroughputExceeded'),
+    );
   });
 });
 
-/** The cost of a call is deducted from these units; probes of the lowest possible cost count the rest. */
+/**
+ * The cost of a call is deducted from these units; probes of the lowest possible cost count the
+ * rest.
+ */
 const UNITS = { Read: 10, Write: 30 };
 const CHEAPEST_UNITS = { Read: 0.5, Write: 1 };
 async function unitsOf(kind: 'Read' | 'Write', call: () => Promise<unknown>): Promise<number> {
   await limitTable({ [kind]: UNITS[kind] });
   await call().catch((error) => {
-    if (!['ConditionalCheckFailedException', 'TransactionCanceledException'].includes(error.name)) throw error;
+    if (!['ConditionalCheckFailedException', 'TransactionCanceledException'].includes(error.name))
+      throw error;
   });
   const cheapest = {
     Read: () => get('nothing', 'here', false),
     Write: () => client.send(new DeleteItemCommand({ TableName, Key: keyOf('nothing', 'here') })),
   };
   const probes = Array.from({ length: UNITS[kind] / CHEAPEST_UNITS[kind] }, () => cheapest[kind]());
-  const served = (await Promise.allSettled(probes)).filter(({ status }) => status === 'fulfilled').length;
+  const served = (await Promise.allSettled(probes)).filter(
+    ({ status }) => status === 'fulfilled',
+  ).length;
   return UNITS[kind] - served * CHEAPEST_UNITS[kind];
 }
 
@@ -499,7 +576,8 @@ describe('the cost of a call', () => {
     [
       'a write whose condition fails costs as much as if it succeeded',
       7,
-      () => client.send(new PutItemCommand({ TableName, Item: itemOf('U', '5k', 7 * KB), ...failing })),
+      () =>
+        client.send(new PutItemCommand({ TableName, Item: itemOf('U', '5k', 7 * KB), ...failing })),
     ],
     [
       'a BatchWriteItem costs the sum of its writes',
@@ -543,17 +621,24 @@ describe('the cost of a call', () => {
     [
       'a GetItem of one attribute costs the size of the whole item',
       2,
-      () => client.send(new GetItemCommand({ ...large, ConsistentRead: true, ProjectionExpression: 'sk' })),
+      () =>
+        client.send(
+          new GetItemCommand({ ...large, ConsistentRead: true, ProjectionExpression: 'sk' }),
+        ),
     ],
     [
-      // From the developer guide: 1.5 KB and 6.5 KB round up to 4 KB and 8 KB; a missing item counts as 4 KB.
+      // From the developer guide: 1.5 KB and 6.5 KB round up to 4 KB and 8 KB; a missing item
+      // counts as 4 KB.
       'a BatchGetItem costs the sum of its items, each rounded up',
       1 + 2 + 1,
       () =>
         client.send(
           new BatchGetItemCommand({
             RequestItems: {
-              [TableName]: { Keys: ['1500', '6500', 'none'].map((sk) => keyOf('U', sk)), ConsistentRead: true },
+              [TableName]: {
+                Keys: ['1500', '6500', 'none'].map((sk) => keyOf('U', sk)),
+                ConsistentRead: true,
+              },
             },
           }),
         ),
@@ -561,13 +646,19 @@ describe('the cost of a call', () => {
     [
       'a TransactGetItems costs twice the sum of its items',
       2 * (2 + 1),
-      () => client.send(new TransactGetItemsCommand({ TransactItems: [{ Get: large }, { Get: none }] })),
+      () =>
+        client.send(
+          new TransactGetItemsCommand({ TransactItems: [{ Get: large }, { Get: none }] }),
+        ),
     ],
     ['a Query costs the total size of its items, rounded up once', 4, () => query('U')],
     [
       'a Query also costs the items that its filter drops',
       4,
-      () => client.send(new QueryCommand({ ...queryInput('U'), FilterExpression: 'attribute_exists(absent)' })),
+      () =>
+        client.send(
+          new QueryCommand({ ...queryInput('U'), FilterExpression: 'attribute_exists(absent)' }),
+        ),
     ],
     ['a Query without results costs 1', 1, () => query('nothing')],
     [
@@ -575,7 +666,12 @@ describe('the cost of a call', () => {
       2,
       () =>
         client.send(
-          new ScanCommand({ TableName, ExclusiveStartKey: keyOf('U', '1500'), Limit: 1, ConsistentRead: true }),
+          new ScanCommand({
+            TableName,
+            ExclusiveStartKey: keyOf('U', '1500'),
+            Limit: 1,
+            ConsistentRead: true,
+          }),
         ),
     ],
   ])('%s (%d read units)', async (_, units, call) => {
@@ -643,9 +739,13 @@ describe('the cost of a call', () => {
   });
 
   it('is returned only when ReturnConsumedCapacity requests it', async () => {
-    const asked = await client.send(new QueryCommand({ ...queryInput('U'), ReturnConsumedCapacity: 'TOTAL' }));
+    const asked = await client.send(
+      new QueryCommand({ ...queryInput('U'), ReturnConsumedCapacity: 'TOTAL' }),
+    );
     const others = await query('U');
-    const inDetail = await client.send(new QueryCommand({ ...queryInput('U'), ReturnConsumedCapacity: 'INDEXES' }));
+    const inDetail = await client.send(
+      new QueryCommand({ ...queryInput('U'), ReturnConsumedCapacity: 'INDEXES' }),
+    );
 
     expect(asked.ConsumedCapacity).toEqual({ TableName, CapacityUnits: 4 });
     expect(inDetail.ConsumedCapacity?.Table).toMatchObject({ CapacityUnits: 4 });
@@ -657,14 +757,18 @@ describe('the cost of a call', () => {
 describe('a transaction', () => {
   const transact = (...TransactItems: object[]) =>
     client.send(new TransactWriteItemsCommand({ TransactItems: TransactItems as never }));
-  const putting = (pk: string, sk: string, bytes = 100) => ({ Put: { TableName, Item: itemOf(pk, sk, bytes) } });
+  const putting = (pk: string, sk: string, bytes = 100) => ({
+    Put: { TableName, Item: itemOf(pk, sk, bytes) },
+  });
   const reasonsOf = (error: { CancellationReasons?: { Code?: string }[] }) =>
     error.CancellationReasons?.map(({ Code }) => Code);
 
   it('is cancelled with ThrottlingError at the positions that exceed a limit, and not applied', async () => {
     await exhaustWrites('T1');
 
-    const error = await transact(putting('T2', '1'), putting('T1', '1'), putting('T3', '1')).catch((each) => each);
+    const error = await transact(putting('T2', '1'), putting('T1', '1'), putting('T3', '1')).catch(
+      (each) => each,
+    );
 
     expect(error).toMatchObject({
       name: 'TransactionCanceledException',
@@ -675,13 +779,19 @@ describe('a transaction', () => {
         { Code: 'None' },
       ],
     });
-    expect(await Promise.all(['T1', 'T2', 'T3'].map((pk) => isStored(pk, '1')))).toEqual([false, false, false]);
+    expect(await Promise.all(['T1', 'T2', 'T3'].map((pk) => isStored(pk, '1')))).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 
   it('is cancelled with ThrottlingError when it exceeds the table maximum', async () => {
     await limitTable({ Write: 5 });
 
-    const error = await transact(...['1', '2', '3'].map((sk) => putting(`T4${sk}`, sk))).catch((each) => each);
+    const error = await transact(...['1', '2', '3'].map((sk) => putting(`T4${sk}`, sk))).catch(
+      (each) => each,
+    );
 
     expect(reasonsOf(error)).toEqual(['None', 'None', 'ThrottlingError']);
     expect(error.CancellationReasons[2].Message).toBe(OVER_MAXIMUM);
@@ -726,7 +836,8 @@ describe('a transaction', () => {
 
   it('that deletes 90 items of 16 KB under one partition key is always cancelled', async () => {
     await store(...ninety.map((sk) => itemOf('T10', sk, 16 * KB)));
-    const deletion = () => transact(...ninety.map((sk) => ({ Delete: { TableName, Key: keyOf('T10', sk) } })));
+    const deletion = () =>
+      transact(...ninety.map((sk) => ({ Delete: { TableName, Key: keyOf('T10', sk) } })));
 
     for (const idle of [0, 1000, 3_600_000]) {
       clock += idle;
@@ -754,13 +865,17 @@ describe('a batch', () => {
   const batchGet = (...pks: string[]) =>
     client.send(
       new BatchGetItemCommand({
-        RequestItems: { [TableName]: { Keys: pks.map((pk) => keyOf(pk, 'large')), ConsistentRead: true } },
+        RequestItems: {
+          [TableName]: { Keys: pks.map((pk) => keyOf(pk, 'large')), ConsistentRead: true },
+        },
       }),
     );
   const batchPut = (...pks: string[]) =>
     client.send(
       new BatchWriteItemCommand({
-        RequestItems: { [TableName]: pks.map((pk) => ({ PutRequest: { Item: itemOf(pk, '1', 100) } })) },
+        RequestItems: {
+          [TableName]: pks.map((pk) => ({ PutRequest: { Item: itemOf(pk, '1', 100) } })),
+        },
       }),
     );
 
@@ -771,7 +886,9 @@ describe('a batch', () => {
     const { Responses, UnprocessedKeys } = await batchGet('G1', 'G2');
 
     expect(Responses?.[TableName]).toEqual([itemOf('G2', 'large', 100)]);
-    expect(UnprocessedKeys).toEqual({ [TableName]: { Keys: [keyOf('G1', 'large')], ConsistentRead: true } });
+    expect(UnprocessedKeys).toEqual({
+      [TableName]: { Keys: [keyOf('G1', 'large')], ConsistentRead: true },
+    });
   });
 
   it('is rejected with ProvisionedThroughputExceededException when it could read nothing', async () => {
@@ -788,7 +905,9 @@ describe('a batch', () => {
 
     const { UnprocessedItems } = await batchPut('G4', 'G5');
 
-    expect(UnprocessedItems).toEqual({ [TableName]: [{ PutRequest: { Item: itemOf('G4', '1', 100) } }] });
+    expect(UnprocessedItems).toEqual({
+      [TableName]: [{ PutRequest: { Item: itemOf('G4', '1', 100) } }],
+    });
     expect([await isStored('G4', '1'), await isStored('G5', '1')]).toEqual([false, true]);
   });
 
@@ -798,7 +917,9 @@ describe('a batch', () => {
     const { UnprocessedItems } = await batchPut('G7', 'G8', 'G9');
 
     expect(UnprocessedItems?.[TableName]).toHaveLength(1);
-    await expect(put('G8', '2')).rejects.toMatchObject(throttledBy('TableWriteMaxOnDemandThroughputExceeded'));
+    await expect(put('G8', '2')).rejects.toMatchObject(
+      throttledBy('TableWriteMaxOnDemandThroughputExceeded'),
+    );
   });
 
   it('is rejected with ProvisionedThroughputExceededException when it could write nothing', async () => {
@@ -821,14 +942,22 @@ describe('the local cloud', () => {
     const gatehouse = await startGatehouse({ ...options, breaksData: true });
     const operator = clientOf(gatehouse.cloud.endpoint);
 
-    // The template allows 2,000 units per second; 30 items of 400 KB take 12,000, too many even for a slow machine.
+    // The template allows 2,000 units per second; 30 items of 400 KB take 12,000, too many even for
+    // a slow machine.
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, (_, n) => `HOT${n}`).map((pk) =>
-        operator.send(new PutItemCommand({ TableName: gatehouse.cloud.tableName, Item: itemOf(pk, '1', 400 * KB) })),
+        operator.send(
+          new PutItemCommand({
+            TableName: gatehouse.cloud.tableName,
+            Item: itemOf(pk, '1', 400 * KB),
+          }),
+        ),
       ),
     );
 
-    const reasons = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason.throttlingReasons : []));
+    const reasons = outcomes.flatMap((each) =>
+      each.status === 'rejected' ? each.reason.throttlingReasons : [],
+    );
     expect([...new Set(reasons.map((each) => each.reason))]).toEqual(expected);
     operator.destroy();
     await gatehouse.stop();

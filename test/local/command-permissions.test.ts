@@ -14,14 +14,19 @@ import { operatorsEnvironment, runCommand } from '../support/commands/run-comman
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { createTable, itemsOf, restoreItems } from '../support/instance/items.ts';
 
-/* The permissions of each command in docs/operating.md are those that its calls need, and no others. */
+/*
+ * The permissions of each command in docs/operating.md are those that its calls need, and no
+ * others.
+ */
 
 const ROOT = join(import.meta.dirname, '../..');
 const DOCUMENT = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
 
 /** The actions that the table of permissions lists for a command. */
 function documentedFor(command: string): string[] {
-  const row = DOCUMENT.split('\n').find((line) => line.startsWith(`| \`${command}\` | \`dynamodb:`));
+  const row = DOCUMENT.split('\n').find((line) =>
+    line.startsWith(`| \`${command}\` | \`dynamodb:`),
+  );
   return [...(row ?? '').matchAll(/`(\w+:\w+)`/g)].map(([, action = '']) => action).sort();
 }
 
@@ -51,14 +56,21 @@ const gatehouse = await useGatehouse({
 async function actionsOfRun(script: string, ...options: string[]): Promise<string[]> {
   calls = [];
   const { cloud } = gatehouse;
-  const run = await runCommand(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(cloud));
+  const run = await runCommand(
+    script,
+    ['--table', cloud.tableName, ...options],
+    operatorsEnvironment(cloud),
+  );
   // `verify`, `adopt` and `mails` report what they find with status 1.
   expect(/^(verify|adopt|mails)$/.test(script) ? [0, 1] : [0], run.stderr).toContain(run.code);
   return [...new Set(calls.flatMap(actionsFor))].sort();
 }
 
 const EXISTS = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-const ANY = { condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' } as const;
+const ANY = {
+  condition: 'attribute_exists(pk) OR attribute_not_exists(pk)',
+  onConditionFailed: 'retry',
+} as const;
 
 /** Otherwise an external engine could not delete the table at the end. */
 async function unprotect(): Promise<void> {
@@ -108,17 +120,29 @@ describe('the documented permissions of', () => {
     const body = { login: 'former', email: 'former@bücher.example' };
     const { body: former } = await gatehouse.call('POST', '/api/users', { token, body });
     const before = await itemsOf(cloud);
-    await gatehouse.call('PUT', '/api/users', { token, body: { ...former, email: 'later@bücher.example' } });
+    await gatehouse.call('PUT', '/api/users', {
+      token,
+      body: { ...former, email: 'later@bücher.example' },
+    });
     const original = `Original-${randomUUID().slice(0, 8)}`;
-    await createTable(cloud, original, await itemsOf(cloud), 'arn:aws:kms:eu-central-1:000000000000:key/table');
+    await createTable(
+      cloud,
+      original,
+      await itemsOf(cloud),
+      'arn:aws:kms:eu-central-1:000000000000:key/table',
+    );
     await restoreItems(cloud, before);
 
     const used = await actionsOfRun('adopt', '--original', original, '--apply');
     await unprotect();
 
-    const onOriginal = calls.filter(({ input }) => input.TableName === original).flatMap(actionsFor);
+    const onOriginal = calls
+      .filter(({ input }) => input.TableName === original)
+      .flatMap(actionsFor);
     const ofAdopt = documentedFor('adopt');
-    expect(new Set([...used, ...ofAdopt])).toEqual(new Set([...ofAdopt, ...documentedFor('adopt --apply')]));
+    expect(new Set([...used, ...ofAdopt])).toEqual(
+      new Set([...ofAdopt, ...documentedFor('adopt --apply')]),
+    );
     expect([...new Set(onOriginal)].sort()).toEqual([
       ...['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:Scan', 'kms:Decrypt'],
     ]);
@@ -130,7 +154,11 @@ describe('the documented permissions of', () => {
 
   it('mails and mails --send are those that it needs', async () => {
     const sk = `${new Date(Date.now() - 120_000).toISOString()}#1`;
-    const mail = { occasion: 'reset', email: 'nobody@example.com', expires: Math.ceil(Date.now() / 1000) + 600 };
+    const mail = {
+      occasion: 'reset',
+      email: 'nobody@example.com',
+      expires: Math.ceil(Date.now() / 1000) + 600,
+    };
     await commit(gatehouse.table, [set({ pk: 'MAIL#1', sk }, mail, ANY)]);
 
     expect(await actionsOfRun('mails')).toEqual(documentedFor('mails'));
@@ -141,17 +169,32 @@ describe('the documented permissions of', () => {
     await commit(gatehouse.table, [remove(rosterKey, EXISTS)]);
 
     // Such an address has former keys, which a condition check requires to be unclaimed.
-    const used = await actionsOfRun('first-admin', '--login', 'root', '--email', 'root@bücher.example');
+    const used = await actionsOfRun(
+      'first-admin',
+      '--login',
+      'root',
+      '--email',
+      'root@bücher.example',
+    );
 
     expect(used).toEqual(documentedFor('first-admin'));
   });
 
   it('import are those that it needs', async () => {
     const records = [
-      { type: 'user', login: 'ann', email: 'ann@bücher.example', activated: true, authorities: ['ROLE_ADMIN'] },
+      {
+        type: 'user',
+        login: 'ann',
+        email: 'ann@bücher.example',
+        activated: true,
+        authorities: ['ROLE_ADMIN'],
+      },
       {
         type: 'integration',
-        ...{ name: 'Gate', shortName: 'gate', integrationType: 'API', active: true },
+        name: 'Gate',
+        shortName: 'gate',
+        integrationType: 'API',
+        active: true,
         parameters: [{ confName: 'key', confValue: 'value' }],
       },
       // Already there.
@@ -180,8 +223,12 @@ describe('the documented permissions of', () => {
 });
 
 it('the documented roles of a deployment are those of the cloud assembly', () => {
-  const files = ['manifest.json', 'Gatehouse-dev.assets.json'].map((name) => join(inject('assembly'), name));
-  const roles = files.flatMap((file) => readFileSync(file, 'utf8').match(/cdk-hnb659fds-[\w-]+-role/g) ?? []);
+  const files = ['manifest.json', 'Gatehouse-dev.assets.json'].map((name) =>
+    join(inject('assembly'), name),
+  );
+  const roles = files.flatMap(
+    (file) => readFileSync(file, 'utf8').match(/cdk-hnb659fds-[\w-]+-role/g) ?? [],
+  );
   const documented = DOCUMENT.match(/cdk-hnb659fds-[\w-]+-role/g) ?? [];
 
   expect([...new Set(documented)].sort()).toEqual([...new Set(roles)].sort());

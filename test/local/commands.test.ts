@@ -19,12 +19,17 @@ import { idText, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
-import { type Input, respondFrom, type ScriptedResponse, scriptedAws } from '../support/doubles/scripted-aws.ts';
+import {
+  type Input,
+  respondFrom,
+  type ScriptedResponse,
+  scriptedAws,
+} from '../support/doubles/scripted-aws.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /*
- * Exit codes and complete output of the operator's commands on a scripted table: as a process once for each exit code
- * and each argument, otherwise in this process.
+ * Exit codes and complete output of the operator's commands on a scripted table: as a process once
+ * for each exit code and each argument, otherwise in this process.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -50,7 +55,10 @@ const operatorsClient = (environment: Awaited<ReturnType<typeof serve>>['environ
     credentials: OPERATOR,
   });
 
-/** Serves a table as the engine of a new state folder. Returns the environment of a command that opens it. */
+/**
+ * Serves a table as the engine of a new state folder. Returns the environment of a command that
+ * opens it.
+ */
 async function serveLocally(table: InMemoryScanner, override: Override = () => undefined) {
   const { environment } = await serve(table, (operation, input) =>
     operation === 'ListTables' ? { TableNames: ['Gate'] } : override(operation, input),
@@ -64,16 +72,25 @@ function newFolder(): string {
   return folder;
 }
 
-async function run(script: string, options: readonly string[], environment: object = {}, cwd = ROOT) {
+async function run(
+  script: string,
+  options: readonly string[],
+  environment: object = {},
+  cwd = ROOT,
+) {
   const program = join(ROOT, `infra/commands/${script}/command.ts`);
-  const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...options], {
-    cwd,
-    env: {
-      ...environmentWithoutAws(),
-      STATE_DIR: ':memory:',
-      ...environment,
+  const { code, stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [program, ...options],
+    {
+      cwd,
+      env: {
+        ...environmentWithoutAws(),
+        STATE_DIR: ':memory:',
+        ...environment,
+      },
     },
-  })
+  )
     .then((output) => ({ code: 0, ...output }))
     .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
   return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
@@ -121,12 +138,19 @@ describe('npm run verify', () => {
     '  cannot be repaired: its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
   ];
 
-  async function verify(repair: boolean, change: (table: InMemoryScanner) => void, override?: Override) {
+  async function verify(
+    repair: boolean,
+    change: (table: InMemoryScanner) => void,
+    override?: Override,
+  ) {
     const table = inMemoryScanner(INTACT_ITEMS);
     change(table);
     const { environment, calls } = await serve(table, override);
     const connection = { tableName: 'Gate', client: operatorsClient(environment) };
-    return { ...(await runHere(() => verifyAndRepair(connection, { name: 'Gate', repair }))), calls };
+    return {
+      ...(await runHere(() => verifyAndRepair(connection, { name: 'Gate', repair }))),
+      calls,
+    };
   }
 
   it('has findings when one cannot be repaired, even with --repair', async () => {
@@ -134,7 +158,11 @@ describe('npm run verify', () => {
 
     expect(ghost).toEqual({
       outcome: 'findings',
-      stdout: [...STARTED, ...GHOST, '19 items (users: 3, integrations: 1, parameters: 2): 1 finding'],
+      stdout: [
+        ...STARTED,
+        ...GHOST,
+        '19 items (users: 3, integrations: 1, parameters: 2): 1 finding',
+      ],
       stderr: [],
       calls: ['Scan', 'GetItem', 'GetItem', 'GetItem'],
     });
@@ -166,7 +194,10 @@ describe('npm run verify', () => {
       const { environment, calls } = await serve(table);
       return { ...(await run('verify', ['--table', 'Gate', ...options], environment)), calls };
     };
-    const [repaired, verified] = await Promise.all([verifyDamaged(['--repair']), verifyDamaged([])]);
+    const [repaired, verified] = await Promise.all([
+      verifyDamaged(['--repair']),
+      verifyDamaged([]),
+    ]);
 
     expect([repaired.code, repaired.stdout.at(-1)]).toEqual([0, `${SUMMARY} no findings`]);
     expect([verified.code, verified.stdout]).toEqual([
@@ -180,7 +211,14 @@ describe('npm run verify', () => {
     let changes = 0;
     const changing: Override = (operation, { Key }) =>
       operation === 'GetItem' && Key.pk.S === 'TOTAL'
-        ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
+        ? {
+            Item: {
+              pk: { S: 'TOTAL' },
+              sk: { S: 'USER' },
+              n: { N: '9' },
+              changes: { N: String(++changes) },
+            },
+          }
         : undefined;
     const wrongTotal = (table: InMemoryScanner) => table.put(totalKey('USER'), { n: 9 });
     const undecided = await verify(false, wrongTotal, changing);
@@ -228,20 +266,35 @@ describe('npm run verify', () => {
     ],
     [
       'a missing table',
-      overrideOf('Scan', { error: 'ResourceNotFoundException', message: 'Requested resource not found' }),
+      overrideOf('Scan', {
+        error: 'ResourceNotFoundException',
+        message: 'Requested resource not found',
+      }),
       'There is no table Gate in this account and region: check the credentials and AWS_REGION.',
     ],
   ])('prints one sentence for %s', async (_, override, sentence) => {
     const { outcome, stdout, stderr } = await verify(false, () => undefined, override);
 
-    expect({ outcome, stdout, stderr }).toEqual({ outcome: 'not-verified', stdout: STARTED, stderr: [sentence] });
+    expect({ outcome, stdout, stderr }).toEqual({
+      outcome: 'not-verified',
+      stdout: STARTED,
+      stderr: [sentence],
+    });
   });
 
   it.concurrent('exits with 2 when the local table is not a Gatehouse table', async () => {
     const foreign = overrideOf('Scan', { Items: [{ id: { S: 'x' } }] });
-    const { code, stdout, stderr } = await run('verify', [], await serveLocally(inMemoryScanner([]), foreign));
+    const { code, stdout, stderr } = await run(
+      'verify',
+      [],
+      await serveLocally(inMemoryScanner([]), foreign),
+    );
 
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: STARTED, stderr: ['Gate is not a Gatehouse table.'] });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: STARTED,
+      stderr: ['Gate is not a Gatehouse table.'],
+    });
   });
 
   it.concurrent('names the local database when its engine cannot read it', async () => {
@@ -250,7 +303,9 @@ describe('npm run verify', () => {
     const { code, stdout, stderr } = await run('verify', [], { STATE_DIR: folder });
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: [] });
-    expect(stderr).toEqual([expect.stringMatching(/gatehouse\.db is not a valid database: restore .+ from a backup/)]);
+    expect(stderr).toEqual([
+      expect.stringMatching(/gatehouse\.db is not a valid database: restore .+ from a backup/),
+    ]);
   });
 
   it('prints one sentence when the outcome of a repair is unknown', async () => {
@@ -262,7 +317,9 @@ describe('npm run verify', () => {
 
     expect(outcome).toBe('not-verified');
     expect(stdout.at(-1)).toBe('Repair: claims LOGIN#alice / GUARD for user 3');
-    expect(stderr).toEqual(['The table did not respond in time. The last repair may have taken effect: verify again.']);
+    expect(stderr).toEqual([
+      'The table did not respond in time. The last repair may have taken effect: verify again.',
+    ]);
   });
 
   it.concurrent.each([
@@ -277,9 +334,12 @@ describe('npm run verify', () => {
         'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
       ],
     ],
-  ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
-    expect(await run('verify', options)).toEqual({ code: 2, stdout: [], stderr: messages });
-  });
+  ] as [string[], string[]][])(
+    'exits with 2 and a short message for the options %j',
+    async (options, messages) => {
+      expect(await run('verify', options)).toEqual({ code: 2, stdout: [], stderr: messages });
+    },
+  );
 });
 
 it.each([
@@ -288,11 +348,15 @@ it.each([
 ])('npm run %s exits with %i on SIGINT and on SIGTERM', async (script, status) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { environment, calls } = await serve(inMemoryScanner([]), () => 'no-response');
-    const child = spawn(process.execPath, [`infra/commands/${script}/command.ts`, '--table', 'Gate'], {
-      cwd: ROOT,
-      env: { ...environmentWithoutAws(), ...environment },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    const child = spawn(
+      process.execPath,
+      [`infra/commands/${script}/command.ts`, '--table', 'Gate'],
+      {
+        cwd: ROOT,
+        env: { ...environmentWithoutAws(), ...environment },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      },
+    );
     const ended = once(child, 'exit');
 
     await once(child.stdout, 'data');
@@ -311,11 +375,16 @@ describe('npm run adopt', () => {
     '                      [--unprotected] [--original TABLE [--apply [--keep IDS]]]] [--skip IDS]',
   ];
   const REQUIRED = ['gatehouse:environment', 'gatehouse:pepper-key', 'gatehouse:values-key'];
-  const TAGS = [...REQUIRED, 'aws:cloudformation:stack-name'].map((Key) => ({ Key, Value: `of ${Key}` }));
+  const TAGS = [...REQUIRED, 'aws:cloudformation:stack-name'].map((Key) => ({
+    Key,
+    Value: `of ${Key}`,
+  }));
   const publicKey = { pk: 'JWKS', sk: 'kid', jwk: {} };
   const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
-  const tableWith = (settings: object) => ({ Table: { TableName: 'Gate', TableArn: 'arn:gate', ...settings } });
+  const tableWith = (settings: object) => ({
+    Table: { TableName: 'Gate', TableArn: 'arn:gate', ...settings },
+  });
   const TABLE_CALLS: Record<string, ScriptedResponse> = {
     DescribeTable: tableWith({ TableStatus: 'ACTIVE', LatestStreamArn: 'arn:stream' }),
     ListTagsOfResource: { Tags: TAGS },
@@ -335,14 +404,20 @@ describe('npm run adopt', () => {
     const { environment, calls } = await serve(table, (operation, input) => {
       inputs[operation] = input;
       if (operation === 'UpdateTable') tableUpdates.push(input);
-      return override?.(operation, input) ?? (operation in TABLE_CALLS ? TABLE_CALLS[operation] : undefined);
+      return (
+        override?.(operation, input) ??
+        (operation in TABLE_CALLS ? TABLE_CALLS[operation] : undefined)
+      );
     });
     return { environment, table, inputs, tableUpdates, calls };
   }
 
   async function runAdopt(options: readonly string[], items: Items) {
     const served = await serveTable(items);
-    return { ...(await run('adopt', ['--table', 'Gate', ...options], served.environment)), ...served };
+    return {
+      ...(await run('adopt', ['--table', 'Gate', ...options], served.environment)),
+      ...served,
+    };
   }
 
   async function adopt(items: Items, override?: Override) {
@@ -363,7 +438,9 @@ describe('npm run adopt', () => {
       'Adopting Gate',
       'The next USER id is 1000004; it was 4',
       'The next INTEGRATION id is 1000005; it was 5',
-      expect.stringMatching(/^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/),
+      expect.stringMatching(
+        /^Tokens issued before 20\d\d-\S+:\d\d\.000Z are rejected: all users must log in again$/,
+      ),
       'Deleted 2 reset keys: users who still need one must request another',
       'Public signing keys deleted, of which the first login publishes the current ones: 1',
       'Modules flagged to restart, because the restore may have undone their parameters: 1',
@@ -374,16 +451,24 @@ describe('npm run adopt', () => {
       'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
       'Stream, of keys only. The setting of cdk.json: "existing": { "table": "Gate", "tableStream": "arn:stream" }',
       'Verifying Gate',
-      expect.stringMatching(/^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/),
+      expect.stringMatching(
+        /^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/,
+      ),
     ]);
     expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
     expect(inputs.TagResource).toEqual({ ResourceArn: 'arn:gate', Tags: TAGS.slice(0, 3) });
-    expect(inputs.UpdateTimeToLive?.TimeToLiveSpecification).toEqual({ AttributeName: 'expires', Enabled: true });
+    expect(inputs.UpdateTimeToLive?.TimeToLiveSpecification).toEqual({
+      AttributeName: 'expires',
+      Enabled: true,
+    });
     expect(inputs.UpdateContinuousBackups?.PointInTimeRecoverySpecification).toEqual({
       PointInTimeRecoveryEnabled: true,
     });
     expect(tableUpdates).toEqual([
-      { TableName: 'Gate', StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } },
+      {
+        TableName: 'Gate',
+        StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
+      },
       { TableName: 'Gate', DeletionProtectionEnabled: true },
     ]);
   });
@@ -405,17 +490,25 @@ describe('npm run adopt', () => {
     expect(calls).toEqual(['DescribeTable']);
   });
 
-  it.each([28_900, -28_900])('adopts a table with a clock that is %i ms ahead of that of DynamoDB', async (aheadMs) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
+  it.each([28_900, -28_900])(
+    'adopts a table with a clock that is %i ms ahead of that of DynamoDB',
+    async (aheadMs) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
 
-    expect((await adopt(INTACT_ITEMS)).outcome).toBe(true);
-  });
+      expect((await adopt(INTACT_ITEMS)).outcome).toBe(true);
+    },
+  );
 
   it('does not enable what is enabled already, which DynamoDB would reject', async () => {
     const { outcome, stdout, calls } = await adopt(INTACT_ITEMS, (operation) => {
-      if (operation === 'DescribeTimeToLive') return { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLING' } };
+      if (operation === 'DescribeTimeToLive')
+        return { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLING' } };
       const maximum = { MaxReadRequestUnits: 8, MaxWriteRequestUnits: 7 };
-      const settings = { TableStatus: 'ACTIVE', DeletionProtectionEnabled: true, OnDemandThroughput: maximum };
+      const settings = {
+        TableStatus: 'ACTIVE',
+        DeletionProtectionEnabled: true,
+        OnDemandThroughput: maximum,
+      };
       const stream = {
         StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
         LatestStreamArn: 'arn:old',
@@ -432,7 +525,9 @@ describe('npm run adopt', () => {
   it('waits until the table with the new stream is active before it updates the table again', async () => {
     let described = 0;
     const { outcome, calls } = await adopt(INTACT_ITEMS, (operation) =>
-      operation === 'DescribeTable' ? tableWith({ TableStatus: ++described === 2 ? 'UPDATING' : 'ACTIVE' }) : undefined,
+      operation === 'DescribeTable'
+        ? tableWith({ TableStatus: ++described === 2 ? 'UPDATING' : 'ACTIVE' })
+        : undefined,
     );
 
     expect(outcome).toBe(true);
@@ -442,19 +537,28 @@ describe('npm run adopt', () => {
   });
 
   it.concurrent('adopts the local table without --table, and verifies it', async () => {
-    const { code, stdout } = await run('adopt', [], await serveLocally(inMemoryScanner(INTACT_ITEMS)));
+    const { code, stdout } = await run(
+      'adopt',
+      [],
+      await serveLocally(inMemoryScanner(INTACT_ITEMS)),
+    );
 
     expect([code, stdout[0], stdout.at(-2), stdout.at(-1)]).toEqual([
       0,
       'Adopting Gate',
       'Verifying Gate',
-      expect.stringMatching(/^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/),
+      expect.stringMatching(
+        /^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/,
+      ),
     ]);
   });
 
   it.concurrent('skips the given number of ids, and leaves the table unprotected with --unprotected', async () => {
     const options = ['--skip', '999999999', '--unprotected'];
-    const { code, stdout, calls, tableUpdates } = await runAdopt(options, [...INTACT_ITEMS, reset('a')]);
+    const { code, stdout, calls, tableUpdates } = await runAdopt(options, [
+      ...INTACT_ITEMS,
+      reset('a'),
+    ]);
 
     expect(code).toBe(0);
     expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
@@ -472,7 +576,8 @@ describe('npm run adopt', () => {
     ],
     [
       'an unavailable table',
-      (operation, input) => (operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } }),
+      (operation, input) =>
+        operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } },
       'The adoption is incomplete. The table did not respond in time. Run the command again.',
     ],
     [
@@ -483,7 +588,11 @@ describe('npm run adopt', () => {
   ])('prints one sentence for %s', async (_, override, sentence) => {
     const { outcome, stdout, stderr } = await adopt([], override);
 
-    expect({ outcome, stdout, stderr }).toEqual({ outcome: false, stdout: ['Adopting Gate'], stderr: [sentence] });
+    expect({ outcome, stdout, stderr }).toEqual({
+      outcome: false,
+      stdout: ['Adopting Gate'],
+      stderr: [sentence],
+    });
   });
 
   it.each<[string, Record<string, ScriptedResponse>, string]>([
@@ -518,7 +627,10 @@ describe('npm run adopt', () => {
       (operation) => ({ ...TABLE_CALLS, ...responses })[operation],
     );
 
-    const plan = planSettings(operatorsClient(environment), 'Gate', { tags: {}, isProtected: true });
+    const plan = planSettings(operatorsClient(environment), 'Gate', {
+      tags: {},
+      isProtected: true,
+    });
 
     await expect(plan).rejects.toThrow(new Error(sentence));
   });
@@ -530,15 +642,23 @@ describe('npm run adopt', () => {
       ['--skip must be a whole number from 1 to 999999999.', ...USAGE],
     ]),
     [['--nonsense'], ["Unknown option '--nonsense'.", ...USAGE]],
-  ] as [string[], string[]][])('exits with 2 and a short message for the options %j', async (options, messages) => {
-    expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: messages });
-  });
+  ] as [string[], string[]][])(
+    'exits with 2 and a short message for the options %j',
+    async (options, messages) => {
+      expect(await run('adopt', options)).toEqual({ code: 2, stdout: [], stderr: messages });
+    },
+  );
 
   it.concurrent('exits with 1 and one sentence for a table of another application', async () => {
     const { code, stdout, stderr } = await runAdopt([], []);
 
-    const sentence = 'Gate is not a Gatehouse table: it has no administrator roster. Nothing was changed.';
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: ['Adopting Gate'], stderr: [sentence] });
+    const sentence =
+      'Gate is not a Gatehouse table: it has no administrator roster. Nothing was changed.';
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: ['Adopting Gate'],
+      stderr: [sentence],
+    });
   });
 
   it.concurrent('exits with 1 when there is no local table', async () => {
@@ -552,7 +672,11 @@ describe('npm run adopt', () => {
   });
 
   it('reports its progress', async () => {
-    const pages = [{ Items: Array.from({ length: 10_000 }, (_, n) => ({ pk: { S: `X#${n}` }, sk: { S: 'X' } })) }];
+    const pages = [
+      {
+        Items: Array.from({ length: 10_000 }, (_, n) => ({ pk: { S: `X#${n}` }, sk: { S: 'X' } })),
+      },
+    ];
     const { outcome, stderr } = await adopt(INTACT_ITEMS, (operation) =>
       operation === 'Scan' && pages.length > 0 ? pages.pop() : undefined,
     );
@@ -567,14 +691,25 @@ it.each([
 ])('npm run %s reports its progress in %s', async (script, items, options) => {
   let users = 0;
   const page = () =>
-    Array.from({ length: 1000 }, () => marshall({ ...INTACT_ITEMS[0], sk: idText(++users), id: users }));
-  const { environment } = await serve(inMemoryScanner([]), (operation, { ExpressionAttributeValues }) => {
-    if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
-    if (operation === 'ListTagsOfResource')
-      return { Tags: ['pepper', 'values'].map((key) => ({ Key: `gatehouse:${key}-key`, Value: 'arn:key' })) };
-    const isPage = operation === 'Query' && ExpressionAttributeValues[':pk'].S === 'USER' && users < 10_000;
-    return isPage ? { Items: page() } : undefined;
-  });
+    Array.from({ length: 1000 }, () =>
+      marshall({ ...INTACT_ITEMS[0], sk: idText(++users), id: users }),
+    );
+  const { environment } = await serve(
+    inMemoryScanner([]),
+    (operation, { ExpressionAttributeValues }) => {
+      if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
+      if (operation === 'ListTagsOfResource')
+        return {
+          Tags: ['pepper', 'values'].map((key) => ({
+            Key: `gatehouse:${key}-key`,
+            Value: 'arn:key',
+          })),
+        };
+      const isPage =
+        operation === 'Query' && ExpressionAttributeValues[':pk'].S === 'USER' && users < 10_000;
+      return isPage ? { Items: page() } : undefined;
+    },
+  );
   const { code, stderr } = await run(script, ['--table', 'Gate', ...options], environment);
 
   expect([code, stderr[0]]).toEqual([0, expect.stringMatching(`^\\d+ ${items}$`)]);
@@ -595,7 +730,8 @@ describe('npm run first-admin', () => {
       const overridden = override(operation, input);
       if (overridden) return overridden;
       if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
-      if (operation === 'ListTagsOfResource') return { Tags: [{ Key: 'other', Value: 'x' }, ...tags] };
+      if (operation === 'ListTagsOfResource')
+        return { Tags: [{ Key: 'other', Value: 'x' }, ...tags] };
       if (operation === 'GenerateMac') return { Mac: Buffer.alloc(32).toString('base64') };
       if (operation === 'UpdateItem') return { Attributes: { n: { N: '8' } } };
       return undefined;
@@ -603,13 +739,23 @@ describe('npm run first-admin', () => {
     return { environment, inputs };
   }
 
-  const runFirstAdmin = (environment: object) => run('first-admin', ['--table', 'Gate', ...ADMINISTRATOR], environment);
+  const runFirstAdmin = (environment: object) =>
+    run('first-admin', ['--table', 'Gate', ...ADMINISTRATOR], environment);
 
   async function firstAdmin(...served: Parameters<typeof serveTable>) {
     const { environment } = await serveTable(...served);
-    const settings = { endpoint: environment.AWS_ENDPOINT_URL, region: environment.AWS_REGION, credentials: OPERATOR };
+    const settings = {
+      endpoint: environment.AWS_ENDPOINT_URL,
+      region: environment.AWS_REGION,
+      credentials: OPERATOR,
+    };
     const clients = { dynamodb: operatorsClient(environment), kms: new KMSClient(settings) };
-    const person = { table: 'Gate', login: 'root', email: 'root@example.com', password: 'a'.repeat(20) };
+    const person = {
+      table: 'Gate',
+      login: 'root',
+      email: 'root@example.com',
+      password: 'a'.repeat(20),
+    };
     return runHere(() => createFirstAdmin(clients, person));
   }
 
@@ -681,38 +827,51 @@ describe('npm run first-admin', () => {
     ]);
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('prints the password and exits with 1 on %s', async (signal) => {
-    const neverResponds = overrideOf('TransactWriteItems', 'no-response');
-    const { environment, inputs } = await serveTable(inMemoryScanner([]), neverResponds);
-    const child = spawn(
-      process.execPath,
-      ['infra/commands/first-admin/command.ts', '--table', 'Gate', ...ADMINISTRATOR],
-      {
-        cwd: ROOT,
-        env: { ...environmentWithoutAws(), ...environment },
-      },
-    );
-    const ended = once(child, 'exit');
-    const stderr = text(child.stderr);
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'prints the password and exits with 1 on %s',
+    async (signal) => {
+      const neverResponds = overrideOf('TransactWriteItems', 'no-response');
+      const { environment, inputs } = await serveTable(inMemoryScanner([]), neverResponds);
+      const child = spawn(
+        process.execPath,
+        ['infra/commands/first-admin/command.ts', '--table', 'Gate', ...ADMINISTRATOR],
+        {
+          cwd: ROOT,
+          env: { ...environmentWithoutAws(), ...environment },
+        },
+      );
+      const ended = once(child, 'exit');
+      const stderr = text(child.stderr);
 
-    while (!inputs.TransactWriteItems) await new Promise((resolve) => setTimeout(resolve, 2));
-    child.kill(signal);
+      while (!inputs.TransactWriteItems) await new Promise((resolve) => setTimeout(resolve, 2));
+      child.kill(signal);
 
-    expect(await ended).toEqual([1, null]);
-    expect(await stderr).toMatch(
-      /^The command was interrupted.* If it does, its password is [\w-]{20}; otherwise run the command again\.\n$/,
-    );
-  });
+      expect(await ended).toEqual([1, null]);
+      expect(await stderr).toMatch(
+        /^The command was interrupted.* If it does, its password is [\w-]{20}; otherwise run the command again\.\n$/,
+      );
+    },
+  );
 
   it.concurrent.each([
     [[], '--table is missing.'],
     [['--table', 'Gate', '--email', 'root@example.com'], '--login is missing.'],
     [['--table', 'Gate', '--login', 'root'], '--email is missing.'],
-    [['--table', 'Gate', '--login', 'a b', '--email', 'root'], expect.stringMatching(/^--login must have 1 to 50 /)],
-    [['--table', 'Gate', '--login', 'root', '--email', 'root'], '--email must be an e-mail address.'],
+    [
+      ['--table', 'Gate', '--login', 'a b', '--email', 'root'],
+      expect.stringMatching(/^--login must have 1 to 50 /),
+    ],
+    [
+      ['--table', 'Gate', '--login', 'root', '--email', 'root'],
+      '--email must be an e-mail address.',
+    ],
     [['--nonsense'], "Unknown option '--nonsense'."],
   ])('exits with 2 and one sentence for the options %j', async (options, sentence) => {
-    expect(await run('first-admin', options)).toEqual({ code: 2, stdout: [], stderr: [sentence, USAGE] });
+    expect(await run('first-admin', options)).toEqual({
+      code: 2,
+      stdout: [],
+      stderr: [sentence, USAGE],
+    });
   });
 });
 
@@ -720,7 +879,11 @@ const SCRIPTS = ['verify', 'adopt', 'first-admin', 'import', 'export', 'password
 it.concurrent.each(SCRIPTS)('npm run %s explains itself with --help', async (script) => {
   const { code, stdout, stderr } = await run(script, ['--help']);
 
-  expect([code, stderr, stdout[0]]).toEqual([0, [], expect.stringMatching(`^Usage: npm run ${script} -- `)]);
+  expect([code, stderr, stdout[0]]).toEqual([
+    0,
+    [],
+    expect.stringMatching(`^Usage: npm run ${script} -- `),
+  ]);
   expect(stdout).toContain('Exit status');
 });
 
@@ -756,13 +919,19 @@ describe.concurrent('a command', () => {
     ['verify', ['--table', 'Gate'], 'AWS_ENDPOINT_URL_DYNAMODB', 2],
     ['verify', ['--table', 'Gate'], 'AWS_ENDPOINT_URL', 2],
     ['import', ['--table', 'Gate', 'package.json'], 'AWS_ENDPOINT_URL', 3],
-    ['first-admin', ['--table', 'Gate', '--login', 'a', '--email', 'a@example.com'], 'AWS_ENDPOINT_URL', 1],
+    [
+      'first-admin',
+      ['--table', 'Gate', '--login', 'a', '--email', 'a@example.com'],
+      'AWS_ENDPOINT_URL',
+      1,
+    ],
     ['preflight', ['--env', 'dev'], 'AWS_ENDPOINT_URL', 2],
   ])('%s %j rejects %s without a URL', async (script, options, variable, status) => {
     const environment = { ...CREDENTIALS, ...REGION, [variable]: 'localhost:8000' };
     const { code, stderr } = await run(script, options, environment);
 
-    const rule = 'must be a URL that starts with http:// or https://, for example http://127.0.0.1:8000';
+    const rule =
+      'must be a URL that starts with http:// or https://, for example http://127.0.0.1:8000';
     expect([code, stderr]).toEqual([status, [`${variable} ${rule}, not localhost:8000.`]]);
   });
 
@@ -788,11 +957,17 @@ describe.concurrent('a command', () => {
   it.each([
     ['keys with a session token', { AWS_SESSION_TOKEN: 'token' }],
     ['keys with an empty profile', { AWS_PROFILE: '' }],
-    ['a profile without keys', { AWS_PROFILE: 'other', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }],
+    [
+      'a profile without keys',
+      { AWS_PROFILE: 'other', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
+    ],
   ])('uses %s', async (_, variables) => {
     const { environment, calls } = await serve(inMemoryScanner([]));
     const profiles = join(newFolder(), 'credentials');
-    writeFileSync(profiles, '[other]\naws_access_key_id = operator\naws_secret_access_key = local\n');
+    writeFileSync(
+      profiles,
+      '[other]\naws_access_key_id = operator\naws_secret_access_key = local\n',
+    );
 
     const { stderr } = await run('verify', ['--table', 'Gate'], {
       ...environment,
@@ -804,12 +979,17 @@ describe.concurrent('a command', () => {
   });
 });
 
-// In this process. The tests above show that each command prints such a sentence and ends with its own status.
+// In this process. The tests above show that each command prints such a sentence and ends with its
+// own status.
 describe.concurrent('an error of AWS', () => {
   const message = 'so\n  it is.';
 
   it.each<[string, ScriptedResponse, string]>([
-    ['a broken connection', 'cut', 'The table cannot be reached: the service may have been stopped.'],
+    [
+      'a broken connection',
+      'cut',
+      'The table cannot be reached: the service may have been stopped.',
+    ],
     [
       'a missing permission',
       { error: 'AccessDeniedException', message },
@@ -825,7 +1005,11 @@ describe.concurrent('an error of AWS', () => {
       { error: 'UnrecognizedClientException', message },
       'AWS rejects the credentials: so it is.',
     ],
-    ['any other error', { error: 'ValidationException', message }, 'ValidationException: so it is.'],
+    [
+      'any other error',
+      { error: 'ValidationException', message },
+      'ValidationException: so it is.',
+    ],
   ])('is explained in one sentence: %s', async (_, response, sentence) => {
     const { environment } = await serve(inMemoryScanner([]), () => response);
     const scanner = openTableScanner([], 'Gate', operatorsClient(environment));
@@ -849,7 +1033,12 @@ it('password-keys names the user whose hash is not readable', async () => {
   const { environment } = await serve(inMemoryScanner([]), (operation) => {
     if (operation === 'DescribeTable') return { Table: { TableArn: 'arn:of-gate' } };
     if (operation === 'ListTagsOfResource')
-      return { Tags: ['pepper', 'values'].map((key) => ({ Key: `gatehouse:${key}-key`, Value: 'arn:key' })) };
+      return {
+        Tags: ['pepper', 'values'].map((key) => ({
+          Key: `gatehouse:${key}-key`,
+          Value: 'arn:key',
+        })),
+      };
     return { Items: [{ id: { N: '7' }, sk: { S: '7' }, passwordHash: { S: 'damaged' } }] };
   });
 

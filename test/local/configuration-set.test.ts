@@ -8,7 +8,10 @@ import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts
 import { shippedContext } from '../support/stack/shipped-context.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
-/* Mail with an SES configuration set in the settings, sent by the synthesized stack under its own policies. */
+/*
+ * Mail with an SES configuration set in the settings, sent by the synthesized stack under its own
+ * policies.
+ */
 
 const configurationSetsSent: unknown[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-configuration-set-'));
@@ -16,7 +19,9 @@ let assembly: string;
 let gatehouse: Gatehouse;
 
 beforeAll(async () => {
-  const { mail } = readSettings(new App({ outdir: folder, context: { ...shippedContext, env: 'dev' } }).node).settings;
+  const { mail } = readSettings(
+    new App({ outdir: folder, context: { ...shippedContext, env: 'dev' } }).node,
+  ).settings;
   const changes = { mail: { ...mail, configurationSet: 'events' } };
   synthesizeInProcess('dev', changes);
   assembly = assemblyOf('dev', changes);
@@ -37,8 +42,14 @@ afterAll(async () => {
 function withoutPermission(): string {
   const copy = join(folder, 'copy');
   cpSync(assembly, copy, { recursive: true });
-  const file = join(copy, readdirSync(copy).find((name) => name.endsWith('.template.json')) as string);
-  writeFileSync(file, readFileSync(file, 'utf8').replaceAll('configuration-set/events', 'configuration-set/other'));
+  const file = join(
+    copy,
+    readdirSync(copy).find((name) => name.endsWith('.template.json')) as string,
+  );
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replaceAll('configuration-set/events', 'configuration-set/other'),
+  );
   return copy;
 }
 
@@ -47,7 +58,10 @@ const invite = (login: string) => gatehouse.makeUser(login, { password: undefine
 describe('a mail', () => {
   it('is sent with the configuration set from the settings', async () => {
     const path = '/api/account/reset-password/init';
-    await Promise.all([gatehouse.call('POST', path, { body: { email: 'admin@example.com' } }), invite('first')]);
+    await Promise.all([
+      gatehouse.call('POST', path, { body: { email: 'admin@example.com' } }),
+      invite('first'),
+    ]);
     await gatehouse.cloud.mailsHandedOver();
 
     expect(configurationSetsSent).toEqual(['events', 'events']);

@@ -6,7 +6,10 @@ import { afterAll, expect, inject, it } from 'vitest';
 import { LONG } from '../support/instance/long.ts';
 import { launchStart, newFolder, stopAll, urlOf } from '../support/instance/start-process.ts';
 
-/* Attaches to `npm start` as a debugger does: through the inspector protocol, to the worker thread of a function. */
+/*
+ * Attaches to `npm start` as a debugger does: through the inspector protocol, to the worker thread
+ * of a function.
+ */
 
 afterAll(stopAll);
 
@@ -19,15 +22,24 @@ interface Message {
   readonly params: any;
 }
 
-/** Opens a session whose breakpoint in each worker is set before its code runs. Resolves once it has paused one. */
+/**
+ * Opens a session whose breakpoint in each worker is set before its code runs. Resolves once it has
+ * paused one.
+ */
 async function pauseAt(inspector: string, urlRegex: string, lineNumber: number) {
-  const [target] = (await (await fetch(`${inspector}/json/list`)).json()) as [{ webSocketDebuggerUrl: string }];
+  const [target] = (await (await fetch(`${inspector}/json/list`)).json()) as [
+    { webSocketDebuggerUrl: string },
+  ];
   const socket = new WebSocket(target.webSocketDebuggerUrl);
   await new Promise((resolve) => socket.addEventListener('open', resolve));
   let id = 0;
-  const send = (method: string, params: object) => socket.send(JSON.stringify({ id: ++id, method, params }));
+  const send = (method: string, params: object) =>
+    socket.send(JSON.stringify({ id: ++id, method, params }));
   const sendToWorker = (sessionId: string, method: string, params: object = {}) =>
-    send('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify({ id: ++id, method, params }) });
+    send('NodeWorker.sendMessageToWorker', {
+      sessionId,
+      message: JSON.stringify({ id: ++id, method, params }),
+    });
 
   const paused = new Promise<{ frame: Message['params']; resume: () => void }>((resolve) => {
     socket.addEventListener('message', ({ data }) => {
@@ -84,7 +96,10 @@ it(`pauses a function at a breakpoint${LONG ? ' for longer than its timeout' : '
   // npm forwards the first signal, so only a later one is a second Ctrl-C.
   await wait(1100);
   service.child.kill('SIGINT');
-  const hasEnded = await Promise.race([service.ended.then(() => true), wait(10_000, false, { ref: false })]);
+  const hasEnded = await Promise.race([
+    service.ended.then(() => true),
+    wait(10_000, false, { ref: false }),
+  ]);
   if (!hasEnded) service.child.kill('SIGKILL');
   other.close();
 

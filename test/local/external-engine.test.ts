@@ -26,7 +26,11 @@ const proxy = createServer(async (req, res) => {
   if (String(target).endsWith('.DeleteTable')) deletedTables.push(JSON.parse(body).TableName);
   const headers = { authorization, 'x-amz-target': String(target), 'x-amz-date': String(date) };
   const contentType = { 'content-type': 'application/x-amz-json-1.0' };
-  const response = await fetch(engine.url, { method: 'POST', headers: { ...headers, ...contentType }, body });
+  const response = await fetch(engine.url, {
+    method: 'POST',
+    headers: { ...headers, ...contentType },
+    body,
+  });
   res.writeHead(response.status, contentType).end(await response.text());
 });
 let engineUrl: string;
@@ -49,7 +53,14 @@ it('the embedded engine listens on a random loopback address, because every web 
 describe('the local cloud on another engine', () => {
   const print = () => undefined;
   const start = (state: State) =>
-    startCloud({ assembly: inject('assembly'), state, engineUrl, port: 0, onLine: print, onEngineExit: print });
+    startCloud({
+      assembly: inject('assembly'),
+      state,
+      engineUrl,
+      port: 0,
+      onLine: print,
+      onEngineExit: print,
+    });
 
   /** Starts it, logs in and stops it. */
   async function run(state: State): Promise<void> {
@@ -62,7 +73,9 @@ describe('the local cloud on another engine', () => {
   it('makes all calls with one access key and region, and keeps the table of a folder when it stops', async () => {
     await run(await openState(newFolder()));
 
-    expect([...authorizations]).toEqual([expect.stringContaining('Credential=operator/20200101/us-east-1/dynamodb/')]);
+    expect([...authorizations]).toEqual([
+      expect.stringContaining('Credential=operator/20200101/us-east-1/dynamodb/'),
+    ]);
     expect(deletedTables).toEqual([]);
   });
 
@@ -86,7 +99,11 @@ describe('the local cloud on another engine', () => {
 });
 
 it.each([
-  ['state', 'http://x:1', 'The table is in the DynamoDB engine at http://x:1; its keys and all mail are in state/'],
+  [
+    'state',
+    'http://x:1',
+    'The table is in the DynamoDB engine at http://x:1; its keys and all mail are in state/',
+  ],
   [
     undefined,
     'http://x:1',
@@ -94,6 +111,9 @@ it.each([
   ],
   ['state', undefined, 'All data is in state/'],
   [undefined, undefined, 'All data is in memory and will be lost when the service stops'],
-])('npm start says where the data is with the folder %s and the engine %s', (folder, engineUrl, sentence) => {
-  expect(whereDataIs(folder, engineUrl)).toBe(sentence);
-});
+])(
+  'npm start says where the data is with the folder %s and the engine %s',
+  (folder, engineUrl, sentence) => {
+    expect(whereDataIs(folder, engineUrl)).toBe(sentence);
+  },
+);

@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 
 /**
- * Renames the admin account under these rules. Returns the status, the number of transactions forwarded to the table,
- * and whether the new name was stored.
+ * Renames the admin account under these rules. Returns the status, the number of transactions
+ * forwarded to the table, and whether the new name was stored.
  */
 async function rename(firstName: string, ...rules: Rule[]) {
   faults.inject(rules);
@@ -125,18 +125,21 @@ describe('a fault rule', () => {
     ['lost', 1, 200, 'before'],
     ['half', 1, 200, 'middle'],
     ['kill', 1, 200, 'before'],
-  ] as const)('of the fault %s makes %i calls and responds with %i, cut off %s', async (fault, calls, status, cut) => {
-    const some = openFaults();
-    some.inject([{ fault }]);
-    let made = 0;
+  ] as const)(
+    'of the fault %s makes %i calls and responds with %i, cut off %s',
+    async (fault, calls, status, cut) => {
+      const some = openFaults();
+      some.inject([{ fault }]);
+      let made = 0;
 
-    const response = await some.intercept(read, async () => {
-      made++;
-      return { status: 200, body: {} };
-    });
+      const response = await some.intercept(read, async () => {
+        made++;
+        return { status: 200, body: {} };
+      });
 
-    expect([made, response.status, response.cut]).toEqual([calls, status, cut]);
-  });
+      expect([made, response.status, response.cut]).toEqual([calls, status, cut]);
+    },
+  );
 
   it.each([
     ['DynamoDB', 400, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException'],
@@ -146,7 +149,10 @@ describe('a fault rule', () => {
     const some = openFaults();
     some.inject([{ fault: 'throttle' }]);
 
-    const response = await some.intercept({ ...read, service }, async () => ({ status: 200, body: {} }));
+    const response = await some.intercept({ ...read, service }, async () => ({
+      status: 200,
+      body: {},
+    }));
 
     expect(response).toMatchObject({ status, body: { __type } });
   });
@@ -172,13 +178,24 @@ describe('a fault rule', () => {
     const some = openFaults();
     some.inject([{ fault: 'conflict', ...rule }]);
     const put = (pk: string) => ({ TableName: 'house', Item: { pk: { S: pk }, sk: { S: '1' } } });
-    const input = operation === 'PutItem' ? put('A') : { TransactItems: [{ Put: put('A') }, { Put: put('B') }] };
+    const input =
+      operation === 'PutItem'
+        ? put('A')
+        : { TransactItems: [{ Put: put('A') }, { Put: put('B') }] };
 
-    const { body } = await some.intercept({ ...read, operation, input }, async () => ({ status: 200, body: {} }));
+    const { body } = await some.intercept({ ...read, operation, input }, async () => ({
+      status: 200,
+      body: {},
+    }));
 
-    const { __type, CancellationReasons = [] } = body as { __type: string; CancellationReasons?: { Code: string }[] };
+    const { __type, CancellationReasons = [] } = body as {
+      __type: string;
+      CancellationReasons?: { Code: string }[];
+    };
     expect(CancellationReasons.map(({ Code }) => Code)).toEqual(codes);
-    expect(__type).toMatch(codes.length > 0 ? /#TransactionCanceledException$/ : /#TransactionConflictException$/);
+    expect(__type).toMatch(
+      codes.length > 0 ? /#TransactionCanceledException$/ : /#TransactionConflictException$/,
+    );
   });
 
   it('does not cause conflicts on reads', async () => {
@@ -210,7 +227,9 @@ describe('a fault rule', () => {
 
     expect(functions).toContain('GET /api/users');
     expect(() => inject(...functions)).not.toThrow();
-    expect(() => inject('GET /api/users', 'GET /nope')).toThrow(/^1\.function: There is no function GET \/nope: /);
+    expect(() => inject('GET /api/users', 'GET /nope')).toThrow(
+      /^1\.function: There is no function GET \/nope: /,
+    );
   });
 
   it('accepts every fault', () => {

@@ -45,12 +45,18 @@ describe('the first administrator of a table', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const token = await gatehouse.logIn('root', password);
     const { body } = await gatehouse.call('GET', '/api/account', { token });
-    expect(body).toMatchObject({ login: 'root', authorities: ['ROLE_ADMIN', 'ROLE_USER'], createdBy: 'system' });
+    expect(body).toMatchObject({
+      login: 'root',
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+      createdBy: 'system',
+    });
     const target = `user/${body.id}`;
     const audits = await gatehouse.call('GET', `/api/audits?target.equals=${target}`, { token });
     expect(audits.body).toMatchObject([{ actor: 'system', action: 'user.created', target }]);
     const entries = await gatehouse.table.query('AUDIT#PERMANENT');
-    expect(entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry)).toEqual([false]);
+    expect(
+      entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry),
+    ).toEqual([false]);
   });
 
   it('is not created with the login of the operator, and consumes no id', async () => {
@@ -64,7 +70,8 @@ describe('the first administrator of a table', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'The login System is reserved: it names the operator in the audit trail. Nothing was changed.\n',
+      stderr:
+        'The login System is reserved: it names the operator in the audit trail. Nothing was changed.\n',
     });
     expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
   });
@@ -118,27 +125,43 @@ describe('the first administrator of a table', () => {
       },
     };
 
-    const [winner, loser] = await Promise.all([first, createFirstAdministrator(late, passwords, person('twin-2'))]);
+    const [winner, loser] = await Promise.all([
+      first,
+      createFirstAdministrator(late, passwords, person('twin-2')),
+    ]);
 
     const after = await itemsOf(gatehouse.cloud);
     const added = [...after].filter(([name]) => !before.has(name)).map(([, { pk }]) => pk);
     expect(loser).toBeUndefined();
     expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([winner?.id]));
-    expect(added.sort()).toEqual(['AUDIT#PERMANENT', `EMAIL#${winner?.email}`, `LOGIN#${winner?.login}`, 'USER']);
+    expect(added.sort()).toEqual([
+      'AUDIT#PERMANENT',
+      `EMAIL#${winner?.email}`,
+      `LOGIN#${winner?.login}`,
+      'USER',
+    ]);
   });
 
   it('is not created when there is an administrator, and consumes no id', async () => {
     const before = await gatehouse.table.get(sequenceKey('USER'));
 
     const { code, stdout, stderr } = await runFirstAdmin(
-      ...['--table', gatehouse.cloud.tableName, '--login', 'second', '--email', 'second@example.com'],
+      ...[
+        '--table',
+        gatehouse.cloud.tableName,
+        '--login',
+        'second',
+        '--email',
+        'second@example.com',
+      ],
     );
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain('already has an administrator');
     expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
-    expect((await gatehouse.call('GET', '/api/users/second', { token: await gatehouse.logIn('user') })).status).toBe(
-      404,
-    );
+    expect(
+      (await gatehouse.call('GET', '/api/users/second', { token: await gatehouse.logIn('user') }))
+        .status,
+    ).toBe(404);
   });
 });

@@ -15,25 +15,32 @@ function run(body: string, { head = '', timeoutMs }: { head?: string; timeoutMs?
   mkdirSync(join(file, '..'), { recursive: true });
   writeFileSync(file, `${head} export const handler = async (event, context) => { ${body} };`);
   const lines: string[] = [];
-  const functions = runFunctions([{ name: 'f', file, environment: {}, timeoutMs: 1000, memoryMb: 128 }], {
-    endpoint: 'http://127.0.0.1:9',
-    region: 'eu-central-1',
-    maxInstancesPerFunction: 1,
-    onLine: (line) => lines.push(line),
-    timeoutMs,
-  });
+  const functions = runFunctions(
+    [{ name: 'f', file, environment: {}, timeoutMs: 1000, memoryMb: 128 }],
+    {
+      endpoint: 'http://127.0.0.1:9',
+      region: 'eu-central-1',
+      maxInstancesPerFunction: 1,
+      onLine: (line) => lines.push(line),
+      timeoutMs,
+    },
+  );
   onTestFinished(() => functions.stop());
   return { assembly, functions, lines };
 }
 
 describe('a function in the local cloud', () => {
   it('has its errors after the response printed', async () => {
-    const { functions, lines } = run("setTimeout(() => Promise.reject(new RangeError('Forgotten')), 10); return 'ok';");
+    const { functions, lines } = run(
+      "setTimeout(() => Promise.reject(new RangeError('Forgotten')), 10); return 'ok';",
+    );
 
     expect(await functions.invoke('f', {}, 'id')).toBe('ok');
 
     await vi.waitFor(() =>
-      expect(lines).toEqual([expect.stringMatching(/^f failed after it had responded: RangeError: Forgotten\n/)]),
+      expect(lines).toEqual([
+        expect.stringMatching(/^f failed after it had responded: RangeError: Forgotten\n/),
+      ]),
     );
   });
 
@@ -56,7 +63,9 @@ describe('a function in the local cloud', () => {
 
     void functions.invoke('f', { name: 'first' }, '1');
     void functions.invoke('f', { name: 'second' }, '2', new AbortController().signal);
-    const rejected = functions.invoke('f', { name: 'abandoned' }, '3', abandoned.signal).catch(String);
+    const rejected = functions
+      .invoke('f', { name: 'abandoned' }, '3', abandoned.signal)
+      .catch(String);
     const last = functions.invoke('f', { name: 'last' }, '4');
     abandoned.abort();
 
@@ -80,7 +89,10 @@ describe('a function in the local cloud', () => {
         'return { id, memory, before, after: context.getRemainingTimeInMillis() };',
     );
 
-    const { id, memory, before, after } = (await functions.invoke('f', {}, 'id')) as Record<string, number>;
+    const { id, memory, before, after } = (await functions.invoke('f', {}, 'id')) as Record<
+      string,
+      number
+    >;
 
     expect({ id, memory }).toEqual({ id: 'id', memory: '128' });
     expect(before).toBeLessThanOrEqual(1000);
@@ -90,17 +102,23 @@ describe('a function in the local cloud', () => {
   it.each([
     ['its own timeout', undefined, 'f timed out after 1 seconds'],
     ['the common timeout', 200, 'f timed out after 0.2 seconds'],
-  ])('is ended after %s, and a new instance handles the next event', async (_, timeoutMs, sentence) => {
-    const { functions } = run("if (event.hangs) await new Promise(() => {}); return 'ok';", {
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    });
+  ])(
+    'is ended after %s, and a new instance handles the next event',
+    async (_, timeoutMs, sentence) => {
+      const { functions } = run("if (event.hangs) await new Promise(() => {}); return 'ok';", {
+        ...(timeoutMs !== undefined && { timeoutMs }),
+      });
 
-    await expect(functions.invoke('f', { hangs: true }, '1')).rejects.toThrow(sentence);
-    expect(await functions.invoke('f', {}, '2')).toBe('ok');
-  });
+      await expect(functions.invoke('f', { hangs: true }, '1')).rejects.toThrow(sentence);
+      expect(await functions.invoke('f', {}, '2')).toBe('ok');
+    },
+  );
 
   it('is ended after the common timeout, too, while it starts', async () => {
-    const { functions } = run('', { head: 'await new Promise((done) => setTimeout(done, 5000));', timeoutMs: 200 });
+    const { functions } = run('', {
+      head: 'await new Promise((done) => setTimeout(done, 5000));',
+      timeoutMs: 200,
+    });
 
     await expect(functions.invoke('f', {}, 'id')).rejects.toThrow('f timed out after 0.2 seconds');
   });

@@ -54,20 +54,32 @@ interface RawResponse {
 }
 
 /** Sends the headers unchanged, as alternating names and values. */
-function send(method: string, path: string, headers: string[] = [], body?: string | Buffer): Promise<RawResponse> {
+function send(
+  method: string,
+  path: string,
+  headers: string[] = [],
+  body?: string | Buffer,
+): Promise<RawResponse> {
   const { hostname, port } = new URL(gateway.url);
   return new Promise((resolve, reject) => {
     const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];
-    const rawHeaders = [...(headers.includes('Host') ? [] : ['Host', 'localhost:4200']), ...length, ...headers];
-    const outgoing = request({ hostname, port, method, path, headers: rawHeaders as never }, async (incoming) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of incoming) chunks.push(chunk);
-      resolve({
-        status: incoming.statusCode ?? 0,
-        headers: incoming.headers,
-        text: Buffer.concat(chunks).toString(),
-      });
-    });
+    const rawHeaders = [
+      ...(headers.includes('Host') ? [] : ['Host', 'localhost:4200']),
+      ...length,
+      ...headers,
+    ];
+    const outgoing = request(
+      { hostname, port, method, path, headers: rawHeaders as never },
+      async (incoming) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of incoming) chunks.push(chunk);
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text: Buffer.concat(chunks).toString(),
+        });
+      },
+    );
     outgoing.on('error', reject);
     outgoing.end(body);
   });
@@ -82,7 +94,12 @@ async function eventOf(...request: Parameters<typeof send>): Promise<APIGatewayP
 describe('the event for a function', () => {
   it('has payload format version 2.0', async () => {
     const path = '/things/a%252Fb%20c/parts/%2541+%2B?q=%20x&empty&plus=a+b';
-    const event = await eventOf('GET', path, ['User-Agent', 'tester/1', 'X-Forwarded-For', '203.0.113.7']);
+    const event = await eventOf('GET', path, [
+      'User-Agent',
+      'tester/1',
+      'X-Forwarded-For',
+      '203.0.113.7',
+    ]);
 
     expect(event).toEqual({
       version: '2.0',
@@ -117,7 +134,16 @@ describe('the event for a function', () => {
   });
 
   it('joins repeated headers and query values with commas and has header names in lower case', async () => {
-    const headers = ['X-Some', 'a', 'x-sOME', 'b', 'Authorization', 'Bearer 1', 'Authorization', 'Bearer 2'];
+    const headers = [
+      'X-Some',
+      'a',
+      'x-sOME',
+      'b',
+      'Authorization',
+      'Bearer 1',
+      'Authorization',
+      'Bearer 2',
+    ];
 
     const event = await eventOf('GET', '/things/1?tag=a&tag=b%2Cc&Tag=d&tag=', headers);
 
@@ -161,7 +187,10 @@ describe('the event for a function', () => {
   it('has the whole query, also with another question mark', async () => {
     const event = await eventOf('GET', '/things/1?q=a?b&r=?');
 
-    expect(event).toMatchObject({ rawQueryString: 'q=a?b&r=?', queryStringParameters: { q: 'a?b', r: '?' } });
+    expect(event).toMatchObject({
+      rawQueryString: 'q=a?b&r=?',
+      queryStringParameters: { q: 'a?b', r: '?' },
+    });
   });
 
   it('omits body, query, parameters and cookies when there are none', async () => {
@@ -239,7 +268,8 @@ describe('a request', () => {
   });
 });
 
-// The captures in github.com/hotsock/voker, vokerhttp/testdata/ingress-paths.json, of requests to AWS.
+// The captures in github.com/hotsock/voker, vokerhttp/testdata/ingress-paths.json, of requests to
+// AWS.
 it.each([
   ['/capture/plain', '/capture/plain'],
   ['/capture/space%20value', '/capture/space value'],
@@ -252,7 +282,9 @@ it.each([
   ['/capture/literal%253Fvalue', '/capture/literal?value'],
   ['/capture/literal%2525value', '/capture/literal%value'],
 ])('turns the path %s into %s', async (path, expected) => {
-  const capture = ['GET /capture/{value}', 'GET /capture/{part}/{value}'].map((key) => [key, 'capture'] as const);
+  const capture = ['GET /capture/{value}', 'GET /capture/{part}/{value}'].map(
+    (key) => [key, 'capture'] as const,
+  );
   api = { routes: new Map(capture), cors: undefined };
 
   const { status, text } = await send('GET', `${path}?value=a%3Fb`);
@@ -261,8 +293,10 @@ it.each([
 });
 
 it('rejects an event of more than 6 MiB, which Lambda would reject, with 413', async () => {
-  const post = (bytes: number, letter = ' ') => send('POST', '/things', [], Buffer.alloc(bytes, letter));
-  // The rest of the event, with a Content-Length of seven digits, has the same size in all of these requests.
+  const post = (bytes: number, letter = ' ') =>
+    send('POST', '/things', [], Buffer.alloc(bytes, letter));
+  // The rest of the event, with a Content-Length of seven digits, has the same size in all of these
+  // requests.
   const { text } = await post(1_000_000);
   const limit = 6 * 1024 * 1024 - (Buffer.byteLength(text) - 1_000_000);
 
@@ -313,14 +347,17 @@ describe('the response of a function', () => {
     expect(headers).toMatchObject({ etag: '"1"', 'content-length': '4' });
   });
 
-  it.each([204, 304])('has no body and no Content-Length with the status %i', async (statusCode) => {
-    invoke = async () => ({ statusCode, headers: { ETag: '"1"' }, body: 'ignored' });
+  it.each([204, 304])(
+    'has no body and no Content-Length with the status %i',
+    async (statusCode) => {
+      invoke = async () => ({ statusCode, headers: { ETag: '"1"' }, body: 'ignored' });
 
-    const { status, text, headers } = await send('GET', '/things/1');
+      const { status, text, headers } = await send('GET', '/things/1');
 
-    expect([status, text, headers.etag]).toEqual([statusCode, '', '"1"']);
-    expect(headers).not.toHaveProperty('content-length');
-  });
+      expect([status, text, headers.etag]).toEqual([statusCode, '', '"1"']);
+      expect(headers).not.toHaveProperty('content-length');
+    },
+  );
 
   it('is a generic 500 when the function throws; only the log contains the error', async () => {
     invoke = async () => {
@@ -373,7 +410,10 @@ describe('CORS', () => {
   it('responds to OPTIONS itself, and allows methods to preflights only', async () => {
     api = { routes: ROUTES, cors };
 
-    const { status, headers } = await send('OPTIONS', '/things/1', ['Origin', 'https://console.example']);
+    const { status, headers } = await send('OPTIONS', '/things/1', [
+      'Origin',
+      'https://console.example',
+    ]);
 
     expect([status, invoked]).toEqual([204, []]);
     expect(headers).toHaveProperty('access-control-allow-origin');
@@ -392,7 +432,8 @@ describe('CORS', () => {
     ];
 
     expect(responses.map(({ status }) => status)).toEqual([404, 500]);
-    for (const { headers } of responses) expect(headers).toHaveProperty('access-control-allow-origin');
+    for (const { headers } of responses)
+      expect(headers).toHaveProperty('access-control-allow-origin');
   });
 
   it('sends no CORS headers to another origin or without a configuration', async () => {
@@ -455,7 +496,11 @@ it('responds with 503 when a function takes too long, and then gives up waiting 
 
   const response = await send('GET', '/things/7');
 
-  expect([response.status, response.text, signal?.aborted]).toEqual([503, '{"message":"Service Unavailable"}', true]);
+  expect([response.status, response.text, signal?.aborted]).toEqual([
+    503,
+    '{"message":"Service Unavailable"}',
+    true,
+  ]);
 });
 
 it('ends requests that are still in flight after the grace period when it stops', async () => {
@@ -489,10 +534,16 @@ it('serves pages at paths without a route to GET and HEAD requests, with a secur
   await other.stop(0);
 
   expect([response.status, await response.text(), posted.status]).toEqual([200, '<p>Hello', 404]);
-  expect([head.status, await head.text(), head.headers.get('content-length')]).toEqual([200, '', '8']);
+  expect([head.status, await head.text(), head.headers.get('content-length')]).toEqual([
+    200,
+    '',
+    '8',
+  ]);
   expect(Object.fromEntries(response.headers)).toMatchObject({
     'content-type': 'text/html',
-    'content-security-policy': expect.stringMatching(/^default-src 'self'; .*frame-ancestors 'none'$/),
+    'content-security-policy': expect.stringMatching(
+      /^default-src 'self'; .*frame-ancestors 'none'$/,
+    ),
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-cache',
   });

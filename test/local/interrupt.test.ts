@@ -35,7 +35,9 @@ it('an engine ends with its owner, even before it is ready', async () => {
     const { startEngine } = await import(${JSON.stringify(engine)});
     await startEngine({}, (pid) => { console.log(pid); process.exit(); }, () => {});`;
 
-  const pid = Number(spawnSync(process.execPath, ['--input-type=module', '-e', owner], { encoding: 'utf8' }).stdout);
+  const pid = Number(
+    spawnSync(process.execPath, ['--input-type=module', '-e', owner], { encoding: 'utf8' }).stdout,
+  );
 
   expect(pid).toBeGreaterThan(0);
   await expect.poll(() => processes().filter((running) => running.pid === pid)).toEqual([]);

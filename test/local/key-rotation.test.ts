@@ -17,15 +17,20 @@ describe('a rotation of the signing key', () => {
       async intercept({ operation, input }, forward) {
         if (operation === 'GetPublicKey') requestedKeys.push(input.KeyId);
         const disabled = operation === 'GetPublicKey' && input.KeyId === disabledKey;
-        return disabled ? { status: 400, body: { __type: 'DisabledException', message: 'It is disabled' } } : forward();
+        return disabled
+          ? { status: 400, body: { __type: 'DisabledException', message: 'It is disabled' } }
+          : forward();
       },
     });
     first = await gatehouse.logIn('admin');
   });
   afterAll(async () => {
-    // An instance of the former deployment may still request the key after its permission is removed, but nothing else.
+    // An instance of the former deployment may still request the key after its permission is
+    // removed, but nothing else.
     const denied = gatehouse.cloud.deniedCalls.splice(0);
-    expect(denied.filter((call) => !call.endsWith(`kms:GetPublicKey on ${disabledKey}`))).toEqual([]);
+    expect(denied.filter((call) => !call.endsWith(`kms:GetPublicKey on ${disabledKey}`))).toEqual(
+      [],
+    );
     await gatehouse.stop();
   });
 
@@ -41,14 +46,18 @@ describe('a rotation of the signing key', () => {
     return responses.map(({ status }) => status);
   };
 
-  /** Deploys these keys while a client keeps logging in and using its tokens: no request may be rejected. */
+  /**
+   * Deploys these keys while a client keeps logging in and using its tokens: no request may be
+   * rejected.
+   */
   async function deploy(signingKeys: string[], tokens: string[] = []): Promise<void> {
     synthesizeInProcess('dev', { signingKeys });
     let deployed = false;
     const client = async () => {
       for (let last = false; !last; ) {
         last = deployed;
-        for (const token of [...tokens, await gatehouse.logIn('user')]) expect(await use(token)).toEqual([200, 200]);
+        for (const token of [...tokens, await gatehouse.logIn('user')])
+          expect(await use(token)).toEqual([200, 200]);
       }
     };
     const clients = [client()];

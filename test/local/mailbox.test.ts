@@ -14,14 +14,20 @@ import { newFolder, stopAll } from '../support/instance/start-process.ts';
 /* The local mailbox, as `npm start` runs it: mailed links lead to a page that sets the password. */
 
 const faults = openFaults();
-const gatehouse = await startGatehouse({ mailLinkBase: setPasswordPage, intercept: faults.intercept });
+const gatehouse = await startGatehouse({
+  mailLinkBase: setPasswordPage,
+  intercept: faults.intercept,
+});
 afterAll(() => gatehouse.stop());
 afterAll(stopAll);
 
 /** Creates a user without a password. Returns the link in the invitation. */
 async function invite(login: string): Promise<string> {
   await gatehouse.makeUser(login, { password: undefined });
-  return /http\S+/.exec((await gatehouse.mailsTo(`${login}@example.com`)).at(-1)?.text ?? '')?.[0] ?? 'no link';
+  return (
+    /http\S+/.exec((await gatehouse.mailsTo(`${login}@example.com`)).at(-1)?.text ?? '')?.[0] ??
+    'no link'
+  );
 }
 
 /** Submits the form as a browser does. */
@@ -33,7 +39,12 @@ async function submit(link: string, newPassword: string) {
 }
 
 /** Sends headers that `fetch` does not allow. Returns the status and the text. */
-async function exchange(url: string, method: string, headers: Record<string, string | undefined>, body?: string) {
+async function exchange(
+  url: string,
+  method: string,
+  headers: Record<string, string | undefined>,
+  body?: string,
+) {
   const outgoing = request(url, { method, headers: headers as Record<string, string> }).end(body);
   const [response] = await once(outgoing, 'response');
   return [response.statusCode as number, await text(response)] as const;
@@ -67,8 +78,11 @@ describe('a mailed link', () => {
 
   it('completes a password reset', async () => {
     await gatehouse.makeUser('forgetful');
-    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'forgetful@example.com' } });
-    const [link = ''] = /http\S+/.exec((await gatehouse.mailsTo('forgetful@example.com')).at(-1)?.text ?? '') ?? [];
+    await gatehouse.call('POST', '/api/account/reset-password/init', {
+      body: { email: 'forgetful@example.com' },
+    });
+    const [link = ''] =
+      /http\S+/.exec((await gatehouse.mailsTo('forgetful@example.com')).at(-1)?.text ?? '') ?? [];
 
     const { status } = await submit(link, 'remembered');
 
@@ -83,8 +97,12 @@ describe('a mailed link', () => {
     const unknown = await submit(`${link}<x>`, 'long enough');
 
     expect([short.status, unknown.status]).toEqual([400, 400]);
-    expect(short.page).toContain('<p role="alert">Method argument not valid. newPassword: Size, from 4 to 100</p>');
-    expect(unknown.page).toMatch(/<p role="alert">Unknown key\. The key is unknown, has been used or is older than/);
+    expect(short.page).toContain(
+      '<p role="alert">Method argument not valid. newPassword: Size, from 4 to 100</p>',
+    );
+    expect(unknown.page).toMatch(
+      /<p role="alert">Unknown key\. The key is unknown, has been used or is older than/,
+    );
     expect(unknown.page).toContain('&lt;x&gt;">');
     for (const { page } of [short, unknown]) expect(page).toContain('<form');
   });
@@ -110,7 +128,10 @@ const mailOf = (subject: string, text = 't') => ({
 describe('the mailbox', () => {
   it('shows the newest message first, as text with its links, and is not stored by browsers', async () => {
     const headers = { Authorization: 'AWS4-HMAC-SHA256 Credential=operator/x/' };
-    const mails = [mailOf('an older one'), mailOf('<b>Now</b>', `<i>See</i> https://gates.example/?a=1&b='2' there`)];
+    const mails = [
+      mailOf('an older one'),
+      mailOf('<b>Now</b>', `<i>See</i> https://gates.example/?a=1&b='2' there`),
+    ];
     for (const mail of mails) {
       const body = JSON.stringify(mail);
       await exchange(`${gatehouse.cloud.endpoint}/v2/email/outbound-emails`, 'POST', headers, body);
@@ -156,7 +177,8 @@ describe('the mailbox', () => {
     ],
   ])('stores no mail %s', async (_, headers, __type, message) => {
     const before = gatehouse.cloud.mails.length;
-    const post = (path: string) => exchange(`${gatehouse.cloud.endpoint}${path}`, 'POST', headers, '{}');
+    const post = (path: string) =>
+      exchange(`${gatehouse.cloud.endpoint}${path}`, 'POST', headers, '{}');
 
     for (const path of ['/v2/email/outbound-emails', '/']) {
       expect(await post(path)).toEqual([403, JSON.stringify({ __type, message })]);
@@ -165,7 +187,9 @@ describe('the mailbox', () => {
   });
 
   it('shows no page to another host', async () => {
-    const [status, answer] = await exchange(`${gatehouse.cloud.endpoint}/mailbox`, 'GET', { Host: 'evil.example' });
+    const [status, answer] = await exchange(`${gatehouse.cloud.endpoint}/mailbox`, 'GET', {
+      Host: 'evil.example',
+    });
 
     expect([status, JSON.parse(answer).__type]).toEqual([403, 'AccessDeniedException']);
   });
@@ -222,7 +246,13 @@ describe('the mailbox', () => {
     const startAndStop = async () => {
       const onLine = (line: string) => void lines.push(line);
       const state = await openState(folder);
-      const cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine, onEngineExit: onLine });
+      const cloud = await startCloud({
+        assembly: inject('assembly'),
+        state,
+        port: 0,
+        onLine,
+        onEngineExit: onLine,
+      });
       await cloud.stop();
       return cloud.endpoint;
     };

@@ -14,10 +14,17 @@ const faults = openFaults();
 const gatehouse = await startGatehouse({ intercept: faults.intercept });
 afterAll(() => gatehouse.stop());
 const run = (...options: string[]) =>
-  runCommand('mails', ['--table', gatehouse.cloud.tableName, ...options], operatorsEnvironment(gatehouse.cloud));
-const left = async () => [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => /^(RESET-)?MAIL#/.test(pk));
+  runCommand(
+    'mails',
+    ['--table', gatehouse.cloud.tableName, ...options],
+    operatorsEnvironment(gatehouse.cloud),
+  );
+const left = async () =>
+  [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => /^(RESET-)?MAIL#/.test(pk));
 
-/** Writes a mail that was caused two minutes ago, by an update, which the stream does not hand over. */
+/**
+ * Writes a mail that was caused two minutes ago, by an update, which the stream does not hand over.
+ */
 async function leave(keyAt: (time: string, id: string) => Key, mail: object): Promise<string> {
   const time = new Date(Date.now() - 120_000).toISOString();
   const attributes = { expires: Math.ceil(Date.now() / 1000) + 600, ...mail };
@@ -38,7 +45,13 @@ describe('npm run mails', () => {
   });
 
   it('lists what is left, without addresses, and --send sends what has not expired and deletes the rest', async () => {
-    const notice = { occasion: 'passwordChanged', userId: 2, login: 'user', email: 'late@example.com', langKey: 'en' };
+    const notice = {
+      occasion: 'passwordChanged',
+      userId: 2,
+      login: 'user',
+      email: 'late@example.com',
+      langKey: 'en',
+    };
     const time = await leave((...at) => mailKey(2, ...at), notice);
     const expired = { occasion: 'reset', email: 'gone@example.com', expires: 1 };
     const earlier = await leave(resetMailKey, expired);
@@ -47,8 +60,14 @@ describe('npm run mails', () => {
     const sent = await run('--send');
     for (let tries = 0; (await left()).length > 0 && tries < 50; tries++) await wait(100);
 
-    const lines = [`${earlier} reset to the address of the request: expired`, `${time} passwordChanged to user 2`];
-    expect([listed.code, listed.stdout.split('\n').sort()]).toEqual([1, ['', ...lines, '2 mails are waiting'].sort()]);
+    const lines = [
+      `${earlier} reset to the address of the request: expired`,
+      `${time} passwordChanged to user 2`,
+    ];
+    expect([listed.code, listed.stdout.split('\n').sort()]).toEqual([
+      1,
+      ['', ...lines, '2 mails are waiting'].sort(),
+    ]);
     expect([sent.code, sent.stdout]).toEqual([
       0,
       expect.stringContaining(`${time} passwordChanged to user 2: handed over`),
@@ -56,7 +75,9 @@ describe('npm run mails', () => {
     expect((await gatehouse.mailsTo('late@example.com')).map(({ subject }) => subject)).toEqual([
       'Your password was changed',
     ]);
-    expect(sent.stdout).toContain(`${earlier} reset to the address of the request: expired: deleted`);
+    expect(sent.stdout).toContain(
+      `${earlier} reset to the address of the request: expired: deleted`,
+    );
     expect(await left()).toEqual([]);
   });
 });

@@ -28,7 +28,11 @@ describe('a replacement of the pepper key', { timeout: 60_000 }, () => {
   async function count(): Promise<[status: number, ...lines: string[]]> {
     const { cloud } = gatehouse;
     const options = ['--table', cloud.tableName];
-    const { code, stdout, stderr } = await runCommand('password-keys', options, operatorsEnvironment(cloud));
+    const { code, stdout, stderr } = await runCommand(
+      'password-keys',
+      options,
+      operatorsEnvironment(cloud),
+    );
     expect(stderr).toBe('');
     return [Number(code), ...stdout.trimEnd().split('\n').slice(1)];
   }
@@ -61,7 +65,11 @@ describe('a replacement of the pepper key', { timeout: 60_000 }, () => {
     expect((await logIn('eager')).status).toBe(200);
     await gatehouse.makeUser('newcomer');
     expect(await keyOf('newcomer')).toBe(second);
-    expect(await count()).toEqual([1, `2 under the key ${second}, the first one`, `4 under the key ${first}`]);
+    expect(await count()).toEqual([
+      1,
+      `2 under the key ${second}, the first one`,
+      `4 under the key ${first}`,
+    ]);
   });
 
   it('accepts a password under the old key when it is changed', async () => {
@@ -83,17 +91,26 @@ describe('a replacement of the pepper key', { timeout: 60_000 }, () => {
     const [rejected, lines] = await Promise.all([
       logIn('absent'),
       count(),
-      gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'absent@example.com' } }),
+      gatehouse.call('POST', '/api/account/reset-password/init', {
+        body: { email: 'absent@example.com' },
+      }),
     ]);
     const key = await gatehouse.keyMailedTo('absent@example.com');
     const reset = { key, newPassword: 'present' };
-    const finished = await gatehouse.call('POST', '/api/account/reset-password/finish', { body: reset });
+    const finished = await gatehouse.call('POST', '/api/account/reset-password/finish', {
+      body: reset,
+    });
 
-    expect([rejected.status, rejected.body.message]).toEqual([401, (await logIn('nobody')).body.message]);
+    expect([rejected.status, rejected.body.message]).toEqual([
+      401,
+      (await logIn('nobody')).body.message,
+    ]);
     expect(lines).toEqual([
       1,
       expect.stringMatching(`under the key ${second}, the first one$`),
-      expect.stringMatching(`under the key ${first}, which the stack does not have: these users must reset`),
+      expect.stringMatching(
+        `under the key ${first}, which the stack does not have: these users must reset`,
+      ),
     ]);
     expect(finished.status).toBe(200);
     expect((await logIn('absent', 'present')).status).toBe(200);

@@ -27,7 +27,9 @@ function stackWith(change: (functionFile: string, statement: Statement) => boole
     if (Type !== 'AWS::IAM::Policy') continue;
     const [name = ''] = logicalId.split('role');
     const { PolicyDocument } = Properties;
-    PolicyDocument.Statement = PolicyDocument.Statement.filter((statement: Statement) => change(name, statement));
+    PolicyDocument.Statement = PolicyDocument.Statement.filter((statement: Statement) =>
+      change(name, statement),
+    );
   }
   writeFileSync(file, JSON.stringify(template));
   return { assembly, remove: () => rmSync(assembly, { recursive: true, force: true }) };
@@ -65,7 +67,12 @@ describe('a function that lacks a permission', () => {
   }
 
   it.each([
-    ['GET', '/api/health', undefined, 'is not authorized to perform dynamodb:GetItem on Table for ADMINS'],
+    [
+      'GET',
+      '/api/health',
+      undefined,
+      'is not authorized to perform dynamodb:GetItem on Table for ADMINS',
+    ],
     [
       'POST',
       '/api/account/change-password',
@@ -78,8 +85,18 @@ describe('a function that lacks a permission', () => {
       { name: 'Gate logs', shortName: 'gate', integrationType: 'API' },
       'is not authorized to perform dynamodb:ConditionCheckItem on Table for USER',
     ],
-    ['GET', '/.well-known/jwks.json', undefined, 'is not authorized to perform kms:Decrypt on TableKey'],
-    ['GET', '/api/users/authorities', undefined, 'is not authorized to perform dynamodb:Query on Table for JWKS'],
+    [
+      'GET',
+      '/.well-known/jwks.json',
+      undefined,
+      'is not authorized to perform kms:Decrypt on TableKey',
+    ],
+    [
+      'GET',
+      '/api/users/authorities',
+      undefined,
+      'is not authorized to perform dynamodb:Query on Table for JWKS',
+    ],
   ])('responds to %s %s with 500 and logs the denial once', async (method, path, body, message) => {
     const before = gatehouse.lines.length;
 
@@ -100,7 +117,9 @@ describe('a function that lacks a permission', () => {
 
     const denial = 'sends mail is not authorized to perform ses:SendEmail on';
     const lines = gatehouse.lines.slice(before);
-    expect(lines.find((line) => line.startsWith(denial))).toContain('identity/gatehouse@example.com');
+    expect(lines.find((line) => line.startsWith(denial))).toContain(
+      'identity/gatehouse@example.com',
+    );
     expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
   });
 });
@@ -138,7 +157,11 @@ describe('an unused permission', () => {
     ['any action', (it) => (it.Action = 'dynamodb:*'), ['dynamodb:* on Table for ADMINS']],
     ['any key', (it) => keys(it, '*'), ['dynamodb:GetItem on Table for *']],
     ['a key prefix', (it) => keys(it, 'A*'), ['dynamodb:GetItem on Table for A*']],
-    ['no condition on keys', (it) => Reflect.deleteProperty(it, 'Condition'), ['dynamodb:GetItem on Table']],
+    [
+      'no condition on keys',
+      (it) => Reflect.deleteProperty(it, 'Condition'),
+      ['dynamodb:GetItem on Table'],
+    ],
     ['any resource', (it) => (it.Resource = '*' as never), ['dynamodb:GetItem on * for ADMINS']],
   ])('is reported after a policy was widened to %s', async (_, widen, expected) => {
     const stack = stackWith((file, statement) => {
@@ -157,14 +180,24 @@ describe('an unused permission', () => {
 describe('a call', () => {
   const ARN = 'arn:aws:dynamodb:eu-central-1:000000000000:table/';
   const KEY = 'arn:aws:kms:eu-central-1:000000000000:key/1';
-  /** The first permission that a function with these statements lacks for the call, or undefined. */
+  /**
+   * The first permission that a function with these statements lacks for the call, or undefined.
+   */
   function lacks(
     { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
     ...allowed: object[]
   ) {
     const policy = readPolicy([{ Version: '2012-10-17', Statement: allowed }]);
-    const place = { region: 'eu-central-1', tableKey: undefined, nameOf: (arn: string) => arn.replace(ARN, '') };
-    return openAuthorization(new Map([['f', policy]]), place).denialReason('f', { service, operation, input });
+    const place = {
+      region: 'eu-central-1',
+      tableKey: undefined,
+      nameOf: (arn: string) => arn.replace(ARN, ''),
+    };
+    return openAuthorization(new Map([['f', policy]]), place).denialReason('f', {
+      service,
+      operation,
+      input,
+    });
   }
   const key = (pk: string) => ({ TableName: 'Table', Key: { pk: { S: pk }, sk: { S: '1' } } });
   const dynamo = (operation: string, input: object): AwsCall =>
@@ -207,7 +240,9 @@ describe('a call', () => {
     (operation) => {
       const all = { Effect: 'Allow', Action: '*', Resource: '*' };
 
-      expect(lacks(dynamo(operation, { TableName: 'Table' }), all)).toContain('which the local cloud does not support');
+      expect(lacks(dynamo(operation, { TableName: 'Table' }), all)).toContain(
+        'which the local cloud does not support',
+      );
     },
   );
 
@@ -216,10 +251,14 @@ describe('a call', () => {
       Effect: 'Allow',
       Action: 'dynamodb:UpdateItem',
       Resource: `${ARN}Table`,
-      Condition: { 'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] } },
+      Condition: {
+        'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
+      },
     };
 
-    expect(lacks(dynamo('TransactWriteItems', { TransactItems: [{ Update: key('A') }] }), only)).toBeUndefined();
+    expect(
+      lacks(dynamo('TransactWriteItems', { TransactItems: [{ Update: key('A') }] }), only),
+    ).toBeUndefined();
     expect(lacks(dynamo('UpdateItem', key('A')), only)).toBe(
       'f is not authorized to perform dynamodb:UpdateItem on Table for A',
     );
@@ -237,12 +276,17 @@ describe('a call', () => {
     const identities = ['identity/gate@example.com', 'identity/example.com'];
     const send = (ConfigurationSetName: string | undefined, ...resources: string[]) => {
       const input = { FromEmailAddress: 'gate@example.com', ConfigurationSetName };
-      return lacks({ service: 'SES', operation: 'SendEmail', input }, statement(...identities, ...resources));
+      return lacks(
+        { service: 'SES', operation: 'SendEmail', input },
+        statement(...identities, ...resources),
+      );
     };
 
     expect(send(undefined)).toBeUndefined();
     expect(send('events', 'configuration-set/events')).toBeUndefined();
-    expect(send('events')).toBe(`f is not authorized to perform ses:SendEmail on ${ses}configuration-set/events`);
+    expect(send('events')).toBe(
+      `f is not authorized to perform ses:SendEmail on ${ses}configuration-set/events`,
+    );
     expect(send('events', 'configuration-set/other')).toContain('configuration-set/events');
   });
 
@@ -254,7 +298,10 @@ describe('a call', () => {
       Condition: { StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' } },
     };
     const decrypt = (EncryptionContext?: object) =>
-      lacks({ service: 'KMS', operation: 'Decrypt', input: { KeyId: KEY, EncryptionContext } }, only);
+      lacks(
+        { service: 'KMS', operation: 'Decrypt', input: { KeyId: KEY, EncryptionContext } },
+        only,
+      );
 
     expect(decrypt({ service: 'gatehouse' })).toBeUndefined();
     expect(decrypt({ service: 'other' })).toBeDefined();
@@ -282,10 +329,18 @@ describe('a template', () => {
       { 'AWS::IAM::Role': { R: {} }, 'AWS::Lambda::Function': { F: lambda('f'), G: lambda('g') } },
       'The function G has no role of its own',
     ],
-    ['no role', { 'AWS::Lambda::Function': { F: lambda('f') } }, 'The function F has no role of its own'],
+    [
+      'no role',
+      { 'AWS::Lambda::Function': { F: lambda('f') } },
+      'The function F has no role of its own',
+    ],
     ['a managed policy', { 'AWS::IAM::Role': { R: { ManagedPolicyArns: ['a'] } } }, 'which R has'],
     ['a boundary', { 'AWS::IAM::Role': { R: { PermissionsBoundary: 'a' } } }, 'which R has'],
-    ['a policy of users', { 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, 'which P names'],
+    [
+      'a policy of users',
+      { 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } },
+      'which P names',
+    ],
   ])('with %s is rejected', (_, resources, message) => {
     expect(policiesOf(resources)).toThrow(message);
   });
@@ -301,6 +356,9 @@ describe('a template', () => {
       'AWS::Lambda::Function': { F: lambda('f') },
     })();
 
-    expect(policies.get('f')?.grants.map(({ action }) => action)).toEqual(['kms:Sign', 'kms:Verify']);
+    expect(policies.get('f')?.grants.map(({ action }) => action)).toEqual([
+      'kms:Sign',
+      'kms:Verify',
+    ]);
   });
 });

@@ -2,7 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessRequest, readPolicy } from '../../infra/local/iam/policy.ts';
 
-/* IAM's documented semantics; each block names its page of docs.aws.amazon.com/IAM/latest/UserGuide. */
+/*
+ * IAM's documented semantics; each block names its page of
+ * docs.aws.amazon.com/IAM/latest/UserGuide.
+ */
 
 const TABLE = 'arn:aws:dynamodb:eu-central-1:000000000000:table/Table';
 const KEYS = 'dynamodb:LeadingKeys';
@@ -22,11 +25,23 @@ describe('allow and deny (reference_policies_evaluation-logic)', () => {
   it.each([
     ['an empty policy allows nothing', [], false],
     ['a matching statement allows', [GET], true],
-    ['a statement for another action does not allow', [{ ...GET, Action: 'dynamodb:PutItem' }], false],
+    [
+      'a statement for another action does not allow',
+      [{ ...GET, Action: 'dynamodb:PutItem' }],
+      false,
+    ],
     ['a statement for another resource does not allow', [{ ...GET, Resource: `${TABLE}2` }], false],
     ['an explicit deny overrides an allow', [GET, { ...GET, Effect: 'Deny' }], false],
-    ['an explicit deny overrides an allow that follows it', [{ ...GET, Effect: 'Deny', Action: '*' }, GET], false],
-    ['a deny of another action has no effect', [GET, { ...GET, Effect: 'Deny', Action: 'dynamodb:Scan' }], true],
+    [
+      'an explicit deny overrides an allow that follows it',
+      [{ ...GET, Effect: 'Deny', Action: '*' }, GET],
+      false,
+    ],
+    [
+      'a deny of another action has no effect',
+      [GET, { ...GET, Effect: 'Deny', Action: 'dynamodb:Scan' }],
+      true,
+    ],
     [
       'a deny whose condition is not met has no effect',
       [GET, { ...GET, Effect: 'Deny', Condition: { Null: { [KEYS]: 'false' } } }],
@@ -37,7 +52,11 @@ describe('allow and deny (reference_policies_evaluation-logic)', () => {
       [GET, { Effect: 'Deny', Action: '*', Resource: '*' }],
       false,
     ],
-    ['a deny of another resource has no effect', [GET, { ...GET, Effect: 'Deny', Resource: `${TABLE}2` }], true],
+    [
+      'a deny of another resource has no effect',
+      [GET, { ...GET, Effect: 'Deny', Resource: `${TABLE}2` }],
+      true,
+    ],
     [
       'the last of several statements can allow',
       [{ ...GET, Action: 'a:B' }, { ...GET, Resource: `${TABLE}2` }, GET],
@@ -52,8 +71,16 @@ describe('allow and deny (reference_policies_evaluation-logic)', () => {
       false,
     ],
     ['a statement may have a Sid', [{ ...GET, Sid: 'Read' }], true],
-    ['one matching resource of several is enough', [{ ...GET, Resource: [`${TABLE}2`, TABLE] }], true],
-    ['one matching action of several is enough', [{ ...GET, Action: ['a:B', GET.Action], Resource: [TABLE] }], true],
+    [
+      'one matching resource of several is enough',
+      [{ ...GET, Resource: [`${TABLE}2`, TABLE] }],
+      true,
+    ],
+    [
+      'one matching action of several is enough',
+      [{ ...GET, Action: ['a:B', GET.Action], Resource: [TABLE] }],
+      true,
+    ],
   ])('%s', (_, statements, expected) => {
     expect(allows(statements)).toBe(expected);
   });
@@ -123,19 +150,69 @@ describe('conditions (reference_policies_elements_condition_operators, …_condi
   const VIA = 'kms:ViaService';
   const FROM = 'ses:FromAddress';
   it.each<[string, object, AccessRequest['context'], boolean]>([
-    ['StringEquals matches the exact value', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['a'] }, true],
+    [
+      'StringEquals matches the exact value',
+      { StringEquals: { [VIA]: 'a' } },
+      { [VIA]: ['a'] },
+      true,
+    ],
     ['StringEquals is case-sensitive', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['A'] }, false],
-    ['StringEquals does not match a prefix', { StringEquals: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
-    ['StringEquals does not match a suffix', { StringEquals: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
-    ['StringEquals treats * literally', { StringEquals: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, false],
+    [
+      'StringEquals does not match a prefix',
+      { StringEquals: { [VIA]: 'a' } },
+      { [VIA]: ['ab'] },
+      false,
+    ],
+    [
+      'StringEquals does not match a suffix',
+      { StringEquals: { [VIA]: 'b' } },
+      { [VIA]: ['ab'] },
+      false,
+    ],
+    [
+      'StringEquals treats * literally',
+      { StringEquals: { [VIA]: 'a*' } },
+      { [VIA]: ['ab'] },
+      false,
+    ],
     ['StringLike treats * as a wildcard', { StringLike: { [VIA]: 'a*' } }, { [VIA]: ['ab'] }, true],
-    ['StringLike requires one character for ?', { StringLike: { [VIA]: 'a?' } }, { [VIA]: ['a'] }, false],
+    [
+      'StringLike requires one character for ?',
+      { StringLike: { [VIA]: 'a?' } },
+      { [VIA]: ['a'] },
+      false,
+    ],
     ['StringLike treats . literally', { StringLike: { [VIA]: 'a.c' } }, { [VIA]: ['abc'] }, false],
-    ['StringLike matches any character with ?', { StringLike: { [VIA]: 'a?c' } }, { [VIA]: ['a\nc'] }, true],
-    ['StringLike matches an empty string with *', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['ac'] }, true],
-    ['StringLike matches colons and line breaks with *', { StringLike: { [VIA]: 'a*c' } }, { [VIA]: ['a:b\nc'] }, true],
-    ['StringLike does not match a prefix', { StringLike: { [VIA]: 'a' } }, { [VIA]: ['ab'] }, false],
-    ['StringLike does not match a suffix', { StringLike: { [VIA]: 'b' } }, { [VIA]: ['ab'] }, false],
+    [
+      'StringLike matches any character with ?',
+      { StringLike: { [VIA]: 'a?c' } },
+      { [VIA]: ['a\nc'] },
+      true,
+    ],
+    [
+      'StringLike matches an empty string with *',
+      { StringLike: { [VIA]: 'a*c' } },
+      { [VIA]: ['ac'] },
+      true,
+    ],
+    [
+      'StringLike matches colons and line breaks with *',
+      { StringLike: { [VIA]: 'a*c' } },
+      { [VIA]: ['a:b\nc'] },
+      true,
+    ],
+    [
+      'StringLike does not match a prefix',
+      { StringLike: { [VIA]: 'a' } },
+      { [VIA]: ['ab'] },
+      false,
+    ],
+    [
+      'StringLike does not match a suffix',
+      { StringLike: { [VIA]: 'b' } },
+      { [VIA]: ['ab'] },
+      false,
+    ],
     ['StringLike is case-sensitive', { StringLike: { [VIA]: 'A*' } }, { [VIA]: ['ab'] }, false],
     ...['^', '$', '|', '+', '(', ')', '[', ']', '{', '}', '\\', '.'].map(
       (sign): [string, object, AccessRequest['context'], boolean] => [
@@ -178,7 +255,12 @@ describe('conditions (reference_policies_elements_condition_operators, …_condi
       { 'KMS:VIASERVICE': ['a'] },
       true,
     ],
-    ['several values of a key are alternatives', { StringEquals: { [VIA]: ['a', 'b'] } }, { [VIA]: ['b'] }, true],
+    [
+      'several values of a key are alternatives',
+      { StringEquals: { [VIA]: ['a', 'b'] } },
+      { [VIA]: ['b'] },
+      true,
+    ],
     [
       'a condition is not met when one of several keys does not match',
       { StringEquals: { [VIA]: 'a', [FROM]: 'x' } },
@@ -200,7 +282,12 @@ describe('conditions (reference_policies_elements_condition_operators, …_condi
     ],
     ['Null: false is met by a present key', { Null: { [VIA]: 'false' } }, { [VIA]: ['a'] }, true],
     ['Null: false is not met by a missing key', { Null: { [VIA]: 'false' } }, {}, false],
-    ['Null: true is not met by a present key', { Null: { [VIA]: 'true' } }, { [VIA]: ['a'] }, false],
+    [
+      'Null: true is not met by a present key',
+      { Null: { [VIA]: 'true' } },
+      { [VIA]: ['a'] },
+      false,
+    ],
   ])('%s', (_, Condition, context, expected) => {
     expect(allows([{ ...GET, Condition }], { context })).toBe(expected);
   });
@@ -265,11 +352,23 @@ describe('a policy that the local cloud does not support', () => {
     ['the resource table/Table', { Resource: 'table/Table' }],
     ['the policy variable in ${aws:username}', { Resource: '${aws:username}' }],
     ['{"Ref":"Table"} in a policy', { Resource: { Ref: 'Table' } }],
-    ['the condition operator StringNotEquals', { Condition: { StringNotEquals: { 'kms:ViaService': 'a' } } }],
-    ['the condition operator StringLikeIfExists', { Condition: { StringLikeIfExists: { 'kms:ViaService': 'a' } } }],
-    ['the condition operator ForAllValues:Null', { Condition: { 'ForAllValues:Null': { [KEYS]: 'true' } } }],
+    [
+      'the condition operator StringNotEquals',
+      { Condition: { StringNotEquals: { 'kms:ViaService': 'a' } } },
+    ],
+    [
+      'the condition operator StringLikeIfExists',
+      { Condition: { StringLikeIfExists: { 'kms:ViaService': 'a' } } },
+    ],
+    [
+      'the condition operator ForAllValues:Null',
+      { Condition: { 'ForAllValues:Null': { [KEYS]: 'true' } } },
+    ],
     ['the condition key aws:SourceIp', { Condition: { StringEquals: { 'aws:SourceIp': '::1' } } }],
-    ['the policy variable', { Condition: { StringEquals: { 'kms:ViaService': '${aws:username}' } } }],
+    [
+      'the policy variable',
+      { Condition: { StringEquals: { 'kms:ViaService': '${aws:username}' } } },
+    ],
     ['without ForAllValues or ForAnyValue', { Condition: { StringLike: { [KEYS]: 'USER' } } }],
     ['Null: maybe', { Condition: { Null: { [KEYS]: 'maybe' } } }],
     ['Null: xtrue', { Condition: { Null: { [KEYS]: 'xtrue' } } }],
@@ -285,9 +384,18 @@ describe('a policy that the local cloud does not support', () => {
     ['the policy variable in dynamodb:${x}', { Action: 'dynamodb:${x}' }],
     ['the resource xarn:aws', { Resource: 'xarn:aws' }],
     ['the condition operator toString', { Condition: { toString: { 'kms:ViaService': 'a' } } }],
-    ['the condition operator ForAllValues:toString', { Condition: { 'ForAllValues:toString': { [KEYS]: 'a' } } }],
-    ['the condition operator ForSomeValues:StringLike', { Condition: { 'ForSomeValues:StringLike': { [KEYS]: 'a' } } }],
-    ['the condition operator xForAllValues:StringLike', { Condition: { 'xForAllValues:StringLike': { [KEYS]: 'a' } } }],
+    [
+      'the condition operator ForAllValues:toString',
+      { Condition: { 'ForAllValues:toString': { [KEYS]: 'a' } } },
+    ],
+    [
+      'the condition operator ForSomeValues:StringLike',
+      { Condition: { 'ForSomeValues:StringLike': { [KEYS]: 'a' } } },
+    ],
+    [
+      'the condition operator xForAllValues:StringLike',
+      { Condition: { 'xForAllValues:StringLike': { [KEYS]: 'a' } } },
+    ],
     ['the condition operator null', { Condition: { null: { 'kms:ViaService': 'true' } } }],
     ['the condition operator stringlike', { Condition: { stringlike: { 'kms:ViaService': 'a' } } }],
     [
@@ -317,27 +425,39 @@ describe('a policy that the local cloud does not support', () => {
   });
 
   it('is rejected when its version is 2008-10-17', () => {
-    expect(() => readPolicy([{ Version: '2008-10-17', Statement: [] }])).toThrow('version 2008-10-17');
+    expect(() => readPolicy([{ Version: '2008-10-17', Statement: [] }])).toThrow(
+      'version 2008-10-17',
+    );
   });
 });
 
 describe('a context key of the local cloud', () => {
-  it.each(['dynamodb:EnclosingOperation', 'kms:ViaService', 'kms:EncryptionContext:integration', 'ses:FromAddress'])(
-    '%s has a single value and a case-insensitive name',
-    (key) => {
-      for (const name of [key, key.toUpperCase(), key.toLowerCase()]) {
-        for (const operator of ['StringEquals', 'ForAnyValue:StringLike', 'ForAllValues:StringEquals']) {
-          const Condition = { [operator]: { [name]: 'a' } };
-          expect(allows([{ ...GET, Condition }], { context: { [key]: ['a'] } })).toBe(true);
-          expect(allows([{ ...GET, Condition }], { context: { [key]: ['b'] } })).toBe(false);
-        }
+  it.each([
+    'dynamodb:EnclosingOperation',
+    'kms:ViaService',
+    'kms:EncryptionContext:integration',
+    'ses:FromAddress',
+  ])('%s has a single value and a case-insensitive name', (key) => {
+    for (const name of [key, key.toUpperCase(), key.toLowerCase()]) {
+      for (const operator of [
+        'StringEquals',
+        'ForAnyValue:StringLike',
+        'ForAllValues:StringEquals',
+      ]) {
+        const Condition = { [operator]: { [name]: 'a' } };
+        expect(allows([{ ...GET, Condition }], { context: { [key]: ['a'] } })).toBe(true);
+        expect(allows([{ ...GET, Condition }], { context: { [key]: ['b'] } })).toBe(false);
       }
-    },
-  );
+    }
+  });
 });
 
 it('reports the grant of the first of several matching statements', () => {
-  const { allows, grants } = policy({ ...GET, Action: 'a:B' }, { ...GET, Action: 'dynamodb:*' }, GET);
+  const { allows, grants } = policy(
+    { ...GET, Action: 'a:B' },
+    { ...GET, Action: 'dynamodb:*' },
+    GET,
+  );
 
   expect(allows(requestWith())).toEqual([grants[1]]);
   expect(allows(requestWith({ action: 'a:C' }))).toBeUndefined();

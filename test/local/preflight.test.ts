@@ -83,16 +83,23 @@ async function missing(changes: Script, settings = SETTINGS) {
   vi.stubEnv('AWS_ACCESS_KEY_ID', environment.AWS_ACCESS_KEY_ID);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', environment.AWS_SECRET_ACCESS_KEY);
   const checks = checksOf('moon', settings, (region) =>
-    awsReader(region, (region === 'us-east-1' ? inEdgeRegion.environment : environment).AWS_ENDPOINT_URL),
+    awsReader(
+      region,
+      (region === 'us-east-1' ? inEdgeRegion.environment : environment).AWS_ENDPOINT_URL,
+    ),
   );
-  const results = await Promise.all(checks.map(async (check) => [check.name, await check.missing()] as const));
+  const results = await Promise.all(
+    checks.map(async (check) => [check.name, await check.missing()] as const),
+  );
   return Object.fromEntries(results.filter(([, result]) => result !== undefined));
 }
 
 describe('an account', () => {
   it('that has everything lacks nothing', async () => {
     expect(await missing({})).toEqual({});
-    expect(await missing({ [`GET ${SENDER}`]: verified, [`GET ${DOMAIN}`]: NOT_FOUND })).toEqual({});
+    expect(await missing({ [`GET ${SENDER}`]: verified, [`GET ${DOMAIN}`]: NOT_FOUND })).toEqual(
+      {},
+    );
   });
 
   const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
@@ -199,14 +206,20 @@ describe('an account', () => {
     [
       'has a table with a stream of other content',
       'stream of Gate',
-      { DescribeTable: { Table: { StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' } } } },
+      {
+        DescribeTable: {
+          Table: { StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' } },
+        },
+      },
       'has NEW_IMAGE instead of KEYS_ONLY',
       'aws dynamodb update-table --table-name Gate --region eu-north-1 --stream-specification StreamEnabled=false',
     ],
     [
       'names a former stream of the table',
       'stream of Gate',
-      { DescribeTable: { Table: { StreamSpecification: KEYS_ONLY, LatestStreamArn: `${STREAM}2` } } },
+      {
+        DescribeTable: { Table: { StreamSpecification: KEYS_ONLY, LatestStreamArn: `${STREAM}2` } },
+      },
       `is ${STREAM}2`,
       'set existing.tableStream to this ARN',
     ],
@@ -304,26 +317,45 @@ describe('an account', () => {
   });
 
   it('must be bootstrapped with the version that the cloud assembly requires', () => {
-    const { artifacts } = JSON.parse(readFileSync(join(inject('assembly'), 'manifest.json'), 'utf8'));
+    const { artifacts } = JSON.parse(
+      readFileSync(join(inject('assembly'), 'manifest.json'), 'utf8'),
+    );
 
-    expect(artifacts['Gatehouse-dev'].properties.requiresBootstrapStackVersion).toBe(BOOTSTRAP_VERSION);
+    expect(artifacts['Gatehouse-dev'].properties.requiresBootstrapStackVersion).toBe(
+      BOOTSTRAP_VERSION,
+    );
   });
 });
 
 describe('a response of AWS', () => {
   async function readerOf(status: number, text: string, headers: Record<string, string> = {}) {
-    const server = createServer((_, outgoing) => outgoing.writeHead(status, headers).end(text)).listen(0, '127.0.0.1');
+    const server = createServer((_, outgoing) =>
+      outgoing.writeHead(status, headers).end(text),
+    ).listen(0, '127.0.0.1');
     stops.push(() => server.close());
     await once(server, 'listening');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'operator');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
     return awsReader('eu-north-1', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   }
-  const xml = (code: string) => `<ErrorResponse><Error><Code>${code}</Code><Message>so it is</Message></Error>`;
+  const xml = (code: string) =>
+    `<ErrorResponse><Error><Code>${code}</Code><Message>so it is</Message></Error>`;
 
   it.each<[string, string, Record<string, string>, string, string]>([
-    ['in a header', '{"message":"so"}', { 'x-amzn-errortype': 'AccessDeniedException:http://x' }, 'AccessDenied', 'so'],
-    ['in JSON', '{"__type":"com.amazon#AccessDeniedException","Message":"so"}', {}, 'AccessDenied', 'so'],
+    [
+      'in a header',
+      '{"message":"so"}',
+      { 'x-amzn-errortype': 'AccessDeniedException:http://x' },
+      'AccessDenied',
+      'so',
+    ],
+    [
+      'in JSON',
+      '{"__type":"com.amazon#AccessDeniedException","Message":"so"}',
+      {},
+      'AccessDenied',
+      'so',
+    ],
     ['in XML', xml('ExpiredToken'), {}, 'ExpiredToken', 'so it is'],
     ['in XML, abbreviated', xml('AuthorizationError'), {}, 'AccessDenied', 'so it is'],
     ['nowhere', 'Oops', {}, 'HTTP 403', 'HTTP 403'],
@@ -345,13 +377,17 @@ describe('a response of AWS', () => {
 
     await awsReader('eu-north-1').read({ service: 'sns' });
 
-    expect(fetched.mock.calls.map(([url]) => String(url))).toEqual(['https://sns.eu-north-1.amazonaws.com/']);
+    expect(fetched.mock.calls.map(([url]) => String(url))).toEqual([
+      'https://sns.eu-north-1.amazonaws.com/',
+    ]);
   });
 
   it('must name the account of the credentials', async () => {
     const aws = await readerOf(200, '<GetCallerIdentityResult/>');
 
-    await expect(accountOf(aws)).rejects.toThrow('STS does not name the account of the credentials.');
+    await expect(accountOf(aws)).rejects.toThrow(
+      'STS does not name the account of the credentials.',
+    );
   });
 });
 
@@ -366,7 +402,11 @@ describe('npm run preflight', () => {
     },
   };
 
-  async function run(options: readonly string[], script: Script = DEV, changes: Record<string, string> = {}) {
+  async function run(
+    options: readonly string[],
+    script: Script = DEV,
+    changes: Record<string, string> = {},
+  ) {
     const { environment } = await serve(script);
     const { code, stdout, stderr } = await promisify(execFile)(
       process.execPath,
@@ -378,7 +418,11 @@ describe('npm run preflight', () => {
     )
       .then((output) => ({ code: 0, ...output }))
       .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
-    return { code, stdout: stdout.split('\n').slice(0, -1), stderr: stderr.split('\n').slice(0, -1) };
+    return {
+      code,
+      stdout: stdout.split('\n').slice(0, -1),
+      stderr: stderr.split('\n').slice(0, -1),
+    };
   }
   const STARTED = 'Reading what dev needs in eu-central-1 of the account 123456789012';
 
@@ -398,7 +442,10 @@ describe('npm run preflight', () => {
   });
 
   it('exits with 1 and prints a command for what is missing', async () => {
-    const { code, stdout } = await run(['--env', 'dev'], { ...DEV, GetParameter: { error: 'ParameterNotFound' } });
+    const { code, stdout } = await run(['--env', 'dev'], {
+      ...DEV,
+      GetParameter: { error: 'ParameterNotFound' },
+    });
 
     expect(code).toBe(1);
     expect(stdout.slice(1, 4)).toEqual([
@@ -411,7 +458,10 @@ describe('npm run preflight', () => {
   it('exits with 2 when something cannot be read, and reads the rest', async () => {
     const { code, stdout } = await run(['--env', 'dev'], {
       ...DEV,
-      GetParameter: { error: 'AccessDeniedException', message: 'not authorized to perform ssm:GetParameter' },
+      GetParameter: {
+        error: 'AccessDeniedException',
+        message: 'not authorized to perform ssm:GetParameter',
+      },
       'GET /v2/email/account': { ProductionAccessEnabled: false },
     });
 
@@ -431,7 +481,9 @@ describe('npm run preflight', () => {
     });
 
     expect([code, stdout]).toEqual([2, []]);
-    expect(stderr).toEqual([expect.stringContaining('There are no AWS credentials, for example in AWS_PROFILE: ')]);
+    expect(stderr).toEqual([
+      expect.stringContaining('There are no AWS credentials, for example in AWS_PROFILE: '),
+    ]);
   });
 
   it('exits with 2 and one sentence for expired credentials', async () => {
@@ -458,7 +510,10 @@ describe('npm run preflight', () => {
       ["Unknown option '--environment'.", USAGE],
     ],
     [['--env', 'moon'], ['There is no environment moon: cdk.json has dev, staging, prod.']],
-    [['--env', 'prod'], [expect.stringContaining('mail.sender: replace the placeholder "gatehouse@example.com"')]],
+    [
+      ['--env', 'prod'],
+      [expect.stringContaining('mail.sender: replace the placeholder "gatehouse@example.com"')],
+    ],
   ])('exits with 2 and one sentence for %j', async (options, stderr) => {
     expect(await run(options)).toEqual({ code: 2, stdout: [], stderr });
   });

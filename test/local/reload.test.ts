@@ -4,9 +4,19 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyRepository, SOURCES } from '../support/commands/copy-repository.ts';
-import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/instance/start-process.ts';
+import {
+  type Launched,
+  launchStart,
+  logIn,
+  newFolder,
+  stopAll,
+  urlOf,
+} from '../support/instance/start-process.ts';
 
-/* `npm start` while its source changes. It runs in a copy of the repository, so that other tests see no change. */
+/*
+ * `npm start` while its source changes. It runs in a copy of the repository, so that other tests
+ * see no change.
+ */
 
 /** A reload takes one second; a busy machine needs longer. */
 const PRINTED_WITHIN_MS = 20_000;
@@ -52,10 +62,14 @@ async function printed(text: string, from: number): Promise<void> {
 }
 
 const profile = async (): Promise<string> =>
-  ((await (await fetch(`${url}/management/info`)).json()) as { activeProfiles: [string] }).activeProfiles[0];
-const getAccount = () => fetch(`${url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
+  ((await (await fetch(`${url}/management/info`)).json()) as { activeProfiles: [string] })
+    .activeProfiles[0];
+const getAccount = () =>
+  fetch(`${url}/api/account`, { headers: { Authorization: `Bearer ${token}` } });
 const git = (...args: string[]) =>
-  execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], { cwd: root });
+  execFileSync('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...args], {
+    cwd: root,
+  });
 
 it('a service with STATE_DIR=:memory: has no folder for its data', () => {
   expect(service.lines).toContain('All data is in memory and will be lost when the service stops');
@@ -112,7 +126,9 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     const responses = await Promise.all([fetch(`${url}/management/info`), getAccount()]);
 
     expect(reloadedBefore).toBe(false);
-    expect(responses.map(({ status, headers }) => [status, headers.get('Referrer-Policy')])).toEqual([
+    expect(
+      responses.map(({ status, headers }) => [status, headers.get('Referrer-Policy')]),
+    ).toEqual([
       [200, 'same-origin'],
       [200, 'same-origin'],
     ]);
@@ -134,10 +150,14 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     const valid = sourceOf('cdk.json');
     replaceByRename('cdk.json', '{');
     await printed('Still running the previous version: cdk.json: ', from);
-    const preflight = spawnSync(process.execPath, ['infra/commands/preflight/command.ts', '--env', 'dev'], {
-      cwd: root,
-      encoding: 'utf8',
-    });
+    const preflight = spawnSync(
+      process.execPath,
+      ['infra/commands/preflight/command.ts', '--env', 'dev'],
+      {
+        cwd: root,
+        encoding: 'utf8',
+      },
+    );
     const again = service.lines.length;
     utimesSync(join(root, 'routes.ts'), new Date(), new Date());
     await printed('Changed routes.ts: reloading', again);
@@ -146,7 +166,10 @@ describe('a change of the source', { timeout: 60_000 }, () => {
 
     expect(await profile()).toBe('valid');
     expect((await getAccount()).status).toBe(200);
-    expect([preflight.status, preflight.stderr]).toEqual([2, expect.stringMatching(/^cdk\.json: .+\n$/)]);
+    expect([preflight.status, preflight.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^cdk\.json: .+\n$/),
+    ]);
   });
 });
 
@@ -154,7 +177,9 @@ describe('an unexpected error', { timeout: 60_000 }, () => {
   it('is printed with its message, stack and source line, while the response is bare', async () => {
     const defect =
       "export const handler = publicEndpoint(GetInfo, async () => {\n  throw new RangeError('Too far');\n});";
-    await afterReload(() => replaceByRename(HANDLER, sourceOf(HANDLER).replace(/export const handler.*/, defect)));
+    await afterReload(() =>
+      replaceByRename(HANDLER, sourceOf(HANDLER).replace(/export const handler.*/, defect)),
+    );
     const from = service.lines.length;
 
     const response = await fetch(`${url}/management/info`);
@@ -170,18 +195,27 @@ describe('an unexpected error', { timeout: 60_000 }, () => {
       "  throw new RangeError('Too far');",
       `${' '.repeat(8)}^`,
     ]);
-    expect(lines.filter((line) => /^ +at .*(node:|data:|index\.mjs|local-lambda-runtime)/.test(line))).toEqual([]);
+    expect(
+      lines.filter((line) => /^ +at .*(node:|data:|index\.mjs|local-lambda-runtime)/.test(line)),
+    ).toEqual([]);
   });
 
   it('of a module is printed in the same way', async () => {
-    await afterReload(() => replaceByRename(HANDLER, `${sourceOf(HANDLER)}throw new Error('At import');\n`));
+    await afterReload(() =>
+      replaceByRename(HANDLER, `${sourceOf(HANDLER)}throw new Error('At import');\n`),
+    );
     const from = service.lines.length;
 
     const response = await fetch(`${url}/management/info`);
     await printed('^', from);
 
-    expect([response.status, await response.text()]).toEqual([500, '{"message":"Internal Server Error"}']);
-    expect(service.lines.slice(from)).toEqual(expect.arrayContaining(['Error: At import', `${HANDLER}:9`]));
+    expect([response.status, await response.text()]).toEqual([
+      500,
+      '{"message":"Internal Server Error"}',
+    ]);
+    expect(service.lines.slice(from)).toEqual(
+      expect.arrayContaining(['Error: At import', `${HANDLER}:9`]),
+    );
   });
 });
 

@@ -16,14 +16,21 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } fro
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
-import { importHere, integrationRecord, jsonLines, runTransfer, userRecord } from '../support/commands/transfer.ts';
+import {
+  importHere,
+  integrationRecord,
+  jsonLines,
+  runTransfer,
+  userRecord,
+} from '../support/commands/transfer.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
- * Rehearses the restore of docs/operating.md: a backup, more changes, the loss of the table, a restore under another
- * name, the adoption, and the deployment on the restored table. The copy of all items stands in for the backup.
+ * Rehearses the restore of docs/operating.md: a backup, more changes, the loss of the table, a
+ * restore under another name, the adoption, and the deployment on the restored table. The copy of
+ * all items stands in for the backup.
  */
 
 const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
@@ -53,7 +60,8 @@ describe('a restore', { timeout: 60_000 }, () => {
   afterAll(async () => {
     for (const TableName of [RESTORED, COPY])
       await client.send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: false }));
-    for (const TableName of [ORIGINAL, COPY, OTHER]) await client.send(new DeleteTableCommand({ TableName }));
+    for (const TableName of [ORIGINAL, COPY, OTHER])
+      await client.send(new DeleteTableCommand({ TableName }));
     client.destroy();
     await gatehouse.stop();
   });
@@ -61,7 +69,8 @@ describe('a restore', { timeout: 60_000 }, () => {
   const call = (method: string, path: string, token: string, body?: unknown) =>
     gatehouse.call(method, path, { token, body });
 
-  const restoreAs = (name: string, items: Items, key = TABLE_KEY) => createTable(gatehouse.cloud, name, items, key);
+  const restoreAs = (name: string, items: Items, key = TABLE_KEY) =>
+    createTable(gatehouse.cloud, name, items, key);
 
   const adopt = (...options: string[]) =>
     runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud), inject('repository'));
@@ -71,13 +80,20 @@ describe('a restore', { timeout: 60_000 }, () => {
 
   async function settingsOf(TableName: string) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName }));
-    const { Tags } = await client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }));
-    const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
-    const { ContinuousBackupsDescription } = await client.send(new DescribeContinuousBackupsCommand({ TableName }));
+    const { Tags } = await client.send(
+      new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }),
+    );
+    const { TimeToLiveDescription } = await client.send(
+      new DescribeTimeToLiveCommand({ TableName }),
+    );
+    const { ContinuousBackupsDescription } = await client.send(
+      new DescribeContinuousBackupsCommand({ TableName }),
+    );
     return {
       tags: Object.fromEntries((Tags ?? []).map(({ Key, Value }) => [Key, Value])),
       timeToLive: TimeToLiveDescription?.AttributeName,
-      recovery: ContinuousBackupsDescription?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus,
+      recovery:
+        ContinuousBackupsDescription?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus,
       isProtected: Table?.DeletionProtectionEnabled,
       maximum: Table?.OnDemandThroughput?.MaxReadRequestUnits,
       stream: Table?.StreamSpecification?.StreamViewType,
@@ -99,7 +115,9 @@ describe('a restore', { timeout: 60_000 }, () => {
   let lostToken: string;
   let keeperToken: string;
   let parameter: { id: number };
-  /** Imported between the backup and the loss of the table. The first of each kind is then deleted. */
+  /**
+   * Imported between the backup and the loss of the table. The first of each kind is then deleted.
+   */
   const imported = [
     ...['import-deleted', 'import-kept'].map((login) => userRecord(login)),
     ...['Import deleted', 'Import kept'].map((name) => integrationRecord(name)),
@@ -114,23 +132,38 @@ describe('a restore', { timeout: 60_000 }, () => {
     parameter = (await call('POST', '/api/utm-integration-confs', admin, fields)).body;
 
     const dismissed = await gatehouse.makeUser('dismissed', { authorities: ['ROLE_ADMIN'] });
-    const demoted = await gatehouse.makeUser('demoted', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
+    const demoted = await gatehouse.makeUser('demoted', {
+      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
+    });
     await gatehouse.makeUser('deleted');
     leaked = await gatehouse.makeUser('leaked');
 
     backup = await itemsOf(gatehouse.cloud);
 
     await call('PUT', '/api/users', admin, { ...dismissed, activated: false });
-    await call('PUT', '/api/users', admin, { ...demoted, login: 'renamed', authorities: ['ROLE_USER'] });
+    await call('PUT', '/api/users', admin, {
+      ...demoted,
+      login: 'renamed',
+      authorities: ['ROLE_USER'],
+    });
     await call('DELETE', '/api/users/deleted', admin);
     const replacement = { currentPassword: 'leaked', newPassword: 'replaced' };
-    await call('POST', '/api/account/change-password', await gatehouse.logIn('leaked'), replacement);
+    await call(
+      'POST',
+      '/api/account/change-password',
+      await gatehouse.logIn('leaked'),
+      replacement,
+    );
     lost = await gatehouse.makeUser('lost');
     lostToken = await gatehouse.logIn('lost');
     await call('POST', '/api/utm-integrations', admin, integration);
     await importHere(gatehouse, imported);
     await call('DELETE', '/api/users/import-deleted', admin);
-    const { body: deleted } = await call('GET', '/api/utm-integrations?name.equals=Import deleted', admin);
+    const { body: deleted } = await call(
+      'GET',
+      '/api/utm-integrations?name.equals=Import deleted',
+      admin,
+    );
     await call('DELETE', `/api/utm-integrations/${deleted[0].id}`, admin);
     await restoreAs(ORIGINAL, await itemsOf(gatehouse.cloud));
     await client.send(new DeleteTableCommand({ TableName: gatehouse.cloud.tableName }));
@@ -150,7 +183,16 @@ describe('a restore', { timeout: 60_000 }, () => {
 
   it('is adopted by one command, which sets what the restore did not copy and verifies the table', async () => {
     const { code, stdout, stderr } = await adopt(
-      ...['--table', RESTORED, '--environment', 'dev', '--pepper-key', arns.pepper, '--values-key', arns.values],
+      ...[
+        '--table',
+        RESTORED,
+        '--environment',
+        'dev',
+        '--pepper-key',
+        arns.pepper,
+        '--values-key',
+        arns.values,
+      ],
     );
 
     expect([code, stderr]).toEqual([0, '']);
@@ -173,7 +215,8 @@ describe('a restore', { timeout: 60_000 }, () => {
   });
 
   it('repeats what has happened to accounts since the backup, only with --apply and only once', async () => {
-    const compare = (...options: string[]) => adopt('--table', RESTORED, '--original', ORIGINAL, ...options);
+    const compare = (...options: string[]) =>
+      adopt('--table', RESTORED, '--original', ORIGINAL, ...options);
 
     const compared = await compare();
     const unknown = await compare('--apply', '--keep', `${leaked.id},${keeper.id},999`);
@@ -198,7 +241,9 @@ describe('a restore', { timeout: 60_000 }, () => {
     ]);
     expect(compared.stdout).toContain('None of these changes is repeated');
     expect(compared.stdout).toMatch(/^Import markers that --apply would copy from \S+: 2$/m);
-    expect(kept.stdout).toMatch(/^Accounts whose changes are repeated: 3\nImport markers copied from \S+: 2\nTags/m);
+    expect(kept.stdout).toMatch(
+      /^Accounts whose changes are repeated: 3\nImport markers copied from \S+: 2\nTags/m,
+    );
     expect(repeated.stdout).toMatch(
       /^Accounts whose changes are repeated: 1\nVoid passwords, .*: 1\nImport markers copied from \S+: 0$/m,
     );
@@ -233,16 +278,35 @@ describe('a restore', { timeout: 60_000 }, () => {
   });
 
   it('lets nobody in whom the original had excluded, and neither the leaked nor the replaced password', async () => {
-    const attempts = ['dismissed', 'deleted', 'demoted', 'leaked'].map((login) => statusOfLogin(login, login));
-    const { body: audits } = await call('GET', `/api/audits?target.equals=user/${leaked.id}`, admin);
+    const attempts = ['dismissed', 'deleted', 'demoted', 'leaked'].map((login) =>
+      statusOfLogin(login, login),
+    );
+    const { body: audits } = await call(
+      'GET',
+      `/api/audits?target.equals=user/${leaked.id}`,
+      admin,
+    );
 
-    expect(await Promise.all([...attempts, statusOfLogin('leaked', 'replaced')])).toEqual([401, 401, 401, 401, 401]);
-    expect((await call('GET', '/api/users/renamed', admin)).body.authorities).toEqual(['ROLE_USER']);
+    expect(await Promise.all([...attempts, statusOfLogin('leaked', 'replaced')])).toEqual([
+      401, 401, 401, 401, 401,
+    ]);
+    expect((await call('GET', '/api/users/renamed', admin)).body.authorities).toEqual([
+      'ROLE_USER',
+    ]);
     expect(await statusOfLogin('renamed', 'demoted')).toBe(200);
-    expect(audits[0]).toMatchObject({ actor: 'system', actorId: 0, action: 'user.updated', fields: ['password'] });
-    await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: 'leaked@example.com' } });
+    expect(audits[0]).toMatchObject({
+      actor: 'system',
+      actorId: 0,
+      action: 'user.updated',
+      fields: ['password'],
+    });
+    await gatehouse.call('POST', '/api/account/reset-password/init', {
+      body: { email: 'leaked@example.com' },
+    });
     const key = await gatehouse.keyMailedTo('leaked@example.com');
-    await gatehouse.call('POST', '/api/account/reset-password/finish', { body: { key, newPassword: 'another' } });
+    await gatehouse.call('POST', '/api/account/reset-password/finish', {
+      body: { key, newPassword: 'another' },
+    });
     expect(await statusOfLogin('leaked', 'another')).toBe(200);
   });
 
@@ -279,9 +343,16 @@ describe('a restore', { timeout: 60_000 }, () => {
     ]);
 
     expect([unprotected.code, again.code]).toEqual([0, 0]);
-    expect(before).toEqual({ ...(await settingsOf(RESTORED)), recovery: 'DISABLED', isProtected: false });
+    expect(before).toEqual({
+      ...(await settingsOf(RESTORED)),
+      recovery: 'DISABLED',
+      isProtected: false,
+    });
     expect(await settingsOf(COPY)).toEqual(await settingsOf(RESTORED));
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^There is no table Nowhere in this /)]);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^There is no table Nowhere in this /),
+    ]);
     expect([withoutOriginal.code, withoutOriginal.stderr]).toEqual([
       1,
       'There is no table Nowhere in this account and region. Nothing was changed.\n',
@@ -298,7 +369,12 @@ describe('a restore', { timeout: 60_000 }, () => {
     await deploy({
       table: RESTORED,
       tableStream,
-      keys: { TableKey: TABLE_KEY, PepperKey: arns.pepper, ValuesKey: arns.values, SigningKey: arns.signing },
+      keys: {
+        TableKey: TABLE_KEY,
+        PepperKey: arns.pepper,
+        ValuesKey: arns.values,
+        SigningKey: arns.signing,
+      },
     });
 
     expect((await call('GET', '/api/users', admin)).status).toBe(200);
@@ -308,13 +384,20 @@ describe('a restore', { timeout: 60_000 }, () => {
   });
 
   it('reports a restored table that is not intact, and how to repair it', async () => {
-    const { pk, sk } = [...backup.values()].find(({ pk }) => pk === 'LOGIN#keeper') as { pk: string; sk: string };
+    const { pk, sk } = [...backup.values()].find(({ pk }) => pk === 'LOGIN#keeper') as {
+      pk: string;
+      sk: string;
+    };
     const documents = DynamoDBDocumentClient.from(client);
-    await documents.send(new BatchWriteCommand({ RequestItems: { [COPY]: [{ DeleteRequest: { Key: { pk, sk } } }] } }));
+    await documents.send(
+      new BatchWriteCommand({ RequestItems: { [COPY]: [{ DeleteRequest: { Key: { pk, sk } } }] } }),
+    );
 
     const { code, stdout, stderr } = await adopt('--table', COPY);
 
     expect([code, stdout]).toEqual([1, expect.stringContaining('1 finding')]);
-    expect(stderr).toBe(`The table is adopted, but not intact: npm run verify -- --table ${COPY} --repair\n`);
+    expect(stderr).toBe(
+      `The table is adopted, but not intact: npm run verify -- --table ${COPY} --repair\n`,
+    );
   });
 });

@@ -12,12 +12,16 @@ import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts'
 import { makeTokens } from '../support/instance/mint.ts';
 
 /*
- * A table that was restored from a backup assigns ids again. Tokens, reset keys and ETags that were issued for lost
- * accounts, integrations and parameters must not be valid for new ones with the same ids.
+ * A table that was restored from a backup assigns ids again. Tokens, reset keys and ETags that were
+ * issued for lost accounts, integrations and parameters must not be valid for new ones with the
+ * same ids.
  */
 
 const shared = await useGatehouse();
-/** The instance under test: adopting a table ends all its sessions, so those tests need an instance of their own. */
+/**
+ * The instance under test: adopting a table ends all its sessions, so those tests need an instance
+ * of their own.
+ */
 let gatehouse: Gatehouse = shared;
 let admin: string;
 let backup: Items;
@@ -27,8 +31,13 @@ beforeAll(async () => {
 });
 const restore = () => restoreItems(gatehouse.cloud, backup);
 
-const call = (method: string, path: string, token: string, body?: unknown, headers: Record<string, string> = {}) =>
-  gatehouse.call(method, path, { token, body, headers });
+const call = (
+  method: string,
+  path: string,
+  token: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+) => gatehouse.call(method, path, { token, body, headers });
 const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
 
 describe('after a restore, before the table is adopted', () => {
@@ -45,26 +54,41 @@ describe('after a restore, before the table is adopted', () => {
     expect((await call('GET', '/api/account', token)).status).toBe(401);
     expect((await call('POST', '/api/account', token, { firstName: 'Thief' })).status).toBe(401);
     const ownPassword = { currentPassword: 'heir', newPassword: 'thief' };
-    expect((await call('POST', '/api/account/change-password', token, ownPassword)).status).toBe(401);
-    expect((await call('PUT', '/api/users', token, { ...heir, firstName: 'Thief' })).status).toBe(403);
+    expect((await call('POST', '/api/account/change-password', token, ownPassword)).status).toBe(
+      401,
+    );
+    expect((await call('PUT', '/api/users', token, { ...heir, firstName: 'Thief' })).status).toBe(
+      403,
+    );
     expect((await call('DELETE', '/api/users/user', token)).status).toBe(403);
     expect((await call('GET', `/api/utm-integration-confs/${body.id}`, token)).status).toBe(403);
     expect((await call('GET', '/api/utm-integration-confs', token)).status).toBe(403);
     expect((await call('GET', '/api/audits', token)).status).toBe(403);
     expect((await call('POST', '/api/utm-integrations', token, integration)).status).toBe(403);
-    expect((await call('GET', '/api/account', await gatehouse.logIn('heir'))).body.login).toBe('heir');
+    expect((await call('GET', '/api/account', await gatehouse.logIn('heir'))).body.login).toBe(
+      'heir',
+    );
   });
 
   it('rejects reset keys and ETags of lost users and integrations', async () => {
     await restore();
-    const lost = await call('POST', '/api/users', admin, { login: 'lost', email: 'lost@example.com' });
+    const lost = await call('POST', '/api/users', admin, {
+      login: 'lost',
+      email: 'lost@example.com',
+    });
     const key = await gatehouse.keyMailedTo('lost@example.com');
     const lostTap = await call('POST', '/api/utm-integrations', admin, integration);
     await restore();
-    const heir = await call('POST', '/api/users', admin, { login: 'heir', email: 'lost@example.com' });
+    const heir = await call('POST', '/api/users', admin, {
+      login: 'heir',
+      email: 'lost@example.com',
+    });
     const tap = await call('POST', '/api/utm-integrations', admin, integration);
 
-    const finished = await call('POST', '/api/account/reset-password/finish', admin, { key, newPassword: 'thief' });
+    const finished = await call('POST', '/api/account/reset-password/finish', admin, {
+      key,
+      newPassword: 'thief',
+    });
     const ifMatch = (etag: string | undefined) => ({ 'If-Match': String(etag) });
     const updated = await call('PUT', '/api/users', admin, heir.body, ifMatch(lost.headers.etag));
     const path = `/api/utm-integrations/${tap.body.id}`;
@@ -75,13 +99,18 @@ describe('after a restore, before the table is adopted', () => {
   });
 
   it('rejects the ETag of a lost version of a user after a new change with the same version number', async () => {
-    const user = await call('POST', '/api/users', admin, { login: 'twofold', email: 'twofold@example.com' });
+    const user = await call('POST', '/api/users', admin, {
+      login: 'twofold',
+      email: 'twofold@example.com',
+    });
     const before = await itemsOf(gatehouse.cloud);
     const lost = await call('PUT', '/api/users', admin, { ...user.body, firstName: 'Lost' });
     await restoreItems(gatehouse.cloud, before);
     await call('PUT', '/api/users', admin, { ...user.body, firstName: 'New' });
 
-    const overwritten = await call('PUT', '/api/users', admin, lost.body, { 'If-Match': String(lost.headers.etag) });
+    const overwritten = await call('PUT', '/api/users', admin, lost.body, {
+      'If-Match': String(lost.headers.etag),
+    });
 
     expect(overwritten.status).toBe(412);
   });
@@ -94,7 +123,9 @@ describe('after a restore, before the table is adopted', () => {
     const token = await gatehouse.logIn('early');
 
     const own = await call('POST', '/api/account', token, { firstName: 'Early' });
-    await commit(gatehouse.table, [set(entityKey('USER', early.id), { accountStamp: 'another' }, always)]);
+    await commit(gatehouse.table, [
+      set(entityKey('USER', early.id), { accountStamp: 'another' }, always),
+    ]);
     const others = await call('GET', '/api/account', token);
 
     expect([own.status, others.status]).toEqual([200, 401]);
@@ -102,12 +133,15 @@ describe('after a restore, before the table is adopted', () => {
 });
 
 describe('repeating what has happened to accounts since the backup', () => {
-  const update = (user: object, fields: object) => call('PUT', '/api/users', admin, { ...user, ...fields });
+  const update = (user: object, fields: object) =>
+    call('PUT', '/api/users', admin, { ...user, ...fields });
   const remove = (login: string) => call('DELETE', `/api/users/${login}`, admin);
   const userNow = async (login: string) => (await call('GET', `/api/users/${login}`, admin)).body;
   const administrator = { authorities: ['ROLE_ADMIN', 'ROLE_USER'] };
 
-  /** Makes changes, then restores the table to the state before them. The original table remains. */
+  /**
+   * Makes changes, then restores the table to the state before them. The original table remains.
+   */
   async function restoreBefore(changes: () => Promise<unknown>) {
     const { table, cloud } = gatehouse;
     const before = await itemsOf(cloud);
@@ -131,7 +165,9 @@ describe('repeating what has happened to accounts since the backup', () => {
       await commit(gatehouse.table, [set(key, { passwordHash: undefined }, EXISTS)]);
     });
 
-    expect((await compare()).changes.map(({ isPasswordReplaced }) => isPasswordReplaced)).toEqual([true]);
+    expect((await compare()).changes.map(({ isPasswordReplaced }) => isPasswordReplaced)).toEqual([
+      true,
+    ]);
     await repeat();
     expect((await gatehouse.table.get(key))?.passwordHash).toBeUndefined();
   });
@@ -176,7 +212,11 @@ describe('repeating what has happened to accounts since the backup', () => {
 
     expect(await repeat()).toEqual([]);
     expect((await userNow('third')).id).toBe(second.id);
-    expect(await userNow('second')).toMatchObject({ id: first.id, email: second.email, authorities: [] });
+    expect(await userNow('second')).toMatchObject({
+      id: first.id,
+      email: second.email,
+      authorities: [],
+    });
     expect((await userNow('first')).authorities).toEqual(administrator.authorities);
     expect(await repeat()).toEqual([]);
   });
@@ -195,26 +235,42 @@ describe('repeating what has happened to accounts since the backup', () => {
       ['one', 'login-taken'],
       ['other', 'login-taken'],
     ]);
-    expect([(await userNow('one')).activated, (await userNow('other')).activated]).toEqual([false, false]);
+    expect([(await userNow('one')).activated, (await userNow('other')).activated]).toEqual([
+      false,
+      false,
+    ]);
     expect((await compare()).changes.map(({ fields }) => fields)).toEqual([['login'], ['login']]);
   });
 
-  it.each(['deletes', 'demotes'])('leaves the last administrator, whom an account created since %s', async (verb) => {
-    const { repeat, compare } = await restoreBefore(async () => {
-      const token = await gatehouse.makeUser('founder', administrator).then(() => gatehouse.logIn('founder'));
-      const { body } = await call('GET', '/api/users/admin', token);
-      if (verb === 'deletes') await call('DELETE', '/api/users/admin', token);
-      else await call('PUT', '/api/users', token, { ...body, authorities: [], email: 'former@example.com' });
-    });
+  it.each(['deletes', 'demotes'])(
+    'leaves the last administrator, whom an account created since %s',
+    async (verb) => {
+      const { repeat, compare } = await restoreBefore(async () => {
+        const token = await gatehouse
+          .makeUser('founder', administrator)
+          .then(() => gatehouse.logIn('founder'));
+        const { body } = await call('GET', '/api/users/admin', token);
+        if (verb === 'deletes') await call('DELETE', '/api/users/admin', token);
+        else
+          await call('PUT', '/api/users', token, {
+            ...body,
+            authorities: [],
+            email: 'former@example.com',
+          });
+      });
 
-    const { created } = await compare();
-    const unrepeated = await repeat();
+      const { created } = await compare();
+      const unrepeated = await repeat();
 
-    expect([created.map(({ login }) => login), unrepeated]).toEqual([['founder'], [['admin', 'last-administrator']]]);
-    const { authorities, email } = await userNow('admin');
-    expect(authorities).toContain('ROLE_ADMIN');
-    expect(email).toBe(verb === 'deletes' ? 'admin@example.com' : 'former@example.com');
-  });
+      expect([created.map(({ login }) => login), unrepeated]).toEqual([
+        ['founder'],
+        [['admin', 'last-administrator']],
+      ]);
+      const { authorities, email } = await userNow('admin');
+      expect(authorities).toContain('ROLE_ADMIN');
+      expect(email).toBe(verb === 'deletes' ? 'admin@example.com' : 'former@example.com');
+    },
+  );
 
   it('changes neither an account that this table has received or changed later, nor a rehashed password', async () => {
     const changed = await gatehouse.makeUser('changed', { activated: false });
@@ -223,13 +279,17 @@ describe('repeating what has happened to accounts since the backup', () => {
     await gatehouse.makeUser('later');
     await update(changed, { authorities: ['ROLE_ANALYST'] });
     const exists = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-    await commit(gatehouse.table, [set(entityKey('USER', changed.id), { passwordHash: 'another' }, exists)]);
+    await commit(gatehouse.table, [
+      set(entityKey('USER', changed.id), { passwordHash: 'another' }, exists),
+    ]);
 
     expect((await compare()).changes).toEqual([]);
     expect(await repeat()).toEqual([]);
   });
 
-  it('reports an account that is not intact, and repeats the changes of others', { timeout: 20_000 }, async () => {
+  it('reports an account that is not intact, and repeats the changes of others', {
+    timeout: 20_000,
+  }, async () => {
     await gatehouse.makeUser('broken');
     await gatehouse.makeUser('whole');
     const { compare } = await restoreBefore(async () => {
@@ -241,9 +301,9 @@ describe('repeating what has happened to accounts since the backup', () => {
 
     const unrepeated = await repeatChanges(gatehouse.table, changes);
 
-    expect(unrepeated.map(({ change, obstacles }) => [change.restored.login, ...obstacles])).toEqual([
-      ['broken', 'unavailable'],
-    ]);
+    expect(
+      unrepeated.map(({ change, obstacles }) => [change.restored.login, ...obstacles]),
+    ).toEqual([['broken', 'unavailable']]);
     expect((await call('GET', '/api/users/whole', admin)).status).toBe(404);
   });
 
@@ -282,10 +342,16 @@ describe('npm run adopt', () => {
     expect((await call('GET', '/api/account', token)).status).toBe(401);
     expect((await call('GET', '/api/users', token)).status).toBe(401);
     expect((await call('GET', '/api/account', await gatehouse.logIn('keeper'))).status).toBe(200);
-    const finished = await call('POST', '/api/account/reset-password/finish', '', { key, newPassword: 'late' });
+    const finished = await call('POST', '/api/account/reset-password/finish', '', {
+      key,
+      newPassword: 'late',
+    });
     expect(finished.status).toBe(400);
     admin = await gatehouse.logIn('admin');
-    const next = await call('POST', '/api/users', admin, { login: 'next', email: 'next@example.com' });
+    const next = await call('POST', '/api/users', admin, {
+      login: 'next',
+      email: 'next@example.com',
+    });
     const tap = await call('POST', '/api/utm-integrations', admin, integration);
     expect(next.body.id).toBeGreaterThan(id + 1_000_000);
     expect(tap.body.id).toBeGreaterThan(1_000_000);
@@ -303,7 +369,10 @@ describe('npm run adopt', () => {
     await adopt('--unprotected', '--table', gatehouse.cloud.tableName);
     gatehouse.cloud.recycle();
     admin = await gatehouse.logIn('admin');
-    const created = await call('POST', '/api/utm-integration-confs', admin, { ...fields, confValue: 'new' });
+    const created = await call('POST', '/api/utm-integration-confs', admin, {
+      ...fields,
+      confValue: 'new',
+    });
     const stale = await call('PUT', '/api/utm-integration-confs', admin, lost.body);
 
     expect([created.body.id, stale.status]).toEqual([lost.body.id + 10_000, 404]);
@@ -337,7 +406,8 @@ describe('npm run adopt', () => {
   it('rejects tokens of a retired key, and the next login publishes that of the stack', async () => {
     const retired = makeTokens(admin);
     await commit(gatehouse.table, [put(retired.publicKey, { jwk: retired.publicKey.jwk })]);
-    const publishedKeys = async () => (await gatehouse.call('GET', '/.well-known/jwks.json')).body.keys.length;
+    const publishedKeys = async () =>
+      (await gatehouse.call('GET', '/.well-known/jwks.json')).body.keys.length;
     const before = await publishedKeys();
 
     const { stdout } = await adopt('--unprotected', '--table', gatehouse.cloud.tableName);
@@ -358,7 +428,13 @@ describe('npm run adopt', () => {
     const before = await next();
 
     const first = await adopt('--unprotected', '--table', gatehouse.cloud.tableName, '--skip', '7');
-    const second = await adopt('--unprotected', '--table', gatehouse.cloud.tableName, '--skip', '7');
+    const second = await adopt(
+      '--unprotected',
+      '--table',
+      gatehouse.cloud.tableName,
+      '--skip',
+      '7',
+    );
 
     expect([first.code, second.code, await next()]).toEqual([0, 0, before + 14]);
     expect(await gatehouse.table.get(notBeforeKey)).toBeDefined();
@@ -368,14 +444,26 @@ describe('npm run adopt', () => {
 
   it.each([
     [['--nonsense'], 'npm run adopt -- [--table NAME [--like TABLE]'],
-    [['--like', 'Another'], '--like, --environment, --pepper-key, --values-key and --unprotected require --table.'],
+    [
+      ['--like', 'Another'],
+      '--like, --environment, --pepper-key, --values-key and --unprotected require --table.',
+    ],
     [['--environment', 'prod'], 'require --table.'],
     [['--unprotected'], 'require --table.'],
     [['--original', 'Another'], '--original requires --table, and must be another table.'],
-    [['--table', 'T', '--original', 'T'], '--original requires --table, and must be another table.'],
+    [
+      ['--table', 'T', '--original', 'T'],
+      '--original requires --table, and must be another table.',
+    ],
     [['--table', 'T', '--apply'], '--apply requires --original.'],
-    [['--table', 'T', '--original', 'O', '--keep', '7'], '--keep requires --apply, and must be ids'],
-    [['--table', 'T', '--original', 'O', '--apply', '--keep', '7,bob'], '--keep requires --apply, and must be ids'],
+    [
+      ['--table', 'T', '--original', 'O', '--keep', '7'],
+      '--keep requires --apply, and must be ids',
+    ],
+    [
+      ['--table', 'T', '--original', 'O', '--apply', '--keep', '7,bob'],
+      '--keep requires --apply, and must be ids',
+    ],
     [
       ['--table', 'T', '--environment', 'pr od!?*'],
       'There is no environment pr od!?*: cdk.json has dev, staging, prod.',
@@ -384,10 +472,22 @@ describe('npm run adopt', () => {
       ['--table', 'T', '--environment', 'toString'],
       'There is no environment toString: cdk.json has dev, staging, prod.',
     ],
-    [['--table', 'T', '--pepper-key', 'alias/pepper'], '--pepper-key must be the ARN of a KMS key.'],
-    [['--table', 'T', '--pepper-key', `${KEY} alias/pepper`], '--pepper-key must be the ARN of a KMS key.'],
-    [['--table', 'T', '--pepper-key', `${KEY} ${KEY}`, '--skip', '0'], '--skip must be a whole number'],
-    [['--table', 'T', '--values-key', `${KEY} ${KEY}`], '--values-key must be the ARN of a KMS key.'],
+    [
+      ['--table', 'T', '--pepper-key', 'alias/pepper'],
+      '--pepper-key must be the ARN of a KMS key.',
+    ],
+    [
+      ['--table', 'T', '--pepper-key', `${KEY} alias/pepper`],
+      '--pepper-key must be the ARN of a KMS key.',
+    ],
+    [
+      ['--table', 'T', '--pepper-key', `${KEY} ${KEY}`, '--skip', '0'],
+      '--skip must be a whole number',
+    ],
+    [
+      ['--table', 'T', '--values-key', `${KEY} ${KEY}`],
+      '--values-key must be the ARN of a KMS key.',
+    ],
   ])('exits with status 2 and a usage message for %j', async (options, message) => {
     const { code, stderr } = await adopt(...options);
 

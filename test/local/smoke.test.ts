@@ -16,9 +16,13 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ORIGIN = 'https://admin.example.com';
-const USAGE = 'Usage: npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]';
+const USAGE =
+  'Usage: npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]';
 
-/** The route of a function whose writes are refused; it would not need KMS, as it keeps data keys for five minutes. */
+/**
+ * The route of a function whose writes are refused; it would not need KMS, as it keeps data keys
+ * for five minutes.
+ */
 let denied = '';
 const gatehouse = await useGatehouse({
   intercept: async ({ operation, functionName }, forward) =>
@@ -37,7 +41,13 @@ interface Run {
   readonly link?: () => Promise<string>;
 }
 
-async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}, input = '', link }: Run = {}) {
+async function smoke({
+  url = gatehouse.cloud.url,
+  options = [],
+  environment = {},
+  input = '',
+  link,
+}: Run = {}) {
   const child = spawn(
     process.execPath,
     ['infra/commands/smoke/command.ts', ...(url ? ['--url', url] : []), ...options],
@@ -54,7 +64,8 @@ async function smoke({ url = gatehouse.cloud.url, options = [], environment = {}
   let stderr = '';
   createInterface(child.stdout).on('line', (line) => {
     stdout.push(line);
-    if (link && line === 'ok    POST /api/users') void link().then((url) => child.stdin.end(`${url}\n`));
+    if (link && line === 'ok    POST /api/users')
+      void link().then((url) => child.stdin.end(`${url}\n`));
   });
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
@@ -68,7 +79,11 @@ interface Changes {
   readonly toRequest?: (headers: IncomingHttpHeaders) => void;
   readonly toResponse?: (headers: IncomingHttpHeaders, target: string, method: string) => void;
   /** Returns another body; undefined to forward that of the service. */
-  readonly bodyOf?: (target: string, method: string, headers: IncomingHttpHeaders) => string | undefined;
+  readonly bodyOf?: (
+    target: string,
+    method: string,
+    headers: IncomingHttpHeaders,
+  ) => string | undefined;
   /** The URL of the service; that of the shared instance unless given. */
   readonly target?: string;
 }
@@ -90,11 +105,17 @@ async function proxy({ toRequest, toResponse, bodyOf, target = gatehouse.cloud.u
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () => server.close(),
+  };
 }
 
 /** The logins of users and the names of integrations. */
-async function stored({ call }: Gatehouse, sent: { token: string; headers?: Record<string, string> }) {
+async function stored(
+  { call }: Gatehouse,
+  sent: { token: string; headers?: Record<string, string> },
+) {
   const [users, integrations] = await Promise.all(
     ['/api/users', '/api/utm-integrations'].map((path) => call('GET', path, sent)),
   );
@@ -128,9 +149,11 @@ describe.concurrent('npm run smoke', () => {
         expect.stringMatching(
           /^FAIL {2}PUT \/api\/users rejects an outdated If-Match with 412: 200 instead of 412; the access log has its requestId \S+$/,
         ),
-        expect.stringMatching(/^FAIL {2}PUT \/api\/utm-integration-confs: 500 with error\.http\.500 instead of 200; /),
-        // One check of each sequence has failed, which ends the sequence. The run has no invitation, but checks its
-        // route.
+        expect.stringMatching(
+          /^FAIL {2}PUT \/api\/utm-integration-confs: 500 with error\.http\.500 instead of 200; /,
+        ),
+        // One check of each sequence has failed, which ends the sequence. The run has no
+        // invitation, but checks its route.
         `FAIL  every route was checked: not ${[
           'GET /.well-known/jwks.json',
           'GET /api/openapi.json',
@@ -143,13 +166,17 @@ describe.concurrent('npm run smoke', () => {
           'DELETE /api/utm-integration-confs/{id}',
         ].join(', ')}`,
       ]);
-      expect(await stored(gatehouse, { token: await gatehouse.adminToken() })).toEqual(['admin', 'user']);
+      expect(await stored(gatehouse, { token: await gatehouse.adminToken() })).toEqual([
+        'admin',
+        'user',
+      ]);
     });
 
     it('fails when the header Authorization is renamed, and checks nothing that needs a token', async () => {
       const { url, stop } = await proxy({
         toResponse(headers) {
-          if (headers.authorization) headers['x-amzn-remapped-authorization'] = headers.authorization;
+          if (headers.authorization)
+            headers['x-amzn-remapped-authorization'] = headers.authorization;
           delete headers.authorization;
         },
       });
@@ -179,7 +206,8 @@ describe.concurrent('npm run smoke', () => {
           if (method === 'OPTIONS') headers['access-control-allow-origin'] = ORIGIN;
         },
         bodyOf(path, method, { authorization }) {
-          if (path === '/api/account' && method === 'GET' && !authorization) return '<html>Unauthorized</html>';
+          if (path === '/api/account' && method === 'GET' && !authorization)
+            return '<html>Unauthorized</html>';
           const isValue = method === 'GET' && /^\/api\/utm-integration-confs\/\d+$/.test(path);
           return isValue ? JSON.stringify(parameter) : bodies[path];
         },
@@ -225,7 +253,10 @@ describe.concurrent('npm run smoke', () => {
       await once(origin, 'listening');
       const pastEdge = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
 
-      const { code, failures } = await smoke({ url, options: ['--origin', ORIGIN, '--past-edge', pastEdge] });
+      const { code, failures } = await smoke({
+        url,
+        options: ['--origin', ORIGIN, '--past-edge', pastEdge],
+      });
       stop();
       origin.close();
 
@@ -239,11 +270,17 @@ describe.concurrent('npm run smoke', () => {
     });
 
     it('fails without the link of the invitation, and deletes the user', async () => {
-      const { code, failures } = await smoke({ options: ['--mail', 'ann@example.com'], link: async () => '' });
+      const { code, failures } = await smoke({
+        options: ['--mail', 'ann@example.com'],
+        link: async () => '',
+      });
 
       expect(code).toBe(1);
       expect(failures[0]).toBe('FAIL  the mail to ann@example.com has arrived: no link was given');
-      expect(await stored(gatehouse, { token: await gatehouse.adminToken() })).toEqual(['admin', 'user']);
+      expect(await stored(gatehouse, { token: await gatehouse.adminToken() })).toEqual([
+        'admin',
+        'user',
+      ]);
     });
 
     it('deletes no user without its mark', async () => {
@@ -253,10 +290,14 @@ describe.concurrent('npm run smoke', () => {
       const { status, body } = await gatehouse.call('GET', '/api/users/gatehouse-smoke', {
         token: await gatehouse.adminToken(),
       });
-      await gatehouse.call('DELETE', '/api/users/gatehouse-smoke', { token: await gatehouse.adminToken() });
+      await gatehouse.call('DELETE', '/api/users/gatehouse-smoke', {
+        token: await gatehouse.adminToken(),
+      });
 
       expect([code, status, body.id]).toEqual([1, 200, user.id]);
-      expect(failures[0]).toMatch(/^FAIL {2}POST \/api\/users: 400 with error\.userexists instead of 201/);
+      expect(failures[0]).toMatch(
+        /^FAIL {2}POST \/api\/users: 400 with error\.userexists instead of 201/,
+      );
     });
 
     it('fails on a service that does not respond', async () => {
@@ -273,12 +314,18 @@ describe.concurrent('npm run smoke', () => {
   // On its own instance, so that it uses only the permissions of one run.
   describe('through an edge', { concurrent: false }, () => {
     const SECRET = '5f'.repeat(32);
-    const FROM_EDGE = { 'gatehouse-edge-secret': SECRET, 'gatehouse-client-address': '203.0.113.7' };
+    const FROM_EDGE = {
+      'gatehouse-edge-secret': SECRET,
+      'gatehouse-client-address': '203.0.113.7',
+    };
     let origin: Gatehouse;
     let edge: Awaited<ReturnType<typeof proxy>>;
     beforeAll(async () => {
       const secretHashes = [createHash('sha256').update(SECRET).digest('hex')];
-      const behindEdge = { domain: OTHER_SETTINGS.domain, edge: { ...OTHER_SETTINGS.edge, secretHashes } };
+      const behindEdge = {
+        domain: OTHER_SETTINGS.domain,
+        edge: { ...OTHER_SETTINGS.edge, secretHashes },
+      };
       synthesizeInProcess('dev', behindEdge);
       origin = await launch({ assembly: assemblyOf('dev', behindEdge) });
       edge = await proxy({
@@ -308,11 +355,19 @@ describe.concurrent('npm run smoke', () => {
       const integration = { name: 'gatehouse-smoke', shortName: 'smoke', integrationType: 'API' };
       // What an interrupted run has left, and an integration that only has the same name.
       const email = 'success+gatehouse-smoke@simulator.amazonses.com';
-      await create('/api/users', { login: 'gatehouse-smoke', email, lastName: 'Created by npm run smoke' });
-      await create('/api/utm-integrations', { ...integration, description: 'Created by npm run smoke' });
+      await create('/api/users', {
+        login: 'gatehouse-smoke',
+        email,
+        lastName: 'Created by npm run smoke',
+      });
+      await create('/api/utm-integrations', {
+        ...integration,
+        description: 'Created by npm run smoke',
+      });
       await create('/api/utm-integrations', integration);
 
-      const link = async () => /http\S+/.exec((await origin.mailsTo('ann@example.com')).at(-1)?.text ?? '')?.[0] ?? '';
+      const link = async () =>
+        /http\S+/.exec((await origin.mailsTo('ann@example.com')).at(-1)?.text ?? '')?.[0] ?? '';
 
       const { code, stdout, stderr } = await smoke({
         url: edge.url,
@@ -326,7 +381,9 @@ describe.concurrent('npm run smoke', () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout[0]).toBe(`Checking ${edge.url}`);
       expect(stdout.at(-1)).toBe(`${stdout.length - 2} passed, 0 failed`);
-      const checked = routes.filter(({ route }) => stdout.some((line) => `${line} `.startsWith(`ok    ${route} `)));
+      const checked = routes.filter(({ route }) =>
+        stdout.some((line) => `${line} `.startsWith(`ok    ${route} `)),
+      );
       expect(checked).toHaveLength(routes.length);
       expect(stdout).toEqual(
         expect.arrayContaining([
@@ -379,7 +436,9 @@ describe.concurrent('npm run smoke', () => {
 
       expect(code).toBe(1);
       expect(failures).toEqual([
-        expect.stringMatching(/^FAIL {2}GET \/api\/health past the edge is rejected with 403: 200 instead of 403; /),
+        expect.stringMatching(
+          /^FAIL {2}GET \/api\/health past the edge is rejected with 403: 200 instead of 403; /,
+        ),
         'FAIL  the account has ROLE_ADMIN: its roles are ROLE_USER',
         expect.stringMatching(/^FAIL {2}every route was checked: not /),
       ]);

@@ -5,9 +5,19 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LONG } from '../support/instance/long.ts';
-import { type Launched, launchStart, logIn, newFolder, stopAll, urlOf } from '../support/instance/start-process.ts';
+import {
+  type Launched,
+  launchStart,
+  logIn,
+  newFolder,
+  stopAll,
+  urlOf,
+} from '../support/instance/start-process.ts';
 
-/* Runs `npm start` as a developer does, in a process with its own state folder. Each start synthesizes the stack. */
+/*
+ * Runs `npm start` as a developer does, in a process with its own state folder. Each start
+ * synthesizes the stack.
+ */
 
 afterAll(stopAll);
 
@@ -79,7 +89,10 @@ describe('npm start', { timeout: 60_000 }, () => {
       ['GET', '/unknown', '404'],
     ]);
     const log = readFileSync(join(folder, 'functions.log'), 'utf8').trim().split('\n');
-    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ route: 'GET /api/health', _aws: expect.anything() });
+    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({
+      route: 'GET /api/health',
+      _aws: expect.anything(),
+    });
     expect(service.lines.join('\n') + log.join('\n')).not.toContain('secret');
   });
 
@@ -113,17 +126,21 @@ describe('npm start', { timeout: 60_000 }, () => {
     const second = launchStart({ STATE_DIR: folder });
 
     expect(await second.ended).toBe(1);
-    expect(second.lines.join('\n')).toMatch(/in use by a running Gatehouse \(process \d+\).*STATE_DIR/);
+    expect(second.lines.join('\n')).toMatch(
+      /in use by a running Gatehouse \(process \d+\).*STATE_DIR/,
+    );
   });
 
   if (LONG) {
     it('loses no acknowledged write when it is killed, and ends the orphaned engine at the next start', async () => {
       const token = await logIn(service.url, 'admin');
-      const get = (path: string) => fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
+      const get = (path: string) =>
+        fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
       const answered: string[] = [];
       const writing = (async () => {
         for (let number = 0; ; number++) {
-          if ((await createUser(service.url, token, `written-${number}`)) === 201) answered.push(`written-${number}`);
+          if ((await createUser(service.url, token, `written-${number}`)) === 201)
+            answered.push(`written-${number}`);
         }
       })().catch(() => undefined);
       while (answered.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -137,7 +154,8 @@ describe('npm start', { timeout: 60_000 }, () => {
       expect(engineOf(folder)).not.toBe(orphan);
       expect(isAlive(orphan)).toBe(false);
       // The token is still valid, because the signing keys are kept too.
-      for (const login of answered) expect((await get(`/api/users/${login}`)).status, login).toBe(200);
+      for (const login of answered)
+        expect((await get(`/api/users/${login}`)).status, login).toBe(200);
       expect(service.lines.join('\n')).not.toContain('First start');
     });
   }
@@ -168,14 +186,28 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(damaged.lines.at(-1)).toMatch(
       /gatehouse\.db is not a valid database: restore .+ from a backup, or delete it to start over without its data\.$/,
     );
-    expect(locked.lines.at(-1)).toMatch(/processes\.json is not valid JSON: delete it unless another Gatehouse uses/);
+    expect(locked.lines.at(-1)).toMatch(
+      /processes\.json is not valid JSON: delete it unless another Gatehouse uses/,
+    );
     rmSync(lock);
   });
 
   it.each<[string, Record<string, string>, string]>([
-    ['a folder below a file', { STATE_DIR: join(import.meta.filename, 'state') }, '(a part of the path is a file)'],
-    ['a folder that cannot be created', { STATE_DIR: '/proc/state' }, 'Set STATE_DIR to another folder.'],
-    ['an engine without http://', engine('localhost:8000'), 'must be a URL that starts with http://'],
+    [
+      'a folder below a file',
+      { STATE_DIR: join(import.meta.filename, 'state') },
+      '(a part of the path is a file)',
+    ],
+    [
+      'a folder that cannot be created',
+      { STATE_DIR: '/proc/state' },
+      'Set STATE_DIR to another folder.',
+    ],
+    [
+      'an engine without http://',
+      engine('localhost:8000'),
+      'must be a URL that starts with http://',
+    ],
     [
       'an engine that does not respond',
       engine('http://127.0.0.1:9'),
@@ -201,14 +233,21 @@ describe('npm start', { timeout: 60_000 }, () => {
     ];
 
     expect([await help.ended, help.lines[0]]).toEqual([0, usage]);
-    const documented = [...readFileSync('docs/settings.md', 'utf8').matchAll(/^\| `([A-Z_]+)` \| [^|]*`npm start`/gm)];
+    const documented = [
+      ...readFileSync('docs/settings.md', 'utf8').matchAll(/^\| `([A-Z_]+)` \| [^|]*`npm start`/gm),
+    ];
     expect(documented.length).toBeGreaterThan(4);
-    expect(documented.filter(([, name]) => !help.lines.some((line) => line.includes(` ${name} `)))).toEqual([]);
+    expect(
+      documented.filter(([, name]) => !help.lines.some((line) => line.includes(` ${name} `))),
+    ).toEqual([]);
     expect(await Promise.all(wrong.map(({ ended }) => ended))).toEqual([2, 2, 2]);
     expect(wrong.map(({ lines }) => lines)).toEqual([
       ["Unknown option '--port'.", usage],
       ['--inspect must be a number from 0 to 65535, not x.', usage],
-      ['MAIL_LINK_BASE must be a URL that starts with http:// or https://, not localhost:4200/reset?key=.', usage],
+      [
+        'MAIL_LINK_BASE must be a URL that starts with http:// or https://, not localhost:4200/reset?key=.',
+        usage,
+      ],
     ]);
   });
 

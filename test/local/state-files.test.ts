@@ -7,7 +7,12 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
-import { openState, processIdentity, runningTable, type State } from '../../infra/local/state/state.ts';
+import {
+  openState,
+  processIdentity,
+  runningTable,
+  type State,
+} from '../../infra/local/state/state.ts';
 import { newFolder, stopAll } from '../support/instance/start-process.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
@@ -17,7 +22,9 @@ const folder = newFolder();
 const keysFile = join(folder, 'keys.json');
 afterAll(stopAll);
 
-/** Starts the local cloud on a folder, runs this and stops it. Returns the reason why that fails. */
+/**
+ * Starts the local cloud on a folder, runs this and stops it. Returns the reason why that fails.
+ */
 async function reasonNotToStart(
   inFolder = folder,
   run: (cloud: Cloud, state: State) => Promise<unknown> = async () => undefined,
@@ -45,11 +52,23 @@ describe('a start', () => {
 
   it.each<[string, string, () => Partial<StoredKey> | string]>([
     ['an invalid signing key', 'SigningKey', () => ({ material: secret() })],
-    ['another signing key', 'SigningKey', () => ({ material: createKey('ECC_NIST_P256').material })],
+    [
+      'another signing key',
+      'SigningKey',
+      () => ({ material: createKey('ECC_NIST_P256').material }),
+    ],
     ['another secret', 'PepperKey', () => ({ material: secret() })],
     ['a secret without a length', 'ValuesKey', () => ({ material: '' })],
-    ['a short secret of an earlier version', 'ValuesKey', () => ({ id: randomUUID(), material: 'AAAA' })],
-    ['an invalid signing key of an earlier version', 'SigningKey', () => ({ id: randomUUID(), material: secret() })],
+    [
+      'a short secret of an earlier version',
+      'ValuesKey',
+      () => ({ id: randomUUID(), material: 'AAAA' }),
+    ],
+    [
+      'an invalid signing key of an earlier version',
+      'SigningKey',
+      () => ({ id: randomUUID(), material: secret() }),
+    ],
     ['a key of another spec', 'PepperKey', () => createKey('SYMMETRIC_DEFAULT')],
     ['a key without an id', 'PepperKey', () => ({ id: '' })],
     ['no key', 'PepperKey', () => 'key'],
@@ -64,7 +83,10 @@ describe('a start', () => {
   });
 
   it('accepts the random ids of earlier versions', async () => {
-    const withRandomIds = Object.entries(keys).map(([name, key]) => [name, { ...key, id: randomUUID() }]);
+    const withRandomIds = Object.entries(keys).map(([name, key]) => [
+      name,
+      { ...key, id: randomUUID() },
+    ]);
     writeFileSync(keysFile, JSON.stringify(Object.fromEntries(withRandomIds)));
 
     expect(await reasonNotToStart()).toBeUndefined();

@@ -48,13 +48,21 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
   const root = join(folder, 'at/another (1) ä/depth');
   const copy = join(folder, 'elsewhere');
   const { edge, domain } = OTHER_SETTINGS;
-  const certificate = domain.certificate.replace(OTHER_SETTINGS.region, shippedContext.environments.prod.region);
+  const certificate = domain.certificate.replace(
+    OTHER_SETTINGS.region,
+    shippedContext.environments.prod.region,
+  );
   const changes = { edge, domain: { ...domain, certificate } };
   let output: Awaited<ReturnType<typeof synthesize>>;
   beforeAll(async () => {
     copyRepository(root);
     const environments = { prod: { ...shippedContext.environments.prod, ...changes } };
-    const selected = { env: 'prod', environments, allowPlaceholders: 'true', transport: localTransport() };
+    const selected = {
+      env: 'prod',
+      environments,
+      allowPlaceholders: 'true',
+      transport: localTransport(),
+    };
     output = await synthesize(selected, { root, outdir: copy });
   }, 60_000);
 
@@ -96,13 +104,21 @@ describe('a synthesis', () => {
         'mail.linkBase: replace the placeholder "https://admin.example.com/account/reset/finish?key="; ' +
         'alarms: replace the placeholder "operators@example.com".',
     ],
-    ['an unknown transport', { transport: 'none' }, 'transport must be "minimal" or "sdk", not "none".'],
+    [
+      'an unknown transport',
+      { transport: 'none' },
+      'transport must be "minimal" or "sdk", not "none".',
+    ],
   ])('ends with one sentence for %s', async (_, changes, sentence) => {
     expect(await synthesize(changes)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
   });
 
   it.each<[string, object, string]>([
-    ['an unknown environment', { env: 'nope' }, 'There is no environment nope: cdk.json has dev, staging, prod.'],
+    [
+      'an unknown environment',
+      { env: 'nope' },
+      'There is no environment nope: cdk.json has dev, staging, prod.',
+    ],
     [
       'an unknown context key',
       { enviroment: 'prod' },

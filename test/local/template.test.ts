@@ -17,7 +17,8 @@ function synthesized(
   resources: Record<string, { Type: string; Properties?: object }>,
   artifact: object = { environment: 'aws://unknown-account/eu-north-1' },
 ): string {
-  const write = (file: string, content: object) => writeFileSync(join(assembly, file), JSON.stringify(content));
+  const write = (file: string, content: object) =>
+    writeFileSync(join(assembly, file), JSON.stringify(content));
   mkdirSync(join(assembly, 'asset.abc'));
   write('manifest.json', {
     artifacts: {
@@ -44,14 +45,18 @@ describe('a template', () => {
     );
 
     expect(template).toMatchObject({ stack: 'House', region: 'eu-north-1' });
-    expect(template.ofType('AWS::DynamoDB::Table')).toEqual([['Table', { BillingMode: 'PAY_PER_REQUEST' }]]);
+    expect(template.ofType('AWS::DynamoDB::Table')).toEqual([
+      ['Table', { BillingMode: 'PAY_PER_REQUEST' }],
+    ]);
     expect(template.assetFolder('abc.zip')).toBe(join(assembly, 'asset.abc'));
   });
 
   it('is rejected with the name of a resource type that the local cloud does not support', () => {
     const folder = synthesized({ Bell: { Type: 'AWS::SQS::Queue', Properties: {} } });
 
-    expect(() => readTemplate(folder)).toThrow('The local cloud does not support AWS::SQS::Queue, the type of Bell');
+    expect(() => readTemplate(folder)).toThrow(
+      'The local cloud does not support AWS::SQS::Queue, the type of Bell',
+    );
   });
 
   it.each([
@@ -80,7 +85,9 @@ describe('a template', () => {
     'AWS::SNS::Topic',
     'AWS::SNS::TopicPolicy',
   ])('may have resources of the type %s', (Type) => {
-    const template = readTemplate(synthesized({ One: { Type, Properties: { a: 1 } }, Two: { Type, Properties: {} } }));
+    const template = readTemplate(
+      synthesized({ One: { Type, Properties: { a: 1 } }, Two: { Type, Properties: {} } }),
+    );
 
     expect(template.ofType(Type)).toEqual([
       ['One', { a: 1 }],
@@ -93,9 +100,14 @@ describe('a template', () => {
     expect(readTemplate(synthesized({}, {})).region).toBe('us-east-1');
   });
 
-  it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])('is required in the assembly: %j', (artifact) => {
-    expect(() => readTemplate(synthesized({}, artifact))).toThrow(`${assembly} contains no stack`);
-  });
+  it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])(
+    'is required in the assembly: %j',
+    (artifact) => {
+      expect(() => readTemplate(synthesized({}, artifact))).toThrow(
+        `${assembly} contains no stack`,
+      );
+    },
+  );
 
   it('throws an error that names a missing asset', () => {
     const template = readTemplate(synthesized({}));

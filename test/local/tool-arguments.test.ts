@@ -14,7 +14,8 @@ const run = (script: string, ...options: string[]) =>
 
 const COMMANDS = {
   'test/bench/run.ts': {
-    usage: 'Usage: npm run bench -- [--quick] [--only cold,warm,calls,gateway,development,growth,hot]',
+    usage:
+      'Usage: npm run bench -- [--quick] [--only cold,warm,calls,gateway,development,growth,hot]',
     rejected: [
       [['--fast'], "Unknown option '--fast'."],
       [['cold'], 'Unexpected argument: cold.'],
@@ -59,7 +60,14 @@ describe.concurrent.each(Object.entries(COMMANDS))('%s', (script, { usage, rejec
     expect(stdout).toContain('Exit status');
   });
 
-  it.each(rejected as [string[], string][])('rejects %j with status 2', async (options, sentence) => {
-    expect(await run(script, ...options)).toMatchObject({ code: 2, stdout: '', stderr: `${sentence}\n${usage}\n` });
-  });
+  it.each(rejected as [string[], string][])(
+    'rejects %j with status 2',
+    async (options, sentence) => {
+      expect(await run(script, ...options)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `${sentence}\n${usage}\n`,
+      });
+    },
+  );
 });

@@ -7,22 +7,42 @@ const OK: AwsResponse = { status: 200, body: {} };
 const succeed = async () => OK;
 
 const item = (pk: string) => ({ TableName: 'house', Key: { pk: { S: pk }, sk: { S: '1' } } });
-const put = (pk: string) => ({ TableName: 'house', Item: { pk: { S: pk }, sk: { S: '1' }, n: { N: '7' } } });
-const transaction = (token: string, ...actions: object[]) => ({ ClientRequestToken: token, TransactItems: actions });
+const put = (pk: string) => ({
+  TableName: 'house',
+  Item: { pk: { S: pk }, sk: { S: '1' }, n: { N: '7' } },
+});
+const transaction = (token: string, ...actions: object[]) => ({
+  ClientRequestToken: token,
+  TransactItems: actions,
+});
 
 function sdkErrorOf({ status, body }: AwsResponse) {
-  const { __type, CancellationReasons } = body as { __type?: string; CancellationReasons?: { Code: string }[] };
-  return { status, name: __type?.split('#')[1], codes: CancellationReasons?.map(({ Code }) => Code) };
+  const { __type, CancellationReasons } = body as {
+    __type?: string;
+    CancellationReasons?: { Code: string }[];
+  };
+  return {
+    status,
+    name: __type?.split('#')[1],
+    codes: CancellationReasons?.map(({ Code }) => Code),
+  };
 }
 
 let pass: ReturnType<typeof detectConflicts>;
 let finish: (response: AwsResponse | Error) => Promise<unknown>;
 
-/** A transaction with a check of A, an update of B, a deletion of C and a put of D is in progress. */
+/**
+ * A transaction with a check of A, an update of B, a deletion of C and a put of D is in progress.
+ */
 beforeEach(() => {
   pass = detectConflicts();
   const { promise, resolve, reject } = Promise.withResolvers<AwsResponse>();
-  const actions = [{ ConditionCheck: item('A') }, { Update: item('B') }, { Delete: item('C') }, { Put: put('D') }];
+  const actions = [
+    { ConditionCheck: item('A') },
+    { Update: item('B') },
+    { Delete: item('C') },
+    { Put: put('D') },
+  ];
   const first = pass('TransactWriteItems', transaction('first', ...actions), () => promise);
   finish = (response) => {
     if (response instanceof Error) reject(response);
@@ -36,7 +56,12 @@ describe('while a transaction is in progress', () => {
     'another transaction on its item %s is cancelled with TransactionConflict at that position',
     async (pk) => {
       let reachedTable = false;
-      const second = transaction('second', { Update: item('X') }, { ConditionCheck: item(pk) }, { Put: put('Y') });
+      const second = transaction(
+        'second',
+        { Update: item('X') },
+        { ConditionCheck: item(pk) },
+        { Put: put('Y') },
+      );
 
       const response = await pass('TransactWriteItems', second, async () => {
         reachedTable = true;
@@ -56,7 +81,11 @@ describe('while a transaction is in progress', () => {
     const second = transaction('second', { Update: item('X') }, { Update: item('A') });
     await pass('TransactWriteItems', second, succeed);
 
-    const third = await pass('TransactWriteItems', transaction('third', { Update: item('X') }), succeed);
+    const third = await pass(
+      'TransactWriteItems',
+      transaction('third', { Update: item('X') }),
+      succeed,
+    );
 
     expect(third).toBe(OK);
   });
@@ -73,16 +102,29 @@ describe('while a transaction is in progress', () => {
     ['PutItem', put('B')],
     ['UpdateItem', item('A')],
     ['DeleteItem', item('D')],
-  ])('a single %s on one of its items fails with TransactionConflictException', async (operation, input) => {
-    const response = await pass(operation, input, succeed);
+  ])(
+    'a single %s on one of its items fails with TransactionConflictException',
+    async (operation, input) => {
+      const response = await pass(operation, input, succeed);
 
-    expect(sdkErrorOf(response)).toMatchObject({ status: 400, name: 'TransactionConflictException' });
-  });
+      expect(sdkErrorOf(response)).toMatchObject({
+        status: 400,
+        name: 'TransactionConflictException',
+      });
+    },
+  );
 
   it('a repeated request token fails with TransactionInProgressException', async () => {
-    const response = await pass('TransactWriteItems', transaction('first', { Update: item('B') }), succeed);
+    const response = await pass(
+      'TransactWriteItems',
+      transaction('first', { Update: item('B') }),
+      succeed,
+    );
 
-    expect(sdkErrorOf(response)).toMatchObject({ status: 400, name: 'TransactionInProgressException' });
+    expect(sdkErrorOf(response)).toMatchObject({
+      status: 400,
+      name: 'TransactionInProgressException',
+    });
   });
 
   it.each([
@@ -103,8 +145,16 @@ it.each([
 ])('a transaction that %s releases its items', async (_, outcome) => {
   await finish(outcome);
 
-  const next = await pass('TransactWriteItems', transaction('second', { ConditionCheck: item('A') }), succeed);
-  const repeated = await pass('TransactWriteItems', transaction('first', { Update: item('B') }), succeed);
+  const next = await pass(
+    'TransactWriteItems',
+    transaction('second', { ConditionCheck: item('A') }),
+    succeed,
+  );
+  const repeated = await pass(
+    'TransactWriteItems',
+    transaction('first', { Update: item('B') }),
+    succeed,
+  );
   const single = await pass('PutItem', put('D'), succeed);
 
   expect([next, repeated, single]).toEqual([OK, OK, OK]);

@@ -45,7 +45,13 @@ function fileOf(records: readonly unknown[]): string {
 }
 
 const run = async (script: 'import' | 'export', ...options: string[]) =>
-  (await runTransfer(script, ['--table', cloud.tableName, ...options], operatorsEnvironment(gatehouse.cloud))).result;
+  (
+    await runTransfer(
+      script,
+      ['--table', cloud.tableName, ...options],
+      operatorsEnvironment(gatehouse.cloud),
+    )
+  ).result;
 
 const storedUser = (login: string) => findUserByLogin(table, login);
 const statusOfLogin = async (username: string, password: string) =>
@@ -102,11 +108,19 @@ describe('npm run import', () => {
     const expected = { code: 1, stderr: [] };
     expect(first).toEqual({
       ...expected,
-      stdout: [started, ...rejections, '5 imported, 0 already there, 0 changed since, 0 removed since, 5 rejected'],
+      stdout: [
+        started,
+        ...rejections,
+        '5 imported, 0 already there, 0 changed since, 0 removed since, 5 rejected',
+      ],
     });
     expect(second).toEqual({
       ...expected,
-      stdout: [started, ...rejections, '0 imported, 5 already there, 0 changed since, 0 removed since, 5 rejected'],
+      stdout: [
+        started,
+        ...rejections,
+        '0 imported, 5 already there, 0 changed since, 0 removed since, 5 rejected',
+      ],
     });
     expect(await itemsOf(cloud)).toEqual(after);
     await expectIntact(gatehouse);
@@ -114,7 +128,9 @@ describe('npm run import', () => {
 
   it('keeps the fields of a user, and records the import in the audit trail', async () => {
     const { body } = await gatehouse.call('GET', '/api/users/old-admin', { token });
-    const audits = await gatehouse.call('GET', `/api/audits?target.equals=user/${body.id}`, { token });
+    const audits = await gatehouse.call('GET', `/api/audits?target.equals=user/${body.id}`, {
+      token,
+    });
 
     expect(body).toEqual({
       id: body.id,
@@ -131,7 +147,9 @@ describe('npm run import', () => {
       lastModifiedBy: 'founder',
       lastModifiedDate: '2019-03-04T05:06:07.500Z',
     });
-    expect(audits.body).toMatchObject([{ actor: 'system', action: 'user.created', targetName: 'old-admin' }]);
+    expect(audits.body).toMatchObject([
+      { actor: 'system', action: 'user.created', targetName: 'old-admin' },
+    ]);
   });
 
   it('seals the values of parameters, which the API then returns', async () => {
@@ -153,13 +171,17 @@ describe('npm run import', () => {
     });
 
     expect(integrations).toHaveLength(2);
-    expect(body.map(({ confName, confValue }: Record<string, string>) => [confName, confValue])).toEqual([
+    expect(
+      body.map(({ confName, confValue }: Record<string, string>) => [confName, confValue]),
+    ).toEqual([
       ['name 0', 'secret of the firewall'],
       ['name 1', 'b'],
     ]);
     expect(added.status).toBe(201);
     const items = [...(await itemsOf(cloud)).values()];
-    expect(items.some((item) => JSON.stringify(item).includes('secret of the firewall'))).toBe(false);
+    expect(items.some((item) => JSON.stringify(item).includes('secret of the firewall'))).toBe(
+      false,
+    );
   });
 
   it.each([
@@ -174,7 +196,10 @@ describe('npm run import', () => {
       const unchanged = await storedUser(login);
       const right = await statusOfLogin(login, 'old password');
       const after = await storedUser(login);
-      const again = [await statusOfLogin(login, 'old password'), await statusOfLogin(login, 'another password')];
+      const again = [
+        await statusOfLogin(login, 'old password'),
+        await statusOfLogin(login, 'another password'),
+      ];
 
       expect([wrong, right, ...again]).toEqual([401, 200, 200, 401]);
       expect(before?.passwordHash).toContain(`${prefix}04$`);
@@ -219,21 +244,44 @@ describe('npm run import', () => {
   it('does not create again what has been removed or changed since, except with --again what was removed', async () => {
     const records = [
       ...['deleted', 'renamed', 'moved', 'kept'].map((name) => userRecord(`since-${name}`)),
-      ...['Since 1', 'Since 1', 'Since 2', 'Since 3'].map((name, index) => integrationRecord(name, [`since ${index}`])),
+      ...['Since 1', 'Since 1', 'Since 2', 'Since 3'].map((name, index) =>
+        integrationRecord(name, [`since ${index}`]),
+      ),
     ];
     const since = fileOf([...records, userRecord('since-rejected', { email: 'bad' })]);
     await run('import', '--apply', since);
-    const user = async (name: string) => (await storedUser(`since-${name}`)) as { id: number; login: string };
-    const [deleted, renamed, moved] = [await user('deleted'), await user('renamed'), await user('moved')];
-    const { body } = await gatehouse.call('GET', '/api/utm-integrations?sort=id,asc&name.contains=Since', { token });
+    const user = async (name: string) =>
+      (await storedUser(`since-${name}`)) as { id: number; login: string };
+    const [deleted, renamed, moved] = [
+      await user('deleted'),
+      await user('renamed'),
+      await user('moved'),
+    ];
+    const { body } = await gatehouse.call(
+      'GET',
+      '/api/utm-integrations?sort=id,asc&name.contains=Since',
+      { token },
+    );
     const [first, , second] = body;
     await gatehouse.call('DELETE', '/api/users/since-deleted', { token });
-    await gatehouse.call('PUT', '/api/users', { token, body: { ...renamed, login: 'since-other' } });
-    await gatehouse.call('PUT', '/api/users', { token, body: { ...moved, email: 'since-other@new.example' } });
+    await gatehouse.call('PUT', '/api/users', {
+      token,
+      body: { ...renamed, login: 'since-other' },
+    });
+    await gatehouse.call('PUT', '/api/users', {
+      token,
+      body: { ...moved, email: 'since-other@new.example' },
+    });
     await gatehouse.call('DELETE', `/api/utm-integrations/${first.id}`, { token });
-    await gatehouse.call('PUT', '/api/utm-integrations', { token, body: { ...second, name: 'Renamed' } });
+    await gatehouse.call('PUT', '/api/utm-integrations', {
+      token,
+      body: { ...second, name: 'Renamed' },
+    });
     const before = await itemsOf(cloud);
-    const corrected = fileOf([...records, userRecord('since-rejected', { email: 'good@old.example' })]);
+    const corrected = fileOf([
+      ...records,
+      userRecord('since-rejected', { email: 'good@old.example' }),
+    ]);
 
     const checked = await run('import', corrected);
     const unchanged = await itemsOf(cloud);
@@ -262,13 +310,18 @@ describe('npm run import', () => {
       ...changedLines,
       '2 imported, 4 already there, 3 changed since, 0 removed since, 0 rejected',
     ]);
-    expect(last.stdout.at(-1)).toBe('0 imported, 6 already there, 3 changed since, 0 removed since, 0 rejected');
+    expect(last.stdout.at(-1)).toBe(
+      '0 imported, 6 already there, 3 changed since, 0 removed since, 0 rejected',
+    );
     await expectIntact(gatehouse);
   });
 
   it('notes what the table already has, so that it is not created after its deletion', async () => {
     const body = { ...integrationRecord('Noted'), parameters: undefined, type: undefined };
-    const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', { token, body });
+    const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+      token,
+      body,
+    });
     await gatehouse.makeUser('noted', { email: 'noted@old.example' });
     const records = [userRecord('noted'), integrationRecord('Noted'), integrationRecord('Noted')];
 
@@ -289,7 +342,10 @@ describe('npm run import', () => {
       index % 2 ? integrationRecord(`Twin ${index % 3}`, ['a']) : userRecord(`twin-${index}`),
     );
 
-    const imports = await Promise.all([importHere(gatehouse, records), importHere(gatehouse, records)]);
+    const imports = await Promise.all([
+      importHere(gatehouse, records),
+      importHere(gatehouse, records),
+    ]);
 
     expect(imports.flatMap(({ rejected, skipped }) => [...rejected, ...skipped])).toEqual([]);
     expect(imports.reduce((sum, { tally }) => sum + tally.imported, 0)).toBe(records.length);
@@ -302,7 +358,9 @@ describe('npm run import', () => {
       ...Array.from({ length: 60 }, (_, index) =>
         userRecord(`killed-${index}`, { authorities: index % 2 ? [] : ['ROLE_ADMIN'] }),
       ),
-      ...Array.from({ length: 6 }, (_, index) => integrationRecord(`Killed ${index % 2}`, [`${index}`, 'b', 'c'])),
+      ...Array.from({ length: 6 }, (_, index) =>
+        integrationRecord(`Killed ${index % 2}`, [`${index}`, 'b', 'c']),
+      ),
     ];
     // Alternating, so that a kill can hit either kind.
     const file = fileOf(records.sort(() => Math.random() - 0.5));
@@ -313,7 +371,8 @@ describe('npm run import', () => {
     for (const round of [1, 2, 3]) {
       const child = startImport(options, operatorsEnvironment(gatehouse.cloud));
       const ended = once(child, 'exit');
-      // Three rounds of three commits import at least three users, because there are six integrations.
+      // Three rounds of three commits import at least three users, because there are six
+      // integrations.
       let commitsLeft = 3 + Math.floor(Math.random() * 8);
       onCommit = () => {
         if (--commitsLeft === 0) setTimeout(() => child.kill('SIGKILL'), Math.random() * 5);
@@ -330,9 +389,13 @@ describe('npm run import', () => {
     expect(rejected).toEqual([]);
     expect(tally.imported + tally.present).toBe(records.length);
     expect((await total()) - before).toBe(60);
-    const { body } = await gatehouse.call('GET', '/api/utm-integration-confs?size=100&confName.equals=name%200', {
-      token,
-    });
+    const { body } = await gatehouse.call(
+      'GET',
+      '/api/utm-integration-confs?size=100&confName.equals=name%200',
+      {
+        token,
+      },
+    );
     const values = body.map(({ confValue }: { confValue: string }) => confValue).sort();
     expect(values.slice(0, 6)).toEqual(['0', '1', '2', '3', '4', '5']);
     await expectIntact(gatehouse);
@@ -355,7 +418,9 @@ describe('npm run import', () => {
   it('rejects lines that are not in UTF-8, and keeps every character of the others', async () => {
     const value = '€'.repeat(5000);
     // Longer than a chunk of 64 KiB, so that a character can be split between two.
-    const records = Array.from({ length: 16 }, (_, index) => integrationRecord(`Zürich ${index}`, [value]));
+    const records = Array.from({ length: 16 }, (_, index) =>
+      integrationRecord(`Zürich ${index}`, [value]),
+    );
     const inLatin1 = Buffer.from(jsonLines([integrationRecord('Latin', ['pässword'])]), 'latin1');
     const file = fileOf([]);
     writeFileSync(file, Buffer.concat([inLatin1, Buffer.from(jsonLines(records))]));
@@ -367,15 +432,25 @@ describe('npm run import', () => {
       'Line 1: malformed',
       '16 imported, 0 already there, 0 changed since, 0 removed since, 1 rejected',
     ]);
-    const { body } = await gatehouse.call('GET', '/api/utm-integration-confs?size=100&sort=id,desc', { token });
+    const { body } = await gatehouse.call(
+      'GET',
+      '/api/utm-integration-confs?size=100&sort=id,desc',
+      { token },
+    );
     const imported = body.filter(({ integration }: { integration: { name: string } }) =>
       /^Zürich \d+$/.test(integration.name),
     );
-    expect(imported.filter(({ confValue }: { confValue: string }) => confValue === value)).toHaveLength(16);
+    expect(
+      imported.filter(({ confValue }: { confValue: string }) => confValue === value),
+    ).toHaveLength(16);
   });
 
   it.each([
-    ['a file that does not exist', join(folder, 'missing'), `${join(folder, 'missing')} cannot be read.`],
+    [
+      'a file that does not exist',
+      join(folder, 'missing'),
+      `${join(folder, 'missing')} cannot be read.`,
+    ],
     ['a folder', folder, `${folder} is a folder.`],
   ])('rejects %s as a wrong argument', async (_, path, sentence) => {
     const { result } = await runTransfer('import', [path], {});
@@ -392,17 +467,27 @@ describe('npm run import', () => {
 
     const { result: stopped } = await runTransfer('import', [file], { STATE_DIR: stateDir });
     const state = await openState(stateDir);
-    state.recordTable({ endpoint: cloud.endpoint, region: cloud.region, tableName: cloud.tableName });
-    const { result: running } = await runTransfer('import', ['--apply', file], { STATE_DIR: stateDir });
+    state.recordTable({
+      endpoint: cloud.endpoint,
+      region: cloud.region,
+      tableName: cloud.tableName,
+    });
+    const { result: running } = await runTransfer('import', ['--apply', file], {
+      STATE_DIR: stateDir,
+    });
     state.close();
 
     expect(stopped).toEqual({
       code: 3,
       stdout: [],
-      stderr: [`No service runs on STATE_DIR=${stateDir}. Start it with \`npm start\`, or name a table with --table.`],
+      stderr: [
+        `No service runs on STATE_DIR=${stateDir}. Start it with \`npm start\`, or name a table with --table.`,
+      ],
     });
     expect(running).toMatchObject({ code: 0, stderr: [] });
-    expect(running.stdout.at(-1)).toBe('1 imported, 0 already there, 0 changed since, 0 removed since, 0 rejected');
+    expect(running.stdout.at(-1)).toBe(
+      '1 imported, 0 already there, 0 changed since, 0 removed since, 0 rejected',
+    );
   });
 });
 
@@ -463,20 +548,29 @@ describe('npm run export', () => {
 
     const { code, stdout, stderr } = await run('export', file);
 
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: [], stderr: [`${file} already exists.`, USAGE] });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: [],
+      stderr: [`${file} already exists.`, USAGE],
+    });
     expect(readFileSync(file, 'utf8')).toBe('');
   });
 
-  it.each(['', '.partial'])('does not replace a link to a file that does not exist: FILE%s', async (suffix) => {
-    const file = join(folder, `link${suffix}.jsonl`);
-    symlinkSync(join(folder, 'nowhere'), `${file}${suffix}`);
+  it.each(['', '.partial'])(
+    'does not replace a link to a file that does not exist: FILE%s',
+    async (suffix) => {
+      const file = join(folder, `link${suffix}.jsonl`);
+      symlinkSync(join(folder, 'nowhere'), `${file}${suffix}`);
 
-    const { code, stderr } = await run('export', file);
+      const { code, stderr } = await run('export', file);
 
-    expect([code, stderr[0]]).toEqual(
-      suffix ? [3, expect.stringContaining('an interrupted export has left')] : [2, `${file} already exists.`],
-    );
-  });
+      expect([code, stderr[0]]).toEqual(
+        suffix
+          ? [3, expect.stringContaining('an interrupted export has left')]
+          : [2, `${file} already exists.`],
+      );
+    },
+  );
 
   it.each(['export', 'import'] as const)('npm run %s rejects an empty FILE', async (command) => {
     const { code, stdout, stderr } = await run(command, '');
@@ -494,7 +588,10 @@ describe('npm run export', () => {
     const { code, stderr } = await run('export', file);
 
     const reason = 'its folder does not exist or cannot be written to.';
-    expect({ code, stderr }).toEqual({ code: 2, stderr: [`${file} cannot be created: ${reason}`, USAGE] });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: [`${file} cannot be created: ${reason}`, USAGE],
+    });
   });
 
   it('names the file with secrets that an interrupted export has left', async () => {

@@ -16,7 +16,10 @@ import { loginGuardKey } from '../../lib/table/keys.ts';
 import { remove } from '../../lib/table/write.ts';
 import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
 
-/* Runs `npm run verify` as an operator does, in a process beside a service that keeps its data in a folder. */
+/*
+ * Runs `npm run verify` as an operator does, in a process beside a service that keeps its data in a
+ * folder.
+ */
 
 const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
@@ -27,7 +30,13 @@ let cloud: Cloud | undefined;
 beforeAll(async () => {
   const state = await openState(folder);
   const quiet = () => undefined;
-  cloud = await startCloud({ assembly: inject('assembly'), state, port: 0, onLine: quiet, onEngineExit: quiet });
+  cloud = await startCloud({
+    assembly: inject('assembly'),
+    state,
+    port: 0,
+    onLine: quiet,
+    onEngineExit: quiet,
+  });
   await createFirstAccounts(cloud, state);
 });
 afterAll(async () => {
@@ -71,7 +80,10 @@ async function loseGuard(): Promise<void> {
 
 describe('beside a running service', () => {
   it('verifies its table, located by folder or by name', async () => {
-    const [byFolder, byName] = await Promise.all([verify(), verify(['--table', cloud?.tableName ?? ''], asOnAws())]);
+    const [byFolder, byName] = await Promise.all([
+      verify(),
+      verify(['--table', cloud?.tableName ?? ''], asOnAws()),
+    ]);
 
     const intact = { code: 0, lines: [`Verifying ${cloud?.tableName}`, SUMMARY], stderr: '' };
     expect([byFolder, byName]).toEqual([intact, intact]);
@@ -144,7 +156,8 @@ describe('without a service', () => {
       env: { ...environmentWithoutAws(), STATE_DIR: folder },
     });
     const ended = once(child, 'exit');
-    const engineIn = () => /"engine":"(\d+):/.exec(existsSync(lock) ? readFileSync(lock, 'utf8') : '')?.[1];
+    const engineIn = () =>
+      /"engine":"(\d+):/.exec(existsSync(lock) ? readFileSync(lock, 'utf8') : '')?.[1];
     while (!engineIn() && child.exitCode === null) await wait(5);
     const engine = Number(engineIn());
     once(child.stdout, 'data').then(
@@ -167,7 +180,10 @@ describe('without a service', () => {
     const { code, stderr } = await verify();
     state.close();
 
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('cannot be reached') });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('cannot be reached'),
+    });
   });
 });
 

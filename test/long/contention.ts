@@ -1,10 +1,18 @@
-import { print, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../../infra/commands/command-line.ts';
+import {
+  print,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from '../../infra/commands/command-line.ts';
 import { contentionTable } from '../support/model/contention.ts';
 
-/* Prints the conflict rates of a hot item; docs/scale.md has the results with the default options. */
+/*
+ * Prints the conflict rates of a hot item; docs/scale.md has the results with the default options.
+ */
 
 const COMMAND = {
-  usage: 'npx node test/long/contention.ts [--hold MS] [--load MS] [--versioned] [--seconds SECONDS] [--seed SEED]',
+  usage:
+    'npx node test/long/contention.ts [--hold MS] [--load MS] [--versioned] [--seconds SECONDS] [--seed SEED]',
   help: `Simulates changes that conflict on one item of the table, at 1 to 200 changes per second.
 
 --hold MS          how long a transaction holds the item (default 10)

@@ -6,17 +6,20 @@ import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts
 import { expectIntact } from '../support/instance/intact.ts';
 
 /*
- * A function can end at any moment. Here each function is killed after each of its calls to AWS in turn. It must leave
- * all of its change or none, and a repeated request must succeed.
+ * A function can end at any moment. Here each function is killed after each of its calls to AWS in
+ * turn. It must leave all of its change or none, and a repeated request must succeed.
  */
 
 let gatehouse: Gatehouse;
 let setup: Setup;
 /** Each function has its own faults, so that the routes can be tested concurrently. */
-const faults = new Map<string | undefined, Faults>(CHANGES.map(({ route }) => [route, openFaults()]));
+const faults = new Map<string | undefined, Faults>(
+  CHANGES.map(({ route }) => [route, openFaults()]),
+);
 beforeAll(async () => {
   gatehouse = await startGatehouse({
-    intercept: (call, forward) => faults.get(call.functionName)?.intercept(call, forward) ?? forward(),
+    intercept: (call, forward) =>
+      faults.get(call.functionName)?.intercept(call, forward) ?? forward(),
   });
   setup = await openSetup(gatehouse);
 });
@@ -28,7 +31,8 @@ describe.concurrent('a function that is killed after each of its calls in turn',
     { timeout: 60_000 },
     async (change) => {
       const { route, success, repeated, changesAgain } = change;
-      const inject = (nth?: number) => faults.get(route)?.inject(nth ? [{ nth, fault: 'kill' }] : []);
+      const inject = (nth?: number) =>
+        faults.get(route)?.inject(nth ? [{ nth, fault: 'kill' }] : []);
       let crashes = 0;
       for (;;) {
         const { send, countChanges } = await change.prepare(setup);
@@ -60,10 +64,15 @@ it('every route that changes something is tested', () => {
   // Lists only write the read budget of their caller.
   const changing = routes.filter((route) => {
     const permissions = permissionsOf(route);
-    return !route.route.startsWith('GET ') && (permissions.put || permissions.update || permissions.delete);
+    return (
+      !route.route.startsWith('GET ') &&
+      (permissions.put || permissions.update || permissions.delete)
+    );
   });
 
-  expect(CHANGES.map(({ route }) => route).sort()).toEqual(changing.map(({ route }) => route).sort());
+  expect(CHANGES.map(({ route }) => route).sort()).toEqual(
+    changing.map(({ route }) => route).sort(),
+  );
 });
 
 it('the table is left intact', () => expectIntact(gatehouse));

@@ -21,15 +21,20 @@ import { readsOf } from '../support/instance/reads.ts';
  * `LONG=1 npx vitest run test/long/fault-table.test.ts -u` updates.
  */
 
-/** A fault in the first of the affected calls or in all of them, and the limit for the response in seconds. */
+/**
+ * A fault in the first of the affected calls or in all of them, and the limit for the response in
+ * seconds.
+ */
 interface Injection {
   readonly fault: Fault;
   readonly once: boolean;
   readonly within: number;
 }
-const once = (...faults: Fault[]): Injection[] => faults.map((fault) => ({ fault, once: true, within: 5 }));
+const once = (...faults: Fault[]): Injection[] =>
+  faults.map((fault) => ({ fault, once: true, within: 5 }));
 /** A function times out after 10 seconds. */
-const always = (...faults: Fault[]): Injection[] => faults.map((fault) => ({ fault, once: false, within: 10 }));
+const always = (...faults: Fault[]): Injection[] =>
+  faults.map((fault) => ({ fault, once: false, within: 10 }));
 
 /** One request under one fault. */
 interface Trial {
@@ -37,7 +42,9 @@ interface Trial {
   readonly injection: Injection;
   readonly change: Change;
   readonly concerns: (call: AwsCall, prepared: Prepared) => boolean;
-  /** Trials with the same key run one after another, because their calls cannot be distinguished. */
+  /**
+   * Trials with the same key run one after another, because their calls cannot be distinguished.
+   */
   readonly serialKey?: string | undefined;
 }
 
@@ -103,16 +110,28 @@ async function attempt({ section, injection, change, concerns }: Trial): Promise
     );
   }
 
-  const made = change.hidesOutcome ? '' : isUnknown ? 'made or not' : times === 1 ? 'made' : 'not made';
-  const sent = change.hidesOutcome || trial.calls < 2 ? '' : injection.once ? 'yes' : 'until it gives up';
+  const made = change.hidesOutcome
+    ? ''
+    : isUnknown
+      ? 'made or not'
+      : times === 1
+        ? 'made'
+        : 'not made';
+  const sent =
+    change.hidesOutcome || trial.calls < 2 ? '' : injection.once ? 'yes' : 'until it gives up';
   const outcome = done ? 'success' : status;
   const line = `| ${fault} | ${injection.once ? 'once' : 'always'} | ${outcome} | ${made} | ${sent} | ${within} s |`;
   results.push({ section, injection, line, route: change.route });
 }
 
-/** The duration of a request in seconds according to the log of its function; 0 if the function was killed. */
+/**
+ * The duration of a request in seconds according to the log of its function; 0 if the function was
+ * killed.
+ */
 function durationOf(requestId = ''): number {
-  const line = gatehouse.lines.find((text) => text.includes(requestId) && text.includes('milliseconds'));
+  const line = gatehouse.lines.find(
+    (text) => text.includes(requestId) && text.includes('milliseconds'),
+  );
   return line ? JSON.parse(line).milliseconds / 1000 : 0;
 }
 
@@ -125,7 +144,8 @@ const LANES = 14;
 async function attemptAll(trials: readonly Trial[]): Promise<void> {
   const queues = [...Map.groupBy(trials, (trial) => trial.serialKey ?? trial).values()];
   const lane = async () => {
-    for (let queue = queues.shift(); queue; queue = queues.shift()) for (const trial of queue) await attempt(trial);
+    for (let queue = queues.shift(); queue; queue = queues.shift())
+      for (const trial of queue) await attempt(trial);
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   expect(violations).toEqual([]);
@@ -135,7 +155,10 @@ const product = (
   injections: readonly Injection[],
   changes: readonly Change[],
   rest: Pick<Trial, 'section' | 'concerns'>,
-) => injections.flatMap((injection) => changes.map((change): Trial => ({ ...rest, injection, change })));
+) =>
+  injections.flatMap((injection) =>
+    changes.map((change): Trial => ({ ...rest, injection, change })),
+  );
 
 const names = (call: AwsCall, item: string): boolean =>
   actionsOf(call).some(({ pk, sk }) =>
@@ -144,8 +167,28 @@ const names = (call: AwsCall, item: string): boolean =>
 
 const transactions = product(
   [
-    ...always('slow', 'late', 'conflict', 'throttle', 'error-before', 'reset', 'error-after', 'lost', 'half'),
-    ...once('late', 'conflict', 'throttle', 'error-before', 'reset', 'error-after', 'lost', 'half', 'kill'),
+    ...always(
+      'slow',
+      'late',
+      'conflict',
+      'throttle',
+      'error-before',
+      'reset',
+      'error-after',
+      'lost',
+      'half',
+    ),
+    ...once(
+      'late',
+      'conflict',
+      'throttle',
+      'error-before',
+      'reset',
+      'error-after',
+      'lost',
+      'half',
+      'kill',
+    ),
   ],
   CHANGES,
   {
@@ -174,7 +217,12 @@ describe('under faults, the service', { timeout: 120_000 }, () => {
   it('responds in time on every route that changes something, and makes the change at most once', () => {
     // The key of a new reset item is not known in advance.
     const serialKey = ({ route }: Change) => (route.endsWith('/init') ? route : undefined);
-    return attemptAll([...transactions, ...reads].map((trial) => ({ ...trial, serialKey: serialKey(trial.change) })));
+    return attemptAll(
+      [...transactions, ...reads].map((trial) => ({
+        ...trial,
+        serialKey: serialKey(trial.change),
+      })),
+    );
   });
 
   it('responds in time on every route that only reads, and on those that call KMS', () => {
@@ -182,7 +230,11 @@ describe('under faults, the service', { timeout: 120_000 }, () => {
     const withPassword = (change: Change) =>
       change.route === CREATION_WITH_PASSWORD.route ? CREATION_WITH_PASSWORD : change;
     return attemptAll([
-      ...everything(KMS, 'KMS', changesThat(({ permissions }) => permissions.keys).map(withPassword)),
+      ...everything(
+        KMS,
+        'KMS',
+        changesThat(({ permissions }) => permissions.keys).map(withPassword),
+      ),
       ...everything(TABLE, 'DynamoDB', readsOf(parameter)),
     ]);
   });
@@ -190,7 +242,8 @@ describe('under faults, the service', { timeout: 120_000 }, () => {
   it('leaves the table intact', () => expectIntact(gatehouse));
 });
 
-it('docs/faults.md matches the results', () => expect(documentOf()).toMatchFileSnapshot('../../docs/faults.md'));
+it('docs/faults.md matches the results', () =>
+  expect(documentOf()).toMatchFileSnapshot('../../docs/faults.md'));
 
 function documentOf(): string {
   const rank = ({ fault, once }: Injection) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);
@@ -199,7 +252,8 @@ function documentOf(): string {
     const of = results.filter((each) => each.section === section);
     const all = new Set(of.map(({ route }) => route));
     const sorted = of.toSorted(
-      (a, b) => rank(a.injection) - rank(b.injection) || order.indexOf(a.route) - order.indexOf(b.route),
+      (a, b) =>
+        rank(a.injection) - rank(b.injection) || order.indexOf(a.route) - order.indexOf(b.route),
     );
     const lines = [...Map.groupBy(sorted, ({ line }) => line)].map(([line, same]) => {
       const which = same.map(({ route }) => `\`${route}\``);

@@ -10,9 +10,13 @@ const sandbox = openSandbox();
 afterAll(() => sandbox.remove());
 
 describe(`the tests (SEED=${seed})`, () => {
-  it.each(sampleOf(mutants, SIZE, seed))('kill the mutant of $file: $to', { timeout: 200_000 }, async (mutant) => {
-    const { outcome, detail } = await sandbox.try(mutant);
+  it.each(sampleOf(mutants, SIZE, seed))(
+    'kill the mutant of $file: $to',
+    { timeout: 200_000 },
+    async (mutant) => {
+      const { outcome, detail } = await sandbox.try(mutant);
 
-    expect(outcome, detail).toBe('killed');
-  });
+      expect(outcome, detail).toBe('killed');
+    },
+  );
 });

@@ -6,18 +6,26 @@ import { runSequences } from '../support/model/sequences.ts';
 import { buildMutantStack } from '../support/stack/mutant-stack.ts';
 
 /*
- * Both searches detect carelessly implemented rules: the sequences by pairs of concurrent changes and injected faults,
- * the histories by clients whose requests overlap by chance. Both stop at their first finding. From seed 1 on, the
- * sequences need up to about twenty runs, so each search starts at a path that is known to find something. The
- * histories have four clients rather than eight, because each function instance that starts on a mutant costs time.
+ * Both searches detect carelessly implemented rules: the sequences by pairs of concurrent changes
+ * and injected faults, the histories by clients whose requests overlap by chance. Both stop at
+ * their first finding. From seed 1 on, the sequences need up to about twenty runs, so each search
+ * starts at a path that is known to find something. The histories have four clients rather than
+ * eight, because each function instance that starts on a mutant costs time.
  */
 
 const SEARCHES: { mutant: StackMutant; path: string; faults?: boolean }[] = [
-  { mutant: 'the last administrator is checked before the write instead of by its condition', path: '5' },
+  {
+    mutant: 'the last administrator is checked before the write instead of by its condition',
+    path: '5',
+  },
   { mutant: 'a renamed user keeps the guard of the old login', path: '12' },
   { mutant: 'administrators are counted instead of kept in a set', path: '18' },
   { mutant: 'a transaction conflict is reported as a violated rule', path: '15', faults: true },
-  { mutant: 'a transaction whose response was lost is sent again with another token', path: '7', faults: true },
+  {
+    mutant: 'a transaction whose response was lost is sent again with another token',
+    path: '7',
+    faults: true,
+  },
 ];
 
 let bench: Bench;

@@ -2,14 +2,22 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { print, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../../infra/commands/command-line.ts';
+import {
+  print,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from '../../infra/commands/command-line.ts';
 import { synthesize } from '../../infra/local/stack/synthesize.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { ENGINE_RULES } from '../support/instance/engine-rules.ts';
 import type { Bench } from '../support/model/search-instance.ts';
 import { shippedSettings } from '../support/stack/shipped-context.ts';
 
-/* Long randomized test: checks the engine rules that all races rely on, then searches with increasing seeds. */
+/*
+ * Long randomized test: checks the engine rules that all races rely on, then searches with
+ * increasing seeds.
+ */
 
 const COUNTEREXAMPLE = 1;
 
@@ -44,23 +52,25 @@ const { runSequences } = await import('../support/model/sequences.ts');
 const deadline = Date.now() + minutes * 60_000;
 
 const counts: Record<string, number> = {};
-const SEARCHES: Record<string, { size: number; search: (bench: Bench, seed: number) => Promise<string | undefined> }> =
-  {
-    'pairs with two administrators': {
-      size: 5 * PAIRS.length,
-      search: (bench, seed) => runPairs(bench, { seed, rounds: 5, administrators: 2 }),
-    },
-    'pairs with five administrators': {
-      size: 2 * PAIRS.length,
-      search: (bench, seed) => runPairs(bench, { seed, rounds: 2, administrators: 5 }),
-    },
-    sequences: { size: 20, search: (bench, seed) => runSequences(bench, { seed, runs: 20 }) },
-    'operations in histories': {
-      size: 1600,
-      search: (bench, seed) => runHistory(bench, { seed, clients: 8, operations: 200, faults: true }),
-    },
-    'concurrent creations': { size: 500, search: createManyAtOnce },
-  };
+const SEARCHES: Record<
+  string,
+  { size: number; search: (bench: Bench, seed: number) => Promise<string | undefined> }
+> = {
+  'pairs with two administrators': {
+    size: 5 * PAIRS.length,
+    search: (bench, seed) => runPairs(bench, { seed, rounds: 5, administrators: 2 }),
+  },
+  'pairs with five administrators': {
+    size: 2 * PAIRS.length,
+    search: (bench, seed) => runPairs(bench, { seed, rounds: 2, administrators: 5 }),
+  },
+  sequences: { size: 20, search: (bench, seed) => runSequences(bench, { seed, runs: 20 }) },
+  'operations in histories': {
+    size: 1600,
+    search: (bench, seed) => runHistory(bench, { seed, clients: 8, operations: 200, faults: true }),
+  },
+  'concurrent creations': { size: 500, search: createManyAtOnce },
+};
 
 print(`Seed ${firstSeed}, ${minutes} minutes`);
 const state = openMemoryState();
@@ -92,17 +102,30 @@ print(found ?? 'No counterexample found');
 process.exit(found === undefined ? 0 : COUNTEREXAMPLE);
 
 /**
- * 500 concurrent creations get distinct ids, and exactly one of 60 concurrent creations with the same e-mail address
- * succeeds.
+ * 500 concurrent creations get distinct ids, and exactly one of 60 concurrent creations with the
+ * same e-mail address succeeds.
  */
-async function createManyAtOnce({ gatehouse, restore, token }: Bench, seed: number): Promise<string | undefined> {
+async function createManyAtOnce(
+  { gatehouse, restore, token }: Bench,
+  seed: number,
+): Promise<string | undefined> {
   await restore();
   const admin = await token(1);
   const create = (n: number, email: string) =>
-    gatehouse.call('POST', '/api/users', { token: admin, body: { login: `crowd-${seed}-${n}`, email } });
-  const spellings = ['kelvin@example.com', 'KELVIN@example.com', '\u212Aelvin@Example.com', 'kel\uFF56in@example.com'];
+    gatehouse.call('POST', '/api/users', {
+      token: admin,
+      body: { login: `crowd-${seed}-${n}`, email },
+    });
+  const spellings = [
+    'kelvin@example.com',
+    'KELVIN@example.com',
+    '\u212Aelvin@Example.com',
+    'kel\uFF56in@example.com',
+  ];
   try {
-    const responses = await Promise.all(Array.from({ length: 500 }, (_, n) => create(n, `crowd-${n}@example.com`)));
+    const responses = await Promise.all(
+      Array.from({ length: 500 }, (_, n) => create(n, `crowd-${n}@example.com`)),
+    );
     assert.deepEqual([...new Set(responses.map(({ status }) => status))], [201]);
     assert.equal(new Set(responses.map(({ body }) => body.id)).size, 500);
     const wanted = await Promise.all(

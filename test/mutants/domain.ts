@@ -21,16 +21,28 @@ export const domain: readonly Mutant[] = [
       'settleAll([await passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)])',
     ],
     ['!matches || callerUser', 'callerUser'],
-    ['callerUser.passwordChanges !== user.passwordChanges', 'callerUser.passwordHash === undefined'],
+    [
+      'callerUser.passwordChanges !== user.passwordChanges',
+      'callerUser.passwordHash === undefined',
+    ],
   ]),
   ...plant('lib/accounts/log-in.ts', 'test/unit/accounts.test.ts', [
     [' || !user.activated', ''],
     ['await ignoreUnavailable(commit(', 'await (commit('],
     ['user?.login === login ? user : undefined', 'user'],
-    ['[rehash(user, passwordHash)]', '[{ ...rehash(user, passwordHash), condition: "attribute_exists(pk)" }]'],
+    [
+      '[rehash(user, passwordHash)]',
+      '[{ ...rehash(user, passwordHash), condition: "attribute_exists(pk)" }]',
+    ],
     ["isLogin(login) ? login : ''", 'login'],
-    ["guard ? entityKey('USER', guard.id as number) : guardKey", "entityKey('USER', guard?.id as number)"],
-    ['? renewHash(table, passwords, user, password) :', '? void renewHash(table, passwords, user, password) :'],
+    [
+      "guard ? entityKey('USER', guard.id as number) : guardKey",
+      "entityKey('USER', guard?.id as number)",
+    ],
+    [
+      '? renewHash(table, passwords, user, password) :',
+      '? void renewHash(table, passwords, user, password) :',
+    ],
     ['settleAll([attempt.record(), readUser', 'settleAll([void attempt.record(), readUser'],
     ['await verify().catch(attempt.takeBack)', 'await verify()'],
     ['settleAll([attempt.record(), readUser', 'settleAll([await attempt.record(), readUser'],
@@ -66,12 +78,18 @@ export const domain: readonly Mutant[] = [
     ['OR #requests < :requestLimit', 'OR #requests <= :requestLimit'],
     ["'#since = :before'", "'attribute_exists(#since)'"],
     ['attributesAre({ n: count.n, last: count.last })', 'attributesAre({ n: count.n })'],
-    ['attributesAre({ n: count.n, last: count.last }) : isAbsent()', 'attributesAre({}) : attributesAre({ n: 0 })'],
+    [
+      'attributesAre({ n: count.n, last: count.last }) : isAbsent()',
+      'attributesAre({}) : attributesAre({ n: 0 })',
+    ],
     ['Math.max(1, Math.ceil(', 'Math.max(0, Math.floor('],
     ['isKnown ? network.expires :', 'isKnown ? seconds(now) + KNOWN_NETWORK_SECONDS :'],
     ['isKnown ? network.expires :', ''],
     ['Math.ceil((retryAt - now) / 1000)', 'Math.floor((retryAt - now) / 1000)'],
-    ['AND (attribute_not_exists(#requests) OR #requests < :requestLimit)', 'AND #requests < :requestLimit'],
+    [
+      'AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
+      'AND #requests < :requestLimit',
+    ],
   ]),
   ...plant('lib/accounts/login-throttle.ts', 'test/unit/login-throttle.test.ts', [
     ['      secret = undefined;\n', ''],
@@ -94,7 +112,10 @@ export const domain: readonly Mutant[] = [
       '[keys.network, keys.elsewhere, keys.source, ...others]',
       '[keys.elsewhere, keys.network, keys.source, ...others]',
     ],
-    ['const [network, elsewhere, source, ...rest] = items', 'const [network, elsewhere, source, , ...rest] = items'],
+    [
+      'const [network, elsewhere, source, ...rest] = items',
+      'const [network, elsewhere, source, , ...rest] = items',
+    ],
   ]),
   ...plant('lib/accounts/password-reset.ts', 'test/unit/accounts.test.ts', [
     ['change(table, load, decide, onContention)', 'change(table, load, decide)'],
@@ -157,7 +178,10 @@ export const domain: readonly Mutant[] = [
     ['return { from, to: `${to}~` };', 'return { from, to };'],
     ['getUTCMonth() + 1)', 'getUTCMonth() + 2)'],
     ['${from.slice(0, 7)}-01', '${from.slice(0, 4)}-01'],
-    ['readBudget(table, caller)', 'readBudget(table, { ...caller, requireAuthorized: async () => undefined })'],
+    [
+      'readBudget(table, caller)',
+      'readBudget(table, { ...caller, requireAuthorized: async () => undefined })',
+    ],
     ['while (found.length <= end)', 'while (found.length < end)'],
   ]),
   ...plant('lib/authorization/authorize.ts', 'test/unit/authorize.test.ts', [
@@ -189,9 +213,15 @@ export const domain: readonly Mutant[] = [
       'writes: [...withCallerCondition(writes, callerUser, caller, access), auditEntry(callerUser, event, now)],',
       'writes: [auditEntry(callerUser, event, now), ...withCallerCondition(writes, callerUser, caller, access)],',
     ],
-    ['[check({ pk, sk }, stillAuthorized), ...writes]', '[...writes, check({ pk, sk }, stillAuthorized)]'],
+    [
+      '[check({ pk, sk }, stillAuthorized), ...writes]',
+      '[...writes, check({ pk, sk }, stillAuthorized)]',
+    ],
     ['position === own ? withCondition(write, stillAuthorized) : write', 'write'],
-    ["access.rolesFrom === 'table') await confirm();", "access.rolesFrom === 'token') await confirm();"],
+    [
+      "access.rolesFrom === 'table') await confirm();",
+      "access.rolesFrom === 'token') await confirm();",
+    ],
     ["access.rolesFrom === 'token') {", "access.rolesFrom === 'table') {"],
     ['!access.anyRole.some(', '!access.anyRole.every('],
   ]),
@@ -205,13 +235,19 @@ export const domain: readonly Mutant[] = [
     ['    await callerUser;\n', ''],
     ['reservedId ??= await', 'reservedId = await'],
     ["changeTotal('INTEGRATION', 1)", "changeTotal('CONF', 1)"],
-    ['...pick(fields, EDITABLE_INTEGRATION_FIELDS)', '...pick(fields, EDITABLE_INTEGRATION_FIELDS), active: true'],
+    [
+      '...pick(fields, EDITABLE_INTEGRATION_FIELDS)',
+      '...pick(fields, EDITABLE_INTEGRATION_FIELDS), active: true',
+    ],
     ['parametersEver: 0', 'parametersEver: 1'],
     ["'integration.created', integration", "'integration.updated', integration"],
   ]),
   ...plant('lib/integrations/create-parameter.ts', 'test/unit/integration-changes.test.ts', [
     ['integration && (await openSeal(owner.id))', 'await openSeal(owner.id)'],
-    ['parametersEver >= PARAMETERS_PER_INTEGRATION_EVER', 'parametersEver > PARAMETERS_PER_INTEGRATION_EVER'],
+    [
+      'parametersEver >= PARAMETERS_PER_INTEGRATION_EVER',
+      'parametersEver > PARAMETERS_PER_INTEGRATION_EVER',
+    ],
     ['parameterCount > MAX_PARAMETERS', 'parameterCount >= MAX_PARAMETERS'],
     ['integration.parametersEver + 1', 'integration.parameterCount + 1'],
     ['bytes: bytesOf(confName, confValue, confDescription)', 'bytes: bytesOf(confName, confValue)'],
@@ -243,7 +279,10 @@ export const domain: readonly Mutant[] = [
     ['parameterBytesAfter(integration, parameter, undefined)', 'integration.parameterBytes ?? 0'],
     ["        changeTotal('CONF', -1),\n", ''],
     ['    requireVersion(parameter, precondition);\n', ''],
-    ['    requireVersion(parameter, precondition);\n', '    requireVersion(integration, precondition);\n'],
+    [
+      '    requireVersion(parameter, precondition);\n',
+      '    requireVersion(integration, precondition);\n',
+    ],
   ]),
   ...plant('lib/integrations/integration-contracts.ts', 'test/unit/schemas.test.ts', [
     ['name: name(255),\n  shortName', 'name: name(256),\n  shortName'],
@@ -255,14 +294,20 @@ export const domain: readonly Mutant[] = [
     ],
     ['value >= 0', 'value >= 1'],
     ["v.safeInteger('TypeMismatch'),\n", ''],
-    ["active: v.nullish(v.boolean('TypeMismatch'), true)", "active: v.optional(v.boolean('TypeMismatch'), true)"],
+    [
+      "active: v.nullish(v.boolean('TypeMismatch'), true)",
+      "active: v.optional(v.boolean('TypeMismatch'), true)",
+    ],
   ]),
   ...plant('lib/integrations/integration-contracts.ts', 'test/unit/contracts.test.ts', [
     [
       "integrators = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' }",
       "integrators = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' }",
     ],
-    ["anyRole: ['ROLE_ADMIN', 'ROLE_USER']", "anyRole: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']"],
+    [
+      "anyRole: ['ROLE_ADMIN', 'ROLE_USER']",
+      "anyRole: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST']",
+    ],
   ]),
   ...plant('lib/integrations/integration-table.ts', 'test/unit/integration-changes.test.ts', [
     ['revision: before.revision + 1', 'revision: before.revision'],
@@ -289,7 +334,10 @@ export const domain: readonly Mutant[] = [
     ['changes: (module?.changes ?? 0) + changes', 'changes'],
     ['needsRestart: true', 'needsRestart: module?.needsRestart ?? true'],
     ['(module?.needsRestart ? module.needsRestartSince : undefined) ?? now', 'now'],
-    ['(module?.needsRestart ? module.needsRestartSince : undefined) ?? now', 'module?.needsRestartSince ?? now'],
+    [
+      '(module?.needsRestart ? module.needsRestartSince : undefined) ?? now',
+      'module?.needsRestartSince ?? now',
+    ],
     [' ?? now', ''],
     ['MAX_PARAMETERS = 90', 'MAX_PARAMETERS = 91'],
     ['192 * 1024', '200 * 1024'],
@@ -304,7 +352,10 @@ export const domain: readonly Mutant[] = [
   ]),
   ...plant('lib/integrations/parameter-contracts.ts', 'test/unit/contracts.test.ts', [
     ['PAGE_SIZE_MAX = 100', 'PAGE_SIZE_MAX = 200'],
-    ["confDescription: 'text', integrationId", "confDescription: 'text', confValue: 'text', integrationId"],
+    [
+      "confDescription: 'text', integrationId",
+      "confDescription: 'text', confValue: 'text', integrationId",
+    ],
     ["value',\n  access: integrators", "value',\n  access: 'authenticated'"],
   ]),
   ...plant('lib/integrations/parameter-table.ts', 'test/api/integrations.test.ts', [
@@ -342,7 +393,10 @@ export const domain: readonly Mutant[] = [
       'return [decrypted(parameter, values[index] as string, integration as Integration)];',
     ],
     ['MAX_CONCURRENT_DECRYPTIONS = 32', 'MAX_CONCURRENT_DECRYPTIONS = 100'],
-    ['[id, items[index] && integrationOf(items[index])]', '[id, items[0] && integrationOf(items[0])]'],
+    [
+      '[id, items[index] && integrationOf(items[index])]',
+      '[id, items[0] && integrationOf(items[0])]',
+    ],
     [
       '[...new Set(parameters.map(({ integrationId }) => integrationId))]',
       'parameters.map(({ integrationId }) => integrationId)',
@@ -393,7 +447,10 @@ export const domain: readonly Mutant[] = [
     ],
     ['version: nextVersion(before.version),', 'version: before.version,'],
     ['      requireVersion(before, precondition);\n', ''],
-    ["      'integration.updated',\n        before,", "      'integration.updated',\n        after,"],
+    [
+      "      'integration.updated',\n        before,",
+      "      'integration.updated',\n        after,",
+    ],
     ["throw new Failure('unknown-id')", "throw new Failure('not-found')"],
   ]),
   ...plant('lib/integrations/update-parameter.ts', 'test/unit/integration-changes.test.ts', [
@@ -404,8 +461,14 @@ export const domain: readonly Mutant[] = [
     ['      bytes: after.bytes,\n', ''],
     ["['confName', 'confDescription']", "['confName']"],
     ["        'confValue',\n", ''],
-    ["auditEventForParameter('parameter.updated', parameter", "auditEventForParameter('parameter.updated', after"],
-    ['integration && parameter && (await openSeal(owner.id))', 'integration && (await openSeal(owner.id))'],
+    [
+      "auditEventForParameter('parameter.updated', parameter",
+      "auditEventForParameter('parameter.updated', after",
+    ],
+    [
+      'integration && parameter && (await openSeal(owner.id))',
+      'integration && (await openSeal(owner.id))',
+    ],
     ['versionIs(parameter))', "{ condition: 'attribute_exists(pk)', onConditionFailed: 'retry' })"],
   ]),
   ...plant('lib/mail/mail-limit.ts', 'test/unit/mail.test.ts', [
@@ -421,7 +484,10 @@ export const domain: readonly Mutant[] = [
     ['...(configurationSet && { ConfigurationSetName: configurationSet }),', ''],
     ["Subject: { Data: fill(subject), Charset: 'UTF-8' }", 'Subject: { Data: fill(subject) }'],
     ['Data: fill(subject)', 'Data: subject'],
-    ["Body: { Text: { Data: fill(text), Charset: 'UTF-8' } }", 'Body: { Text: { Data: fill(text) } }'],
+    [
+      "Body: { Text: { Data: fill(text), Charset: 'UTF-8' } }",
+      'Body: { Text: { Data: fill(text) } }',
+    ],
     ['requestTimeout: 3000', 'requestTimeout: 1500'],
     ['`${linkBase}${key}`', 'linkBase'],
   ]),
@@ -492,9 +558,15 @@ export const domain: readonly Mutant[] = [
       'pepperedHash(kms, tried, { salt, cost, key }),',
       'bcryptHash === undefined ? pepperedHash(kms, tried, { salt, cost, key }) : Promise.resolve(Buffer.alloc(HASH_BYTES)),',
     ],
-    ['const phc = bcryptHash === undefined ? stored : undefined;', 'const phc = bcryptHash ?? stored;'],
+    [
+      'const phc = bcryptHash === undefined ? stored : undefined;',
+      'const phc = bcryptHash ?? stored;',
+    ],
     ['(phcMatches || bcryptMatches)', '(phcMatches && !bcryptMatches)'],
-    ['return (phcMatches || bcryptMatches) && isPossible', 'return bcryptMatches || (phcMatches && isPossible)'],
+    [
+      'return (phcMatches || bcryptMatches) && isPossible',
+      'return bcryptMatches || (phcMatches && isPossible)',
+    ],
     ['p=(?<parallelism>[1-9])', 'p=(?<parallelism>\\d)'],
     ['[A-Za-z0-9+/]{43}', '[A-Za-z0-9+/]+'],
     ['Number(memory) > 262_144', 'Number(memory) > 26_214'],
@@ -504,11 +576,17 @@ export const domain: readonly Mutant[] = [
     ['await table.get(rosterKey)', 'void table.get(rosterKey)'],
     ['    throw error.name', '    error.name'],
     ["error.name === 'ResourceNotFoundException' ? new Failure('unavailable') : error", 'error'],
-    ["error.name === 'ResourceNotFoundException' ? new Failure('unavailable') : error", "new Failure('unavailable')"],
+    [
+      "error.name === 'ResourceNotFoundException' ? new Failure('unavailable') : error",
+      "new Failure('unavailable')",
+    ],
   ]),
   ...plant('lib/status/info.ts', 'test/unit/views.test.ts', [["['prod']", "['dev']"]]),
   ...plant('lib/tokens/issue-token.ts', 'test/unit/tokens.test.ts', [
-    ['remember ? lifetime.remembered : lifetime.usual', 'remember ? lifetime.usual : lifetime.remembered'],
+    [
+      'remember ? lifetime.remembered : lifetime.usual',
+      'remember ? lifetime.usual : lifetime.remembered',
+    ],
     ['    passwordChanges: user.passwordChanges,\n', ''],
     ['    preferred_username: user.login,\n', ''],
     ['Math.floor(Date.now() / 1000)', 'Math.ceil(Date.now() / 1000)'],
@@ -523,7 +601,10 @@ export const domain: readonly Mutant[] = [
     ['      publishedAt = now;\n', ''],
     ['await change(table', 'change(table'],
     ['items.filter((item) => !isNotBefore(item)).map(', 'items.map('],
-    ['await change(table, () => table.get(key), decide);', 'void change(table, () => table.get(key), decide);'],
+    [
+      'await change(table, () => table.get(key), decide);',
+      'void change(table, () => table.get(key), decide);',
+    ],
   ]),
   ...plant('lib/tokens/thumbprint.ts', 'test/unit/tokens.test.ts', [
     ["crv: 'P-256', kty: 'EC', x, y", "kty: 'EC', crv: 'P-256', x, y"],
@@ -574,7 +655,10 @@ export const domain: readonly Mutant[] = [
   ]),
   ...plant('lib/users/administrators.ts', 'test/unit/user-changes.test.ts', [
     ['user?.activated === true && ', ''],
-    ['if (after && administers(after) && !administers(before)) return', 'if (after && administers(after)) return'],
+    [
+      'if (after && administers(after) && !administers(before)) return',
+      'if (after && administers(after)) return',
+    ],
   ]),
   ...plant('lib/users/administrators.ts', 'test/unit/write.test.ts', [
     ['size(#ids) > :one', 'size(#ids) >= :one'],
@@ -603,7 +687,10 @@ export const domain: readonly Mutant[] = [
     ["throw new Failure('not-found')", "throw new Failure('unknown-id')"],
   ]),
   ...plant('lib/users/user-table.ts', 'test/api/addresses.test.ts', [
-    ['...(addressChanged ? claimEmail', '...(heldEmailKey(before) !== heldEmailKey(after) ? claimEmail'],
+    [
+      '...(addressChanged ? claimEmail',
+      '...(heldEmailKey(before) !== heldEmailKey(after) ? claimEmail',
+    ],
   ]),
   ...plant('lib/users/email-key.ts', 'test/api/email-key.test.ts', [
     [".replace(ALL_INVISIBLE, '')", ''],
@@ -612,7 +699,10 @@ export const domain: readonly Mutant[] = [
     ["return address.normalize('NFKC').toLowerCase()", 'return address.toLowerCase()'],
     ['\\p{Default_Ignorable_Code_Point}', ''],
     ["new RegExp(INVISIBLE, 'gu')", "new RegExp(INVISIBLE, 'u')"],
-    ['ascii === undefined ? visible.slice(at) : domainToUnicode(ascii)', 'ascii ?? visible.slice(at)'],
+    [
+      'ascii === undefined ? visible.slice(at) : domainToUnicode(ascii)',
+      'ascii ?? visible.slice(at)',
+    ],
   ]),
   ...plant('lib/users/email-key.ts', 'test/unit/schemas.test.ts', [['\\p{Cf}', '']]),
   ...plant('lib/users/email-key.ts', 'test/unit/user-changes.test.ts', [
@@ -632,7 +722,10 @@ export const domain: readonly Mutant[] = [
     ['const LIFETIME_SECONDS = 24 * 60 * 60', 'const LIFETIME_SECONDS = 7 * 24 * 60 * 60'],
   ]),
   ...plant('lib/users/update-user.ts', 'test/unit/user-changes.test.ts', [
-    ['changedFields(user, after, EDITABLE_USER_FIELDS)', 'changedFields(user, after, EDITABLE_USER_FIELDS.slice(1))'],
+    [
+      'changedFields(user, after, EDITABLE_USER_FIELDS)',
+      'changedFields(user, after, EDITABLE_USER_FIELDS.slice(1))',
+    ],
     ['version: nextVersion(user.version),', 'version: user.version,'],
     ['lastModifiedBy: modifiedBy', 'lastModifiedBy: user.lastModifiedBy'],
     ['lastModifiedDate: new Date(now).toISOString()', 'lastModifiedDate: user.lastModifiedDate'],
@@ -693,9 +786,15 @@ export const domain: readonly Mutant[] = [
     ['    ...membership(user, undefined),\n', ''],
     ['    ...membership(before, after),\n', ''],
     ["...(addressChanged && { emailKeyRule: 'UTS46' })", ''],
-    ['...(renamed ? [claimLogin(after)] : []),', '...(renamed && !addressChanged ? [claimLogin(after)] : []),'],
+    [
+      '...(renamed ? [claimLogin(after)] : []),',
+      '...(renamed && !addressChanged ? [claimLogin(after)] : []),',
+    ],
     ['...(renamed ? [releaseLogin(before)] : []),', ''],
-    ['...(addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [releaseEmail(before)] : []),', ''],
+    [
+      '...(addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [releaseEmail(before)] : []),',
+      '',
+    ],
     ['addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [', 'addressChanged ? ['],
     ['addressChanged && heldEmailKey(before) !== heldEmailKey(after) ? [', 'true ? ['],
     ['user.passwordChanges + 1', 'user.passwordChanges'],

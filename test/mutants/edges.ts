@@ -1,7 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts quote template literals of the source
 import { type Mutant, plant } from './mutant.ts';
 
-/** What the rules stand on: the handlers, contracts, HTTP, the table, and the runtime with its AWS clients. */
+/**
+ * What the rules stand on: the handlers, contracts, HTTP, the table, and the runtime with its AWS
+ * clients.
+ */
 export const edges: readonly Mutant[] = [
   ...plant('functions/authenticate.ts', 'test/api/success-headers.test.ts', [
     [', { Authorization: `Bearer ${token}` })', ')'],
@@ -15,7 +18,10 @@ export const edges: readonly Mutant[] = [
     ['readBudget(table, caller)', 'async () => undefined'],
   ]),
   ...plant('functions/count-parameters.ts', 'test/api/filters.test.ts', [
-    ['countParameters(table, caller, query)', 'countParameters(table, caller, { ...query, filters: [] })'],
+    [
+      'countParameters(table, caller, query)',
+      'countParameters(table, caller, { ...query, filters: [] })',
+    ],
   ]),
   ...plant('functions/create-integration.ts', 'test/api/success-headers.test.ts', [
     ['    ...etag(integration),\n', ''],
@@ -25,7 +31,10 @@ export const edges: readonly Mutant[] = [
   ...plant('functions/create-parameter.ts', 'test/api/success-headers.test.ts', [
     ['    ...etag(parameter),\n', ''],
     ['utm-integration-confs/${', 'utm-integrations/${'],
-    ['`/api/utm-integration-confs/${parameter.id}`', '`/api/utm-integrations/${parameter.integration.id}`'],
+    [
+      '`/api/utm-integration-confs/${parameter.id}`',
+      '`/api/utm-integrations/${parameter.integration.id}`',
+    ],
   ]),
   ...plant('functions/create-user.ts', 'test/api/success-headers.test.ts', [
     ['    ...etag(user),\n', ''],
@@ -33,16 +42,23 @@ export const edges: readonly Mutant[] = [
     ['encodeURIComponent(user.login)', 'user.login'],
     ['${encodeURIComponent(user.login)}', '${encodeURI(user.login)}'],
   ]),
-  ...plant('functions/delete-integration.ts', 'test/api/success-headers.test.ts', [["'deleted'", "'updated'"]]),
+  ...plant('functions/delete-integration.ts', 'test/api/success-headers.test.ts', [
+    ["'deleted'", "'updated'"],
+  ]),
   ...plant('functions/delete-integration.ts', 'test/api/conditional.test.ts', [
     [', precondition);', ', undefined);'],
     ['path.id, precondition)', 'path.id, undefined)'],
   ]),
   ...plant('functions/delete-parameter.ts', 'test/api/success-headers.test.ts', [
     ["'deleted', path.id", "'deleted', 0"],
-    ["alert(DeleteParameter.entityName, 'deleted', path.id)", "alert(DeleteParameter.entityName, 'updated', path.id)"],
+    [
+      "alert(DeleteParameter.entityName, 'deleted', path.id)",
+      "alert(DeleteParameter.entityName, 'updated', path.id)",
+    ],
   ]),
-  ...plant('functions/delete-parameter.ts', 'test/api/conditional.test.ts', [[', precondition);', ', undefined);']]),
+  ...plant('functions/delete-parameter.ts', 'test/api/conditional.test.ts', [
+    [', precondition);', ', undefined);'],
+  ]),
   ...plant('functions/delete-user.ts', 'test/api/success-headers.test.ts', [
     ["okEmpty(alert(DeleteUser.entityName, 'deleted', path.login))", 'done()'],
   ]),
@@ -53,7 +69,9 @@ export const edges: readonly Mutant[] = [
   ...plant('functions/get-account.ts', 'test/api/success-headers.test.ts', [
     ['ok(userView(await findCallerUser(table, caller)))', 'ok({})'],
   ]),
-  ...plant('functions/get-integration.ts', 'test/api/success-headers.test.ts', [[', etag(integration))', ')']]),
+  ...plant('functions/get-integration.ts', 'test/api/success-headers.test.ts', [
+    [', etag(integration))', ')'],
+  ]),
   ...plant('functions/get-parameter.ts', 'test/api/success-headers.test.ts', [
     [', etag(parameter))', ')'],
     ['etag(parameter)', 'etag(parameter.integration)'],
@@ -91,7 +109,9 @@ export const edges: readonly Mutant[] = [
     ['    ...etag(integration),\n', ''],
     ["'updated'", "'deleted'"],
   ]),
-  ...plant('functions/request-reset.ts', 'test/api/reset.test.ts', [['  await requestReset(', '  void requestReset(']]),
+  ...plant('functions/request-reset.ts', 'test/api/reset.test.ts', [
+    ['  await requestReset(', '  void requestReset('],
+  ]),
   ...plant('functions/update-integration.ts', 'test/api/success-headers.test.ts', [
     ['    ...etag(integration),\n', ''],
     ["'updated'", "'deleted'"],
@@ -108,13 +128,17 @@ export const edges: readonly Mutant[] = [
     ],
     ['etag(parameter)', 'etag(parameter.integration)'],
   ]),
-  ...plant('functions/update-parameter.ts', 'test/api/conditional.test.ts', [[', precondition);', ', undefined);']]),
+  ...plant('functions/update-parameter.ts', 'test/api/conditional.test.ts', [
+    [', precondition);', ', undefined);'],
+  ]),
   ...plant('functions/update-user.ts', 'test/api/success-headers.test.ts', [
     ['    ...etag(user),\n', ''],
     ["'updated'", "'deleted'"],
     ['ok(userView(user), {', 'ok(user, {'],
   ]),
-  ...plant('functions/update-user.ts', 'test/api/conditional.test.ts', [[', precondition);', ', undefined);']]),
+  ...plant('functions/update-user.ts', 'test/api/conditional.test.ts', [
+    [', precondition);', ', undefined);'],
+  ]),
   ...plant(
     'lib/contract/entity-fields.ts',
     ['test/unit/views.test.ts', 'test/unit/user-changes.test.ts'],
@@ -141,13 +165,18 @@ export const edges: readonly Mutant[] = [
     ["value === null || value === '' || idFromText", 'value === null || idFromText'],
     ["'no-id'),", "'NotNull'),"],
     ["'id-not-wanted'),", "'no-id'),"],
-    ['v.check((value) => idFromText(value) !== undefined),\n    v.transform(Number)', 'v.transform(Number)'],
+    [
+      'v.check((value) => idFromText(value) !== undefined),\n    v.transform(Number)',
+      'v.transform(Number)',
+    ],
     ['\\u007f-\\u009f]*$/', '\\u007f-\\u009f]+$/'],
     ['codePoints(value) <= max', 'value.length <= max'],
     ['\\u007f-\\u009f]*$/', ']*$/'],
     ["value.trim() !== ''", "value !== ''"],
   ]),
-  ...plant('lib/contract/fields.ts', 'test/api/integrations.test.ts', [['{ min: ID.minimum, max: ID.maximum }', '{}']]),
+  ...plant('lib/contract/fields.ts', 'test/api/integrations.test.ts', [
+    ['{ min: ID.minimum, max: ID.maximum }', '{}'],
+  ]),
   ...plant('lib/contract/list-query.ts', 'test/unit/list-query.test.ts', [
     ['const DEFAULT_SIZE = 20;', 'const DEFAULT_SIZE = 25;'],
     ['const PAGE_SIZE_MAX = 2000;', 'const PAGE_SIZE_MAX = 2001;'],
@@ -161,7 +190,10 @@ export const edges: readonly Mutant[] = [
     ["descending: direction === 'desc'", "descending: direction !== 'asc'"],
     ["(sort[0]?.field ?? 'id') === 'id'", 'sort.length === 0'],
     ['filters.length === 0 && (sort', '(sort'],
-    ["if (sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });", ''],
+    [
+      "if (sort.some(({ field }) => !sortable.includes(field))) wrong.set('sort', { allowed: sortable });",
+      '',
+    ],
     ["name.includes('.')", '/^\\w+\\.\\w+$/.test(name)'],
     ['else wrong.set(name, filter);', ''],
     [
@@ -175,11 +207,17 @@ export const edges: readonly Mutant[] = [
     ["operator === 'in' || operator === 'notIn' ?", "operator === 'in' ?"],
     ["operator === 'specified' ? 'boolean' : kind", 'kind'],
     ['rest.length > 0 || ', ''],
-    ['Number.isSafeInteger(Number(text)) ? Number(text) : undefined;\n  if', 'true ? Number(text) : undefined;\n  if'],
+    [
+      'Number.isSafeInteger(Number(text)) ? Number(text) : undefined;\n  if',
+      'true ? Number(text) : undefined;\n  if',
+    ],
     ["zone = 'Z'", "zone = ''"],
     ["midnight.toISOString().startsWith(day ?? '') && ", ''],
     [' && /^\\d{4}-/.test(written)', ''],
-    ["kind === 'number' || kind === 'date' ? [...ANY, ...ORDERED]", "kind === 'number' ? [...ANY, ...ORDERED]"],
+    [
+      "kind === 'number' || kind === 'date' ? [...ANY, ...ORDERED]",
+      "kind === 'number' ? [...ANY, ...ORDERED]",
+    ],
     ['.filter((text) => orders(text).length > 0)', ''],
   ]),
   ...plant('lib/contract/source.ts', 'test/unit/source.test.ts', [
@@ -206,7 +244,10 @@ export const edges: readonly Mutant[] = [
     ['isIP(address) === 0', 'isIP(address) !== 4'],
     ["createHash('sha256').update(secret)", "createHash('sha256').update(secret.toLowerCase())"],
     ['accepted.some(', 'accepted.every('],
-    ["createHash('sha256').update(secret).digest()", "Buffer.from(secret.slice(0, 64).padEnd(64, '0'), 'hex')"],
+    [
+      "createHash('sha256').update(secret).digest()",
+      "Buffer.from(secret.slice(0, 64).padEnd(64, '0'), 'hex')",
+    ],
     ['return address;', "return address.replace('::ffff:', '');"],
   ]),
   ...plant('lib/http/edge.ts', 'test/api/edge.test.ts', [
@@ -216,7 +257,9 @@ export const edges: readonly Mutant[] = [
   ...plant('lib/http/lambda-handler.ts', 'test/api/edge.test.ts', [
     ['  if (authenticate) {\n', '  if (!clientAddressAtEdge && authenticate) {\n'],
   ]),
-  ...plant('lib/tokens/verify-token.ts', 'test/api/edge.test.ts', [['  awaitInColdStart(firstRead);\n', '']]),
+  ...plant('lib/tokens/verify-token.ts', 'test/api/edge.test.ts', [
+    ['  awaitInColdStart(firstRead);\n', ''],
+  ]),
   ...plant('lib/http/endpoint.ts', 'test/unit/endpoint.test.ts', [
     ['caller.requireAuthorized(), handled()', 'Promise.resolve(), handled()'],
     [
@@ -224,7 +267,10 @@ export const edges: readonly Mutant[] = [
       'const request = readRequest();\n      const handled = async () => handle({ ...request, caller });',
     ],
     ['  limitColdStart();\n', ''],
-    ['settleAll([caller.requireAuthorized(), handled()])', 'settleAll([await caller.requireAuthorized(), handled()])'],
+    [
+      'settleAll([caller.requireAuthorized(), handled()])',
+      'settleAll([await caller.requireAuthorized(), handled()])',
+    ],
   ]),
   ...plant('lib/http/lambda-handler.ts', 'test/unit/endpoint.test.ts', [
     ["if (isOutage(error)) return new Failure('unavailable');", ''],
@@ -254,7 +300,10 @@ export const edges: readonly Mutant[] = [
     ["failure ? [['kind'], ['failure']] : [['kind']]", "[['kind'], ['failure']]"],
     ['...(retries ? [RETRIES] : [])', 'RETRIES'],
     ["route.includes('/reset-password/')", "route.includes('/reset-password/init')"],
-    ["logError('defect', error, { requestId: event.requestContext.requestId })", "logError('defect', error)"],
+    [
+      "logError('defect', error, { requestId: event.requestContext.requestId })",
+      "logError('defect', error)",
+    ],
   ]),
   ...plant('lib/http/problem.ts', 'test/unit/problem.test.ts', [
     ["RETRY_SOON = { 'Retry-After': '1' }", "RETRY_SOON = { 'Retry-After': '10' }"],
@@ -271,7 +320,9 @@ export const edges: readonly Mutant[] = [
     ['      ...headers,\n', ''],
   ]),
   ...plant('lib/http/request.ts', 'test/api/problems.test.ts', [[', ...limitsOf(issue)', '']]),
-  ...plant('lib/http/request.ts', 'test/api/user-limits.test.ts', [['.slice(0, FIELD_ERRORS_MAX)', '']]),
+  ...plant('lib/http/request.ts', 'test/api/user-limits.test.ts', [
+    ['.slice(0, FIELD_ERRORS_MAX)', ''],
+  ]),
   ...plant('lib/http/request.ts', 'test/unit/endpoint.test.ts', [
     ['Object.create(null)', '{}'],
     [
@@ -305,9 +356,15 @@ export const edges: readonly Mutant[] = [
     ['bytes(b) - bytes(a)', 'bytes(a) - bytes(b)'],
     ['new URLSearchParams([[name, value]]).toString().length', 'name.length + value.length'],
     ['encodeURIComponent(which)', 'String(which)'],
-    ["entityName === 'userManagement' ? entityName : `gatehouseApp.${entityName}`", '`gatehouseApp.${entityName}`'],
+    [
+      "entityName === 'userManagement' ? entityName : `gatehouseApp.${entityName}`",
+      '`gatehouseApp.${entityName}`',
+    ],
     ['ETag: `"${version}"`', 'ETag: `W/"${version}"`'],
-    ['{ status: 201, headers: { ...headers, Location: location }', '{ status: 201, headers: { ...headers }'],
+    [
+      '{ status: 201, headers: { ...headers, Location: location }',
+      '{ status: 201, headers: { ...headers }',
+    ],
   ]),
   ...plant('lib/runtime/deadline.ts', 'test/unit/aws.test.ts', [
     ['maxMs < leftMs', 'false'],
@@ -336,7 +393,9 @@ export const edges: readonly Mutant[] = [
     ['await Promise.all(started);', 'await Promise.race(started);'],
     ['awaitInColdStart(work().catch(() => undefined));', 'awaitInColdStart(work());'],
   ]),
-  ...plant('lib/runtime/env.ts', 'test/unit/aws.test.ts', [['if (!value)', 'if (value === undefined)']]),
+  ...plant('lib/runtime/env.ts', 'test/unit/aws.test.ts', [
+    ['if (!value)', 'if (value === undefined)'],
+  ]),
   ...plant('lib/runtime/kms.ts', 'test/unit/aws.test.ts', [
     ['shared ??= new KMSClient', 'shared = new KMSClient'],
     ['shared ??= new', 'shared = new'],
@@ -350,14 +409,23 @@ export const edges: readonly Mutant[] = [
     ['[what]: name', '[what]: code as string'],
     [':\\d+:\\d+\\)?$', ''],
     ['/^ +at .+:\\d+:\\d+\\)?$/', '/^ +at .+/'],
-    ["code: typeof code === 'string' ? code : undefined", 'code: code === undefined ? undefined : String(code)'],
+    [
+      "code: typeof code === 'string' ? code : undefined",
+      'code: code === undefined ? undefined : String(code)',
+    ],
     ['sourceFrame(line.trim())', 'line.trim()'],
     ['  sourceMaps.set(bundle, map);\n', ''],
     ['sourceMaps.get(bundle) ??', 'sourceMaps.values().next().value ??'],
-    ['if (!bundle || !existsSync(new URL(`${bundle}.map`))) return frame;', 'if (!bundle) return frame;'],
+    [
+      'if (!bundle || !existsSync(new URL(`${bundle}.map`))) return frame;',
+      'if (!bundle) return frame;',
+    ],
     ['!existsSync(new URL(`${bundle}.map`))', '!existsSync(new URL(bundle))'],
     ['existsSync(new URL(`${bundle}.map`))', 'existsSync(new URL(`${bundle}.map`).pathname)'],
-    ['map.findOrigin(Number(line), Number(column))', 'map.findOrigin(Number(column), Number(line))'],
+    [
+      'map.findOrigin(Number(line), Number(column))',
+      'map.findOrigin(Number(column), Number(line))',
+    ],
     ['map.findOrigin(Number(line), Number(column))', 'map.findEntry(Number(line), Number(column))'],
     ['map.findOrigin(Number(line), Number(column))', 'map.findOrigin(Number(line), 1)'],
     ["'fileName' in origin ? `at", "'fileName' ? `at"],
@@ -452,12 +520,18 @@ export const edges: readonly Mutant[] = [
     ['UNITS_PER_INTEGRATION = 60', 'UNITS_PER_INTEGRATION = 50'],
     ['const limit = size + 1;', 'const limit = size;'],
     ['cursor: more && last ?', 'cursor: last ?'],
-    ['cursor: more && last ? cursorAfter(last.id)', 'cursor: more && last ? cursorAfter(last.id - 1)'],
+    [
+      'cursor: more && last ? cursorAfter(last.id)',
+      'cursor: more && last ? cursorAfter(last.id - 1)',
+    ],
     ['query.page === 0 || query.after !== undefined ?', 'query.page === 0 || query.after ?'],
     ['query.page === 0 || query.after !== undefined ?', 'query.page === 0 ?'],
     ['Math.max(0, id - 1)', 'id'],
     ['from: idText(id + 1)', 'from: idText(id)'],
-    ['from: idText(id + 1), to: idText(Number.MAX_SAFE_INTEGER)', 'from: idText(id + 1), to: idText(1e15)'],
+    [
+      'from: idText(id + 1), to: idText(Number.MAX_SAFE_INTEGER)',
+      'from: idText(id + 1), to: idText(1e15)',
+    ],
     [
       "=> field === 'integrationId' && operator === 'equals')",
       "=> field === 'integrationId' && operator !== 'specified')",
@@ -467,7 +541,10 @@ export const edges: readonly Mutant[] = [
     ['if (byOwner && !canOwnParameters(owner)) return [];', ''],
     ["kind === 'CONF' ? 'parameter-list-too-long' : 'list-too-long'", "'list-too-long' as const"],
     ['{ ...range, tooLong }', 'range'],
-    ["(!first || first.field === 'id')", '(!first || query.sort.some(({ field }) => field === "id"))'],
+    [
+      "(!first || first.field === 'id')",
+      '(!first || query.sort.some(({ field }) => field === "id"))',
+    ],
     ["const tooLong = 'page-too-deep'", "const tooLong = 'list-too-long'"],
     [
       'Math.min(total * UNITS_PER_ENTITY[kind], byOwner ? UNITS_PER_INTEGRATION : Number.POSITIVE_INFINITY);',
@@ -489,13 +566,19 @@ export const edges: readonly Mutant[] = [
       '            ConsistentRead: true,\n            ...(next && { ExclusiveStartKey: next }),\n          }),\n        );\n        found',
       '            ...(next && { ExclusiveStartKey: next }),\n          }),\n        );\n        found',
     ],
-    ['      } while (next);\n    },\n\n    async snapshot', '      } while (false);\n    },\n\n    async snapshot'],
+    [
+      '      } while (next);\n    },\n\n    async snapshot',
+      '      } while (false);\n    },\n\n    async snapshot',
+    ],
     ['      } while (next);\n      return found;', '      } while (false);\n      return found;'],
   ]),
   ...plant('lib/table/snapshot.ts', 'test/unit/table-scanner.test.ts', [
     ['tries === MAX_TRIES', 'tries > MAX_TRIES'],
     ['const MAX_WAIT_MS = 200', 'const MAX_WAIT_MS = 2000'],
-    ["error.name === 'TransactionCanceledException'", "error.name !== 'TransactionCanceledException'"],
+    [
+      "error.name === 'TransactionCanceledException'",
+      "error.name !== 'TransactionCanceledException'",
+    ],
     [
       'reads.map((_, index) => Responses[index]?.Item as Item | undefined)',
       'Responses.flatMap(({ Item }) => (Item ? [Item as Item] : []))',
@@ -507,19 +590,31 @@ export const edges: readonly Mutant[] = [
   ]),
   ...plant('lib/table/snapshot.ts', 'test/unit/snapshot.test.ts', [
     ["throw isCancelled(error) ? new Failure('unavailable') : error", 'throw error'],
-    ["throw isCancelled(error) ? new Failure('unavailable') : error", "throw new Failure('unavailable')"],
+    [
+      "throw isCancelled(error) ? new Failure('unavailable') : error",
+      "throw new Failure('unavailable')",
+    ],
   ]),
   ...plant('lib/table/table.ts', 'test/unit/table.test.ts', [
     ['Key: key, ConsistentRead: true', 'Key: key'],
     ['Keys: [...remainingKeys], ConsistentRead: true', 'Keys: [...remainingKeys]'],
     ['Keys: [...remainingKeys],', 'Keys: [...keys],'],
     ['remainingKeys = (UnprocessedKeys?.[name]?.Keys ?? [])', 'remainingKeys = ([])'],
-    ['      for (const item of (Responses', '        items.clear();\n        for (const item of (Responses'],
+    [
+      '      for (const item of (Responses',
+      '        items.clear();\n        for (const item of (Responses',
+    ],
     ['keys.map((key) => items.get(nameOf(key)))', '[...items.values()]'],
-    ['keys.map((key) => items.get(nameOf(key)))', 'keys.flatMap((key) => items.get(nameOf(key)) ?? [])'],
+    [
+      'keys.map((key) => items.get(nameOf(key)))',
+      'keys.flatMap((key) => items.get(nameOf(key)) ?? [])',
+    ],
     ['`${pk}\\0${sk}`', '`${pk} ${sk}`'],
     ['`${pk}\\0${sk}`', '`${sk}`'],
-    ['            ConsistentRead: true,\n            ScanIndexForward', '            ScanIndexForward'],
+    [
+      '            ConsistentRead: true,\n            ScanIndexForward',
+      '            ScanIndexForward',
+    ],
     ['ScanIndexForward: !backwards', 'ScanIndexForward: backwards'],
     ['Limit: limit - items.length', 'Limit: limit'],
     ['...(next && { ExclusiveStartKey: next }),', ''],
@@ -533,10 +628,16 @@ export const edges: readonly Mutant[] = [
     ['while (next && items.length < limit)', 'while (next)'],
     ["ReturnValues: 'UPDATED_NEW'", "ReturnValues: 'UPDATED_OLD'"],
     ["ReturnValues: 'ALL_NEW'", "ReturnValues: 'UPDATED_NEW'"],
-    ["throw isOutage(error) ? new Failure('unavailable') : error;", "throw new Failure('unavailable');"],
+    [
+      "throw isOutage(error) ? new Failure('unavailable') : error;",
+      "throw new Failure('unavailable');",
+    ],
     ['ClientRequestToken: token,', ''],
     ['Item: { ...attributes, ...key }', 'Item: { ...key, ...attributes }'],
-    ['shared ??= new DynamoDBClient(clientSettings)', 'shared = new DynamoDBClient(clientSettings)'],
+    [
+      'shared ??= new DynamoDBClient(clientSettings)',
+      'shared = new DynamoDBClient(clientSettings)',
+    ],
   ]),
   ...plant('lib/table/version.ts', 'test/unit/version.test.ts', [
     ['nextVersion(0)', 'nextVersion(1)'],
@@ -548,12 +649,21 @@ export const edges: readonly Mutant[] = [
       'precondition?.length && !precondition.includes(String(version))',
     ],
     ['!precondition.includes(String(version))', '!precondition.includes(version as string)'],
-    ['!precondition.includes(String(version))', '!precondition.some((each) => String(version).startsWith(each))'],
+    [
+      '!precondition.includes(String(version))',
+      '!precondition.some((each) => String(version).startsWith(each))',
+    ],
   ]),
   ...plant('lib/table/write.ts', 'test/unit/write.test.ts', [
-    ['`(${write.condition}) AND (${condition.condition})`', '`${write.condition} AND ${condition.condition}`'],
+    [
+      '`(${write.condition}) AND (${condition.condition})`',
+      '`${write.condition} AND ${condition.condition}`',
+    ],
     ['write.onConditionFailed ?? condition.onConditionFailed', 'condition.onConditionFailed'],
-    ["condition: names.map(isAsExpected).join(' AND ')", "condition: names.map(isAsExpected).join(' OR ')"],
+    [
+      "condition: names.map(isAsExpected).join(' AND ')",
+      "condition: names.map(isAsExpected).join(' OR ')",
+    ],
     ['present.includes(name) ?', 'expected[name] ?'],
     ["condition: 'attribute_not_exists(pk)'", "condition: 'attribute_exists(pk)'"],
     [

@@ -15,5 +15,8 @@ export interface Mutant extends Mutation {
 type Change = readonly [from: string, to: string];
 
 /** Mutants of one file that the same test files detect. */
-export const plant = (file: string, killedBy: string | readonly string[], changes: readonly Change[]): Mutant[] =>
-  changes.map(([from, to]) => ({ file, from, to, killedBy: [killedBy].flat() }));
+export const plant = (
+  file: string,
+  killedBy: string | readonly string[],
+  changes: readonly Change[],
+): Mutant[] => changes.map(([from, to]) => ({ file, from, to, killedBy: [killedBy].flat() }));

@@ -1,7 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts quote template literals of the source
 import { type Mutant, plant } from './mutant.ts';
 
-/** Deployment and operation: routes, stack, settings, local cloud, verification, restores and commands. */
+/**
+ * Deployment and operation: routes, stack, settings, local cloud, verification, restores and
+ * commands.
+ */
 export const operations: readonly Mutant[] = [
   ...plant('examples/change-parameter.ts', 'test/api/examples.test.ts', [
     ["headers: { 'If-Match': read.response.headers.get('ETag') ?? '' },", ''],
@@ -49,7 +52,10 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/commands/adopt/restored-settings.ts', 'test/local/commands.test.ts', [
     ['Math.abs(aheadSeconds) <= MAX', 'aheadSeconds <= MAX'],
-    ['        requireRightClock((result.response as { headers: Record<string, string> }).headers.date);\n', ''],
+    [
+      '        requireRightClock((result.response as { headers: Record<string, string> }).headers.date);\n',
+      '',
+    ],
     ["aheadSeconds > 0 ? 'ahead of' : 'behind'", "'ahead of'"],
     ["table.TableStatus !== 'ACTIVE'", 'false'],
     ['if (!tags[tag])', 'if (false)'],
@@ -84,7 +90,9 @@ export const operations: readonly Mutant[] = [
     ['key !== first && hashes > 0', 'hashes > 0'],
     ["others.includes(key) ? ''", "!others.includes(key) ? ''"],
   ]),
-  ...plant('infra/commands/password-keys/command.ts', 'test/local/commands.test.ts', [['onProgress(++users);', '']]),
+  ...plant('infra/commands/password-keys/command.ts', 'test/local/commands.test.ts', [
+    ['onProgress(++users);', ''],
+  ]),
   ...plant('infra/commands/export/command.ts', 'test/local/commands.test.ts', [
     ['onProgress(counts.user + counts.integration);', ''],
   ]),
@@ -129,7 +137,10 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/bundle/bundle.ts', 'test/local/synthesis.test.ts', [
     ['preserveSymlinks: true,', ''],
-    ['relative(ROOT, join(dirname(path), decodeURIComponent(source)))', 'join(dirname(path), source)'],
+    [
+      'relative(ROOT, join(dirname(path), decodeURIComponent(source)))',
+      'join(dirname(path), source)',
+    ],
     ['decodeURIComponent(source)', 'source'],
   ]),
   ...plant('infra/commands/export/command.ts', 'test/local/transfer.test.ts', [
@@ -178,7 +189,10 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/commands/preflight/checks.ts', 'test/local/preflight.test.ts', [
     ['version >= BOOTSTRAP_VERSION', 'version > 0'],
     ['ofAddress ?? (await find(domain))', 'await find(domain)'],
-    ['if (!byDefault || configurationSet) return undefined;', 'if (byDefault || configurationSet) return undefined;'],
+    [
+      'if (!byDefault || configurationSet) return undefined;',
+      'if (byDefault || configurationSet) return undefined;',
+    ],
     ['quota >= needed', 'quota > needed'],
     ['Number(confirmed) > 0', 'Number(confirmed) >= 0'],
     ['other === wildcardOf(name)', "name.endsWith(other.replace('*', ''))"],
@@ -259,7 +273,10 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/stack/constructs/metrics.ts', 'test/stack/alarms.test.ts', [
     ['seconds / 3600', 'seconds / 60'],
-    ["logged('oldestPendingRestartSeconds', Stats.MAXIMUM)", "logged('oldestPendingRestartSeconds', Stats.AVERAGE)"],
+    [
+      "logged('oldestPendingRestartSeconds', Stats.MAXIMUM)",
+      "logged('oldestPendingRestartSeconds', Stats.AVERAGE)",
+    ],
     ['period: Duration.days(1)', 'period: Duration.hours(1)'],
   ]),
   ...plant('infra/stack/constructs/dashboard.ts', 'test/stack/alarms.test.ts', [
@@ -314,7 +331,10 @@ export const operations: readonly Mutant[] = [
     ["blockAbove('logins', loginsPerSource,", "blockAbove('logins', requestsPerSource,"],
     ["blockAbove('requests', requestsPerSource)", "blockAbove('requests', loginsPerSource)"],
     [', HAS_QUESTION_MARK]', ']'],
-    ["pathMatches('CONTAINS', '?', ['URL_DECODE'])", "pathMatches('CONTAINS', '?', ['URL_DECODE', 'NORMALIZE_PATH'])"],
+    [
+      "pathMatches('CONTAINS', '?', ['URL_DECODE'])",
+      "pathMatches('CONTAINS', '?', ['URL_DECODE', 'NORMALIZE_PATH'])",
+    ],
     ["pathMatches('CONTAINS', '?', ['URL_DECODE'])", "pathMatches('CONTAINS', '?', [])"],
     ["pathMatches('EXACTLY', path", "pathMatches('CONTAINS', path"],
     ["['URL_DECODE', 'NORMALIZE_PATH']", "['NORMALIZE_PATH', 'URL_DECODE']"],
@@ -344,10 +364,16 @@ export const operations: readonly Mutant[] = [
   ]),
   ...plant('infra/stack/constructs/gatehouse-function.ts', 'test/stack/facts.test.ts', [
     ['retention: settings.logRetentionDays,', 'retention: 365,'],
-    ['settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE', 'settings.keepData ? RemovalPolicy.DESTROY'],
+    [
+      'settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE',
+      'settings.keepData ? RemovalPolicy.DESTROY',
+    ],
     ['logGroup.grantWrite(role);', ''],
     ['Architecture.ARM_64', 'Architecture.X86_64'],
-    ['settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY', 'RemovalPolicy.RETAIN'],
+    [
+      'settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY',
+      'RemovalPolicy.RETAIN',
+    ],
   ]),
   ...plant('infra/stack/constructs/http-api.ts', 'test/stack/facts.test.ts', [
     ["'ETag',\n", ''],
@@ -374,7 +400,10 @@ export const operations: readonly Mutant[] = [
     ['retention: logRetentionDays', 'retention: 365'],
   ]),
   ...plant('infra/stack/constructs/keys.ts', 'test/stack/facts.test.ts', [
-    ['removalPolicy: keepData ? RemovalPolicy.RETAIN', 'removalPolicy: !keepData ? RemovalPolicy.RETAIN'],
+    [
+      'removalPolicy: keepData ? RemovalPolicy.RETAIN',
+      'removalPolicy: !keepData ? RemovalPolicy.RETAIN',
+    ],
     [
       'RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY',
       'RemovalPolicy.DESTROY : RemovalPolicy.DESTROY',
@@ -445,7 +474,10 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/stack/gatehouse-stack.ts', 'test/stack/facts.test.ts', [
     ['      tags,\n', ''],
     ['terminationProtection: settings.keepData && !settings.unprotected,', ''],
-    ['terminationProtection: settings.keepData && !settings.unprotected', 'terminationProtection: true'],
+    [
+      'terminationProtection: settings.keepData && !settings.unprotected',
+      'terminationProtection: true',
+    ],
     ["keys.pepper.map(({ keyArn }) => keyArn).join(' ')", 'keys.table.keyArn'],
     [
       "Tags.of(table).add('gatehouse:values-key', keys.values.keyArn)",
@@ -494,7 +526,9 @@ export const operations: readonly Mutant[] = [
     [" || error.code === 'email-taken'", ''],
   ]),
   ...plant('infra/local/start.ts', 'test/local/reload.test.ts', [[", 'SIGHUP'", '']]),
-  ...plant('infra/local/stack/synthesize.ts', 'test/local/start.test.ts', [["process.on('exit', kill);", '']]),
+  ...plant('infra/local/stack/synthesize.ts', 'test/local/start.test.ts', [
+    ["process.on('exit', kill);", ''],
+  ]),
   ...plant('infra/local/start.ts', 'test/local/debugger.test.ts', [
     ["process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));", ''],
   ]),
@@ -502,7 +536,9 @@ export const operations: readonly Mutant[] = [
     ['operation: v.optional(v.picklist(OPERATIONS))', 'operation: v.optional(v.string())'],
     ['functionNames?.includes(name) === false', 'false'],
   ]),
-  ...plant('infra/local/start.ts', 'test/local/start.test.ts', [['functions.map(({ name }) => name),', '']]),
+  ...plant('infra/local/start.ts', 'test/local/start.test.ts', [
+    ['functions.map(({ name }) => name),', ''],
+  ]),
   ...plant('infra/local/aws/mailbox.ts', 'test/local/mailbox.test.ts', [
     ["typeof part === 'string'", 'part !== undefined'],
     ['...(Array.isArray(to) ? to : [to])', ''],
@@ -518,7 +554,9 @@ export const operations: readonly Mutant[] = [
     ['Credential=${OPERATOR.accessKeyId}', 'Credential=${operation}'],
     ['/20200101/${ENGINE_REGION}/', '/20200101/eu-central-1/'],
   ]),
-  ...plant('infra/local/aws/engine.ts', 'test/local/interrupt.test.ts', [["process.on('exit', kill);", '']]),
+  ...plant('infra/local/aws/engine.ts', 'test/local/interrupt.test.ts', [
+    ["process.on('exit', kill);", ''],
+  ]),
   ...plant('infra/local/aws/explain-database-error.ts', 'test/unit/explain-error.test.ts', [
     ['|database disk image is malformed', ''],
   ]),
@@ -532,7 +570,9 @@ export const operations: readonly Mutant[] = [
     ['material.length === SECRET_BYTES', 'true'],
     [') && isMaterial(bytes(material), spec)', ')'],
   ]),
-  ...plant('infra/local/aws/engine.ts', 'test/local/start.test.ts', [["?.protocol !== 'http:'", ' === null']]),
+  ...plant('infra/local/aws/engine.ts', 'test/local/start.test.ts', [
+    ["?.protocol !== 'http:'", ' === null'],
+  ]),
   ...plant('infra/local/aws/mailbox-pages.ts', 'test/local/mailbox.test.ts', [
     ["form-action 'self'; ", ''],
     ['value="${escapeHtml(key)}"', 'value="${key}"'],
@@ -562,7 +602,10 @@ export const operations: readonly Mutant[] = [
     ['ManagedPolicyArns || PermissionsBoundary', 'ManagedPolicyArns'],
     ['if (Users || Groups)', 'if (Users)'],
     [", `identity/${sender.slice(sender.indexOf('@') + 1)}`", ''],
-    ['if (input.ConfigurationSetName) resources.push(`configuration-set/${input.ConfigurationSetName}`);', ''],
+    [
+      'if (input.ConfigurationSetName) resources.push(`configuration-set/${input.ConfigurationSetName}`);',
+      '',
+    ],
     ['    documents.delete(role);\n', ''],
     ["operation.startsWith('Transact')", "operation === 'TransactWriteItems'"],
     ["id.startsWith('arn:') ? id : keyArn(stack.region, id)", 'id'],
@@ -572,7 +615,10 @@ export const operations: readonly Mutant[] = [
     ["matches: wildcards(action, '[^]', 'i')", "matches: wildcards(action, '[^]')"],
     ["if (Version !== '2012-10-17') throw", "if (Version === '2008-10-17') throw"],
     ['conditions.every((holds) => holds(request))', 'conditions.some((holds) => holds(request))'],
-    ['return (values) => isNull(values) || values.every(isExpected);', 'return (values) => values.every(isExpected);'],
+    [
+      'return (values) => isNull(values) || values.every(isExpected);',
+      'return (values) => values.every(isExpected);',
+    ],
     [
       'return (values) => !isNull(values) && values.some(isExpected);',
       'return (values) => isNull(values) || values.some(isExpected);',
@@ -615,9 +661,14 @@ export const operations: readonly Mutant[] = [
     ['[line - 1]', '[line]'],
     ["' '.repeat(column - 1)", "' '.repeat(column)"],
   ]),
-  ...plant('infra/bundle/bundle.ts', 'test/local/reload.test.ts', [['importer of found', 'importer of [file]']]),
+  ...plant('infra/bundle/bundle.ts', 'test/local/reload.test.ts', [
+    ['importer of found', 'importer of [file]'],
+  ]),
   ...plant('infra/local/reload.ts', 'test/local/reload.test.ts', [
-    ['cloud.holdRequestsDuring(() => assembly.reload(cloud, affected))', 'assembly.reload(cloud, affected)'],
+    [
+      'cloud.holdRequestsDuring(() => assembly.reload(cloud, affected))',
+      'assembly.reload(cloud, affected)',
+    ],
     ['new Set([...failed, ...applicable])', 'new Set(failed)'],
     ['      cloud.recycle();\n', ''],
   ]),
@@ -629,7 +680,10 @@ export const operations: readonly Mutant[] = [
     ['!keyIds.includes(usedKeyId)', 'usedKeyId === undefined'],
   ]),
   ...plant('infra/local/require-matching-keys.ts', 'test/local/state-files.test.ts', [
-    ['Object.values(keys).map(({ id }) => id)', "[keys.PepperKey2?.id ?? keys.PepperKey?.id ?? '']"],
+    [
+      'Object.values(keys).map(({ id }) => id)',
+      "[keys.PepperKey2?.id ?? keys.PepperKey?.id ?? '']",
+    ],
   ]),
   ...plant('infra/local/calls/read-body.ts', 'test/local/gateway.test.ts', [
     ['chunks.push(chunk)', 'chunks.unshift(chunk)'],
@@ -646,7 +700,10 @@ export const operations: readonly Mutant[] = [
     ['if (isDeepStrictEqual(readLock(lockFile), stale)) rmSync', 'rmSync'],
     ["if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;", ''],
     ['if (!stale) return;', 'if (!stale) throw new Error(lockFile);'],
-    ['parseJson(join(folder, name), text, remedy)', 'parseJson(join(folder, name), text, startOver(folder))'],
+    [
+      'parseJson(join(folder, name), text, remedy)',
+      'parseJson(join(folder, name), text, startOver(folder))',
+    ],
   ]),
   ...plant('infra/local/state/state.ts', 'test/local/start.test.ts', [
     ["if (typeof value === 'object' && value !== null) return value;", 'return value;'],
@@ -655,7 +712,10 @@ export const operations: readonly Mutant[] = [
     ['if (!SUPPORTED_TYPES.has(Type))', 'if (false)'],
     ["?? 'us-east-1'", "?? 'eu-central-1'"],
     ["if (name === 'Ref') return ref(argument);", ''],
-    ['if (found === undefined) throw new Error(`The local cloud does not support ${logicalId}.${name}`);', ''],
+    [
+      'if (found === undefined) throw new Error(`The local cloud does not support ${logicalId}.${name}`);',
+      '',
+    ],
   ]),
   ...plant('infra/settings/read-settings.ts', 'test/unit/settings.test.ts', [
     ['  rejectUnknownKeys(Object.keys(node.getAllContext()));\n', ''],
@@ -694,15 +754,24 @@ export const operations: readonly Mutant[] = [
     ["    v.excludes('{link}'),\n", ''],
     ["    v.includes('{link}'),\n", ''],
     ['REGIONS.has(region)', "region.includes('-')"],
-    ["!keepData || mail.linkBase.startsWith('https://')", 'keepData !== undefined || mail.linkBase !== undefined'],
+    [
+      "!keepData || mail.linkBase.startsWith('https://')",
+      'keepData !== undefined || mail.linkBase !== undefined',
+    ],
     ["corsOrigins.every((origin) => origin.startsWith('https://'))", 'corsOrigins.length >= 0'],
     ["alarms.split(':')[3] === region", "region !== ''"],
     ['!keepData || alarms !== undefined', 'true'],
     ['<= MAX_MAIL_BYTES', '<= 9 * MAX_MAIL_BYTES'],
     ['v.maxLength(3,', 'v.maxLength(4,'],
     ["unknownKeys(input).join(' or ')", 'unknownKeys(input)[0]'],
-    ['deployment: v.optional(\n    v.pipe(DEPLOYMENTS', 'deployments: v.optional(\n    v.pipe(DEPLOYMENTS'],
-    ['Buffer.byteLength(JSON.stringify(JSON.stringify(mail)))', 'JSON.stringify(JSON.stringify(mail)).length'],
+    [
+      'deployment: v.optional(\n    v.pipe(DEPLOYMENTS',
+      'deployments: v.optional(\n    v.pipe(DEPLOYMENTS',
+    ],
+    [
+      'Buffer.byteLength(JSON.stringify(JSON.stringify(mail)))',
+      'JSON.stringify(JSON.stringify(mail)).length',
+    ],
     ['JSON.stringify(JSON.stringify(mail))', 'JSON.stringify(mail)'],
     ['JSON.stringify(JSON.stringify(mail))', 'JSON.stringify(JSON.stringify(mail.templates))'],
     ['    v.minLength(1),\n    v.check((keys)', '    v.check((keys)'],
@@ -714,7 +783,10 @@ export const operations: readonly Mutant[] = [
     ['loginsPerSource <= requestsPerSource', 'loginsPerSource <= 10 * requestsPerSource'],
     ['!edge || domain !== undefined', 'edge !== null'],
     ['!edge || edge.hostName !== domain?.name', '!edge || edge.hostName !== domain?.certificate'],
-    ["!edge || edge.certificate.split(':')[3] === EDGE_REGION", '!edge || edge.certificate !== EDGE_REGION'],
+    [
+      "!edge || edge.certificate.split(':')[3] === EDGE_REGION",
+      '!edge || edge.certificate !== EDGE_REGION',
+    ],
     ['/^[0-9a-f]{64}$/', '/^[0-9a-f]{64}/'],
     ['new Set(keys).size === keys.length', 'keys.length > 0'],
     ['{1,64}', '{1,65}'],
@@ -730,7 +802,10 @@ export const operations: readonly Mutant[] = [
     ['sns:[\\w-]+:\\d{12}:', 'sns:[\\w-]+:\\d*:'],
     ["domain.certificate.split(':')[3] === region", "region !== ''"],
     ['tokenLife: v.pipe(\n      v.strictObject', 'tokenLife: v.pipe(\n      v.object'],
-    ["v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number'))", 'positiveInteger'],
+    [
+      "v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number'))",
+      'positiveInteger',
+    ],
     ["'The lifetime of a token.'", "'The lifetime of a session.'"],
   ]),
   ...plant('infra/bundle/transport/attribute-values.ts', 'test/unit/transport.test.ts', [
@@ -744,7 +819,10 @@ export const operations: readonly Mutant[] = [
     ['!Number.isFinite(value) || ', ''],
     [' || Math.abs(value) > Number.MAX_SAFE_INTEGER', ''],
     ['Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER', 'Number(text) > Number.MAX_SAFE_INTEGER'],
-    ['Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER', 'Math.abs(Number(text)) >= Number.MAX_SAFE_INTEGER'],
+    [
+      'Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER',
+      'Math.abs(Number(text)) >= Number.MAX_SAFE_INTEGER',
+    ],
     ['if (S !== undefined) return S;', 'if (S) return S;'],
     ['if (N !== undefined) return numberOf(N as string);', 'if (N !== undefined) return N;'],
     ['if (BOOL !== undefined)', 'if (BOOL)'],
@@ -798,7 +876,10 @@ export const operations: readonly Mutant[] = [
     ['Math.min(RETRY_BUDGET, this.#budget + retryCost)', 'this.#budget + retryCost'],
     ['Math.min(RETRY_BUDGET, this.#budget + retryCost)', 'this.#budget'],
     ['Math.min(RETRY_BUDGET, this.#budget + retryCost)', 'RETRY_BUDGET'],
-    ['Math.min(RETRY_BUDGET, this.#budget + retryCost)', 'Math.min(RETRY_BUDGET, this.#budget + 1)'],
+    [
+      'Math.min(RETRY_BUDGET, this.#budget + retryCost)',
+      'Math.min(RETRY_BUDGET, this.#budget + 1)',
+    ],
     ["response.text === '' ? {} : ", ''],
     ['attempts: attempt }', 'attempts: maxAttempts }'],
     [' || error.$metadata.httpStatusCode === 429', ''],
@@ -886,7 +967,10 @@ export const operations: readonly Mutant[] = [
     ['encoded(input), abortSignal', 'encoded(input)'],
     ['encoded(input), abortSignal', 'input, abortSignal'],
     ['return decoded(await this', 'return (await this'],
-    ["if (name === 'Keys') output[name] = (value as object[]).map(toAttributes);\n    else if", 'if'],
+    [
+      "if (name === 'Keys') output[name] = (value as object[]).map(toAttributes);\n    else if",
+      'if',
+    ],
     ["'Key', 'Item'", "'Item'"],
     ["'Key', 'Item'", "'Key'"],
     ["'ExclusiveStartKey', ", ''],
@@ -904,7 +988,10 @@ export const operations: readonly Mutant[] = [
   ...plant('infra/commands/verify/command.ts', 'test/local/commands.test.ts', [
     ['const FINDINGS = 1', 'const FINDINGS = 0'],
     ["'not-verified': NOT_VERIFIED", "'not-verified': FINDINGS"],
-    ['verifyAndRepair(connection, { name, repair })', 'verifyAndRepair(connection, { name, repair: true })'],
+    [
+      'verifyAndRepair(connection, { name, repair })',
+      'verifyAndRepair(connection, { name, repair: true })',
+    ],
     ['exitOnSignal(NOT_VERIFIED);', ''],
   ]),
   ...plant('infra/commands/verify/verify-and-repair.ts', 'test/local/commands.test.ts', [
@@ -946,7 +1033,10 @@ export const operations: readonly Mutant[] = [
       'const canHaveParameters = Number.isSafeInteger(parameterId(id, 0));',
       'const canHaveParameters = Number.isSafeInteger(id);',
     ],
-    ['new Set([...seen.integrations.keys(), ...seen.parameters.keys()])', 'seen.integrations.keys()'],
+    [
+      'new Set([...seen.integrations.keys(), ...seen.parameters.keys()])',
+      'seen.integrations.keys()',
+    ],
     ['const ever = Math.max(parametersEver, highest);', 'const ever = highest;'],
     ['.filter(collectionOf)', ''],
     ["condition: 'attribute_not_exists(#n) OR #n < :highest'", "condition: '#n < :highest'"],
@@ -956,7 +1046,10 @@ export const operations: readonly Mutant[] = [
     ['const CONFIRMATIONS = 2', 'const CONFIRMATIONS = 1'],
     ['const MAX_WAIT_MS = 100', 'const MAX_WAIT_MS = 1000'],
     ['one.n === other.n && one.changes === other.changes', 'one.n === other.n'],
-    ['if (before?.revision !== after?.revision) return undefined;', 'if (!before) return undefined;'],
+    [
+      'if (before?.revision !== after?.revision) return undefined;',
+      'if (!before) return undefined;',
+    ],
     ['times = found === mismatch ? times + 1 : 1;', 'times++;'],
     ['findings && times === CONFIRMATIONS', 'findings'],
     ['JSON.stringify(findings)', 'JSON.stringify(findings?.map(({ message }) => message))'],
@@ -973,13 +1066,18 @@ export const operations: readonly Mutant[] = [
       'if (seen.totals[kind] >= seen.counts[kind]) return NONE;',
     ],
   ]),
-  ...plant('lib/integrity/finding.ts', 'test/unit/findings.test.ts', [['`${pk} / ${sk}`', '`${pk}/${sk}`']]),
+  ...plant('lib/integrity/finding.ts', 'test/unit/findings.test.ts', [
+    ['`${pk} / ${sk}`', '`${pk}/${sk}`'],
+  ]),
   ...plant('lib/integrity/guards.ts', 'test/unit/findings.test.ts', [
     [
       'writes: [set(key, { id: holder.id }, stillNamed), userIs(holder), unchangedSinceRead(id, named)]',
       'writes: [set(key, { id: holder.id }, stillNamed), userIs(holder)]',
     ],
-    ['writes: [remove(key, stillNamed), unchangedSinceRead(id, named)]', 'writes: [remove(key, stillNamed)]'],
+    [
+      'writes: [remove(key, stillNamed), unchangedSinceRead(id, named)]',
+      'writes: [remove(key, stillNamed)]',
+    ],
     ['attributesAre({ id })', 'attributesAre({ id: undefined })'],
     [
       "writes: [claim(key, { id: holder.id }, 'retry'), userIs(holder)]",
@@ -1005,7 +1103,10 @@ export const operations: readonly Mutant[] = [
       'set(key, { id: holder.id }, stillNamed), userIs(holder), unchangedSinceRead(id, named)',
       'set(key, { id: holder.id }, stillNamed), unchangedSinceRead(id, named)',
     ],
-    ["check(entityKey('USER', id), isAbsent())", "check(entityKey('USER', id), attributesAre({ login: undefined }))"],
+    [
+      "check(entityKey('USER', id), isAbsent())",
+      "check(entityKey('USER', id), attributesAre({ login: undefined }))",
+    ],
   ]),
   ...plant('lib/integrity/item-kinds.ts', 'test/unit/item-kinds.test.ts', [
     ['const id = v.pipe(whole, v.minValue(1))', 'const id = v.pipe(whole, v.minValue(0))'],
@@ -1022,20 +1123,32 @@ export const operations: readonly Mutant[] = [
     [' || id < 1', ''],
     ['!Number.isSafeInteger(id) || ', ''],
     ['key.pk.length > prefix.length && ', ''],
-    ["counterOf('SEQUENCE', ['USER', 'INTEGRATION'])", "counterOf('SEQUENCE', ['USER', 'INTEGRATION', 'CONF'])"],
-    ["counterOf('TOTAL', ['USER', 'INTEGRATION', 'CONF'])", "counterOf('TOTAL', ['USER', 'INTEGRATION'])"],
+    [
+      "counterOf('SEQUENCE', ['USER', 'INTEGRATION'])",
+      "counterOf('SEQUENCE', ['USER', 'INTEGRATION', 'CONF'])",
+    ],
+    [
+      "counterOf('TOTAL', ['USER', 'INTEGRATION', 'CONF'])",
+      "counterOf('TOTAL', ['USER', 'INTEGRATION'])",
+    ],
     ['item.sk !== kid || jwk.kid !== kid', 'item.sk !== kid'],
     ['jwk: v.object({ kid: text, kty: text, crv: text,', 'jwk: v.object({ kid: text, crv: text,'],
     ['collectionKind && item.id !== Number(item.sk)', 'false'],
     ['/^MAILS#\\d{16}$/', '/^MAILS#\\d+$/'],
     ['userId: id, expires: count', 'userId: count, expires: count'],
     [' || sk !== idText(id)', ''],
-    ['parameterBytes: v.optional(count), version, revision: count', 'parameterBytes: count, version, revision: count'],
+    [
+      'parameterBytes: v.optional(count), version, revision: count',
+      'parameterBytes: count, version, revision: count',
+    ],
     [
       'key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk',
       'key.pk.startsWith(prefix) && key.sk === sk',
     ],
-    ['/^AUDIT#\\d{4}-\\d{2}$/.test(key.pk) && key.sk.startsWith', '/^AUDIT#/.test(key.pk) && key.sk.startsWith'],
+    [
+      '/^AUDIT#\\d{4}-\\d{2}$/.test(key.pk) && key.sk.startsWith',
+      '/^AUDIT#/.test(key.pk) && key.sk.startsWith',
+    ],
     ['item.sk !== kid || jwk.kid !== kid', 'item.sk !== kid && jwk.kid !== kid'],
     [
       '[...new Set(issues.map((issue) => v.getDotPath(issue) ?? issue.path?.[0].key))]',
@@ -1054,12 +1167,21 @@ export const operations: readonly Mutant[] = [
   ...plant('lib/integrity/roster.ts', 'test/unit/findings.test.ts', [
     ['[...unlisted, ...excess]', '[...excess, ...unlisted]'],
     ['writes: [joinRoster(id), check(key, versionIs(user))]', 'writes: [joinRoster(id)]'],
-    ['writes: [leave(id, noneLeft), unchangedSinceRead(id, item)]', 'writes: [leave(id, noneLeft)]'],
+    [
+      'writes: [leave(id, noneLeft), unchangedSinceRead(id, item)]',
+      'writes: [leave(id, noneLeft)]',
+    ],
     ['if (!noneLeft) return', 'if (noneLeft) return'],
     ["{ ...leaveRoster(id), onConditionFailed: 'retry' }", 'leaveRoster(id)'],
     ['if (roster && findDefect(roster)) return false;', ''],
-    ['(roster && findDefect(roster)) || (item && findDefect(item))', 'roster && findDefect(roster)'],
-    ['administrators.length === 0 && (await hasNoAdministrator(table))', 'administrators.length === 0'],
+    [
+      '(roster && findDefect(roster)) || (item && findDefect(item))',
+      'roster && findDefect(roster)',
+    ],
+    [
+      'administrators.length === 0 && (await hasNoAdministrator(table))',
+      'administrators.length === 0',
+    ],
     [
       'if (user && !findDefect(user) && administers(verifiedUserOf(user))) return false;',
       'if (user && administers(verifiedUserOf(user))) return false;',
@@ -1071,7 +1193,10 @@ export const operations: readonly Mutant[] = [
     ['Math.max(seen.highestIds[kind], id)', 'id'],
     ["if (kind !== 'INTEGRATION' || canOwnParameters(id)) ", ''],
     ['bytes: bytes + countedBytes(item)', 'bytes'],
-    ['  if (kind) {\n    seen.counts[kind]++;', '  if (kind && !findDefect(item)) {\n    seen.counts[kind]++;'],
+    [
+      '  if (kind) {\n    seen.counts[kind]++;',
+      '  if (kind && !findDefect(item)) {\n    seen.counts[kind]++;',
+    ],
     ['seen.highestIds[kind] = Math.max(seen.highestIds[kind], id);', 'seen.highestIds[kind] = id;'],
     ['highest: Math.max(highest, number)', 'highest: number'],
     ['module?.needsRestart ? module.needsRestartSince : undefined', 'module?.needsRestartSince'],
@@ -1126,7 +1251,7 @@ export const operations: readonly Mutant[] = [
   ...plant('lib/transfer/export-records.ts', 'test/local/transfer.test.ts', [
     ["  'passwordHash',\n", ''],
     ["  'lastModifiedBy',\n", ''],
-    [', ...{ parameters } }', ' }'],
+    [', parameters }', ' }'],
     ["['confName', 'confDescription']", "['confName']"],
   ]),
   ...plant('lib/transfer/export-records.ts', 'test/unit/export-records.test.ts', [
@@ -1179,10 +1304,16 @@ export const operations: readonly Mutant[] = [
     [' && /^\\d{4}-/.test(instant.toISOString())', ''],
     ['if (Number.isNaN(instant.getTime())) return false;', ''],
     ["      v.maxLength(MAX_PARAMETERS, 'too-many-parameters'),\n", ''],
-    ['totalBytes(parameters) <= MAX_PARAMETER_BYTES', 'totalBytes(parameters) <= 2 * MAX_PARAMETER_BYTES'],
+    [
+      'totalBytes(parameters) <= MAX_PARAMETER_BYTES',
+      'totalBytes(parameters) <= 2 * MAX_PARAMETER_BYTES',
+    ],
   ]),
   ...plant('routes.ts', 'test/stack/facts.test.ts', [
-    ['put: [INTEGRATION, AUDIT], update: [TOTAL]', 'put: [INTEGRATION, AUDIT, USER], update: [TOTAL]'],
+    [
+      'put: [INTEGRATION, AUDIT], update: [TOTAL]',
+      'put: [INTEGRATION, AUDIT, USER], update: [TOTAL]',
+    ],
     ['query: [...(permissions.query ?? []), JWKS]', 'query: [...(permissions.query ?? [])]'],
     ['get: [...(permissions.get ?? []), PRECEDENCE]', 'get: [...(permissions.get ?? [])]'],
     ["route.startsWith('GET ') ? withKeySet", "!route.startsWith('PUT ') ? withKeySet"],

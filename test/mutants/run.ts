@@ -28,7 +28,8 @@ Exit status
 } as const;
 
 const { only = '', sample } = readArguments(COMMAND).values;
-if (sample !== undefined && !/^[1-9]\d*$/.test(sample)) rejectArguments('--sample must be a number from 1.', COMMAND);
+if (sample !== undefined && !/^[1-9]\d*$/.test(sample))
+  rejectArguments('--sample must be a number from 1.', COMMAND);
 const matching = mutants.filter(({ file, from, to }) => `${file} ${from} ${to}`.includes(only));
 if (matching.length === 0) rejectArguments(`No mutant contains ${JSON.stringify(only)}.`, COMMAND);
 const chosen = sample ? sampleOf(matching, Number(sample), seed) : matching;

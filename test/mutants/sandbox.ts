@@ -36,7 +36,11 @@ const RUN_TIMEOUT_MS = 180_000;
 
 export function openSandbox(): Sandbox {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutants-'));
-  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
+  const listed = execFileSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+    { cwd: ROOT },
+  );
   for (const file of listed.toString().split('\0')) {
     if (!file || !existsSync(join(ROOT, file))) continue;
     mkdirSync(join(folder, dirname(file)), { recursive: true });
@@ -67,7 +71,11 @@ export function openSandbox(): Sandbox {
 interface Results {
   readonly testResults: readonly {
     readonly message?: string;
-    readonly assertionResults: readonly { status: string; fullName: string; failureMessages?: string[] }[];
+    readonly assertionResults: readonly {
+      status: string;
+      fullName: string;
+      failureMessages?: string[];
+    }[];
   }[];
 }
 
@@ -76,17 +84,26 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
   rmSync(report, { force: true });
   const run = spawn(
     process.execPath,
-    ['node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--reporter=json', `--outputFile=${report}`, ...files],
+    [
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      '--bail=1',
+      '--reporter=json',
+      `--outputFile=${report}`,
+      ...files,
+    ],
     {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, LONG: '', VITEST: '', NODE_ENV: '' },
-      // Its own process group, so that a test in an endless loop can be killed together with its run.
+      // Its own process group, so that a test in an endless loop can be killed together with its
+      // run.
       detached: true,
     },
   );
   let output = '';
-  for (const stream of [run.stdout, run.stderr]) stream.on('data', (text) => (output = (output + text).slice(-4000)));
+  for (const stream of [run.stdout, run.stderr])
+    stream.on('data', (text) => (output = (output + text).slice(-4000)));
   const end = () => {
     try {
       process.kill(-(run.pid as number), 'SIGKILL');
@@ -103,7 +120,8 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
   if (status === 0) return { outcome: 'survived', detail: '' };
   if (status === null) return { outcome: 'timed out', detail: 'the test run' };
   // There is no report if the synthesis of the stack failed before any test ran.
-  if (!existsSync(report)) return { outcome: 'killed', detail: output.trim().split('\n').slice(-8).join('\n') };
+  if (!existsSync(report))
+    return { outcome: 'killed', detail: output.trim().split('\n').slice(-8).join('\n') };
 
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Results;
   const failures = testResults.flatMap(({ message = '', assertionResults }) => [
@@ -113,7 +131,8 @@ async function runTests(folder: string, files: readonly string[]): Promise<Trial
     ...(message ? [{ name: 'the file', message }] : []),
   ]);
   const detected = failures.find(({ message }) => !/timed out|heap out of memory/i.test(message));
-  if (detected) return { outcome: 'killed', detail: `${detected.name}: ${detected.message.split('\n')[0]}` };
+  if (detected)
+    return { outcome: 'killed', detail: `${detected.name}: ${detected.message.split('\n')[0]}` };
   return failures.length > 0
     ? { outcome: 'timed out', detail: failures[0]?.name ?? '' }
     : { outcome: 'killed', detail: output.trim().split('\n').slice(-8).join('\n') };

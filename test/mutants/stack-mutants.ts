@@ -1,6 +1,9 @@
 import type { Mutation } from './mutant.ts';
 
-/** Mutants that long tests bundle into the functions of a stack: what is wrong, and the mutations that cause it. */
+/**
+ * Mutants that long tests bundle into the functions of a stack: what is wrong, and the mutations
+ * that cause it.
+ */
 export const stackMutants = {
   'the last administrator is checked before the write instead of by its condition': [
     {
@@ -34,10 +37,15 @@ export const stackMutants = {
     },
   ],
   'a renamed user keeps the guard of the old login': [
-    { file: 'lib/users/user-table.ts', from: '...(renamed ? [releaseLogin(before)] : []),', to: '' },
+    {
+      file: 'lib/users/user-table.ts',
+      from: '...(renamed ? [releaseLogin(before)] : []),',
+      to: '',
+    },
   ],
-  // Unlike a set, a counter is wrong after the same user is demoted twice. The condition on the user's version would
-  // prevent that, so this mutant drops it. The set is still written, but nothing depends on it.
+  // Unlike a set, a counter is wrong after the same user is demoted twice. The condition on the
+  // user's version would prevent that, so this mutant drops it. The set is still written, but
+  // nothing depends on it.
   'administrators are counted instead of kept in a set': [
     {
       file: 'lib/users/administrators.ts',

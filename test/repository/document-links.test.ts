@@ -2,7 +2,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 
-/* Every relative link in the documents leads to a file and, with a fragment, to one of its headings. */
+/*
+ * Every relative link in the documents leads to a file and, with a fragment, to one of its
+ * headings.
+ */
 
 const ROOT = join(import.meta.dirname, '../..');
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
@@ -21,7 +24,11 @@ function fragmentOf(heading: string): string {
 }
 
 const fragmentsOf = (path: string): Set<string> =>
-  new Set([...withoutCode(read(path)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => fragmentOf(heading)));
+  new Set(
+    [...withoutCode(read(path)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      fragmentOf(heading),
+    ),
+  );
 
 function isBroken(document: string, link: string): boolean {
   const [path = '', fragment] = link.split('#');
@@ -31,7 +38,9 @@ function isBroken(document: string, link: string): boolean {
 }
 
 it.each(DOCUMENTS)('the links in %s lead somewhere', (document) => {
-  const links = [...withoutCode(read(document)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const links = [...withoutCode(read(document)).matchAll(/\]\(([^)\s]+)\)/g)].map(
+    ([, link = '']) => link,
+  );
   const relative = links.filter((link) => !/^\w+:/.test(link));
 
   expect(relative.filter((link) => isBroken(document, link))).toEqual([]);

@@ -13,7 +13,9 @@ function importsByFolder(below: string): Map<string, Set<string>> {
     const folder = relative(ROOT, dirname(path));
     const others = imports.get(folder) ?? new Set();
     imports.set(folder, others);
-    for (const [, target = ''] of readFileSync(path, 'utf8').matchAll(/^(?:import|\}) .*from '(\.[^']+)';$/gm)) {
+    for (const [, target = ''] of readFileSync(path, 'utf8').matchAll(
+      /^(?:import|\}) .*from '(\.[^']+)';$/gm,
+    )) {
       const other = relative(ROOT, dirname(resolve(dirname(path), target)));
       if (other !== folder) others.add(other);
     }
@@ -56,9 +58,13 @@ it('no file has the name of a folder beside it', () => {
     readdirSync(join(ROOT, below), { recursive: true, withFileTypes: true }),
   );
   const folders = new Set(
-    entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name)),
+    entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ parentPath, name }) => join(parentPath, name)),
   );
-  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
 
   expect(files.filter((file) => folders.has(file.replace(/\.\w+$/, '')))).toEqual([]);
 });

@@ -23,7 +23,8 @@ it('every deployed package has a permissive licence', () => {
 });
 
 it('every package in package.json has its purpose in the decision on libraries', () => {
-  const read = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+  const read = (path: string): string =>
+    readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
   const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'));
   const decision = read('docs/adr/0005-libraries.md');
 

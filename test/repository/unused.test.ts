@@ -3,8 +3,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 /*
- * What nothing imports is deleted. knip would tell, too, but its parser has a package for each platform, and not all of
- * them could be locked, so that `npm ci` would refuse the lock file.
+ * What nothing imports is deleted. knip would tell, too, but its parser has a package for each
+ * platform, and not all of them could be locked, so that `npm ci` would refuse the lock file.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -26,30 +26,39 @@ const ENTRIES = new RegExp(
 
 /** The names that a file exports by declaration. */
 const exportsOf = (source: string): string[] =>
-  [...source.matchAll(/^export (?:default )?(?:async )?(?:const|function|class|interface|type) (\w+)/gm)].map(
-    ([, name = '']) => name,
-  );
+  [
+    ...source.matchAll(
+      /^export (?:default )?(?:async )?(?:const|function|class|interface|type) (\w+)/gm,
+    ),
+  ].map(([, name = '']) => name);
 
-/** `file name` for each name that is imported from a file; `file *` for an import of all of them. */
+/**
+ * `file name` for each name that is imported from a file; `file *` for an import of all of them.
+ */
 function importsOf(file: string, source: string): string[] {
   const from = (path: string) => relative(ROOT, resolve(ROOT, dirname(file), path));
-  const named = [...source.matchAll(/^(?:im|ex)port (?:type )?\{([^}]*)\} from '(\.[^']+)'/gm)].flatMap(
-    ([, names = '', path = '']) =>
-      names.split(',').map(
-        (name) =>
-          `${from(path)} ${
-            name
-              .trim()
-              .replace(/^type /, '')
-              .split(' as ')[0]
-          }`,
-      ),
+  const named = [
+    ...source.matchAll(/^(?:im|ex)port (?:type )?\{([^}]*)\} from '(\.[^']+)'/gm),
+  ].flatMap(([, names = '', path = '']) =>
+    names.split(',').map(
+      (name) =>
+        `${from(path)} ${
+          name
+            .trim()
+            .replace(/^type /, '')
+            .split(' as ')[0]
+        }`,
+    ),
   );
-  const all = [...source.matchAll(/^import \* as \w+ from '(\.[^']+)'/gm)].map(([, path = '']) => `${from(path)} *`);
+  const all = [...source.matchAll(/^import \* as \w+ from '(\.[^']+)'/gm)].map(
+    ([, path = '']) => `${from(path)} *`,
+  );
   const types = [...source.matchAll(/import\('(\.[^']+)'\)\.(\w+)/g)].map(
     ([, path = '', name]) => `${from(path)} ${name}`,
   );
-  const dynamic = [...source.matchAll(/await import\('(\.[^']+)'\)/g)].map(([, path = '']) => `${from(path)} *`);
+  const dynamic = [...source.matchAll(/await import\('(\.[^']+)'\)/g)].map(
+    ([, path = '']) => `${from(path)} *`,
+  );
   return [...named, ...all, ...types, ...dynamic];
 }
 

@@ -25,7 +25,8 @@ const propertiesOf = (template: typeof prod, type: string) =>
 /** Everything that notifies, by the name of its section. */
 const notifiers = new Map<string, string>([
   ...propertiesOf(prod, 'AWS::CloudWatch::Alarm').map(
-    ({ AlarmName, AlarmDescription }) => [AlarmName.replace(/^Gatehouse-prod-/, ''), AlarmDescription] as const,
+    ({ AlarmName, AlarmDescription }) =>
+      [AlarmName.replace(/^Gatehouse-prod-/, ''), AlarmDescription] as const,
   ),
   ...propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern, Description }) =>
     EventPattern ? [['key-states', Description] as const] : [],
@@ -43,11 +44,16 @@ describe('the runbook', () => {
     expect(description).toMatch(new RegExp(`What to do: docs/runbook\\.md#${name}$`));
   });
 
-  it.each([...notifiers.keys()])('explains %s: meaning, where to look, what to do, when it is over', (name) => {
-    const found = [...(sections.get(name) ?? '').matchAll(/^\*\*([^*]+)\.\*\*/gm)].map(([, part]) => part);
+  it.each([...notifiers.keys()])(
+    'explains %s: meaning, where to look, what to do, when it is over',
+    (name) => {
+      const found = [...(sections.get(name) ?? '').matchAll(/^\*\*([^*]+)\.\*\*/gm)].map(
+        ([, part]) => part,
+      );
 
-    expect(found).toEqual(PARTS);
-  });
+      expect(found).toEqual(PARTS);
+    },
+  );
 
   it('names the saved query of every section', () => {
     const names = propertiesOf(prod, 'AWS::Logs::QueryDefinition').map(({ Name }) =>
@@ -60,7 +66,9 @@ describe('the runbook', () => {
 
   it('has a command that invokes the daily verification and no other function', () => {
     const [, prefix = ''] = /starts_with\(LogicalResourceId, '(\w+)'\)/.exec(RUNBOOK) ?? [];
-    const found = Object.entries(resourcesOf(prod, 'AWS::Lambda::Function')).filter(([id]) => id.startsWith(prefix));
+    const found = Object.entries(resourcesOf(prod, 'AWS::Lambda::Function')).filter(([id]) =>
+      id.startsWith(prefix),
+    );
 
     expect(found.map(([, { Properties }]) => Properties.Description)).toEqual([
       expect.stringMatching('verifies the table once a day'),
@@ -89,7 +97,9 @@ describe('every alarm', () => {
     for (const { AlarmActions, OKActions } of propertiesOf(template, 'AWS::CloudWatch::Alarm')) {
       expect([AlarmActions, OKActions]).toEqual([[TOPIC], [TOPIC]]);
     }
-    const [keyStates] = propertiesOf(template, 'AWS::Events::Rule').filter(({ EventPattern }) => EventPattern);
+    const [keyStates] = propertiesOf(template, 'AWS::Events::Rule').filter(
+      ({ EventPattern }) => EventPattern,
+    );
     expect(keyStates?.Targets).toMatchObject([{ Arn: TOPIC }]);
   });
 
@@ -117,7 +127,11 @@ describe('every alarm', () => {
     );
 
     expect(breaching).toMatchObject([
-      { AlarmName: 'Gatehouse-prod-verification-missing', TreatMissingData: 'breaching', Period: 3600 },
+      {
+        AlarmName: 'Gatehouse-prod-verification-missing',
+        TreatMissingData: 'breaching',
+        Period: 3600,
+      },
     ]);
     expect(breaching[0]?.EvaluationPeriods).toBe(26);
   });
@@ -128,7 +142,9 @@ describe('every alarm', () => {
   });
 
   it('about keys ignores attempts that KMS refuses', () => {
-    const [pattern] = propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern }) => EventPattern ?? []);
+    const [pattern] = propertiesOf(prod, 'AWS::Events::Rule').flatMap(
+      ({ EventPattern }) => EventPattern ?? [],
+    );
 
     expect(pattern.detail).toMatchObject({
       eventName: ['DisableKey', 'ScheduleKeyDeletion'],
@@ -137,9 +153,10 @@ describe('every alarm', () => {
   });
 
   it('about the verification exists only with the verification', () => {
-    const names = propertiesOf(templateOf('prod', { dailyVerification: false }), 'AWS::CloudWatch::Alarm').map(
-      ({ AlarmName }) => AlarmName,
-    );
+    const names = propertiesOf(
+      templateOf('prod', { dailyVerification: false }),
+      'AWS::CloudWatch::Alarm',
+    ).map(({ AlarmName }) => AlarmName);
 
     expect(names).toHaveLength(10);
     expect(names.join()).not.toMatch(/verification|intact/);
@@ -167,9 +184,11 @@ describe('an environment without an edge', () => {
   const queries = propertiesOf(direct, 'AWS::Logs::QueryDefinition');
 
   it('has neither its alarm nor its query', () => {
-    expect(propertiesOf(direct, 'AWS::CloudWatch::Alarm').filter(({ AlarmName }) => /edge/.test(AlarmName))).toEqual(
-      [],
-    );
+    expect(
+      propertiesOf(direct, 'AWS::CloudWatch::Alarm').filter(({ AlarmName }) =>
+        /edge/.test(AlarmName),
+      ),
+    ).toEqual([]);
     expect(queries.filter(({ Name }) => /edge/.test(Name))).toEqual([]);
   });
 
@@ -187,13 +206,18 @@ describe('an environment without an edge', () => {
     ]);
     expect(find(prod)).toEqual([
       routes.length,
-      expect.stringMatching(/^filter failure = "too-many-attempts"\n\| stats .* by clientAddress, route/),
+      expect.stringMatching(
+        /^filter failure = "too-many-attempts"\n\| stats .* by clientAddress, route/,
+      ),
     ]);
   });
 });
 
 describe('the dashboard', () => {
-  const [{ DashboardName, DashboardBody } = {}] = propertiesOf(templateOf('dev'), 'AWS::CloudWatch::Dashboard');
+  const [{ DashboardName, DashboardBody } = {}] = propertiesOf(
+    templateOf('dev'),
+    'AWS::CloudWatch::Dashboard',
+  );
 
   it('exists in every environment, under the name of the stack and of its region', () => {
     expect(DashboardName).toBe('Gatehouse-dev-eu-central-1');
@@ -225,7 +249,9 @@ describe('the dashboard', () => {
     const [{ DashboardBody: body } = {}] = propertiesOf(prod, 'AWS::CloudWatch::Dashboard');
     const [, widget] = JSON.stringify(body).split('Oldest pending restart');
 
-    expect(widget).toContain('{\\"label\\":\\"hours\\",\\"expression\\":\\"seconds / 3600\\",\\"period\\":86400}');
+    expect(widget).toContain(
+      '{\\"label\\":\\"hours\\",\\"expression\\":\\"seconds / 3600\\",\\"period\\":86400}',
+    );
     expect(widget).toContain(
       '[\\"Gatehouse/prod\\",\\"oldestPendingRestartSeconds\\",' +
         '{\\"id\\":\\"seconds\\",\\"visible\\":false,\\"period\\":86400,\\"stat\\":\\"Maximum\\"}]',
@@ -235,6 +261,7 @@ describe('the dashboard', () => {
   it('shows the capacity against the maxima of the settings', () => {
     const body = JSON.stringify(DashboardBody);
 
-    for (const value of [4000, 2000]) expect(body).toContain(`\\"value\\":${value},\\"label\\":\\"tableMaximum\\"`);
+    for (const value of [4000, 2000])
+      expect(body).toContain(`\\"value\\":${value},\\"label\\":\\"tableMaximum\\"`);
   });
 });

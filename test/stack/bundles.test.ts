@@ -14,8 +14,8 @@ const sourcesOf = (file: string): string[] =>
   JSON.parse(readFileSync(join(bundles, file, 'index.mjs.map'), 'utf8')).sources;
 
 /**
- * The kilobytes that the bundle of each function may have, with the minimal transport and with the AWS SDK. The bundle
- * of get-openapi contains the document.
+ * The kilobytes that the bundle of each function may have, with the minimal transport and with the
+ * AWS SDK. The bundle of get-openapi contains the document.
  */
 const BUDGETS: Readonly<Record<string, readonly [minimal: number, sdk: number]>> = {
   authenticate: [83, 261],
@@ -53,7 +53,11 @@ const BUDGETS: Readonly<Record<string, readonly [minimal: number, sdk: number]>>
 };
 
 /** The bundles of a folder that exceed their budgets. */
-function exceeded(folder: string, files: readonly string[], transport: 'minimal' | 'sdk'): string[] {
+function exceeded(
+  folder: string,
+  files: readonly string[],
+  transport: 'minimal' | 'sdk',
+): string[] {
   return files.flatMap((file) => {
     const kilobytes = statSync(join(bundleOf(folder, file), 'index.mjs')).size / 1024;
     const [minimal = 0, sdk = 0] = BUDGETS[file] ?? [];
@@ -77,19 +81,26 @@ describe('a bundle', () => {
   it.each(functions)('of %s consists of ES modules and imports no module of Node', (file) => {
     const text = textOf(file);
 
-    // An import of a built-in module reads all of its exports; for http that loads the whole fetch implementation.
+    // An import of a built-in module reads all of its exports; for http that loads the whole fetch
+    // implementation.
     expect(text).not.toMatch(/\bimport\s*(?:[\w*{][^;]*?from\s*)?["']/);
     expect(text).not.toMatch(/\brequire\(/);
-    expect(text).toMatch(/process\.getBuiltinModule\("node:crypto"\)|process\.getBuiltinModule\("node:fs"\)/);
-    // esbuild copies all exports of a CommonJS module for each importer, so only what CommonJS requires may be one.
-    // A namespace object, as for a dynamic import, would have a read of every export.
+    expect(text).toMatch(
+      /process\.getBuiltinModule\("node:crypto"\)|process\.getBuiltinModule\("node:fs"\)/,
+    );
+    // esbuild copies all exports of a CommonJS module for each importer, so only what CommonJS
+    // requires may be one. A namespace object, as for a dynamic import, would have a read of every
+    // export.
     expect(text).not.toContain('.WebSocket');
-    const commonJs = [...text.matchAll(/\.exports=process\.getBuiltinModule\("node:(\w+)"\)/g)].map(([, name]) => name);
+    const commonJs = [...text.matchAll(/\.exports=process\.getBuiltinModule\("node:(\w+)"\)/g)].map(
+      ([, name]) => name,
+    );
     const required = isMinimal ? ['crypto', 'querystring', 'url'] : ['async_hooks', 'http'];
     expect(commonJs.filter((name) => !required.includes(String(name)))).toEqual([]);
     expect(
       sourcesOf(file).filter(
-        (source) => /@aws-sdk\/.*(?<!dist-es\/.*)\.js$/.test(source) && !source.includes('/dist-es/'),
+        (source) =>
+          /@aws-sdk\/.*(?<!dist-es\/.*)\.js$/.test(source) && !source.includes('/dist-es/'),
       ),
     ).toEqual([]);
   });
@@ -101,8 +112,13 @@ describe('a bundle', () => {
       const sdk = sources.filter((source) => /node_modules\/(@aws-sdk|@smithy)\//.test(source));
 
       if (isMinimal) expect(sdk).toEqual([]);
-      else expect(sources.filter((source) => source.startsWith('infra/bundle/transport/'))).toEqual([]);
-      expect(sdk.filter((source) => /credential-provider-|nested-clients|token-providers/.test(source))).toEqual([]);
+      else
+        expect(sources.filter((source) => source.startsWith('infra/bundle/transport/'))).toEqual(
+          [],
+        );
+      expect(
+        sdk.filter((source) => /credential-provider-|nested-clients|token-providers/.test(source)),
+      ).toEqual([]);
     },
   );
 
@@ -142,7 +158,9 @@ describe('a bundle', () => {
       ],
     ],
   ])('of %s does not contain what it does not use', (file, unused) => {
-    expect(sourcesOf(file).filter((source) => unused.some((path) => source.startsWith(path)))).toEqual([]);
+    expect(
+      sourcesOf(file).filter((source) => unused.some((path) => source.startsWith(path))),
+    ).toEqual([]);
   });
 });
 
@@ -152,7 +170,9 @@ it('a bundle with the AWS SDK consists of its ES modules and stays within its bu
   await bundle(folder, { transport: 'sdk', files });
 
   for (const file of files) {
-    const { sources } = JSON.parse(readFileSync(join(bundleOf(folder, file), 'index.mjs.map'), 'utf8')) as {
+    const { sources } = JSON.parse(
+      readFileSync(join(bundleOf(folder, file), 'index.mjs.map'), 'utf8'),
+    ) as {
       sources: string[];
     };
     expect(sources.filter((source) => source.includes('/@smithy/')).length).toBeGreaterThan(10);
@@ -163,7 +183,9 @@ it('a bundle with the AWS SDK consists of its ES modules and stays within its bu
 
 it('the transport has fewer than 400 lines', () => {
   const folder = join(ROOT, 'infra/bundle/transport');
-  const lines = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8').split('\n').length - 1);
+  const lines = readdirSync(folder).map(
+    (file) => readFileSync(join(folder, file), 'utf8').split('\n').length - 1,
+  );
 
   expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(400);
 });

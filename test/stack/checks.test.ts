@@ -15,12 +15,23 @@ interface Suppressed {
 
 it('the production stacks with all options pass AWS Solutions, with a reason for each suppression', () => {
   const { domain, edge } = OTHER_SETTINGS;
-  const changes = { dailyVerification: true, domain, edge, signingKeys: ['SigningKey2', 'SigningKey'] };
+  const changes = {
+    dailyVerification: true,
+    domain,
+    edge,
+    signingKeys: ['SigningKey2', 'SigningKey'],
+  };
   const folder = assemblyOf('prod', changes);
-  synthesizeInProcess('prod', changes, (app) => Validations.of(app).addPlugins(new AwsSolutionsChecks(app)));
+  synthesizeInProcess('prod', changes, (app) =>
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app)),
+  );
 
-  const { pluginReports } = JSON.parse(readFileSync(join(folder, 'validation-report.json'), 'utf8'));
-  const report = pluginReports.find(({ pluginName }: { pluginName: string }) => pluginName === 'AwsSolutions');
+  const { pluginReports } = JSON.parse(
+    readFileSync(join(folder, 'validation-report.json'), 'utf8'),
+  );
+  const report = pluginReports.find(
+    ({ pluginName }: { pluginName: string }) => pluginName === 'AwsSolutions',
+  );
   const suppressed: Suppressed[] = report.suppressedViolations;
   expect(report).toMatchObject({ conclusion: 'success', violations: [] });
   expect([...new Set(suppressed.map(({ ruleName }) => ruleName))]).toEqual([
@@ -33,10 +44,14 @@ it('the production stacks with all options pass AWS Solutions, with a reason for
   ]);
   for (const { contract, handler } of routes) {
     const path = `Gatehouse-prod/Entrance/${handler}/Resource`;
-    const suppressions = suppressed.filter(({ violatingConstructs: [first] }) => first?.constructPath === path);
+    const suppressions = suppressed.filter(
+      ({ violatingConstructs: [first] }) => first?.constructPath === path,
+    );
     expect(suppressions.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(
-        contract.access === 'public' ? /^Public by its contract/ : /^The function verifies the token/,
+        contract.access === 'public'
+          ? /^Public by its contract/
+          : /^The function verifies the token/,
       ),
     ]);
   }

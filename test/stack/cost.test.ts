@@ -21,7 +21,8 @@ import { contentionTable } from '../support/model/contention.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { edgeTemplateOf, templateOf } from '../support/stack/stack.ts';
 
-const read = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');
+const read = (file: string): string =>
+  readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');
 const performance = read('performance.md');
 const prod = templateOf('prod');
 const { domain, edge } = OTHER_SETTINGS;
@@ -61,7 +62,9 @@ describe('the cost of a request', () => {
       writes: 13,
       calls: { GenerateMac: 2, TransactWriteItems: 3, UpdateItem: 1, GetItem: 2, BatchGetItem: 1 },
     });
-    const { dollars, symmetricCalls, mails } = costs.get('POST /api/account/change-password') as never as {
+    const { dollars, symmetricCalls, mails } = costs.get(
+      'POST /api/account/change-password',
+    ) as never as {
       dollars: Record<string, number>;
       symmetricCalls: number;
       mails: number;
@@ -79,7 +82,9 @@ describe('the cost of a request', () => {
 
     expect(cpu).toBeGreaterThan(0.1);
     expect(cpu).toBeLessThan(20);
-    expect(costs.get('PUT /api/users')?.milliseconds).toBe(Math.ceil(((cpu + 4 * 0.3) * 1769) / 512 + 2 * 8));
+    expect(costs.get('PUT /api/users')?.milliseconds).toBe(
+      Math.ceil(((cpu + 4 * 0.3) * 1769) / 512 + 2 * 8),
+    );
   });
 
   it('is known for every route', () => {

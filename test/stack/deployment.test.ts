@@ -21,7 +21,9 @@ it('no resource depends on itself, not even through the update policy of an alia
   const resources: Record<string, Resource> = prod.toJSON().Resources;
   const dependencies = (id: string) => [
     ...(resources[id]?.DependsOn ?? []),
-    ...[...JSON.stringify(resources[id]).matchAll(/"(?:Ref|Fn::GetAtt)":\[?"(\w+)"/g)].map(([, to = '']) => to),
+    ...[...JSON.stringify(resources[id]).matchAll(/"(?:Ref|Fn::GetAtt)":\[?"(\w+)"/g)].map(
+      ([, to = '']) => to,
+    ),
   ];
   const finished = new Set<string>();
   const visit = (id: string, path: readonly string[]) => {
@@ -35,8 +37,10 @@ it('no resource depends on itself, not even through the update policy of an alia
 });
 
 describe('a deployment', () => {
-  const aliases = (template: typeof prod) => Object.entries(resourcesOf(template, 'AWS::Lambda::Alias'));
-  const policyOf = (alias: Resource) => (alias as Resource & { UpdatePolicy?: object }).UpdatePolicy;
+  const aliases = (template: typeof prod) =>
+    Object.entries(resourcesOf(template, 'AWS::Lambda::Alias'));
+  const policyOf = (alias: Resource) =>
+    (alias as Resource & { UpdatePolicy?: object }).UpdatePolicy;
 
   it('moves the alias of every function of a route to a version of it', () => {
     for (const template of [dev, prod]) {
@@ -60,7 +64,9 @@ describe('a deployment', () => {
   it('is a canary in prod, with a group for each function, which rolls back on the alarms of deployments', () => {
     const groups = resourcesOf(prod, 'AWS::CodeDeploy::DeploymentGroup');
     const alarms = Object.entries(resourcesOf(prod, 'AWS::CloudWatch::Alarm'))
-      .filter(([, { Properties }]) => /-(server-errors|defects|failed-invocations)$/.test(Properties.AlarmName))
+      .filter(([, { Properties }]) =>
+        /-(server-errors|defects|failed-invocations)$/.test(Properties.AlarmName),
+      )
       .map(([id]) => ({ Name: { Ref: id } }));
     const used = aliases(prod).map(([, alias]) => {
       const { CodeDeployLambdaAliasUpdate } = policyOf(alias) as {
@@ -85,8 +91,8 @@ describe('a deployment', () => {
   });
 
   it('lets CodeDeploy move the aliases of the functions of the stack, and nothing else', () => {
-    const [policy, ...others] = Object.values(resourcesOf(prod, 'AWS::IAM::Policy')).filter(({ Properties }) =>
-      JSON.stringify(Properties).includes('lambda:UpdateAlias'),
+    const [policy, ...others] = Object.values(resourcesOf(prod, 'AWS::IAM::Policy')).filter(
+      ({ Properties }) => JSON.stringify(Properties).includes('lambda:UpdateAlias'),
     );
     const [move, describeAlarms, ...more] = policy?.Properties.PolicyDocument.Statement ?? [];
 
@@ -95,7 +101,11 @@ describe('a deployment', () => {
       expect(Properties).not.toHaveProperty('ManagedPolicyArns');
     expect(move.Resource).toHaveLength(2 * routes.length);
     expect(JSON.stringify(move.Resource)).not.toContain('*');
-    expect(describeAlarms).toEqual({ Effect: 'Allow', Action: 'cloudwatch:DescribeAlarms', Resource: '*' });
+    expect(describeAlarms).toEqual({
+      Effect: 'Allow',
+      Action: 'cloudwatch:DescribeAlarms',
+      Resource: '*',
+    });
   });
 });
 
@@ -106,8 +116,8 @@ describe('the role of a function', () => {
       ({ Properties }) => Properties.Description === route,
     );
     const role = fn?.Properties.Role['Fn::GetAtt'][0];
-    const [[policy] = []] = Object.entries(resourcesOf(template, 'AWS::IAM::Policy')).filter(([, { Properties }]) =>
-      Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
+    const [[policy] = []] = Object.entries(resourcesOf(template, 'AWS::IAM::Policy')).filter(
+      ([, { Properties }]) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role),
     );
     return { role, policy };
   };
@@ -142,7 +152,9 @@ describe('the role of a function', () => {
   });
 
   it('has its policy before the function is updated', () => {
-    for (const { Properties, DependsOn } of Object.values(resourcesOf(prod, 'AWS::Lambda::Function'))) {
+    for (const { Properties, DependsOn } of Object.values(
+      resourcesOf(prod, 'AWS::Lambda::Function'),
+    )) {
       const { role, policy } = idsOf(prod, Properties.Description);
       expect(DependsOn).toEqual(expect.arrayContaining([role, policy]));
     }

@@ -7,7 +7,13 @@ import { readTemplate } from '../../infra/local/stack/template.ts';
 import { edgeStackName } from '../../infra/settings/settings.ts';
 import { EdgeStack } from '../../infra/stack/edge-stack.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
-import { assemblyOf, edgeTemplateOf, type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
+import {
+  assemblyOf,
+  edgeTemplateOf,
+  type Resource,
+  resourcesOf,
+  templateOf,
+} from '../support/stack/stack.ts';
 
 /* Facts about the template of the edge. Each one states a resource in full. */
 
@@ -35,12 +41,16 @@ describe('the stack of the edge', () => {
   });
 
   it('is in us-east-1 and tagged like that of the API, and neither depends on the other', () => {
-    const { environment, properties, dependencies } = artifactsOf(OTHER_SETTINGS)['GatehouseEdge-prod'];
+    const { environment, properties, dependencies } =
+      artifactsOf(OTHER_SETTINGS)['GatehouseEdge-prod'];
     const api = artifactsOf(OTHER_SETTINGS)['Gatehouse-prod'];
 
     expect(environment).toBe('aws://unknown-account/us-east-1');
     expect(properties.tags).toEqual({ 'gatehouse:environment': 'prod' });
-    expect([dependencies, api.dependencies]).toEqual([['GatehouseEdge-prod.assets'], ['Gatehouse-prod.assets']]);
+    expect([dependencies, api.dependencies]).toEqual([
+      ['GatehouseEdge-prod.assets'],
+      ['Gatehouse-prod.assets'],
+    ]);
   });
 
   it.each([
@@ -62,9 +72,13 @@ describe('the stack of the edge', () => {
     const [distribution] = only('AWS::CloudFront::Distribution');
 
     expect(Description).toBe('Gatehouse: the edge in front of the API');
-    const cloudFront = ['Distribution', 'Function', 'OriginRequestPolicy'].map((type) => `AWS::CloudFront::${type}`);
+    const cloudFront = ['Distribution', 'Function', 'OriginRequestPolicy'].map(
+      (type) => `AWS::CloudFront::${type}`,
+    );
     expect(types.sort()).toEqual([...cloudFront, 'AWS::WAFv2::WebACL']);
-    expect(Outputs).toEqual({ EdgeTarget: { Value: { 'Fn::GetAtt': [distribution, 'DomainName'] } } });
+    expect(Outputs).toEqual({
+      EdgeTarget: { Value: { 'Fn::GetAtt': [distribution, 'DomainName'] } },
+    });
   });
 
   it('is not what the local cloud runs', () => {
@@ -89,10 +103,12 @@ describe('the distribution', () => {
       DistributionConfig: {
         Aliases: ['api.one.example'],
         Comment: 'Gatehouse prod',
-        CustomErrorResponses: [400, 403, 404, 405, 414, 500, 501, 502, 503, 504].map((ErrorCode) => ({
-          ErrorCode,
-          ErrorCachingMinTTL: 0,
-        })),
+        CustomErrorResponses: [400, 403, 404, 405, 414, 500, 501, 502, 503, 504].map(
+          (ErrorCode) => ({
+            ErrorCode,
+            ErrorCachingMinTTL: 0,
+          }),
+        ),
         DefaultCacheBehavior: {
           AllowedMethods: ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'POST', 'DELETE'],
           // CachingDisabled.
@@ -100,7 +116,10 @@ describe('the distribution', () => {
           OriginRequestPolicyId: { Ref: policyId },
           Compress: false,
           FunctionAssociations: [
-            { EventType: 'viewer-request', FunctionARN: { 'Fn::GetAtt': [functionId, 'FunctionARN'] } },
+            {
+              EventType: 'viewer-request',
+              FunctionARN: { 'Fn::GetAtt': [functionId, 'FunctionARN'] },
+            },
           ],
           TargetOriginId: origin.Id,
           ViewerProtocolPolicy: 'https-only',
@@ -137,7 +156,9 @@ describe('the distribution', () => {
   });
 
   it('waits longer for the origin than any function may take', () => {
-    const timeouts = Object.values(resourcesOf(templateOf('prod', OTHER_SETTINGS), 'AWS::Lambda::Function'))
+    const timeouts = Object.values(
+      resourcesOf(templateOf('prod', OTHER_SETTINGS), 'AWS::Lambda::Function'),
+    )
       .filter(({ Properties }) => Properties.Environment.Variables.EDGE_SECRET_HASHES)
       .map(({ Properties }) => Properties.Timeout);
 
@@ -148,10 +169,16 @@ describe('the distribution', () => {
 describe('the function of the distribution', () => {
   const [, { Properties }] = only('AWS::CloudFront::Function');
 
-  /** Runs the deployed code on a request with these headers, as CloudFront does: their names are in lower case. */
+  /**
+   * Runs the deployed code on a request with these headers, as CloudFront does: their names are in
+   * lower case.
+   */
   const run = (headers: object, ip: string) =>
     runInNewContext(`${Properties.FunctionCode}; handler(event)`, {
-      event: { viewer: { ip }, request: { method: 'GET', uri: '/api/health', querystring: { a: 1 }, headers } },
+      event: {
+        viewer: { ip },
+        request: { method: 'GET', uri: '/api/health', querystring: { a: 1 }, headers },
+      },
     });
 
   it('runs on the JavaScript runtime 2.0', () => {
@@ -171,7 +198,10 @@ describe('the function of the distribution', () => {
   });
 
   it('replaces every address that the client sends', () => {
-    const forged = { value: '198.51.100.1', multiValue: [{ value: '198.51.100.1' }, { value: '198.51.100.2' }] };
+    const forged = {
+      value: '198.51.100.1',
+      multiValue: [{ value: '198.51.100.1' }, { value: '198.51.100.2' }],
+    };
 
     expect(run({ 'gatehouse-client-address': forged }, '203.0.113.7').headers).toEqual({
       'gatehouse-client-address': { value: '203.0.113.7' },
@@ -189,7 +219,9 @@ describe('the web ACL', () => {
   const rule = (Name: string, Priority: number, statement: object) => ({
     Name,
     Priority,
-    Statement: { RateBasedStatement: { AggregateKeyType: 'IP', EvaluationWindowSec: 300, ...statement } },
+    Statement: {
+      RateBasedStatement: { AggregateKeyType: 'IP', EvaluationWindowSec: 300, ...statement },
+    },
     Action: {
       Block: {
         CustomResponse: {
@@ -227,7 +259,11 @@ describe('the web ACL', () => {
   const requestsFor = (...paths: string[]) =>
     allOf(
       isEqual({ Method: {} }, 'POST'),
-      { OrStatement: { Statements: [...paths.map(isPath), pathMatches('CONTAINS', '?', 'URL_DECODE')] } },
+      {
+        OrStatement: {
+          Statements: [...paths.map(isPath), pathMatches('CONTAINS', '?', 'URL_DECODE')],
+        },
+      },
       not(allOf(header('sec-fetch-site', 'cross-site'), ...isForeign)),
     );
 
@@ -244,11 +280,16 @@ describe('the web ACL', () => {
         }),
         rule('resets', 1, {
           Limit: 31,
-          ScopeDownStatement: requestsFor('/api/account/reset-password/init', '/api/account/reset-password/finish'),
+          ScopeDownStatement: requestsFor(
+            '/api/account/reset-password/init',
+            '/api/account/reset-password/finish',
+          ),
         }),
         rule('requests', 2, { Limit: 1009 }),
       ],
-      CustomResponseBodies: { 'too-many-requests': { ContentType: 'APPLICATION_JSON', Content: expect.any(String) } },
+      CustomResponseBodies: {
+        'too-many-requests': { ContentType: 'APPLICATION_JSON', Content: expect.any(String) },
+      },
       Tags: TAGS,
     });
   });
@@ -271,11 +312,18 @@ describe('the web ACL', () => {
       Properties.Rules[0].Statement.RateBasedStatement.ScopeDownStatement.AndStatement.Statements;
     const { Statements } = OrStatement;
 
-    const matching = (Statements as ReturnType<typeof pathMatches>[]).filter(({ ByteMatchStatement: statement }) => {
-      const text = statement.TextTransformations.reduce((result, { Type }) => transform[Type]?.(result) ?? '', path);
-      const { SearchString, PositionalConstraint } = statement;
-      return PositionalConstraint === 'CONTAINS' ? text.includes(SearchString) : text === SearchString;
-    });
+    const matching = (Statements as ReturnType<typeof pathMatches>[]).filter(
+      ({ ByteMatchStatement: statement }) => {
+        const text = statement.TextTransformations.reduce(
+          (result, { Type }) => transform[Type]?.(result) ?? '',
+          path,
+        );
+        const { SearchString, PositionalConstraint } = statement;
+        return PositionalConstraint === 'CONTAINS'
+          ? text.includes(SearchString)
+          : text === SearchString;
+      },
+    );
 
     expect(matching.length > 0).toBe(isLogin);
   });

@@ -7,11 +7,17 @@ import { type Permissions, routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { readableTemplate } from '../support/stack/readable-template.ts';
 import { shippedSettings } from '../support/stack/shipped-context.ts';
-import { assemblyOf, type Resource, resourcesOf, synthesizeInProcess, templateOf } from '../support/stack/stack.ts';
+import {
+  assemblyOf,
+  type Resource,
+  resourcesOf,
+  synthesizeInProcess,
+  templateOf,
+} from '../support/stack/stack.ts';
 
 /*
- * Facts about templates. Each one states a resource in full, so that no property can be added or removed unnoticed. The
- * snapshot of the production template at the end covers everything else.
+ * Facts about templates. Each one states a resource in full, so that no property can be added or
+ * removed unnoticed. The snapshot of the production template at the end covers everything else.
  */
 
 const prod = templateOf('prod');
@@ -32,7 +38,10 @@ const tags = (environment: string) => [{ Key: 'gatehouse:environment', Value: en
 const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
 
 /** The function of a route, by its description. */
-function functionOf(template: typeof prod, description: string): [logicalId: string, resource: Resource] {
+function functionOf(
+  template: typeof prod,
+  description: string,
+): [logicalId: string, resource: Resource] {
   const found = Object.entries(resourcesOf(template, 'AWS::Lambda::Function')).filter(
     ([, { Properties }]) => Properties.Description === description,
   );
@@ -87,12 +96,19 @@ it('an unprotected environment keeps its data, but its stack and table can be de
 
   expect(artifacts['Gatehouse-prod'].properties.terminationProtection).toBe(false);
   expect(resourcesOf(template, 'AWS::DynamoDB::Table')).toEqual({
-    Table: { ...protectedTable, Properties: { ...protectedTable?.Properties, DeletionProtectionEnabled: false } },
+    Table: {
+      ...protectedTable,
+      Properties: { ...protectedTable?.Properties, DeletionProtectionEnabled: false },
+    },
   });
 });
 
 describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment }) => {
-  const SYMMETRIC = { KeySpec: 'SYMMETRIC_DEFAULT', KeyUsage: 'ENCRYPT_DECRYPT', EnableKeyRotation: true };
+  const SYMMETRIC = {
+    KeySpec: 'SYMMETRIC_DEFAULT',
+    KeyUsage: 'ENCRYPT_DECRYPT',
+    EnableKeyRotation: true,
+  };
   const SIGNING = { KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY', EnableKeyRotation: false };
   const HMAC = { KeySpec: 'HMAC_256', KeyUsage: 'GENERATE_VERIFY_MAC', EnableKeyRotation: false };
   const key = (purpose: string, properties: object) => ({
@@ -109,7 +125,10 @@ describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment 
             Action: 'kms:*',
             Principal: {
               AWS: {
-                'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':iam::', { Ref: 'AWS::AccountId' }, ':root']],
+                'Fn::Join': [
+                  '',
+                  ['arn:', { Ref: 'AWS::Partition' }, ':iam::', { Ref: 'AWS::AccountId' }, ':root'],
+                ],
               },
             },
             Resource: '*',
@@ -128,7 +147,10 @@ describe.each(ENVIRONMENTS)('the keys of $name', ({ template, keep, environment 
       TableKey: key('encrypts the table', SYMMETRIC),
       ValuesKey: key('wraps the keys of parameter values', { ...SYMMETRIC, MultiRegion: true }),
       ...Object.fromEntries(
-        peppers.map((logicalId) => [logicalId, key('protects password hashes', { ...HMAC, MultiRegion: true })]),
+        peppers.map((logicalId) => [
+          logicalId,
+          key('protects password hashes', { ...HMAC, MultiRegion: true }),
+        ]),
       ),
       ...Object.fromEntries(signing.map((logicalId) => [logicalId, key('signs tokens', SIGNING)])),
     });
@@ -143,7 +165,9 @@ describe('a stack with an existing table and existing keys', () => {
     ]),
   );
   const resources = (template: typeof prod, except: readonly string[]) =>
-    Object.fromEntries(Object.entries(template.toJSON().Resources).filter(([id]) => !except.includes(id)));
+    Object.fromEntries(
+      Object.entries(template.toJSON().Resources).filter(([id]) => !except.includes(id)),
+    );
 
   /** A template without the hashes in logical ids, and with neighbouring texts of a join as one. */
   const comparable = (template: string): unknown =>
@@ -160,19 +184,31 @@ describe('a stack with an existing table and existing keys', () => {
     const result: unknown[] = [];
     for (const part of parts) {
       const last = result.at(-1);
-      if (typeof last === 'string' && typeof part === 'string') result[result.length - 1] = last + part;
+      if (typeof last === 'string' && typeof part === 'string')
+        result[result.length - 1] = last + part;
       else result.push(part);
     }
     return result;
   };
 
-  const STREAM = 'arn:aws:dynamodb:eu-central-1:123456789012:table/Restored/stream/2030-01-01T00:00:00.000';
+  const STREAM =
+    'arn:aws:dynamodb:eu-central-1:123456789012:table/Restored/stream/2030-01-01T00:00:00.000';
 
   it('creates neither, and uses their name and ARNs where it would use those of its own', () => {
-    const adopting = templateOf('prod', { existing: { table: 'Restored', tableStream: STREAM, keys } });
+    const adopting = templateOf('prod', {
+      existing: { table: 'Restored', tableStream: STREAM, keys },
+    });
     const { Outputs } = prod.toJSON();
-    const own = JSON.stringify({ Resources: resources(prod, ['Table', ...Object.keys(keys)]), Outputs });
-    const account = ['arn:', { Ref: 'AWS::Partition' }, ':dynamodb:eu-central-1:', { Ref: 'AWS::AccountId' }];
+    const own = JSON.stringify({
+      Resources: resources(prod, ['Table', ...Object.keys(keys)]),
+      Outputs,
+    });
+    const account = [
+      'arn:',
+      { Ref: 'AWS::Partition' },
+      ':dynamodb:eu-central-1:',
+      { Ref: 'AWS::AccountId' },
+    ];
     const tableArn = { 'Fn::Join': ['', [...account, ':table/Restored']] };
 
     let expected = own
@@ -186,7 +222,9 @@ describe('a stack with an existing table and existing keys', () => {
     }
 
     const { Resources, Outputs: outputs } = adopting.toJSON();
-    expect(comparable(JSON.stringify({ Resources, Outputs: outputs }))).toEqual(comparable(expected));
+    expect(comparable(JSON.stringify({ Resources, Outputs: outputs }))).toEqual(
+      comparable(expected),
+    );
   });
 
   it('names the command that sets tableMaximum, which it cannot set itself', () => {
@@ -203,12 +241,21 @@ describe('a stack with an existing table and existing keys', () => {
   });
 
   it('creates the keys that it does not adopt, and protects the table with them as before', () => {
-    const adopting = templateOf('prod', { existing: { keys: { PepperKey: keys.PepperKey as string } } });
+    const adopting = templateOf('prod', {
+      existing: { keys: { PepperKey: keys.PepperKey as string } },
+    });
     const { Table } = resourcesOf(adopting, 'AWS::DynamoDB::Table');
 
-    expect(Object.keys(resourcesOf(adopting, 'AWS::KMS::Key')).sort()).toEqual(['SigningKey', 'TableKey', 'ValuesKey']);
+    expect(Object.keys(resourcesOf(adopting, 'AWS::KMS::Key')).sort()).toEqual([
+      'SigningKey',
+      'TableKey',
+      'ValuesKey',
+    ]);
     expect(Table?.Properties.SSESpecification.KMSMasterKeyId).toEqual(arnOf('TableKey'));
-    expect(Table?.Properties.Tags).toContainEqual({ Key: 'gatehouse:pepper-key', Value: keys.PepperKey });
+    expect(Table?.Properties.Tags).toContainEqual({
+      Key: 'gatehouse:pepper-key',
+      Value: keys.PepperKey,
+    });
   });
 });
 
@@ -221,7 +268,9 @@ describe.each(ENVIRONMENTS)('the logs of $name', ({ template, keep, environment,
         Type: 'AWS::Logs::LogGroup',
         ...policies(keep),
         Properties: {
-          LogGroupName: expect.stringMatching(`^/aws/(lambda|vendedlogs)/Gatehouse-${environment}/[a-z-]+$`),
+          LogGroupName: expect.stringMatching(
+            `^/aws/(lambda|vendedlogs)/Gatehouse-${environment}/[a-z-]+$`,
+          ),
           RetentionInDays: days,
           Tags: tags(environment),
         },
@@ -230,10 +279,12 @@ describe.each(ENVIRONMENTS)('the logs of $name', ({ template, keep, environment,
   });
 
   it('consist of one log group per function and one for the HTTP API', () => {
-    const ofFunctions = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).map(({ Properties }) => {
-      expect(Properties.LoggingConfig).toEqual({ LogGroup: { Ref: expect.any(String) } });
-      return Properties.LoggingConfig.LogGroup.Ref;
-    });
+    const ofFunctions = Object.values(resourcesOf(template, 'AWS::Lambda::Function')).map(
+      ({ Properties }) => {
+        expect(Properties.LoggingConfig).toEqual({ LogGroup: { Ref: expect.any(String) } });
+        return Properties.LoggingConfig.LogGroup.Ref;
+      },
+    );
     const [stage] = Object.values(resourcesOf(template, 'AWS::ApiGatewayV2::Stage'));
     const ofApi = stage?.Properties.AccessLogSettings.DestinationArn['Fn::GetAtt'][0];
 
@@ -246,25 +297,34 @@ describe('a stack', () => {
     { name: 'prod', changes: {}, protection: true, region: 'eu-central-1' },
     { name: 'dev', changes: {}, protection: false, region: 'eu-central-1' },
     { name: 'prod', changes: OTHER_SETTINGS, protection: false, region: 'eu-north-1' },
-  ])('of $name in $region has termination protection: $protection', ({ name, changes, protection, region }) => {
-    const { artifacts } = JSON.parse(readFileSync(join(assemblyOf(name, changes), 'manifest.json'), 'utf8'));
-    const { environment, properties } = artifacts[`Gatehouse-${name}`];
+  ])(
+    'of $name in $region has termination protection: $protection',
+    ({ name, changes, protection, region }) => {
+      const { artifacts } = JSON.parse(
+        readFileSync(join(assemblyOf(name, changes), 'manifest.json'), 'utf8'),
+      );
+      const { environment, properties } = artifacts[`Gatehouse-${name}`];
 
-    expect(environment).toBe(`aws://unknown-account/${region}`);
-    expect(properties.terminationProtection).toBe(protection);
-    expect(properties.tags).toEqual({ 'gatehouse:environment': name });
-  });
+      expect(environment).toBe(`aws://unknown-account/${region}`);
+      expect(properties.terminationProtection).toBe(protection);
+      expect(properties.tags).toEqual({ 'gatehouse:environment': name });
+    },
+  );
 
-  it.each(ENVIRONMENTS)('of $name either retains or deletes all resources that hold data', ({ template, keep }) => {
-    const { Resources } = template.toJSON() as { Resources: Record<string, Resource> };
-    const removals = Object.values(Resources).flatMap(({ DeletionPolicy, UpdateReplacePolicy }) =>
-      DeletionPolicy || UpdateReplacePolicy ? [{ DeletionPolicy, UpdateReplacePolicy }] : [],
-    );
+  it.each(ENVIRONMENTS)(
+    'of $name either retains or deletes all resources that hold data',
+    ({ template, keep }) => {
+      const { Resources } = template.toJSON() as { Resources: Record<string, Resource> };
+      const removals = Object.values(Resources).flatMap(
+        ({ DeletionPolicy, UpdateReplacePolicy }) =>
+          DeletionPolicy || UpdateReplacePolicy ? [{ DeletionPolicy, UpdateReplacePolicy }] : [],
+      );
 
-    expect(new Set(removals.map((removal) => JSON.stringify(removal)))).toEqual(
-      new Set([JSON.stringify(policies(keep))]),
-    );
-  });
+      expect(new Set(removals.map((removal) => JSON.stringify(removal)))).toEqual(
+        new Set([JSON.stringify(policies(keep))]),
+      );
+    },
+  );
 
   it.each(ENVIRONMENTS.slice(0, 2))(
     'of $name has a description, and outputs for URL and table name',
@@ -272,7 +332,9 @@ describe('a stack', () => {
       const { Description, Outputs } = template.toJSON();
       const [api] = Object.keys(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
 
-      expect(Description).toBe('Gatehouse: users, roles, passwords and integrations of a security-monitoring platform');
+      expect(Description).toBe(
+        'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
+      );
       expect(Outputs).toEqual({
         Url: { Value: { 'Fn::GetAtt': [api, 'ApiEndpoint'] } },
         TableName: { Value: { Ref: 'Table' } },
@@ -281,7 +343,10 @@ describe('a stack', () => {
   );
 });
 
-/** The IAM action of each table permission. Those in the second list are granted for transactions only. */
+/**
+ * The IAM action of each table permission. Those in the second list are granted for transactions
+ * only.
+ */
 const UNRESTRICTED = {
   get: 'dynamodb:GetItem',
   batchGet: 'dynamodb:BatchGetItem',
@@ -289,7 +354,11 @@ const UNRESTRICTED = {
   updateOutsideTransaction: 'dynamodb:UpdateItem',
   conditionCheck: 'dynamodb:ConditionCheckItem',
 };
-const IN_TRANSACTIONS = { put: 'dynamodb:PutItem', update: 'dynamodb:UpdateItem', delete: 'dynamodb:DeleteItem' };
+const IN_TRANSACTIONS = {
+  put: 'dynamodb:PutItem',
+  update: 'dynamodb:UpdateItem',
+  delete: 'dynamodb:DeleteItem',
+};
 
 /** The table permissions of a route, including those that every route with a token has. */
 function tableRights({ route, permissions, contract }: (typeof routes)[number]): Permissions {
@@ -310,7 +379,11 @@ interface Deployed {
 }
 
 /** The complete policy statements for the role of a route. */
-function statementsFor(row: (typeof routes)[number], { region, signing, peppers }: Deployed, logGroup: string) {
+function statementsFor(
+  row: (typeof routes)[number],
+  { region, signing, peppers }: Deployed,
+  logGroup: string,
+) {
   const tableStatements = Object.entries(tableRights(row)).map(([right, keys]) => ({
     Effect: 'Allow',
     Action: { ...UNRESTRICTED, ...IN_TRANSACTIONS }[right],
@@ -327,7 +400,8 @@ function statementsFor(row: (typeof routes)[number], { region, signing, peppers 
     StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
     Null: { 'kms:EncryptionContext:integration': 'false' },
   };
-  const only = (ids: readonly string[]) => (ids.length === 1 ? arnOf(String(ids[0])) : ids.map(arnOf));
+  const only = (ids: readonly string[]) =>
+    ids.length === 1 ? arnOf(String(ids[0])) : ids.map(arnOf);
   const uses = {
     sign: { Action: ['kms:Sign', 'kms:GetPublicKey'], Resource: only(signing) },
     pepper: { Action: 'kms:GenerateMac', Resource: only(peppers) },
@@ -335,7 +409,11 @@ function statementsFor(row: (typeof routes)[number], { region, signing, peppers 
     unseal: { Action: 'kms:Decrypt', Resource: arnOf('ValuesKey'), Condition: inContext },
   };
   return [
-    { Effect: 'Allow', Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Resource: arnOf(logGroup) },
+    {
+      Effect: 'Allow',
+      Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      Resource: arnOf(logGroup),
+    },
     ...tableStatements,
     ...(tableStatements.length > 0
       ? [
@@ -380,7 +458,13 @@ describe.each(Object.entries(DEPLOYED))('the role of a function of %s', (_, depl
     expect(roles[role]?.Properties).toEqual({
       AssumeRolePolicyDocument: {
         Version: '2012-10-17',
-        Statement: [{ Effect: 'Allow', Action: 'sts:AssumeRole', Principal: { Service: 'lambda.amazonaws.com' } }],
+        Statement: [
+          {
+            Effect: 'Allow',
+            Action: 'sts:AssumeRole',
+            Principal: { Service: 'lambda.amazonaws.com' },
+          },
+        ],
       },
       Tags: tags('prod'),
     });
@@ -421,7 +505,13 @@ describe('a function', () => {
       audit: '30',
       source: ['10000', '100000', '10000'],
     },
-    other: { issuer: 'gatehouse-prod', token: '420', remembered: '1740', audit: '411', source: ['19', '23', '37'] },
+    other: {
+      issuer: 'gatehouse-prod',
+      token: '420',
+      remembered: '1740',
+      audit: '411',
+      source: ['19', '23', '37'],
+    },
   };
   const RESERVED = { prod: 100, dev: undefined, other: 17 };
   const CASES = (['prod', 'dev', 'other'] as const).flatMap((name) =>
@@ -429,67 +519,80 @@ describe('a function', () => {
   );
   const templates = { prod, dev, other };
 
-  it.each(CASES)('for $route in $name has its memory, timeout, concurrency and environment', ({ name, row }) => {
-    const [logicalId, { Properties }] = functionOf(templates[name], row.route);
-    const { issuer, token, remembered, audit, source } = LIMITS[name];
-    const joined = (ids: string[]) => ({ 'Fn::Join': ['', [arnOf(String(ids[0])), ',', arnOf(String(ids[1]))]] });
-    const has = (...uses: string[]) => row.permissions.keys?.some((use) => uses.includes(use));
-    const hashes = has('pepper');
+  it.each(CASES)(
+    'for $route in $name has its memory, timeout, concurrency and environment',
+    ({ name, row }) => {
+      const [logicalId, { Properties }] = functionOf(templates[name], row.route);
+      const { issuer, token, remembered, audit, source } = LIMITS[name];
+      const joined = (ids: string[]) => ({
+        'Fn::Join': ['', [arnOf(String(ids[0])), ',', arnOf(String(ids[1]))]],
+      });
+      const has = (...uses: string[]) => row.permissions.keys?.some((use) => uses.includes(use));
+      const hashes = has('pepper');
 
-    expect(Properties.Environment.Variables).toEqual({
-      METRICS_NAMESPACE: name === 'dev' ? 'Gatehouse/dev' : 'Gatehouse/prod',
-      TOKEN_ISSUER: issuer,
-      TOKEN_SECONDS: token,
-      REMEMBERED_TOKEN_SECONDS: remembered,
-      AUDIT_DAYS: audit,
-      FAILURES_PER_SOURCE: source[0],
-      REQUESTS_PER_SOURCE: source[1],
-      RESETS_PER_SOURCE: source[2],
-      ...(name === 'other' &&
-        row.contract.access === 'public' && {
-          CORS_ORIGINS: 'https://one.example,https://two.example',
-          EDGE_HOST: OTHER_SETTINGS.edge.hostName,
+      expect(Properties.Environment.Variables).toEqual({
+        METRICS_NAMESPACE: name === 'dev' ? 'Gatehouse/dev' : 'Gatehouse/prod',
+        TOKEN_ISSUER: issuer,
+        TOKEN_SECONDS: token,
+        REMEMBERED_TOKEN_SECONDS: remembered,
+        AUDIT_DAYS: audit,
+        FAILURES_PER_SOURCE: source[0],
+        REQUESTS_PER_SOURCE: source[1],
+        RESETS_PER_SOURCE: source[2],
+        ...(name === 'other' &&
+          row.contract.access === 'public' && {
+            CORS_ORIGINS: 'https://one.example,https://two.example',
+            EDGE_HOST: OTHER_SETTINGS.edge.hostName,
+          }),
+        ...(name === 'other' && { EDGE_SECRET_HASHES: OTHER_SETTINGS.edge.secretHashes.join(',') }),
+        ...(Object.keys(tableRights(row)).length > 0 && { TABLE_NAME: { Ref: 'Table' } }),
+        ...(has('sign') && {
+          SIGNING_KEYS:
+            name === 'other' ? joined(['SigningKeyB', 'SigningKeyA']) : arnOf('SigningKey'),
         }),
-      ...(name === 'other' && { EDGE_SECRET_HASHES: OTHER_SETTINGS.edge.secretHashes.join(',') }),
-      ...(Object.keys(tableRights(row)).length > 0 && { TABLE_NAME: { Ref: 'Table' } }),
-      ...(has('sign') && {
-        SIGNING_KEYS: name === 'other' ? joined(['SigningKeyB', 'SigningKeyA']) : arnOf('SigningKey'),
-      }),
-      ...(has('pepper') && {
-        PEPPER_KEYS: name === 'other' ? joined(['PepperKeyB', 'PepperKeyA']) : arnOf('PepperKey'),
-      }),
-      ...(has('seal', 'unseal') && { VALUES_KEY: arnOf('ValuesKey') }),
-    });
-    expect(Properties).toEqual({
-      Description: row.route,
-      Handler: 'index.handler',
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-      MemorySize: hashes ? 1024 : 512,
-      Timeout: 10,
-      ...(row.strictThrottle && RESERVED[name] && { ReservedConcurrentExecutions: RESERVED[name] }),
-      Code: { S3Bucket: expect.anything(), S3Key: expect.stringMatching(/^[0-9a-f]{64}\.zip$/) },
-      Environment: expect.anything(),
-      LoggingConfig: expect.anything(),
-      Role: expect.anything(),
-      Tags: tags(name === 'dev' ? 'dev' : 'prod'),
-    });
-    expect(logicalId).toMatch(new RegExp(`^${row.handler.replaceAll('-', '')}[0-9A-F]{8}$`));
-  });
+        ...(has('pepper') && {
+          PEPPER_KEYS: name === 'other' ? joined(['PepperKeyB', 'PepperKeyA']) : arnOf('PepperKey'),
+        }),
+        ...(has('seal', 'unseal') && { VALUES_KEY: arnOf('ValuesKey') }),
+      });
+      expect(Properties).toEqual({
+        Description: row.route,
+        Handler: 'index.handler',
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        MemorySize: hashes ? 1024 : 512,
+        Timeout: 10,
+        ...(row.strictThrottle &&
+          RESERVED[name] && { ReservedConcurrentExecutions: RESERVED[name] }),
+        Code: { S3Bucket: expect.anything(), S3Key: expect.stringMatching(/^[0-9a-f]{64}\.zip$/) },
+        Environment: expect.anything(),
+        LoggingConfig: expect.anything(),
+        Role: expect.anything(),
+        Tags: tags(name === 'dev' ? 'dev' : 'prod'),
+      });
+      expect(logicalId).toMatch(new RegExp(`^${row.handler.replaceAll('-', '')}[0-9A-F]{8}$`));
+    },
+  );
 
   it.each([
     ['cn-north-1', 'amazonaws.com.cn'],
     ['eusc-de-east-1', 'amazonaws.eu'],
     ['us-iso-east-1', 'c2s.ic.gov'],
-  ])('in %s calls AWS below %s, and may decrypt the table under this name of DynamoDB', (region, domain) => {
-    const template = templateOf('dev', { region });
-    const functions = Object.values(template.findResources('AWS::Lambda::Function'));
-    const policies = JSON.stringify(template.findResources('AWS::IAM::Policy'));
+  ])(
+    'in %s calls AWS below %s, and may decrypt the table under this name of DynamoDB',
+    (region, domain) => {
+      const template = templateOf('dev', { region });
+      const functions = Object.values(template.findResources('AWS::Lambda::Function'));
+      const policies = JSON.stringify(template.findResources('AWS::IAM::Policy'));
 
-    for (const { Properties } of functions) expect(Properties.Environment.Variables.ENDPOINT_DOMAIN).toBe(domain);
-    expect(functions.length).toBeGreaterThan(20);
-    expect(policies).toContain(`["dynamodb.${region}.amazonaws.com","dynamodb.${region}.${domain}"]`);
-  });
+      for (const { Properties } of functions)
+        expect(Properties.Environment.Variables.ENDPOINT_DOMAIN).toBe(domain);
+      expect(functions.length).toBeGreaterThan(20);
+      expect(policies).toContain(
+        `["dynamodb.${region}.amazonaws.com","dynamodb.${region}.${domain}"]`,
+      );
+    },
+  );
 
   it('has its own bundle', () => {
     const code = Object.values(resourcesOf(prod, 'AWS::Lambda::Function')).map(
@@ -500,11 +603,13 @@ describe('a function', () => {
   });
 
   it('is strictly throttled where callers without a token can cause expensive work or mail', () => {
-    expect(routes.filter(({ strictThrottle }) => strictThrottle).map(({ route }) => route)).toEqual([
-      'POST /api/authenticate',
-      'POST /api/account/reset-password/init',
-      'POST /api/account/reset-password/finish',
-    ]);
+    expect(routes.filter(({ strictThrottle }) => strictThrottle).map(({ route }) => route)).toEqual(
+      [
+        'POST /api/authenticate',
+        'POST /api/account/reset-password/init',
+        'POST /api/account/reset-password/finish',
+      ],
+    );
   });
 });
 
@@ -516,7 +621,9 @@ describe('the function that sends mail', () => {
   it('is the only one with the settings of mail', () => {
     const { templates, ...mail } = OTHER_SETTINGS.mail;
     const functions = Object.values(resourcesOf(template, 'AWS::Lambda::Function'));
-    const named = functions.filter((each) => JSON.stringify(each.Properties.Environment).includes('MAIL_SENDER'));
+    const named = functions.filter((each) =>
+      JSON.stringify(each.Properties.Environment).includes('MAIL_SENDER'),
+    );
 
     expect(named).toHaveLength(1);
     expect(Properties.Environment.Variables).toEqual({
@@ -544,7 +651,9 @@ describe('the function that sends mail', () => {
       });
     }
     // Resets have their own mapping, so that many of them do not delay the notices.
-    expect(mappings.map(({ Properties }) => JSON.parse(Properties.FilterCriteria.Filters[0].Pattern))).toEqual(
+    expect(
+      mappings.map(({ Properties }) => JSON.parse(Properties.FilterCriteria.Filters[0].Pattern)),
+    ).toEqual(
       ['MAIL#', 'RESET-MAIL#'].map((prefix) => ({
         eventName: ['INSERT'],
         dynamodb: { Keys: { pk: { S: [{ prefix }] } } },
@@ -554,7 +663,8 @@ describe('the function that sends mail', () => {
 });
 
 describe('the HTTP API', () => {
-  const apiOf = (template: typeof prod) => Object.entries(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
+  const apiOf = (template: typeof prod) =>
+    Object.entries(resourcesOf(template, 'AWS::ApiGatewayV2::Api'));
 
   it.each(['prod', 'dev'])('of %s allows no cross-origin requests', (name) => {
     expect(apiOf(templateOf(name)).map(([, { Properties }]) => Properties)).toEqual([
@@ -596,7 +706,9 @@ describe('the HTTP API', () => {
     const [stageId] = Object.keys(resourcesOf(other, 'AWS::ApiGatewayV2::Stage'));
     const { name, certificate } = OTHER_SETTINGS.domain;
 
-    expect(Object.values(resourcesOf(other, 'AWS::ApiGatewayV2::DomainName')).map((it) => it.Properties)).toEqual([
+    expect(
+      Object.values(resourcesOf(other, 'AWS::ApiGatewayV2::DomainName')).map((it) => it.Properties),
+    ).toEqual([
       {
         DomainName: name,
         DomainNameConfigurations: [
@@ -630,43 +742,49 @@ describe('the HTTP API', () => {
     { name: 'prod', template: prod, all: [500, 1000], login: [1000, 2000] },
     { name: 'dev', template: dev, all: [100, 200], login: [100, 200] },
     { name: 'other', template: other, all: [11, 12], login: [13, 14] },
-  ])('of $name has one stage, which throttles and logs requests', ({ name, template, all, login }) => {
-    const [[apiId] = []] = apiOf(template);
-    const stages = Object.values(resourcesOf(template, 'AWS::ApiGatewayV2::Stage'));
-    const [logGroup] = Object.keys(resourcesOf(template, 'AWS::Logs::LogGroup')).filter((id) =>
-      id.includes('AccessLog'),
-    );
-    const strict = { ThrottlingRateLimit: login[0], ThrottlingBurstLimit: login[1] };
+  ])(
+    'of $name has one stage, which throttles and logs requests',
+    ({ name, template, all, login }) => {
+      const [[apiId] = []] = apiOf(template);
+      const stages = Object.values(resourcesOf(template, 'AWS::ApiGatewayV2::Stage'));
+      const [logGroup] = Object.keys(resourcesOf(template, 'AWS::Logs::LogGroup')).filter((id) =>
+        id.includes('AccessLog'),
+      );
+      const strict = { ThrottlingRateLimit: login[0], ThrottlingBurstLimit: login[1] };
 
-    const { Format, ...destination } = (stages[0] as Resource).Properties.AccessLogSettings;
-    expect(stages.map(({ Properties }) => Properties)).toEqual([
-      {
-        ApiId: { Ref: apiId },
-        StageName: '$default',
-        AutoDeploy: true,
-        DefaultRouteSettings: { ThrottlingRateLimit: all[0], ThrottlingBurstLimit: all[1] },
-        RouteSettings: {
-          'POST /api/authenticate': strict,
-          'POST /api/account/reset-password/init': strict,
-          'POST /api/account/reset-password/finish': strict,
+      const { Format, ...destination } = (stages[0] as Resource).Properties.AccessLogSettings;
+      expect(stages.map(({ Properties }) => Properties)).toEqual([
+        {
+          ApiId: { Ref: apiId },
+          StageName: '$default',
+          AutoDeploy: true,
+          DefaultRouteSettings: { ThrottlingRateLimit: all[0], ThrottlingBurstLimit: all[1] },
+          RouteSettings: {
+            'POST /api/authenticate': strict,
+            'POST /api/account/reset-password/init': strict,
+            'POST /api/account/reset-password/finish': strict,
+          },
+          AccessLogSettings: {
+            DestinationArn: arnOf(String(logGroup)),
+            Format: expect.any(String),
+          },
+          Tags: { 'gatehouse:environment': name === 'dev' ? 'dev' : 'prod' },
         },
-        AccessLogSettings: { DestinationArn: arnOf(String(logGroup)), Format: expect.any(String) },
-        Tags: { 'gatehouse:environment': name === 'dev' ? 'dev' : 'prod' },
-      },
-    ]);
-    expect(destination).toEqual({ DestinationArn: arnOf(String(logGroup)) });
-    expect(JSON.parse(Format)).toEqual({
-      requestId: '$context.requestId',
-      time: '$context.requestTimeEpoch',
-      sourceIp: '$context.identity.sourceIp',
-      route: '$context.routeKey',
-      status: '$context.status',
-      milliseconds: '$context.responseLatency',
-      integrationStatus: '$context.integrationStatus',
-      integrationError: '$context.integrationErrorMessage',
-      functionRequestId: '$context.awsEndpointRequestId',
-    });
-  });
+      ]);
+      expect(destination).toEqual({ DestinationArn: arnOf(String(logGroup)) });
+      expect(JSON.parse(Format)).toEqual({
+        requestId: '$context.requestId',
+        time: '$context.requestTimeEpoch',
+        sourceIp: '$context.identity.sourceIp',
+        route: '$context.routeKey',
+        status: '$context.status',
+        milliseconds: '$context.responseLatency',
+        integrationStatus: '$context.integrationStatus',
+        integrationError: '$context.integrationErrorMessage',
+        functionRequestId: '$context.awsEndpointRequestId',
+      });
+    },
+  );
 
   it('creates its stage after its routes', () => {
     const [stage] = Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Stage'));
@@ -676,39 +794,50 @@ describe('the HTTP API', () => {
     expect(stage?.DependsOn).toEqual(expect.arrayContaining(ids));
   });
 
-  it.each(routes)('routes $route to the live version of its function, without an authorizer', ({ route }) => {
-    const [functionId] = functionOf(prod, route);
-    const aliases = Object.entries(resourcesOf(prod, 'AWS::Lambda::Alias')).filter(
-      ([, { Properties }]) => Properties.FunctionName.Ref === functionId,
-    );
-    const [[aliasId] = []] = aliases;
-    const routesOf = (routeKey: string) =>
-      Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Route')).filter(
-        ({ Properties }) => Properties.RouteKey === routeKey,
+  it.each(routes)(
+    'routes $route to the live version of its function, without an authorizer',
+    ({ route }) => {
+      const [functionId] = functionOf(prod, route);
+      const aliases = Object.entries(resourcesOf(prod, 'AWS::Lambda::Alias')).filter(
+        ([, { Properties }]) => Properties.FunctionName.Ref === functionId,
       );
-    const found = routesOf(route);
-    const [resource] = found;
-    const [, [, { Ref: integrationId }]] = (resource as Resource).Properties.Target['Fn::Join'];
-    const [apiId] = Object.keys(resourcesOf(prod, 'AWS::ApiGatewayV2::Api'));
-    const permissions = Object.values(resourcesOf(prod, 'AWS::Lambda::Permission')).filter(
-      ({ Properties }) => Properties.FunctionName.Ref === aliasId,
-    );
+      const [[aliasId] = []] = aliases;
+      const routesOf = (routeKey: string) =>
+        Object.values(resourcesOf(prod, 'AWS::ApiGatewayV2::Route')).filter(
+          ({ Properties }) => Properties.RouteKey === routeKey,
+        );
+      const found = routesOf(route);
+      const [resource] = found;
+      const [, [, { Ref: integrationId }]] = (resource as Resource).Properties.Target['Fn::Join'];
+      const [apiId] = Object.keys(resourcesOf(prod, 'AWS::ApiGatewayV2::Api'));
+      const permissions = Object.values(resourcesOf(prod, 'AWS::Lambda::Permission')).filter(
+        ({ Properties }) => Properties.FunctionName.Ref === aliasId,
+      );
 
-    expect(found).toHaveLength(1);
-    for (const head of routesOf(route.replace('GET ', 'HEAD ')))
-      expect(head.Properties).toEqual({ ...resource?.Properties, RouteKey: head.Properties.RouteKey });
-    expect(aliases.map(([, { Properties }]) => Properties.Name)).toEqual(['live']);
-    expect(resource?.Properties).toMatchObject({ ApiId: { Ref: apiId }, AuthorizationType: 'NONE' });
-    expect(resourcesOf(prod, 'AWS::ApiGatewayV2::Integration')[integrationId]?.Properties).toEqual({
-      ApiId: { Ref: apiId },
-      IntegrationType: 'AWS_PROXY',
-      IntegrationUri: { Ref: aliasId },
-      PayloadFormatVersion: '2.0',
-    });
-    expect(permissions.map(({ Properties }) => [Properties.Action, Properties.Principal])).toEqual([
-      ['lambda:InvokeFunction', 'apigateway.amazonaws.com'],
-    ]);
-  });
+      expect(found).toHaveLength(1);
+      for (const head of routesOf(route.replace('GET ', 'HEAD ')))
+        expect(head.Properties).toEqual({
+          ...resource?.Properties,
+          RouteKey: head.Properties.RouteKey,
+        });
+      expect(aliases.map(([, { Properties }]) => Properties.Name)).toEqual(['live']);
+      expect(resource?.Properties).toMatchObject({
+        ApiId: { Ref: apiId },
+        AuthorizationType: 'NONE',
+      });
+      expect(
+        resourcesOf(prod, 'AWS::ApiGatewayV2::Integration')[integrationId]?.Properties,
+      ).toEqual({
+        ApiId: { Ref: apiId },
+        IntegrationType: 'AWS_PROXY',
+        IntegrationUri: { Ref: aliasId },
+        PayloadFormatVersion: '2.0',
+      });
+      expect(
+        permissions.map(({ Properties }) => [Properties.Action, Properties.Principal]),
+      ).toEqual([['lambda:InvokeFunction', 'apigateway.amazonaws.com']]);
+    },
+  );
 });
 
 describe('the daily verification', () => {
@@ -732,12 +861,18 @@ describe('the daily verification', () => {
 
   it('is not retried', () => {
     expect(
-      Object.values(resourcesOf(other, 'AWS::Lambda::EventInvokeConfig')).map(({ Properties }) => Properties),
-    ).toEqual([{ FunctionName: { Ref: functionId }, MaximumRetryAttempts: 0, Qualifier: '$LATEST' }]);
+      Object.values(resourcesOf(other, 'AWS::Lambda::EventInvokeConfig')).map(
+        ({ Properties }) => Properties,
+      ),
+    ).toEqual([
+      { FunctionName: { Ref: functionId }, MaximumRetryAttempts: 0, Qualifier: '$LATEST' },
+    ]);
   });
 
   it('runs once a day', () => {
-    const rules = Object.values(resourcesOf(other, 'AWS::Events::Rule')).map(({ Properties }) => Properties);
+    const rules = Object.values(resourcesOf(other, 'AWS::Events::Rule')).map(
+      ({ Properties }) => Properties,
+    );
 
     expect(rules.filter((rule) => 'ScheduleExpression' in rule)).toEqual([
       {
@@ -785,7 +920,8 @@ describe('the daily verification', () => {
   });
 });
 
-// After an intended change, update the file with `npx vitest run test/stack -u` and review the difference.
+// After an intended change, update the file with `npx vitest run test/stack -u` and review the
+// difference.
 it('the production template matches the reviewed snapshot', async () => {
   const text = readableTemplate(prod.toJSON(), shippedSettings.mailTemplates);
 

@@ -13,7 +13,8 @@ import { assemblyOf, templateOf as template } from '../support/stack/stack.ts';
 
 /* Facts about the synthesized template of an environment, with the bundles of this run. */
 
-// The daily verification has its own tests below, the canary those of test/stack/deployment.test.ts.
+// The daily verification has its own tests below, the canary those of
+// test/stack/deployment.test.ts.
 const prod = template('prod', { dailyVerification: false, deployment: 'all-at-once' });
 const dev = template('dev');
 
@@ -22,7 +23,11 @@ describe('the table', () => {
     prod.hasResourceProperties('AWS::DynamoDB::Table', {
       BillingMode: 'PAY_PER_REQUEST',
       OnDemandThroughput: { MaxReadRequestUnits: 12_000, MaxWriteRequestUnits: 4000 },
-      SSESpecification: { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: { 'Fn::GetAtt': ['TableKey', 'Arn'] } },
+      SSESpecification: {
+        SSEEnabled: true,
+        SSEType: 'KMS',
+        KMSMasterKeyId: { 'Fn::GetAtt': ['TableKey', 'Arn'] },
+      },
     });
   });
 
@@ -67,7 +72,9 @@ describe('during the rotation of the signing key', () => {
       ({ Properties }) => Properties.PolicyDocument.Statement as Statement[],
     );
 
-    expect(users.map(({ Properties }) => Properties.Description)).toEqual(['POST /api/authenticate']);
+    expect(users.map(({ Properties }) => Properties.Description)).toEqual([
+      'POST /api/authenticate',
+    ]);
     expect(users[0]?.Properties.Environment.Variables.SIGNING_KEYS).toEqual({
       'Fn::Join': ['', [SIGNERS[0], ',', SIGNERS[1]]],
     });
@@ -83,7 +90,9 @@ describe('every route of the API', () => {
       ({ Properties }) => Properties.RouteKey,
     );
 
-    const heads = routes.flatMap(({ route }) => (route.startsWith('GET ') ? [route.replace('GET', 'HEAD')] : []));
+    const heads = routes.flatMap(({ route }) =>
+      route.startsWith('GET ') ? [route.replace('GET', 'HEAD')] : [],
+    );
     expect(keys.sort()).toEqual([...routes.map(({ route }) => route), ...heads].sort());
     // One function sends mail.
     prod.resourceCountIs('AWS::Lambda::Function', routes.length + 1);
@@ -112,7 +121,8 @@ interface Statement {
 /** The IAM statements of the function that serves a route. */
 function statementsOf(route: string): Statement[] {
   const functions = Object.values(prod.findResources('AWS::Lambda::Function'));
-  const role = functions.find(({ Properties }) => Properties.Description === route)?.Properties.Role['Fn::GetAtt'][0];
+  const role = functions.find(({ Properties }) => Properties.Description === route)?.Properties
+    .Role['Fn::GetAtt'][0];
   return Object.values(prod.findResources('AWS::IAM::Policy'))
     .filter(({ Properties }) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === role))
     .flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
@@ -127,11 +137,15 @@ const ONLY_IN_TRANSACTIONS = {
 
 /** Maps each DynamoDB action to the partition keys that it is allowed on. */
 function tableRights(route: string): Record<string, unknown> {
-  const statements = statementsOf(route).filter(({ Action }) => String(Action).startsWith('dynamodb:'));
+  const statements = statementsOf(route).filter(({ Action }) =>
+    String(Action).startsWith('dynamodb:'),
+  );
   return Object.fromEntries(
     statements.map(({ Action, Condition }) => [
       // An update that is allowed outside of transactions too is a separate permission.
-      Condition?.['ForAnyValue:StringEquals'] || !/Update/.test(String(Action)) ? Action : `${Action}, alone`,
+      Condition?.['ForAnyValue:StringEquals'] || !/Update/.test(String(Action))
+        ? Action
+        : `${Action}, alone`,
       Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'],
     ]),
   );
@@ -186,11 +200,14 @@ describe('the permissions of a function', () => {
   );
 
   it('allow updates only in transactions, except for sequences', () => {
-    const updates = statementsOf('POST /api/users').filter(({ Action }) => Action === 'dynamodb:UpdateItem');
+    const updates = statementsOf('POST /api/users').filter(
+      ({ Action }) => Action === 'dynamodb:UpdateItem',
+    );
 
     expect(updates).toHaveLength(2);
     for (const { Condition } of updates) {
-      const [key] = (Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] as string[]) ?? [];
+      const [key] =
+        (Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] as string[]) ?? [];
       if (key === 'SEQUENCE') expect(Condition).not.toMatchObject(ONLY_IN_TRANSACTIONS);
       else expect(Condition).toMatchObject(ONLY_IN_TRANSACTIONS);
     }
@@ -198,14 +215,18 @@ describe('the permissions of a function', () => {
 
   it('allow a values key only in the encryption context of an integration, and mail only from the sender', () => {
     const conditionOf = (route: string, action: string, key?: string) =>
-      statementsOf(route).find(({ Action, Resource }) => Action === action && (!key || isOf(key, Resource)))?.Condition;
+      statementsOf(route).find(
+        ({ Action, Resource }) => Action === action && (!key || isOf(key, Resource)),
+      )?.Condition;
     const context = {
       StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
       Null: { 'kms:EncryptionContext:integration': 'false' },
     };
 
     expect(conditionOf('POST /api/utm-integration-confs', 'kms:GenerateDataKey')).toEqual(context);
-    expect(conditionOf('GET /api/utm-integration-confs', 'kms:Decrypt', 'ValuesKey')).toEqual(context);
+    expect(conditionOf('GET /api/utm-integration-confs', 'kms:Decrypt', 'ValuesKey')).toEqual(
+      context,
+    );
     expect(conditionOf('sends mail', 'ses:SendEmail')).toEqual({
       StringEquals: { 'ses:FromAddress': 'gatehouse@example.com' },
     });
@@ -216,7 +237,9 @@ describe('the permissions of a function', () => {
       routes
         .map(({ route }) => route)
         .filter((route) =>
-          statementsOf(route).some(({ Action, Resource }) => [Action].flat().includes(action) && isOf(key, Resource)),
+          statementsOf(route).some(
+            ({ Action, Resource }) => [Action].flat().includes(action) && isOf(key, Resource),
+          ),
         );
 
     expect(holders('kms:Sign', 'SigningKey')).toEqual(['POST /api/authenticate']);
@@ -244,24 +267,39 @@ it('the stage throttles all routes, limits login and reset separately, and logs 
       DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 },
       RouteSettings: {
         'POST /api/authenticate': { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
-        'POST /api/account/reset-password/init': { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
-        'POST /api/account/reset-password/finish': { ThrottlingRateLimit: 1000, ThrottlingBurstLimit: 2000 },
+        'POST /api/account/reset-password/init': {
+          ThrottlingRateLimit: 1000,
+          ThrottlingBurstLimit: 2000,
+        },
+        'POST /api/account/reset-password/finish': {
+          ThrottlingRateLimit: 1000,
+          ThrottlingBurstLimit: 2000,
+        },
       },
-      AccessLogSettings: { DestinationArn: Match.anyValue(), Format: Match.stringLikeRegexp('sourceIp') },
+      AccessLogSettings: {
+        DestinationArn: Match.anyValue(),
+        Format: Match.stringLikeRegexp('sourceIp'),
+      },
     },
     // Route settings can only name routes that exist already.
     DependsOn: Match.arrayWith([Match.stringLikeRegexp('Entranceauthenticate')]),
   });
 });
 
-it.each(['POST /api/authenticate', 'POST /api/account/reset-password/init', 'POST /api/account/reset-password/finish'])(
+it.each([
+  'POST /api/authenticate',
+  'POST /api/account/reset-password/init',
+  'POST /api/account/reset-password/finish',
+])(
   '%s allows 100 failures, 1,000 requests and 100 resets per source, and 100 concurrent executions',
   (Description) => {
     const limits = (failures: string, requests: string, resets: string) => ({
       Description,
       Environment: {
         Variables: Match.objectLike({
-          ...{ FAILURES_PER_SOURCE: failures, REQUESTS_PER_SOURCE: requests, RESETS_PER_SOURCE: resets },
+          FAILURES_PER_SOURCE: failures,
+          REQUESTS_PER_SOURCE: requests,
+          RESETS_PER_SOURCE: resets,
         }),
       },
     });
@@ -290,7 +328,8 @@ it('the environment of every function stays below the 4 KB that Lambda allows, w
     .replaceAll('arn:aws:', 'arn:aws-iso-f:')
     .replaceAll(OTHER_SETTINGS.region, 'us-isof-south-1');
   const pepperKeys = ['PepperKey', 'PepperKey2', 'PepperKey3'];
-  const key = 'arn:aws-iso-f:kms:us-isof-south-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab';
+  const key =
+    'arn:aws-iso-f:kms:us-isof-south-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab';
   const keys = Object.fromEntries(pepperKeys.map((id) => [id, key]));
   const others = {
     ...JSON.parse(inLongestRegion),
@@ -301,11 +340,16 @@ it('the environment of every function stays below the 4 KB that Lambda allows, w
       keys,
     },
     tokenLife: { minutes: 525_600, rememberedMinutes: 525_600 },
-    guessing: { failuresPerSource: 1_000_000, requestsPerSource: 1_000_000, resetsPerSource: 1_000_000 },
+    guessing: {
+      failuresPerSource: 1_000_000,
+      requestsPerSource: 1_000_000,
+      resetsPerSource: 1_000_000,
+    },
   };
   const withMail = (length: number): Settings => {
     const { templates, ...mail } = OTHER_SETTINGS.mail;
-    // Each line feed is escaped twice: in the JSON text of the templates, and in that of the environment.
+    // Each line feed is escaped twice: in the JSON text of the templates, and in that of the
+    // environment.
     const text = `{link}${'\n'.repeat(length)}`;
     const reset = { ...templates.en.reset, text };
     return { ...others, mail: { ...mail, templates: { en: { ...templates.en, reset } } } };
@@ -313,7 +357,9 @@ it('the environment of every function stays below the 4 KB that Lambda allows, w
   let length = 4096;
   while (!v.is(settings, withMail(length))) length--;
 
-  const sizes = Object.values(template('prod', withMail(length)).findResources('AWS::Lambda::Function')).map(
+  const sizes = Object.values(
+    template('prod', withMail(length)).findResources('AWS::Lambda::Function'),
+  ).map(
     ({ Properties: { Environment } }) =>
       JSON.stringify(Environment.Variables)
         // The name of a stack has 128 characters at most, and is longer than these.
@@ -347,7 +393,10 @@ describe('the configuration set for mail', () => {
   it('is in the environment of the function that sends mail, if the settings have one', () => {
     const withOne = template('prod', { mail: mailWith('gatehouse_mail-1') });
     const named = Object.values(withOne.findResources('AWS::Lambda::Function'))
-      .filter(({ Properties }) => Properties.Environment.Variables.MAIL_CONFIGURATION_SET === 'gatehouse_mail-1')
+      .filter(
+        ({ Properties }) =>
+          Properties.Environment.Variables.MAIL_CONFIGURATION_SET === 'gatehouse_mail-1',
+      )
       .map(({ Properties }) => Properties.Description);
 
     expect(named).toEqual(['sends mail']);
@@ -378,7 +427,9 @@ describe('the configuration set for mail', () => {
   });
 
   it.each(['', 'with space', 'all/*', 'x'.repeat(65)])('cannot be named %j', (name) => {
-    expect(() => mailWith(name)).toThrow(/settings of prod in cdk.json are invalid.*mail.configurationSet/s);
+    expect(() => mailWith(name)).toThrow(
+      /settings of prod in cdk.json are invalid.*mail.configurationSet/s,
+    );
   });
 });
 
@@ -393,7 +444,9 @@ describe('the daily verification', () => {
   it('runs once a day without retries, with the longest timeout that Lambda allows', () => {
     verified.hasResourceProperties('AWS::Events::Rule', {
       ScheduleExpression: 'rate(1 day)',
-      Targets: [{ Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^DailyVerificationFunction'), 'Arn'] } }],
+      Targets: [
+        { Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^DailyVerificationFunction'), 'Arn'] } },
+      ],
     });
     verified.hasResourceProperties('AWS::Lambda::Function', {
       Description: 'verifies the table once a day',

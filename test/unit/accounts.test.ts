@@ -23,7 +23,11 @@ import {
 import type { User } from '../../lib/users/user.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
-import { cancelledBy, type RecordingTable, recordingTable } from '../support/doubles/recording-table.ts';
+import {
+  cancelledBy,
+  type RecordingTable,
+  recordingTable,
+} from '../support/doubles/recording-table.ts';
 
 /* The side effects of logins, password changes and resets, and their order. */
 
@@ -60,7 +64,10 @@ const passwords: Passwords = {
   },
   isOutdated: () => outdated,
 };
-/** A throttle without waiting periods; `beginAttempt` reads a count and the items of its keys from this table. */
+/**
+ * A throttle without waiting periods; `beginAttempt` reads a count and the items of its keys from
+ * this table.
+ */
 const throttleOn = (table: RecordingTable): LoginThrottle => ({
   ...throttle,
   async beginAttempt({ login, password }, source, keys = []) {
@@ -106,7 +113,10 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
 });
 type Attempt = Awaited<ReturnType<LoginThrottle['beginAttempt']>>['attempt'];
 /** A throttle whose attempts have these methods instead of their own. */
-const throttleWith = (table: RecordingTable, replacements: (attempt: Attempt) => Partial<Attempt>): LoginThrottle => ({
+const throttleWith = (
+  table: RecordingTable,
+  replacements: (attempt: Attempt) => Partial<Attempt>,
+): LoginThrottle => ({
   ...throttle,
   async beginAttempt(...parameters) {
     const { attempt, items } = await throttleOn(table).beginAttempt(...parameters);
@@ -170,7 +180,13 @@ const tableOf = (user: User): RecordingTable =>
 /** The notice of a new password that a transaction contains. */
 const NOTICE = {
   key: { pk: 'MAIL#0000000000000007', sk: expect.stringMatching(/^2030-01-01T.*#./) },
-  attributes: { occasion: 'passwordChanged', userId: 7, login: 'ada', email: 'ada@example.com', langKey: 'en' },
+  attributes: {
+    occasion: 'passwordChanged',
+    userId: 7,
+    login: 'ada',
+    email: 'ada@example.com',
+    langKey: 'en',
+  },
 };
 const begun = 'begin ada old 203.0.113.7 1893456000700';
 const counted = 'count 203.0.113.7 1893456000700';
@@ -212,11 +228,16 @@ describe('logIn', () => {
     const overlap = overlapCounter();
     const { get } = table;
     table.get = (key) => overlap.run(() => get(key));
-    const counting = throttleWith(table, (attempt) => ({ record: () => overlap.run(attempt.record) }));
+    const counting = throttleWith(table, (attempt) => ({
+      record: () => overlap.run(attempt.record),
+    }));
 
     await logIn({ ...services(table), throttle: counting }, SOURCE, 'ada', 'old');
 
-    expect(table.reads).toEqual([[elsewhereAttemptsKey('ada'), loginGuardKey('ada')], [entityKey('USER', 7)]]);
+    expect(table.reads).toEqual([
+      [elsewhereAttemptsKey('ada'), loginGuardKey('ada')],
+      [entityKey('USER', 7)],
+    ]);
     expect(overlap.most).toBe(2);
   });
 
@@ -227,7 +248,9 @@ describe('logIn', () => {
     const { issueToken, ...others } = services(table);
     const slow = {
       ...others,
-      throttle: throttleWith(table, (attempt) => ({ clearFailures: () => overlap.run(attempt.clearFailures) })),
+      throttle: throttleWith(table, (attempt) => ({
+        clearFailures: () => overlap.run(attempt.clearFailures),
+      })),
       passwords: { ...passwords, hash: (text: string) => overlap.run(() => passwords.hash(text)) },
       issueToken: (user: User) => overlap.run(() => issueToken(user)),
     };
@@ -250,9 +273,18 @@ describe('logIn', () => {
         clearFailures: slowest === 'cleared the failures' ? slowly(clearFailures) : clearFailures,
       }));
 
-      await logIn({ ...services(table), passwords: renewing, throttle: counting }, SOURCE, 'ada', 'old');
+      await logIn(
+        { ...services(table), passwords: renewing, throttle: counting },
+        SOURCE,
+        'ada',
+        'old',
+      );
 
-      expect(events.slice(3).toSorted()).toEqual(['clear failures of ada', 'hash old', 'sign for ada']);
+      expect(events.slice(3).toSorted()).toEqual([
+        'clear failures of ada',
+        'hash old',
+        'sign for ada',
+      ]);
       expect(table.transactions).toHaveLength(1);
     },
   );
@@ -260,32 +292,43 @@ describe('logIn', () => {
   it.each([
     ['a wrong password', ada, 'ada', 'wrong', 'match hash of old'],
     ['a deactivated account', { ...ada, activated: false }, 'ada', 'old', 'match hash of old'],
-    ['an account without a password', { ...ada, passwordHash: undefined }, 'ada', 'undefined', 'match undefined'],
+    [
+      'an account without a password',
+      { ...ada, passwordHash: undefined },
+      'ada',
+      'undefined',
+      'match undefined',
+    ],
     ['an unknown login', ada, 'eve', 'old', 'match undefined'],
     ['a malformed login', ada, 'a b', 'old', 'match undefined'],
-  ])('rejects %s after the same amount of work and confirms the failure', async (_, user, login, password, matched) => {
-    const table = tableOf(user);
+  ])(
+    'rejects %s after the same amount of work and confirms the failure',
+    async (_, user, login, password, matched) => {
+      const table = tableOf(user);
 
-    const result = logIn(services(table), SOURCE, login, password);
+      const result = logIn(services(table), SOURCE, login, password);
 
-    await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([
-      `begin ${login} ${password} 203.0.113.7 ${NOW}`,
-      ...[`record ${login}`, matched, `confirm failure of ${login}`],
-    ]);
-    const guard = loginGuardKey(login === 'a b' ? '' : login);
-    expect(table.reads).toEqual([
-      [elsewhereAttemptsKey(login), guard],
-      [login === 'ada' ? entityKey('USER', 7) : guard],
-    ]);
-    expect(table.transactions).toEqual([]);
-  });
+      await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
+      expect(events).toEqual([
+        `begin ${login} ${password} 203.0.113.7 ${NOW}`,
+        ...[`record ${login}`, matched, `confirm failure of ${login}`],
+      ]);
+      const guard = loginGuardKey(login === 'a b' ? '' : login);
+      expect(table.reads).toEqual([
+        [elsewhereAttemptsKey(login), guard],
+        [login === 'ada' ? entityKey('USER', 7) : guard],
+      ]);
+      expect(table.transactions).toEqual([]);
+    },
+  );
 
   it('rejects a login whose uniqueness guard points to an account with another login', async () => {
     const table = tableOf({ ...ada, login: 'grace' });
     table.items.push({ ...loginGuardKey('ada'), id: 7 });
 
-    await expect(logIn(services(table), SOURCE, 'ada', 'old')).rejects.toMatchObject({ code: 'bad-credentials' });
+    await expect(logIn(services(table), SOURCE, 'ada', 'old')).rejects.toMatchObject({
+      code: 'bad-credentials',
+    });
     expect(events).toEqual([begun, 'record ada', 'match undefined', 'confirm failure of ada']);
   });
 
@@ -306,14 +349,22 @@ describe('logIn', () => {
   it.each([
     ['too-many-attempts', new Failure('too-many-attempts', { retryAfter: 7 })],
     ['unavailable', new Failure('unavailable')],
-  ])('compares nothing and fails with %s when the attempt cannot be recorded', async (code, failure) => {
-    const table = tableOf(ada);
+  ])(
+    'compares nothing and fails with %s when the attempt cannot be recorded',
+    async (code, failure) => {
+      const table = tableOf(ada);
 
-    const login = logIn({ ...services(table), throttle: unrecordable(table, failure) }, SOURCE, 'ada', 'old');
+      const login = logIn(
+        { ...services(table), throttle: unrecordable(table, failure) },
+        SOURCE,
+        'ada',
+        'old',
+      );
 
-    await expect(login).rejects.toMatchObject({ code });
-    expect([events, table.transactions]).toEqual([[begun], []]);
-  });
+      await expect(login).rejects.toMatchObject({ code });
+      expect([events, table.transactions]).toEqual([[begun], []]);
+    },
+  );
 
   it.each<[string, (table: RecordingTable) => Partial<Passwords>]>([
     ['KMS fails', () => ({ matches: () => Promise.reject(new Error('an outage')) })],
@@ -328,7 +379,12 @@ describe('logIn', () => {
     const table = tableOf(ada);
     const replaced = fail(table);
 
-    const login = logIn({ ...services(table), passwords: { ...passwords, ...replaced } }, SOURCE, 'ada', 'old');
+    const login = logIn(
+      { ...services(table), passwords: { ...passwords, ...replaced } },
+      SOURCE,
+      'ada',
+      'old',
+    );
 
     await expect(login).rejects.toThrow('an outage');
     expect(events.at(-1)).toBe('take back attempt');
@@ -412,7 +468,11 @@ describe('requestReset', () => {
   it('writes nothing for a throttled source', async () => {
     const table = tableOf(ada);
 
-    const request = requestReset({ ...services(table), throttle: throttledRequests(table) }, SOURCE, 'x');
+    const request = requestReset(
+      { ...services(table), throttle: throttledRequests(table) },
+      SOURCE,
+      'x',
+    );
 
     await expect(request).rejects.toMatchObject({ code: 'too-many-attempts' });
     expect([table.reads.length, events, table.transactions]).toEqual([1, [], []]);
@@ -420,7 +480,11 @@ describe('requestReset', () => {
 });
 
 describe('finishReset', () => {
-  const services = (table: RecordingTable) => ({ table, hasher: passwords, throttle: throttleOn(table) });
+  const services = (table: RecordingTable) => ({
+    table,
+    hasher: passwords,
+    throttle: throttleOn(table),
+  });
   const KEY = 'k3y';
   const at = resetItemKey(createHash('sha256').update(KEY).digest('hex'));
   const stored = { ...at, userId: 7, resetStamp: 'reset', expires: SECONDS + 1 };
@@ -460,16 +524,30 @@ describe('finishReset', () => {
       onConditionFailed: 'retry',
     });
     expect(set?.values?.[':set3']).not.toBe('reset');
-    expect(removed).toEqual({ act: 'Delete', key: at, condition: 'attribute_exists(pk)', onConditionFailed: 'retry' });
+    expect(removed).toEqual({
+      act: 'Delete',
+      key: at,
+      condition: 'attribute_exists(pk)',
+      onConditionFailed: 'retry',
+    });
     expect([network, elsewhere]).toEqual(mailboxProven(FAILURE_KEYS, NOW));
     expect(mail).toMatchObject(NOTICE);
-    expect(audit?.attributes).toMatchObject({ actor: 'ada', actorId: 7, action: 'password.reset', target: 'user/7' });
+    expect(audit?.attributes).toMatchObject({
+      actor: 'ada',
+      actorId: 7,
+      action: 'password.reset',
+      target: 'user/7',
+    });
     expect(table.transactions[0]).toHaveLength(6);
   });
 
   it.each<[string, object, Partial<User>]>([
     ['in its last second of validity', { expires: SECONDS + 1 }, {}],
-    ['without a stamp for an account without one', { resetStamp: undefined }, { resetStamp: undefined }],
+    [
+      'without a stamp for an account without one',
+      { resetStamp: undefined },
+      { resetStamp: undefined },
+    ],
     ['for an account without a password', {}, { passwordHash: undefined }],
   ])('accepts a key %s', async (_, reset, user) => {
     const table = tableWithKey(reset, { ...ada, ...user });
@@ -489,14 +567,18 @@ describe('finishReset', () => {
   ])('rejects a key %s without computing a hash', async (_, reset, user) => {
     const table = tableWithKey(reset, { ...ada, ...user });
 
-    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({ code: 'unknown-key' });
+    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({
+      code: 'unknown-key',
+    });
     expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
   it('makes one read for a key that was never issued', async () => {
     const table = tableOf(ada);
 
-    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({ code: 'unknown-key' });
+    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({
+      code: 'unknown-key',
+    });
     expect(table.reads).toHaveLength(1);
   });
 
@@ -509,13 +591,19 @@ describe('finishReset', () => {
       return items;
     };
 
-    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({ code: 'unknown-key' });
+    await expect(finishReset(services(table), SOURCE, KEY, 'new')).rejects.toMatchObject({
+      code: 'unknown-key',
+    });
     expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
   it('hashes the password once and takes precedence over tokens when the transaction is retried', async () => {
     const table = tableWithKey();
-    table.transactionErrors.push(cancelledBy('ConditionalCheckFailed'), undefined, cancelledBy('TransactionConflict'));
+    table.transactionErrors.push(
+      cancelledBy('ConditionalCheckFailed'),
+      undefined,
+      cancelledBy('TransactionConflict'),
+    );
 
     const finished = finishReset(services(table), SOURCE, KEY, 'new');
     await vi.runAllTimersAsync();
@@ -529,7 +617,12 @@ describe('finishReset', () => {
   it('rejects a throttled source without computing a hash', async () => {
     const table = tableWithKey();
 
-    const finished = finishReset({ ...services(table), throttle: throttledRequests(table) }, SOURCE, KEY, 'new');
+    const finished = finishReset(
+      { ...services(table), throttle: throttledRequests(table) },
+      SOURCE,
+      KEY,
+      'new',
+    );
 
     await expect(finished).rejects.toMatchObject({ code: 'too-many-attempts' });
     expect([events, table.transactions]).toEqual([[], []]);
@@ -539,7 +632,11 @@ describe('finishReset', () => {
 describe('changePassword', () => {
   const services = (table: RecordingTable) => ({ passwords, throttle: throttleOn(table) });
   const caller: Caller = {
-    ...{ id: 7, roles: [], accountStamp: 'account', jti: 'this token', passwordChanges: 3 },
+    id: 7,
+    roles: [],
+    accountStamp: 'account',
+    jti: 'this token',
+    passwordChanges: 3,
   };
   const change = (
     table: RecordingTable,
@@ -562,12 +659,21 @@ describe('changePassword', () => {
 
     expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
     // These run concurrently.
-    expect(events.slice(2, 5).toSorted()).toEqual(['clear failures of ada', 'hash new', 'match hash of old']);
+    expect(events.slice(2, 5).toSorted()).toEqual([
+      'clear failures of ada',
+      'hash new',
+      'match hash of old',
+    ]);
     expect(events.slice(5)).toEqual([]);
     const [[set, mail, audit, ...others] = []] = table.transactions;
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
-      values: { ':passwordHash': 'hash of old', ':set0': 'hash of new', ':set1': 4, ':set2': 'this token' },
+      values: {
+        ':passwordHash': 'hash of old',
+        ':set0': 'hash of new',
+        ':set1': 4,
+        ':set2': 'this token',
+      },
     });
     expect(set?.names).toMatchObject({
       '#set0': 'passwordHash',
@@ -576,7 +682,11 @@ describe('changePassword', () => {
       '#set3': 'resetStamp',
     });
     expect(mail).toMatchObject(NOTICE);
-    expect(audit?.attributes).toMatchObject({ actorId: 7, action: 'password.changed', target: 'user/7' });
+    expect(audit?.attributes).toMatchObject({
+      actorId: 7,
+      action: 'password.changed',
+      target: 'user/7',
+    });
     expect(others).toEqual([]);
     expect(table.transactions).toHaveLength(1);
   });
@@ -599,7 +709,9 @@ describe('changePassword', () => {
     const overlap = overlapCounter();
     const { transact } = table;
     table.transact = (...transaction) => overlap.run(() => transact(...transaction));
-    const counting = throttleWith(table, (attempt) => ({ clearFailures: () => overlap.run(attempt.clearFailures) }));
+    const counting = throttleWith(table, (attempt) => ({
+      clearFailures: () => overlap.run(attempt.clearFailures),
+    }));
 
     await change(table, 'old', caller, { throttle: counting });
 
@@ -608,7 +720,9 @@ describe('changePassword', () => {
 
   it('ends only after it has cleared the failures, however long that takes', async () => {
     const table = tableOf(ada);
-    const counting = throttleWith(table, ({ clearFailures }) => ({ clearFailures: slowly(clearFailures) }));
+    const counting = throttleWith(table, ({ clearFailures }) => ({
+      clearFailures: slowly(clearFailures),
+    }));
 
     await change(table, 'old', caller, { throttle: counting });
 
@@ -620,26 +734,42 @@ describe('changePassword', () => {
 
     await expect(change(table, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
     const wrong = 'begin ada wrong 203.0.113.7 1893456000700';
-    expect(events).toEqual([wrong, 'record ada', 'match hash of old', 'hash new', 'confirm failure of ada']);
+    expect(events).toEqual([
+      wrong,
+      'record ada',
+      'match hash of old',
+      'hash new',
+      'confirm failure of ada',
+    ]);
     expect(table.transactions).toEqual([]);
   });
 
   it.each<[string, Partial<User>, Partial<Caller>, string]>([
     ['has been deleted', { id: 8 }, {}, 'unauthorized'],
-    ['has a token of a former account with the same id', {}, { accountStamp: 'former' }, 'unauthorized'],
+    [
+      'has a token of a former account with the same id',
+      {},
+      { accountStamp: 'former' },
+      'unauthorized',
+    ],
     ['is deactivated', { activated: false }, {}, 'forbidden'],
     ['has a token issued before a password change', {}, { passwordChanges: 2 }, 'forbidden'],
-  ])('rejects a caller who %s without recording an attempt or computing a hash', async (_, user, claims, code) => {
-    const table = tableOf({ ...ada, ...user });
+  ])(
+    'rejects a caller who %s without recording an attempt or computing a hash',
+    async (_, user, claims, code) => {
+      const table = tableOf({ ...ada, ...user });
 
-    await expect(change(table, 'old', { ...caller, ...claims })).rejects.toMatchObject({ code });
-    expect([events, table.transactions]).toEqual([[], []]);
-  });
+      await expect(change(table, 'old', { ...caller, ...claims })).rejects.toMatchObject({ code });
+      expect([events, table.transactions]).toEqual([[], []]);
+    },
+  );
 
   it('rejects an unauthorized caller with forbidden even while the login is throttled', async () => {
     const table = tableOf({ ...ada, activated: false });
 
-    const changing = change(table, 'old', caller, { throttle: { ...throttle, beginAttempt: throttled } });
+    const changing = change(table, 'old', caller, {
+      throttle: { ...throttle, beginAttempt: throttled },
+    });
 
     await expect(changing).rejects.toMatchObject({ code: 'forbidden' });
     expect(events).toEqual([]);
@@ -663,7 +793,11 @@ describe('changePassword', () => {
     const { transact } = table;
     table.transact = async () => {
       table.transact = transact;
-      const changed = { passwordHash: 'hash of another', passwordChanges: 4, tokenExcepted: 'this token' };
+      const changed = {
+        passwordHash: 'hash of another',
+        passwordChanges: 4,
+        tokenExcepted: 'this token',
+      };
       table.items.splice(0, 1, { ...(item as (typeof table.items)[number]), ...changed });
       throw cancelledBy('ConditionalCheckFailed', 'None', 'None');
     };
@@ -683,7 +817,9 @@ describe('changePassword', () => {
   it('is throttled like a login, before the password is compared', async () => {
     const table = tableOf(ada);
 
-    const changing = change(table, 'old', caller, { throttle: { ...throttle, beginAttempt: throttled } });
+    const changing = change(table, 'old', caller, {
+      throttle: { ...throttle, beginAttempt: throttled },
+    });
 
     await expect(changing).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect(events).toEqual([]);
@@ -694,21 +830,26 @@ describe('changePassword', () => {
     async (code) => {
       const table = tableOf(ada);
 
-      const changing = change(table, 'old', caller, { throttle: unrecordable(table, new Failure(code)) });
+      const changing = change(table, 'old', caller, {
+        throttle: unrecordable(table, new Failure(code)),
+      });
 
       await expect(changing).rejects.toMatchObject({ code });
       expect([events, table.transactions]).toEqual([[begun], []]);
     },
   );
 
-  it.each(['matches', 'hash'] as const)('takes back the attempt when KMS fails during %s', async (operation) => {
-    const failing = { ...passwords, [operation]: () => Promise.reject(new Error('an outage')) };
+  it.each(['matches', 'hash'] as const)(
+    'takes back the attempt when KMS fails during %s',
+    async (operation) => {
+      const failing = { ...passwords, [operation]: () => Promise.reject(new Error('an outage')) };
 
-    const changing = change(tableOf(ada), 'old', caller, { passwords: failing });
+      const changing = change(tableOf(ada), 'old', caller, { passwords: failing });
 
-    await expect(changing).rejects.toThrow('an outage');
-    expect(events.filter((event) => /take back/.test(event))).toEqual(['take back attempt']);
-  });
+      await expect(changing).rejects.toThrow('an outage');
+      expect(events.filter((event) => /take back/.test(event))).toEqual(['take back attempt']);
+    },
+  );
 
   it('takes back an attempt that could be counted only in part', async () => {
     const table = tableOf(ada);
@@ -716,7 +857,9 @@ describe('changePassword', () => {
       record: () => record().then(() => Promise.reject(new Failure('unavailable'))),
     }));
 
-    await expect(change(table, 'old', caller, { throttle })).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(change(table, 'old', caller, { throttle })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
 
     expect(events.at(-1)).toBe('take back attempt');
     expect(table.transactions).toEqual([]);

@@ -11,7 +11,10 @@ afterEach(() => {
 it('adoptTable does not wait at its end when it takes longer than a second', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-22T06:00:00.250Z') });
   const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-  const table = { get: async () => ({ n: 1 }), transact: async () => undefined } as unknown as Table;
+  const table = {
+    get: async () => ({ n: 1 }),
+    transact: async () => undefined,
+  } as unknown as Table;
   const scanner = inMemoryScanner([]);
   const slow = {
     ...scanner,

@@ -10,19 +10,29 @@ import { withGenerated } from '../support/costs/generated-tables.ts';
 /* Compares docs/api.md with the contracts. */
 
 const document = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
-const contractOf = (route: string) => routes.find((row) => row.route === route)?.contract as Contract;
+const contractOf = (route: string) =>
+  routes.find((row) => row.route === route)?.contract as Contract;
 
-/** Which requests a caller may make: without a token, with a token of a user without a role, and with each role. */
+/**
+ * Which requests a caller may make: without a token, with a token of a user without a role, and
+ * with each role.
+ */
 function rolesTable(): string {
   const rows = routes.map(({ route, contract: { access } }) => {
     const holders = typeof access === 'object' ? access.anyRole : ROLES;
-    const allowed = [access === 'public', typeof access === 'string', ...ROLES.map((role) => holders.includes(role))];
+    const allowed = [
+      access === 'public',
+      typeof access === 'string',
+      ...ROLES.map((role) => holders.includes(role)),
+    ];
     return `| \`${route}\` | ${allowed.map((isAllowed) => (isAllowed ? 'yes' : '')).join(' | ')} |`;
   });
   const roles = ROLES.map((role) => `\`${role}\``).join(' | ');
-  return [`| request | no token | no role | ${roles} |`, `|---|---|---|${'---|'.repeat(ROLES.length)}`, ...rows].join(
-    '\n',
-  );
+  return [
+    `| request | no token | no role | ${roles} |`,
+    `|---|---|---|${'---|'.repeat(ROLES.length)}`,
+    ...rows,
+  ].join('\n');
 }
 
 /** The fields by which each list filters and sorts. */
@@ -33,21 +43,28 @@ function filtersTable(): string {
     const filtersOnly = Object.keys(fields).filter((field) => !sortable.includes(field));
     return [`| \`${route}\` | ${sortable.join(', ')} | ${filtersOnly.join(', ')} |`];
   });
-  return ['| list | fields to filter and sort by | fields to filter by only |', '|---|---|---|', ...rows].join('\n');
+  return [
+    '| list | fields to filter and sort by | fields to filter by only |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 it('the tables of roles and filters are current; -u updates them', () =>
-  expect(withGenerated(document, { roles: rolesTable(), filters: filtersTable() })).toMatchFileSnapshot(
-    '../../docs/api.md',
-  ));
+  expect(
+    withGenerated(document, { roles: rolesTable(), filters: filtersTable() }),
+  ).toMatchFileSnapshot('../../docs/api.md'));
 
 const examples = [...document.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
 
-it.each(examples.map(([, route = '', json = '']) => [route, json]))('the response to %s is valid', (route, json) => {
-  const { response } = contractOf(route);
+it.each(examples.map(([, route = '', json = '']) => [route, json]))(
+  'the response to %s is valid',
+  (route, json) => {
+    const { response } = contractOf(route);
 
-  expect(v.parse(response as v.GenericSchema, JSON.parse(json))).toEqual(JSON.parse(json));
-});
+    expect(v.parse(response as v.GenericSchema, JSON.parse(json))).toEqual(JSON.parse(json));
+  },
+);
 
 it('the document has an example of each resource', () => {
   expect(examples.map(([, route]) => route)).toEqual([
@@ -59,7 +76,12 @@ it('the document has an example of each resource', () => {
 
 describe.each<[string, Route['route'], Route['route'], Route['route']]>([
   ['Users', 'POST /api/users', 'PUT /api/users', 'GET /api/users/{login}'],
-  ['Integrations', 'POST /api/utm-integrations', 'PUT /api/utm-integrations', 'GET /api/utm-integrations/{id}'],
+  [
+    'Integrations',
+    'POST /api/utm-integrations',
+    'PUT /api/utm-integrations',
+    'GET /api/utm-integrations/{id}',
+  ],
   [
     'Parameters',
     'POST /api/utm-integration-confs',
@@ -75,7 +97,9 @@ describe.each<[string, Route['route'], Route['route'], Route['route']]>([
     .map((line) => line.split('|').map((cell) => cell.trim()));
   const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
   const requiredBy = (column: number) =>
-    rows.filter((cells) => cells[column]?.startsWith('required')).flatMap(([, names]) => namesIn(names));
+    rows
+      .filter((cells) => cells[column]?.startsWith('required'))
+      .flatMap(([, names]) => namesIn(names));
 
   const entriesOf = (schema: unknown) => Object.keys((schema as { entries: object }).entries);
   /** The fields that an empty body lacks. */

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { requireArgon2 } from '../../lib/passwords/hasher.ts';
 
-const MESSAGE = 'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer';
+const MESSAGE =
+  'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer';
 
 describe('the self-test of argon2', () => {
   it('accepts the argon2 of this Node', () => {
@@ -35,7 +36,11 @@ describe('the self-test of argon2', () => {
       const file = pathToFileURL(join(import.meta.dirname, '../../lib/passwords/hasher.ts')).href;
       const script = `${setUp} await import(${JSON.stringify(file)}).catch((error) => console.log(error.message));`;
 
-      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        '--input-type=module',
+        '-e',
+        script,
+      ]);
 
       expect(stdout.trim()).toBe(MESSAGE);
     },

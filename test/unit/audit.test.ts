@@ -1,6 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ListAudits } from '../../lib/audit/audit-contracts.ts';
-import { AUDITED_ACTIONS, auditEntry, changedFields, OPERATOR, positionOf } from '../../lib/audit/audit-entry.ts';
+import {
+  AUDITED_ACTIONS,
+  auditEntry,
+  changedFields,
+  OPERATOR,
+  positionOf,
+} from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
@@ -18,7 +24,12 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 describe('an audit entry', () => {
   const actor = { id: 7, login: 'ada' };
-  const event = { action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] } as const;
+  const event = {
+    action: 'user.updated',
+    target: 'user/8',
+    targetName: 'bob',
+    fields: ['email'],
+  } as const;
 
   it('records actor, action, target, fields and time, and expires after AUDIT_DAYS', () => {
     const { act, key, attributes, condition, onConditionFailed } = auditEntry(actor, event, NOW);
@@ -26,12 +37,19 @@ describe('an audit entry', () => {
     expect(attributes).toEqual({
       id: expect.stringMatching(UUID),
       time: '2026-03-10T12:00:00.750Z',
-      ...{ actor: 'ada', actorId: 7, action: 'user.updated', target: 'user/8', targetName: 'bob', fields: ['email'] },
+      actor: 'ada',
+      actorId: 7,
+      action: 'user.updated',
+      target: 'user/8',
+      targetName: 'bob',
+      fields: ['email'],
       expires: Date.parse('2027-04-14T12:00:00Z') / 1000,
     });
     expect(key).toEqual({ pk: 'AUDIT#2026-03', sk: `2026-03-10T12:00:00.750Z#${attributes?.id}` });
     expect({ act, condition, onConditionFailed }).toEqual({
-      ...{ act: 'Put', condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' },
+      act: 'Put',
+      condition: 'attribute_not_exists(pk)',
+      onConditionFailed: 'retry',
     });
   });
 
@@ -43,15 +61,21 @@ describe('an audit entry', () => {
     expect(attributes?.expires).toBe(Math.floor(NOW / 1000) + Number(days) * 86_400);
   });
 
-  it.each([undefined, ''])('never expires and is stored in the permanent partition when AUDIT_DAYS is %j', (days) => {
-    vi.stubEnv('AUDIT_DAYS', days);
+  it.each([undefined, ''])(
+    'never expires and is stored in the permanent partition when AUDIT_DAYS is %j',
+    (days) => {
+      vi.stubEnv('AUDIT_DAYS', days);
 
-    const { key, attributes } = auditEntry(OPERATOR, event, NOW);
+      const { key, attributes } = auditEntry(OPERATOR, event, NOW);
 
-    expect(attributes).not.toHaveProperty('expires');
-    expect(attributes).toMatchObject({ actor: 'system', actorId: 0 });
-    expect(key).toEqual({ pk: 'AUDIT#PERMANENT', sk: `2026-03-10T12:00:00.750Z#${attributes?.id}` });
-  });
+      expect(attributes).not.toHaveProperty('expires');
+      expect(attributes).toMatchObject({ actor: 'system', actorId: 0 });
+      expect(key).toEqual({
+        pk: 'AUDIT#PERMANENT',
+        sk: `2026-03-10T12:00:00.750Z#${attributes?.id}`,
+      });
+    },
+  );
 
   it('has a unique id', () => {
     const [one, other] = [auditEntry(actor, event, NOW), auditEntry(actor, event, NOW)];
@@ -63,7 +87,9 @@ describe('an audit entry', () => {
     const events = ['created', 'updated', 'deleted'];
     expect(AUDITED_ACTIONS.toSorted()).toEqual(
       [
-        ...['user', 'integration', 'parameter'].flatMap((entity) => events.map((event) => `${entity}.${event}`)),
+        ...['user', 'integration', 'parameter'].flatMap((entity) =>
+          events.map((event) => `${entity}.${event}`),
+        ),
         ...['account.updated', 'password.changed', 'password.reset', 'integration.restarted'],
       ].toSorted(),
     );
@@ -81,7 +107,13 @@ describe('an audit entry', () => {
 });
 
 describe('readAudits', () => {
-  const caller: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
+  const caller: Caller = {
+    id: 1,
+    roles: [],
+    accountStamp: undefined,
+    jti: 'j',
+    passwordChanges: 0,
+  };
   const admin: Item = {
     ...entityKey('USER', 1),
     id: 1,
@@ -96,7 +128,15 @@ describe('readAudits', () => {
     const { permanent, ...attributes } = fields;
     const id = String(++number).padStart(8, '0');
     const key = permanent ? permanentAuditKey(time, id) : auditKey(time, id);
-    return { ...key, id, time, actor: 'ada', target: 'user/7', ...(!permanent && { expires: soon }), ...attributes };
+    return {
+      ...key,
+      id,
+      time,
+      actor: 'ada',
+      target: 'user/7',
+      ...(!permanent && { expires: soon }),
+      ...attributes,
+    };
   }
   const filter = (operator: Filter['operator'], ...operands: string[]): Filter => ({
     field: 'time',
@@ -112,7 +152,12 @@ describe('readAudits', () => {
       return update(write);
     };
     const found = await readAudits(table, authorize(table, caller, ListAudits.access), {
-      ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
+      page: 0,
+      size: 20,
+      sort: [],
+      filters: [],
+      parameters: [],
+      after: undefined,
       ...query,
     });
     const { entities, ...page } = found;
@@ -132,9 +177,18 @@ describe('readAudits', () => {
     const kept = entryAt('2025-02-03T12:00:00.750Z');
     const older = entryAt('2025-02-03T12:00:00.749Z');
 
-    const found = await read([kept, older, entryAt('2025-12-31T23:59:59.999Z'), entryAt('2026-01-01T00:00:00.000Z')]);
+    const found = await read([
+      kept,
+      older,
+      entryAt('2025-12-31T23:59:59.999Z'),
+      entryAt('2026-01-01T00:00:00.000Z'),
+    ]);
 
-    expect(found.times).toEqual(['2026-01-01T00:00:00.000Z', '2025-12-31T23:59:59.999Z', kept.time]);
+    expect(found.times).toEqual([
+      '2026-01-01T00:00:00.000Z',
+      '2025-12-31T23:59:59.999Z',
+      kept.time,
+    ]);
     expect(partitions(found)).toEqual(['PERMANENT', ...BACK_TO_FEBRUARY]);
     expect(found.page).toEqual({ total: undefined, more: false, cursor: undefined });
   });
@@ -151,16 +205,27 @@ describe('readAudits', () => {
   });
 
   it('reads only the months within the time filters', async () => {
-    const items = ['2025-10-31', '2025-11-01', '2025-11-15', '2025-12-24', '2025-12-31', '2026-01-01'].map((day) =>
-      entryAt(`${day}T00:00:00.000Z`),
-    );
+    const items = [
+      '2025-10-31',
+      '2025-11-01',
+      '2025-11-15',
+      '2025-12-24',
+      '2025-12-31',
+      '2026-01-01',
+    ].map((day) => entryAt(`${day}T00:00:00.000Z`));
     const from = '2025-11-01T00:00:00.000Z';
     const to = '2025-12-31T00:00:00.000Z';
 
-    const within = await read(items, { filters: [filter('greaterThanOrEqual', from), filter('lessThanOrEqual', to)] });
-    const inside = await read(items, { filters: [filter('greaterThan', from), filter('lessThan', to)] });
+    const within = await read(items, {
+      filters: [filter('greaterThanOrEqual', from), filter('lessThanOrEqual', to)],
+    });
+    const inside = await read(items, {
+      filters: [filter('greaterThan', from), filter('lessThan', to)],
+    });
     const exactly = await read(items, { filters: [filter('equals', from)] });
-    const none = await read(items, { filters: [filter('greaterThan', to), filter('lessThan', from)] });
+    const none = await read(items, {
+      filters: [filter('greaterThan', to), filter('lessThan', from)],
+    });
     const sameMonth = await read(items, {
       filters: [filter('greaterThan', '2025-12-31'), filter('lessThan', '2025-12-24')],
     });
@@ -196,7 +261,9 @@ describe('readAudits', () => {
   it('omits an entry in the second of its expiry', async () => {
     vi.setSystemTime(Math.floor(NOW / 1000) * 1000);
 
-    const found = await read([entryAt('2026-03-01T00:00:00.000Z', { expires: Math.floor(NOW / 1000) })]);
+    const found = await read([
+      entryAt('2026-03-01T00:00:00.000Z', { expires: Math.floor(NOW / 1000) }),
+    ]);
 
     expect(found.entities).toEqual([]);
   });
@@ -236,8 +303,9 @@ describe('readAudits', () => {
 
   it('reads permanent entries of the requested time only, without a lower limit of its own', async () => {
     const { table } = await read([]);
-    const { queries } = (await read([], { sort: ASCENDING, filters: [filter('lessThan', '2020-01-01T00:00:00.000Z')] }))
-      .table;
+    const { queries } = (
+      await read([], { sort: ASCENDING, filters: [filter('lessThan', '2020-01-01T00:00:00.000Z')] })
+    ).table;
 
     expect(table.queries[0]).toEqual({
       pk: 'AUDIT#PERMANENT',
@@ -263,8 +331,10 @@ describe('readAudits', () => {
       {
         pk: 'AUDIT#2026-03',
         range: {
-          ...{ from: '2025-02-03T12:00:00.750Z', to: '2026-03-10T12:00:00.750Z~' },
-          ...{ backwards: true, limit: 3 },
+          from: '2025-02-03T12:00:00.750Z',
+          to: '2026-03-10T12:00:00.750Z~',
+          backwards: true,
+          limit: 3,
         },
       },
     ]);
@@ -274,7 +344,9 @@ describe('readAudits', () => {
 
   it('continues after the last entry of a chunk, in either direction, when a filter matches few entries', async () => {
     const items = Array.from({ length: 2003 }, (_, n) =>
-      entryAt(`2026-03-0${1 + Math.floor(n / 1000)}T00:00:00.000Z`, { actor: n % 1000 === 500 ? 'eve' : 'ada' }),
+      entryAt(`2026-03-0${1 + Math.floor(n / 1000)}T00:00:00.000Z`, {
+        actor: n % 1000 === 500 ? 'eve' : 'ada',
+      }),
     );
     const filters = [{ field: 'actor', operator: 'equals', operands: ['eve'] } as const];
 
@@ -304,9 +376,18 @@ describe('readAudits', () => {
       '2026-02-29T00:00:00.000Z#5f0c',
       '2026-13-01T00:00:00.000Z#5f0c',
     ];
-    const others = ['2026-02-28T00:00:00.000Z', '2026-02-28#5f0c', 'x2026-02-28T00:00:00.000Z#5f0c', '7', ''];
+    const others = [
+      '2026-02-28T00:00:00.000Z',
+      '2026-02-28#5f0c',
+      'x2026-02-28T00:00:00.000Z#5f0c',
+      '7',
+      '',
+    ];
 
-    expect([...positions, ...others].map(positionOf)).toEqual([positions[0], ...Array(7).fill(undefined)]);
+    expect([...positions, ...others].map(positionOf)).toEqual([
+      positions[0],
+      ...Array(7).fill(undefined),
+    ]);
   });
 
   it('stops once the page is full and another entry is known to follow', async () => {
@@ -319,7 +400,8 @@ describe('readAudits', () => {
     expect([exactly.page.more, partitions(exactly).length]).toEqual([false, 15]);
   });
 
-  const many = (count: number) => Array.from({ length: count }, () => entryAt('2026-03-01T00:00:00.000Z'));
+  const many = (count: number) =>
+    Array.from({ length: count }, () => entryAt('2026-03-01T00:00:00.000Z'));
   const nobody = [{ field: 'actor', operator: 'equals', operands: ['nobody'] } as const];
 
   it('reads the last page within 10,000 entries by its number, and rejects later ones', async () => {
@@ -328,17 +410,28 @@ describe('readAudits', () => {
     const last = await read(items, { page: 499 });
     const exactly = await read(items.slice(21), { page: 499 });
 
-    expect([last.times.length, last.page.more, exactly.times.length, exactly.page.more]).toEqual([20, true, 20, false]);
+    expect([last.times.length, last.page.more, exactly.times.length, exactly.page.more]).toEqual([
+      20,
+      true,
+      20,
+      false,
+    ]);
     await expect(read(items, { page: 500 })).rejects.toMatchObject({ code: 'audit-list-too-long' });
-    await expect(read(items, { page: 1, filters: nobody })).rejects.toMatchObject({ code: 'audit-list-too-long' });
+    await expect(read(items, { page: 1, filters: nobody })).rejects.toMatchObject({
+      code: 'audit-list-too-long',
+    });
   });
 
   /** The position that a cursor encodes. */
   const positionIn = (cursor: string | undefined) =>
-    cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString().slice('after '.length);
+    cursor === undefined
+      ? undefined
+      : Buffer.from(cursor, 'base64url').toString().slice('after '.length);
 
   it('continues after 10,000 entries among which a filter has selected too few', async () => {
-    const items = many(20_500).map((item, n) => (n % 10_000 === 9990 ? { ...item, actor: 'eve' } : item));
+    const items = many(20_500).map((item, n) =>
+      n % 10_000 === 9990 ? { ...item, actor: 'eve' } : item,
+    );
     const filters = [{ field: 'actor', operator: 'equals', operands: ['eve'] } as const];
 
     const sizes = [];
@@ -352,34 +445,47 @@ describe('readAudits', () => {
     expect(sizes).toEqual([1, 1, 0]);
   });
 
-  it.each([[[]], [ASCENDING]])('lists each entry once by cursors, whatever is written meanwhile: %j', async (sort) => {
-    const times = ['2026-03-02', '2026-03-02', '2026-02-28', '2026-01-01', '2025-06-01'].map(
-      (day) => `${day}T00:00:00.000Z`,
-    );
-    const items = times.flatMap((time) => [entryAt(time), entryAt(time, { permanent: true }), entryAt(time)]);
-    const expected = (await read(items, { sort, size: 100 })).entities.map(({ id }) => id);
-    const newer = () => entryAt('2026-03-10T00:00:00.000Z', { actor: 'later' });
+  it.each([[[]], [ASCENDING]])(
+    'lists each entry once by cursors, whatever is written meanwhile: %j',
+    async (sort) => {
+      const times = ['2026-03-02', '2026-03-02', '2026-02-28', '2026-01-01', '2025-06-01'].map(
+        (day) => `${day}T00:00:00.000Z`,
+      );
+      const items = times.flatMap((time) => [
+        entryAt(time),
+        entryAt(time, { permanent: true }),
+        entryAt(time),
+      ]);
+      const expected = (await read(items, { sort, size: 100 })).entities.map(({ id }) => id);
+      const newer = () => entryAt('2026-03-10T00:00:00.000Z', { actor: 'later' });
 
-    for (const size of [1, 2, 3, 4, 7, 14, 15]) {
-      const seen: string[] = [];
-      let after: string | undefined;
-      const written = [...items];
-      do {
-        const { entities, page } = await read(written, { sort, size, after });
-        seen.push(...entities.filter(({ actor }) => actor !== 'later').map(({ id }) => id));
-        after = positionIn(page.cursor);
-        if (written.length < 20) written.push(newer());
-      } while (after !== undefined && seen.length < 99);
+      for (const size of [1, 2, 3, 4, 7, 14, 15]) {
+        const seen: string[] = [];
+        let after: string | undefined;
+        const written = [...items];
+        do {
+          const { entities, page } = await read(written, { sort, size, after });
+          seen.push(...entities.filter(({ actor }) => actor !== 'later').map(({ id }) => id));
+          after = positionIn(page.cursor);
+          if (written.length < 20) written.push(newer());
+        } while (after !== undefined && seen.length < 99);
 
-      expect(seen).toEqual(expected);
-    }
-  });
+        expect(seen).toEqual(expected);
+      }
+    },
+  );
 
   it('reads only the page after a cursor, whatever its number, from the month of the cursor', async () => {
-    const items = Array.from({ length: 50 }, (_, n) => entryAt(`2026-0${n < 25 ? 2 : 1}-01T00:00:00.${100 + n}Z`));
+    const items = Array.from({ length: 50 }, (_, n) =>
+      entryAt(`2026-0${n < 25 ? 2 : 1}-01T00:00:00.${100 + n}Z`),
+    );
 
     const found = await read(items, { page: 600, size: 5, after: items[1]?.sk as string });
-    const ascending = await read(items, { size: 5, after: items[49]?.sk as string, sort: ASCENDING });
+    const ascending = await read(items, {
+      size: 5,
+      after: items[49]?.sk as string,
+      sort: ASCENDING,
+    });
 
     expect(found.times).toEqual([0, 49, 48, 47, 46].map((n) => items[n]?.time));
     expect(ascending.times).toEqual([0, 1, 2, 3, 4].map((n) => items[n]?.time));
@@ -400,7 +506,9 @@ describe('readAudits', () => {
   });
 
   it('reads permanent entries in chunks too', async () => {
-    const items = Array.from({ length: 2500 }, () => entryAt('2026-03-01T00:00:00.000Z', { permanent: true }));
+    const items = Array.from({ length: 2500 }, () =>
+      entryAt('2026-03-01T00:00:00.000Z', { permanent: true }),
+    );
 
     const first = await read([...items, entryAt('2026-02-01T00:00:00.000Z')], { size: 1 });
     const filtered = await read(items, { filters: nobody });
@@ -425,12 +533,19 @@ describe('readAudits', () => {
 
     const found = await read(many(1500), { filters });
 
-    // 1 unit for the permanent entries, 2 × 110 for the chunks of March, the last of which has 501 entries, and then
-    // 110 units for February.
+    // 1 unit for the permanent entries, 2 × 110 for the chunks of March, the last of which has 501
+    // entries, and then 110 units for February.
     expect(partitions(found)).toEqual(['PERMANENT', '2026-03', '2026-03', '2026-02']);
     expect(charged(found)).toEqual([110, 110, Math.ceil(2 * (1 + 110 + 55.11 + 110 - 220)) / 2]);
     expect(found.table.calls.slice(0, 6)).toEqual([
-      ...['get USER', 'getAll 1', 'update', 'update', 'query AUDIT#PERMANENT', 'query AUDIT#2026-03'],
+      ...[
+        'get USER',
+        'getAll 1',
+        'update',
+        'update',
+        'query AUDIT#PERMANENT',
+        'query AUDIT#2026-03',
+      ],
     ]);
   });
 
@@ -449,9 +564,18 @@ describe('readAudits', () => {
 
   it('rejects a caller whose stored user is not an administrator, without reading entries or a charge', async () => {
     const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
-    const query = { page: 0, size: 50, sort: [], filters: nobody, parameters: [], after: undefined };
+    const query = {
+      page: 0,
+      size: 50,
+      sort: [],
+      filters: nobody,
+      parameters: [],
+      after: undefined,
+    };
 
-    await expect(readAudits(table, authorize(table, caller, ListAudits.access), query)).rejects.toMatchObject({
+    await expect(
+      readAudits(table, authorize(table, caller, ListAudits.access), query),
+    ).rejects.toMatchObject({
       code: 'forbidden',
     });
     expect([table.calls, table.updates]).toEqual([['get USER', 'getAll 1'], []]);

@@ -17,7 +17,10 @@ const dynamo = (operation: string, input: object) =>
   ({ service: 'DynamoDB', operation, input }) as unknown as Call & { service: 'DynamoDB' };
 const key = (pk: string, sk = '1') => ({ pk: { S: pk }, sk: { S: sk } });
 const on = (pk: string, sk = '1') => ({ TableName: 'Table', Key: key(pk, sk) });
-const item = (pk: string, sk = '1') => ({ TableName: 'Table', Item: { ...key(pk, sk), n: { N: '1' } } });
+const item = (pk: string, sk = '1') => ({
+  TableName: 'Table',
+  Item: { ...key(pk, sk), n: { N: '1' } },
+});
 
 describe('a DynamoDB call', () => {
   const act = (action: string, pk: string, sk: string | undefined = '1', table = 'Table') => ({
@@ -43,7 +46,11 @@ describe('a DynamoDB call', () => {
       dynamo('BatchGetItem', {
         RequestItems: { Table: { Keys: [key('A'), key('B', '2')] }, Other: { Keys: [key('C')] } },
       }),
-      [act('BatchGetItem', 'A'), act('BatchGetItem', 'B', '2'), act('BatchGetItem', 'C', '1', 'Other')],
+      [
+        act('BatchGetItem', 'A'),
+        act('BatchGetItem', 'B', '2'),
+        act('BatchGetItem', 'C', '1', 'Other'),
+      ],
     ],
     [
       dynamo('TransactWriteItems', {
@@ -69,7 +76,10 @@ describe('a DynamoDB call', () => {
     ],
     [query('pk = :pk', { ':pk': { S: 'A' } }), [act('Query', 'A', '')]],
     [query('sk > :a AND pk = :b', { ':a': { S: 'X' }, ':b': { S: 'B' } }), [act('Query', 'B', '')]],
-    [query('pk = :pk', { ':pk': { S: 'A' } }, { IndexName: 'I' }), [act('Query', 'A', '', 'Table/index/I')]],
+    [
+      query('pk = :pk', { ':pk': { S: 'A' } }, { IndexName: 'I' }),
+      [act('Query', 'A', '', 'Table/index/I')],
+    ],
     [query('xpk = :pk', { ':pk': { S: 'A' } }), [act('Query', '', '')]],
     [query('pk = :pk', { ':pk': { N: '1' } }), [act('Query', '', '')]],
     [dynamo('GetItem', { TableName: 'Table', Key: { pk: { N: '1' } } }), [act('GetItem', '', '')]],
@@ -94,8 +104,14 @@ describe('a DynamoDB call', () => {
   });
 });
 
-/** The access requests that a call causes, evaluated by a policy that allows everything or nothing. */
-function requestsOf(call: Call, tableKey: string | undefined = undefined, allowed = true): AccessRequest[] {
+/**
+ * The access requests that a call causes, evaluated by a policy that allows everything or nothing.
+ */
+function requestsOf(
+  call: Call,
+  tableKey: string | undefined = undefined,
+  allowed = true,
+): AccessRequest[] {
   const requests: AccessRequest[] = [];
   const policy: Policy = {
     grants: [],
@@ -104,7 +120,11 @@ function requestsOf(call: Call, tableKey: string | undefined = undefined, allowe
       return allowed ? [] : undefined;
     },
   };
-  openAuthorization(new Map([['f', policy]]), { region: REGION, tableKey, nameOf: (of) => of }).denialReason('f', call);
+  openAuthorization(new Map([['f', policy]]), {
+    region: REGION,
+    tableKey,
+    nameOf: (of) => of,
+  }).denialReason('f', call);
   return requests;
 }
 
@@ -128,7 +148,9 @@ describe('the authorization of a call', () => {
     'checks each member of %s with its enclosing operation',
     (operation) => {
       const member = operation === 'TransactGetItems' ? 'Get' : 'Update';
-      const requests = requestsOf(dynamo(operation, { TransactItems: [{ [member]: on('A') }, { [member]: on('B') }] }));
+      const requests = requestsOf(
+        dynamo(operation, { TransactItems: [{ [member]: on('A') }, { [member]: on('B') }] }),
+      );
 
       expect(requests.map(({ context }) => context)).toEqual([
         { [KEYS]: ['A'], 'dynamodb:EnclosingOperation': [operation] },
@@ -138,10 +160,16 @@ describe('the authorization of a call', () => {
   );
 
   it('checks each key of a batch, without an enclosing operation', () => {
-    const requests = requestsOf(dynamo('BatchGetItem', { RequestItems: { Table: { Keys: [key('A'), key('B')] } } }));
+    const requests = requestsOf(
+      dynamo('BatchGetItem', { RequestItems: { Table: { Keys: [key('A'), key('B')] } } }),
+    );
 
     expect(requests).toEqual(
-      ['A', 'B'].map((pk) => ({ action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: [pk] } })),
+      ['A', 'B'].map((pk) => ({
+        action: 'dynamodb:BatchGetItem',
+        resource: TABLE,
+        context: { [KEYS]: [pk] },
+      })),
     );
   });
 
@@ -156,14 +184,22 @@ describe('the authorization of a call', () => {
     ['1', arn('kms', 'key/1')],
     ['arn:aws:kms:elsewhere:1:key/2', 'arn:aws:kms:elsewhere:1:key/2'],
   ])('checks a KMS operation on the key %s', (KeyId, resource) => {
-    const requests = requestsOf({ service: 'KMS', operation: 'GenerateMac', input: { KeyId } } as Call);
+    const requests = requestsOf({
+      service: 'KMS',
+      operation: 'GenerateMac',
+      input: { KeyId },
+    } as Call);
 
     expect(requests).toEqual([{ action: 'kms:GenerateMac', resource, context: {} }]);
   });
 
   it('passes each pair of the encryption context', () => {
     const EncryptionContext = { service: 'gatehouse', integration: '4' };
-    const call = { service: 'KMS', operation: 'Decrypt', input: { KeyId: '1', EncryptionContext } } as unknown as Call;
+    const call = {
+      service: 'KMS',
+      operation: 'Decrypt',
+      input: { KeyId: '1', EncryptionContext },
+    } as unknown as Call;
 
     expect(requestsOf(call)[0]?.context).toEqual({
       'kms:EncryptionContext:service': ['gatehouse'],
@@ -173,18 +209,24 @@ describe('the authorization of a call', () => {
 
   it('checks both identities of a sender and the configuration set', () => {
     const send = (input: object) =>
-      requestsOf({ service: 'SES', operation: 'SendEmail', input } as unknown as Call).map(({ action, ...request }) => {
-        expect(action).toBe('ses:SendEmail');
-        return request;
-      });
+      requestsOf({ service: 'SES', operation: 'SendEmail', input } as unknown as Call).map(
+        ({ action, ...request }) => {
+          expect(action).toBe('ses:SendEmail');
+          return request;
+        },
+      );
     const context = { 'ses:FromAddress': ['a@b@example.com'] };
 
     expect(send({ FromEmailAddress: 'a@b@example.com' })).toEqual([
       { resource: arn('ses', 'identity/a@b@example.com'), context },
       { resource: arn('ses', 'identity/b@example.com'), context },
     ]);
-    expect(send({ FromEmailAddress: 'a@b@example.com', ConfigurationSetName: 'events' })).toHaveLength(3);
-    expect(send({ FromEmailAddress: 'a@b@example.com', ConfigurationSetName: 'events' })[2]).toEqual({
+    expect(
+      send({ FromEmailAddress: 'a@b@example.com', ConfigurationSetName: 'events' }),
+    ).toHaveLength(3);
+    expect(
+      send({ FromEmailAddress: 'a@b@example.com', ConfigurationSetName: 'events' })[2],
+    ).toEqual({
       resource: arn('ses', 'configuration-set/events'),
       context,
     });
@@ -196,14 +238,21 @@ describe('the authorization of a call', () => {
 });
 
 describe('openAuthorization', () => {
-  const ALL = { Effect: 'Allow', Action: ['dynamodb:GetItem', 'dynamodb:PutItem'], Resource: TABLE };
+  const ALL = {
+    Effect: 'Allow',
+    Action: ['dynamodb:GetItem', 'dynamodb:PutItem'],
+    Resource: TABLE,
+  };
   const open = (...Statement: object[]) =>
     openAuthorization(new Map([['f', readPolicy([{ Version: '2012-10-17', Statement }])]]), {
       region: REGION,
       tableKey: TABLE_KEY,
       nameOf: (of) => (of === TABLE ? 'Table' : of === TABLE_KEY ? 'TableKey' : of),
     });
-  const forKeys = (...keys: string[]) => ({ ...ALL, Condition: { 'ForAllValues:StringLike': { [KEYS]: keys } } });
+  const forKeys = (...keys: string[]) => ({
+    ...ALL,
+    Condition: { 'ForAllValues:StringLike': { [KEYS]: keys } },
+  });
   const decrypt = { Effect: 'Allow', Action: 'kms:Decrypt', Resource: TABLE_KEY };
 
   it.each<[string, object[], Call, string | undefined]>([
@@ -256,7 +305,11 @@ describe('openAuthorization', () => {
 
   describe('unused permissions', () => {
     const unusedAfter = (statements: object[], ...calls: Call[]) => {
-      const authorization = open(...statements, { Effect: 'Allow', Action: 'logs:PutLogEvents', Resource: '*' });
+      const authorization = open(...statements, {
+        Effect: 'Allow',
+        Action: 'logs:PutLogEvents',
+        Resource: '*',
+      });
       for (const call of calls) authorization.denialReason('f', call);
       return authorization.unused();
     };
@@ -300,18 +353,33 @@ describe('openAuthorization', () => {
       ['keys with a prefix', { ...forKeys('A*'), Action: 'dynamodb:GetItem' }],
       ['any key of one character', { ...forKeys('?'), Action: 'dynamodb:GetItem' }],
       ['more than one kind of item', { ...forKeys('*#*'), Action: 'dynamodb:GetItem' }, 'A#1'],
-      ['one kind of item with a second wildcard', { ...forKeys('A#*?'), Action: 'dynamodb:GetItem' }, 'A#1'],
-      ['a key that is not spelled as a kind of item', { ...forKeys('a'), Action: 'dynamodb:GetItem' }, 'a'],
+      [
+        'one kind of item with a second wildcard',
+        { ...forKeys('A#*?'), Action: 'dynamodb:GetItem' },
+        'A#1',
+      ],
+      [
+        'a key that is not spelled as a kind of item',
+        { ...forKeys('a'), Action: 'dynamodb:GetItem' },
+        'a',
+      ],
       ['all keys, without a condition', { ...ALL, Action: 'dynamodb:GetItem' }],
-    ])('always include a permission to %s, which is too broad to be used up', (_, statement, key = 'A') => {
-      expect(open(statement, decrypt).denialReason('f', dynamo('GetItem', on(key)))).toBeUndefined();
-      expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(key)))).toHaveLength(1);
-    });
+    ])(
+      'always include a permission to %s, which is too broad to be used up',
+      (_, statement, key = 'A') => {
+        expect(
+          open(statement, decrypt).denialReason('f', dynamo('GetItem', on(key))),
+        ).toBeUndefined();
+        expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(key)))).toHaveLength(1);
+      },
+    );
 
     it.each(['A', 'ABC', 'A#*'])('exclude a used permission to the key %s', (leadingKey) => {
       const statement = { ...forKeys(leadingKey), Action: 'dynamodb:GetItem' };
 
-      expect(unusedAfter([statement, decrypt], dynamo('GetItem', on(leadingKey.replace('*', '1'))))).toEqual([]);
+      expect(
+        unusedAfter([statement, decrypt], dynamo('GetItem', on(leadingKey.replace('*', '1')))),
+      ).toEqual([]);
     });
   });
 });
@@ -332,7 +400,9 @@ describe('readPolicies', () => {
   it('combines the inline and the attached policies of each function’s role', () => {
     const policies = read({
       'AWS::IAM::Role': {
-        RoleF: { Policies: [{ PolicyDocument: allow('a:One') }, { PolicyDocument: allow('a:Two') }] },
+        RoleF: {
+          Policies: [{ PolicyDocument: allow('a:One') }, { PolicyDocument: allow('a:Two') }],
+        },
         RoleG: {},
         RoleUnused: { Policies: [{ PolicyDocument: allow('a:Never') }] },
       },
@@ -361,13 +431,25 @@ describe('readPolicies', () => {
       { 'AWS::IAM::Role': { R: { PermissionsBoundary: 'x' } } },
       'does not support managed policies or permissions boundaries, which R',
     ],
-    [{ 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, 'does not support users or groups, which P names'],
-    [{ 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } }, 'does not support users or groups, which P names'],
-    [{ 'AWS::Lambda::Function': { F: { Description: 'f', Role: 'r/R' } } }, 'The function F has no role of its own'],
+    [
+      { 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } },
+      'does not support users or groups, which P names',
+    ],
+    [
+      { 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } },
+      'does not support users or groups, which P names',
+    ],
+    [
+      { 'AWS::Lambda::Function': { F: { Description: 'f', Role: 'r/R' } } },
+      'The function F has no role of its own',
+    ],
     [
       {
         'AWS::IAM::Role': { R: {} },
-        'AWS::Lambda::Function': { F: { Description: 'f', Role: 'r/R' }, G: { Description: 'g', Role: 'r/R' } },
+        'AWS::Lambda::Function': {
+          F: { Description: 'f', Role: 'r/R' },
+          G: { Description: 'g', Role: 'r/R' },
+        },
       },
       'The function G has no role of its own',
     ],

@@ -14,10 +14,23 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const CALLER: Caller = { id: 7, roles: [], accountStamp: 'stamp', jti: 'token', passwordChanges: 2 };
+const CALLER: Caller = {
+  id: 7,
+  roles: [],
+  accountStamp: 'stamp',
+  jti: 'token',
+  passwordChanges: 2,
+};
 const STORED = {
-  ...{ ...entityKey('USER', 7), id: 7, login: 'ada', activated: true, accountStamp: 'stamp', passwordChanges: 2 },
-  ...{ tokenExcepted: undefined as string | undefined, authorities: ['ROLE_USER'], version: '1-a' },
+  ...entityKey('USER', 7),
+  id: 7,
+  login: 'ada',
+  activated: true,
+  accountStamp: 'stamp',
+  passwordChanges: 2,
+  tokenExcepted: undefined as string | undefined,
+  authorities: ['ROLE_USER'],
+  version: '1-a',
 };
 const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
 const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
@@ -26,10 +39,23 @@ const tableWith = (fields: Partial<typeof STORED> | undefined, more: Item[] = []
   memoryTable([...(fields ? [{ ...STORED, ...fields }] : []), ...more]);
 
 const OTHER: Write = { act: 'Put', key: { pk: 'A', sk: 'B' }, attributes: {} };
-const EVENT = { action: 'integration.updated', target: 'integration/5', targetName: 'Gate', fields: ['name'] } as const;
+const EVENT = {
+  action: 'integration.updated',
+  target: 'integration/5',
+  targetName: 'Gate',
+  fields: ['name'],
+} as const;
 
-/** A change by the caller that makes these writes, to the account of `targetUser` if there is one. */
-function changeOf(table: Table, access: Access, writes: readonly Write[], targetUser?: User, caller = CALLER) {
+/**
+ * A change by the caller that makes these writes, to the account of `targetUser` if there is one.
+ */
+function changeOf(
+  table: Table,
+  access: Access,
+  writes: readonly Write[],
+  targetUser?: User,
+  caller = CALLER,
+) {
   const load = async (callerUser: Promise<User>) => (await callerUser).login;
   return authorize(table, caller, access).change(
     load,
@@ -43,7 +69,11 @@ describe('a caller', () => {
     ['without a role, where authentication suffices,', { authorities: [] }, 'authenticated'],
     ['with the only accepted role', { authorities: ['ROLE_ADMIN'] }, ADMINISTRATORS],
     ['with the first of two accepted roles', { authorities: ['ROLE_ADMIN'] }, INTEGRATORS],
-    ['with the second of two accepted roles', { authorities: ['ROLE_ANALYST', 'ROLE_USER'] }, INTEGRATORS],
+    [
+      'with the second of two accepted roles',
+      { authorities: ['ROLE_ANALYST', 'ROLE_USER'] },
+      INTEGRATORS,
+    ],
     [
       'whose token is excepted from a later password change',
       { passwordChanges: 3, tokenExcepted: 'token' },
@@ -66,11 +96,21 @@ describe('a caller', () => {
       'unauthorized',
     ],
     ['who is deactivated', { activated: false }, INTEGRATORS, 'forbidden'],
-    ['who is deactivated, for their own account,', { activated: false }, 'authenticated', 'forbidden'],
+    [
+      'who is deactivated, for their own account,',
+      { activated: false },
+      'authenticated',
+      'forbidden',
+    ],
     ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
     ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
     ['whose password has changed', { passwordChanges: 3 }, 'authenticated', 'forbidden'],
-    ['whose password was changed before a restore', { passwordChanges: 1 }, 'authenticated', 'forbidden'],
+    [
+      'whose password was changed before a restore',
+      { passwordChanges: 1 },
+      'authenticated',
+      'forbidden',
+    ],
     [
       'whose password was changed with another token',
       { passwordChanges: 3, tokenExcepted: 'other' },
@@ -102,18 +142,27 @@ describe('a caller', () => {
     const { accountStamp: _none, ...early } = STORED;
     const caller = { ...CALLER, accountStamp: undefined };
 
-    await expect(authorize(memoryTable([early]), caller, INTEGRATORS).requireAuthorized()).resolves.toBeUndefined();
-    await expect(authorize(memoryTable([early]), CALLER, INTEGRATORS).requireAuthorized()).rejects.toMatchObject({
+    await expect(
+      authorize(memoryTable([early]), caller, INTEGRATORS).requireAuthorized(),
+    ).resolves.toBeUndefined();
+    await expect(
+      authorize(memoryTable([early]), CALLER, INTEGRATORS).requireAuthorized(),
+    ).rejects.toMatchObject({
       code: 'forbidden',
     });
-    await expect(authorize(tableWith({}), caller, INTEGRATORS).requireAuthorized()).rejects.toMatchObject({
+    await expect(
+      authorize(tableWith({}), caller, INTEGRATORS).requireAuthorized(),
+    ).rejects.toMatchObject({
       code: 'forbidden',
     });
   });
 
   it.each<[string, Partial<typeof STORED> | undefined]>([
     ['whose password has changed', { passwordChanges: 3 }],
-    ['whose password was changed with another token', { passwordChanges: 3, tokenExcepted: 'other' }],
+    [
+      'whose password was changed with another token',
+      { passwordChanges: 3, tokenExcepted: 'other' },
+    ],
     ['whose password was changed before a restore', { passwordChanges: 1 }],
     ['whose user is deleted', undefined],
     ['whose id belongs to another account', { accountStamp: 'other' }],
@@ -122,7 +171,10 @@ describe('a caller', () => {
   });
 
   it.each<[string, Partial<typeof STORED>]>([
-    ['whose password has not changed since, even if another token is excepted,', { tokenExcepted: 'other' }],
+    [
+      'whose password has not changed since, even if another token is excepted,',
+      { tokenExcepted: 'other' },
+    ],
     ['who changed the password with the token', { passwordChanges: 3, tokenExcepted: 'token' }],
     ['who is deactivated', { activated: false }],
   ])('%s has no stale token', async (_, fields) => {
@@ -139,7 +191,9 @@ describe('a caller', () => {
   });
 
   it('finds their own account while it exists, even when it is deactivated', async () => {
-    expect(await findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER)).toMatchObject({
+    expect(
+      await findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER),
+    ).toMatchObject({
       login: 'ada',
     });
     for (const table of [tableWith(undefined), tableWith({ accountStamp: 'other' })]) {
@@ -173,12 +227,18 @@ describe('a change by a caller', () => {
       '#callerStamp = :callerStamp AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ' +
       '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)',
     names: {
-      ...{ '#callerStamp': 'accountStamp', '#callerActivated': 'activated', '#callerLogin': 'login' },
-      ...{ '#passwordChanges': 'passwordChanges', '#tokenExcepted': 'tokenExcepted' },
+      '#callerStamp': 'accountStamp',
+      '#callerActivated': 'activated',
+      '#callerLogin': 'login',
+      '#passwordChanges': 'passwordChanges',
+      '#tokenExcepted': 'tokenExcepted',
     },
     values: {
-      ...{ ':callerStamp': 'stamp', ':activated': true, ':callerLogin': 'ada' },
-      ...{ ':passwordChanges': 2, ':jti': 'token' },
+      ':callerStamp': 'stamp',
+      ':activated': true,
+      ':callerLogin': 'ada',
+      ':passwordChanges': 2,
+      ':jti': 'token',
     },
     onConditionFailed: 'retry',
   };
@@ -199,12 +259,16 @@ describe('a change by a caller', () => {
     const [check, ...others] = writesOf(table);
     const roles = { ':role0': 'ROLE_ADMIN', ':role1': 'ROLE_USER' };
     expect(check).toEqual({
-      ...{ act: 'ConditionCheck', key: entityKey('USER', 7) },
+      act: 'ConditionCheck',
+      key: entityKey('USER', 7),
       ...withRoles('contains(#callerRoles, :role0) OR contains(#callerRoles, :role1)', roles),
     });
     expect(others.slice(0, 2)).toEqual([OTHER, second]);
     expect(others).toHaveLength(3);
-    expect(others[2]).toMatchObject({ act: 'Put', attributes: { ...EVENT, actor: 'ada', actorId: 7 } });
+    expect(others[2]).toMatchObject({
+      act: 'Put',
+      attributes: { ...EVENT, actor: 'ada', actorId: 7 },
+    });
   });
 
   it('requires no role where authentication suffices', async () => {
@@ -212,18 +276,28 @@ describe('a change by a caller', () => {
 
     await changeOf(table, 'authenticated', [OTHER]);
 
-    expect(writesOf(table)[0]).toEqual({ act: 'ConditionCheck', key: entityKey('USER', 7), ...isAuthorized });
+    expect(writesOf(table)[0]).toEqual({
+      act: 'ConditionCheck',
+      key: entityKey('USER', 7),
+      ...isAuthorized,
+    });
   });
 
   it('requires that an account without a stamp still has none', async () => {
     const { accountStamp: _none, ...early } = STORED;
     const table = memoryTable([early]);
 
-    await changeOf(table, 'authenticated', [OTHER], undefined, { ...CALLER, accountStamp: undefined });
+    await changeOf(table, 'authenticated', [OTHER], undefined, {
+      ...CALLER,
+      accountStamp: undefined,
+    });
 
     const { ':callerStamp': _stamp, ...values } = isAuthorized.values;
     expect(writesOf(table)[0]).toMatchObject({
-      condition: isAuthorized.condition.replace('#callerStamp = :callerStamp', 'attribute_not_exists(#callerStamp)'),
+      condition: isAuthorized.condition.replace(
+        '#callerStamp = :callerStamp',
+        'attribute_not_exists(#callerStamp)',
+      ),
       values,
     });
     expect(writesOf(table)[0]?.values).toEqual(values);
@@ -258,10 +332,15 @@ describe('a change by a caller', () => {
     table.transact = async (writes) => {
       (table.transactions as (readonly Write[])[]).push(writes);
       const CancellationReasons = [{ Code: 'TransactionConflict' }];
-      throw Object.assign(new Error(), { name: 'TransactionCanceledException', CancellationReasons });
+      throw Object.assign(new Error(), {
+        name: 'TransactionCanceledException',
+        CancellationReasons,
+      });
     };
 
-    await expect(changeOf(table, ADMINISTRATORS, [OTHER])).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(changeOf(table, ADMINISTRATORS, [OTHER])).rejects.toMatchObject({
+      code: 'forbidden',
+    });
 
     expect(table.transactions).toHaveLength(1);
   });
@@ -374,7 +453,11 @@ describe('precedence', () => {
       await expect(change).rejects.toMatchObject({ code });
       expect(table.transactions.map(([write]) => write?.key)).toEqual(claims);
       for (const [write] of table.transactions) {
-        expect(write?.attributes).toEqual({ until: 1_000_000_010_500, expires: 1_000_000_071, takenBy: 7 });
+        expect(write?.attributes).toEqual({
+          until: 1_000_000_010_500,
+          expires: 1_000_000_071,
+          takenBy: 7,
+        });
       }
     }
   });
@@ -424,14 +507,18 @@ describe('precedence', () => {
     [1001, 2],
     // A clock that is ahead rejects changes no longer than ten seconds.
     [60_000, 10],
-  ])('with %i ms left rejects changes by that account at once, with Retry-After: %s', async (left, retryAfter) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
-    const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_000 + left }]);
+  ])(
+    'with %i ms left rejects changes by that account at once, with Retry-After: %s',
+    async (left, retryAfter) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+      const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_000 + left }]);
 
-    const change = changeOf(table, INTEGRATORS, [OTHER]);
+      const change = changeOf(table, INTEGRATORS, [OTHER]);
 
-    if (retryAfter) await expect(change).rejects.toMatchObject({ code: 'unavailable', retryAfter });
-    else await expect(change).resolves.toBe('ada 7');
-    expect(table.transactions).toHaveLength(retryAfter ? 0 : 1);
-  });
+      if (retryAfter)
+        await expect(change).rejects.toMatchObject({ code: 'unavailable', retryAfter });
+      else await expect(change).resolves.toBe('ada 7');
+      expect(table.transactions).toHaveLength(retryAfter ? 0 : 1);
+    },
+  );
 });

@@ -23,7 +23,8 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const error = (name: string, more: object = {}): Error => Object.assign(new Error(name), { name, ...more });
+const error = (name: string, more: object = {}): Error =>
+  Object.assign(new Error(name), { name, ...more });
 
 describe('isOutage', () => {
   it.each([
@@ -69,10 +70,19 @@ describe('isOutage', () => {
   });
 
   it.each([
-    ['a failed condition', error('ConditionalCheckFailedException', { $metadata: { httpStatusCode: 400 } })],
-    ['a cancelled transaction', error('TransactionCanceledException', { $metadata: { httpStatusCode: 400 } })],
+    [
+      'a failed condition',
+      error('ConditionalCheckFailedException', { $metadata: { httpStatusCode: 400 } }),
+    ],
+    [
+      'a cancelled transaction',
+      error('TransactionCanceledException', { $metadata: { httpStatusCode: 400 } }),
+    ],
     ['an invalid request', error('ValidationException', { $metadata: { httpStatusCode: 400 } })],
-    ['a missing permission', error('AccessDeniedException', { $metadata: { httpStatusCode: 400 } })],
+    [
+      'a missing permission',
+      error('AccessDeniedException', { $metadata: { httpStatusCode: 400 } }),
+    ],
     ['a missing table', error('ResourceNotFoundException', { $metadata: { httpStatusCode: 400 } })],
     ['a disabled key', error('DisabledException', { $metadata: { httpStatusCode: 400 } })],
     ['a response with status 499', error('Unknown', { $metadata: { httpStatusCode: 499 } })],
@@ -123,11 +133,19 @@ describe('a call to AWS', () => {
 
     const { abortSignal } = abortBeforeDeadline();
     vi.setSystemTime(Date.now() + 3000);
-    const ofSameRequest = [abortBeforeDeadline(), abortBeforeDeadline(8000), abortBeforeDeadline(2000)];
+    const ofSameRequest = [
+      abortBeforeDeadline(),
+      abortBeforeDeadline(8000),
+      abortBeforeDeadline(2000),
+    ];
     setDeadline(10_000);
     const { abortSignal: ofNextRequest } = abortBeforeDeadline();
 
-    expect(ofSameRequest.map((options) => options.abortSignal === abortSignal)).toEqual([true, true, false]);
+    expect(ofSameRequest.map((options) => options.abortSignal === abortSignal)).toEqual([
+      true,
+      true,
+      false,
+    ]);
     expect(ofNextRequest).not.toBe(abortSignal);
     expect(timeout.mock.calls).toEqual([[9500], [2000], [9500]]);
   });
@@ -208,7 +226,9 @@ describe('openConnection', () => {
   /** Replaces requests, which would leave the machine. */
   function requestsOf(module: typeof http | typeof https) {
     const request = Object.assign(new EventEmitter(), { destroy: vi.fn(), end: vi.fn() });
-    const spy = vi.spyOn(module, 'request').mockReturnValue(request as unknown as http.ClientRequest);
+    const spy = vi
+      .spyOn(module, 'request')
+      .mockReturnValue(request as unknown as http.ClientRequest);
     return { request, spy };
   }
 
@@ -260,7 +280,8 @@ describe('openConnection', () => {
     const server = http.createServer(({ method, socket }, response) => {
       sockets.add(socket);
       methods.push(method);
-      // Without Content-Length, Node cannot tell where the response to HEAD ends and closes the connection.
+      // Without Content-Length, Node cannot tell where the response to HEAD ends and closes the
+      // connection.
       response.setHeader('Content-Length', method === 'HEAD' ? 7 : 0).end();
     });
     server.listen(0, '127.0.0.1');
@@ -271,7 +292,9 @@ describe('openConnection', () => {
     const { httpAgent } = clientSettings.requestHandler;
 
     openConnection('ses');
-    await vi.waitFor(() => expect(Object.keys(httpAgent.freeSockets).join()).toContain(`:${port}:`));
+    await vi.waitFor(() =>
+      expect(Object.keys(httpAgent.freeSockets).join()).toContain(`:${port}:`),
+    );
     const call = http.request({ port, host: '127.0.0.1', agent: httpAgent, method: 'POST' }).end();
     const [response] = await once(call, 'response');
     response.resume();
@@ -288,7 +311,9 @@ describe('startInColdStart', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const completed: string[] = [];
     const later = (name: string, milliseconds: number) =>
-      new Promise<void>((resolve) => setTimeout(resolve, milliseconds)).then(() => void completed.push(name));
+      new Promise<void>((resolve) => setTimeout(resolve, milliseconds)).then(
+        () => void completed.push(name),
+      );
 
     startInColdStart(() => later('fails', 1).then(() => Promise.reject(new Error('lost'))));
     startInColdStart(() => later('works', 5));
@@ -307,11 +332,16 @@ describe('requireEnv', () => {
     expect(requireEnv('SOME_SETTING')).toBe('value');
   });
 
-  it.each([undefined, ''])('rejects the value %j with an error that names the variable', (value) => {
-    vi.stubEnv('SOME_SETTING', value);
+  it.each([undefined, ''])(
+    'rejects the value %j with an error that names the variable',
+    (value) => {
+      vi.stubEnv('SOME_SETTING', value);
 
-    expect(() => requireEnv('SOME_SETTING')).toThrow(new Error('The environment variable SOME_SETTING is not set'));
-  });
+      expect(() => requireEnv('SOME_SETTING')).toThrow(
+        new Error('The environment variable SOME_SETTING is not set'),
+      );
+    },
+  );
 });
 
 describe('settleAll', () => {

@@ -5,9 +5,18 @@ import type { Received, Sent } from '../support/instance/launch.ts';
 
 const PASSWORD = 'canary/in?a+mine"é';
 
-function watch(sent: Sent, { path = '/api/users', ...received }: Partial<Received> & { path?: string } = {}) {
+function watch(
+  sent: Sent,
+  { path = '/api/users', ...received }: Partial<Received> & { path?: string } = {},
+) {
   const watched = canaries();
-  watched.exchanged('POST', path, sent, { status: 200, headers: {}, body: undefined, text: '', ...received });
+  watched.exchanged('POST', path, sent, {
+    status: 200,
+    headers: {},
+    body: undefined,
+    text: '',
+    ...received,
+  });
   return watched;
 }
 
@@ -20,18 +29,25 @@ describe('a secret that a test has sent', () => {
     ['in a URL', `/?q=${encodeURIComponent(PASSWORD)}`],
     ['in base64', Buffer.from(PASSWORD).toString('base64')],
     ['in base64url', Buffer.from(PASSWORD).toString('base64url')],
-    ['in base64 together with the surrounding text', Buffer.from(`a body: {${PASSWORD}}`).toString('base64')],
+    [
+      'in base64 together with the surrounding text',
+      Buffer.from(`a body: {${PASSWORD}}`).toString('base64'),
+    ],
     ['in hexadecimal', Buffer.from(PASSWORD).toString('hex')],
   ])('is found in a log line %s', (_, line) => {
     expect(() => watch(sent).check(['innocent', line])).toThrow('secrets in log lines');
   });
 
   it('is found in an error response', () => {
-    expect(() => watch(sent, { status: 400, text: `"${PASSWORD}" is wrong` }).check([])).toThrow('secrets');
+    expect(() => watch(sent, { status: 400, text: `"${PASSWORD}" is wrong` }).check([])).toThrow(
+      'secrets',
+    );
   });
 
   it('is found in a response header', () => {
-    expect(() => watch(sent, { headers: { location: `/${encodeURIComponent(PASSWORD)}` } }).check([])).toThrow();
+    expect(() =>
+      watch(sent, { headers: { location: `/${encodeURIComponent(PASSWORD)}` } }).check([]),
+    ).toThrow();
   });
 
   it.each<[string, Sent, string]>([
@@ -50,10 +66,15 @@ describe('a secret that a test has sent', () => {
 
 it('a base64 encoding of a secret is found whatever surrounds it', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 8 }), fc.string(), (before, secret, after) => {
-      const text = Buffer.from(before + secret + after).toString('base64');
+    fc.property(
+      fc.string({ unit: 'grapheme' }),
+      fc.string({ minLength: 8 }),
+      fc.string(),
+      (before, secret, after) => {
+        const text = Buffer.from(before + secret + after).toString('base64');
 
-      expect(encodingsOf(secret).some((encoded) => text.includes(encoded))).toBe(true);
-    }),
+        expect(encodingsOf(secret).some((encoded) => text.includes(encoded))).toBe(true);
+      },
+    ),
   );
 });

@@ -22,11 +22,18 @@ const cancelled = (...codes: string[]): Error =>
     name: 'TransactionCanceledException',
     CancellationReasons: codes.map((Code) => ({ Code })),
   });
-const afterAttempts = (attempts: number, error: Error): Error => Object.assign(error, { $metadata: { attempts } });
+const afterAttempts = (attempts: number, error: Error): Error =>
+  Object.assign(error, { $metadata: { attempts } });
 const lost = (): Error => Object.assign(new Error('no response'), { name: 'TimeoutError' });
 
-/** A table whose transactions get these responses, the last one repeatedly; records the tokens that it receives. */
-function tableThatResponds(...responses: TransactionResponse[]): { table: Table; tokens: string[] } {
+/**
+ * A table whose transactions get these responses, the last one repeatedly; records the tokens that
+ * it receives.
+ */
+function tableThatResponds(...responses: TransactionResponse[]): {
+  table: Table;
+  tokens: string[];
+} {
   const tokens: string[] = [];
   const table = {
     async transact(_: readonly Write[], token: string) {
@@ -56,7 +63,10 @@ async function run(table: Table, ...conditions: (OnConditionFailed | undefined)[
   ).catch((error) => error);
   await vi.runAllTimersAsync();
   const outcome = await changed;
-  return { loads, outcome: outcome instanceof Error ? `${outcome.name}: ${outcome.message}` : outcome };
+  return {
+    loads,
+    outcome: outcome instanceof Error ? `${outcome.name}: ${outcome.message}` : outcome,
+  };
 }
 
 describe('a change', () => {
@@ -75,7 +85,9 @@ describe('a change', () => {
   });
 
   it('maps a failed condition to its failure by position, the first one first', async () => {
-    const { table } = tableThatResponds(cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'));
+    const { table } = tableThatResponds(
+      cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'),
+    );
 
     const { outcome } = await run(table, 'forbidden', 'login-taken', 'email-taken');
 
@@ -89,7 +101,10 @@ describe('a change', () => {
     );
 
     resetRetries();
-    expect(await run(table, 'login-taken', 'retry')).toEqual({ loads: 2, outcome: 'decided on load 2' });
+    expect(await run(table, 'login-taken', 'retry')).toEqual({
+      loads: 2,
+      outcome: 'decided on load 2',
+    });
     expect(new Set(tokens).size).toBe(2);
     expect(retryCount()).toBe(1);
   });
@@ -147,23 +162,38 @@ describe('a change', () => {
   it.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
     'starts over from the load under a new token after %s',
     async (code) => {
-      const { table, tokens } = tableThatResponds(cancelled('None', code), cancelled(code, 'None'), undefined);
+      const { table, tokens } = tableThatResponds(
+        cancelled('None', code),
+        cancelled(code, 'None'),
+        undefined,
+      );
 
-      expect(await run(table, 'login-taken', 'email-taken')).toEqual({ loads: 3, outcome: 'decided on load 3' });
+      expect(await run(table, 'login-taken', 'email-taken')).toEqual({
+        loads: 3,
+        outcome: 'decided on load 3',
+      });
       expect(new Set(tokens).size).toBe(3);
     },
   );
 
   it('retries after a conflict even if a condition failed as well', async () => {
-    const { table } = tableThatResponds(cancelled('ConditionalCheckFailed', 'TransactionConflict'), undefined);
+    const { table } = tableThatResponds(
+      cancelled('ConditionalCheckFailed', 'TransactionConflict'),
+      undefined,
+    );
 
-    expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({ loads: 2, outcome: 'decided on load 2' });
+    expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({
+      loads: 2,
+      outcome: 'decided on load 2',
+    });
   });
 
   it('gives up on a busy table after five seconds, or two seconds before the request deadline', async () => {
     const started = Date.now();
 
-    expect(await run(tableThatResponds(cancelled('TransactionConflict')).table, 'retry')).toMatchObject({
+    expect(
+      await run(tableThatResponds(cancelled('TransactionConflict')).table, 'retry'),
+    ).toMatchObject({
       outcome: 'Failure: unavailable',
     });
     const patient = Date.now() - started;
@@ -186,15 +216,21 @@ describe('a change', () => {
   });
 
   it.each([
-    ['a lost response', [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined]],
+    [
+      'a lost response',
+      [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined],
+    ],
     ['a retry by the SDK', [afterAttempts(2, cancelled('TransactionConflict')), undefined]],
-  ])('keeps its token when a conflict follows %s, because it may have been committed', async (_, responses) => {
-    const { table, tokens } = tableThatResponds(...responses);
+  ])(
+    'keeps its token when a conflict follows %s, because it may have been committed',
+    async (_, responses) => {
+      const { table, tokens } = tableThatResponds(...responses);
 
-    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
-    expect(tokens).toHaveLength(responses.length);
-    expect(new Set(tokens).size).toBe(1);
-  });
+      expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
+      expect(tokens).toHaveLength(responses.length);
+      expect(new Set(tokens).size).toBe(1);
+    },
+  );
 
   it('fails as unavailable when it may have been committed and conflicts continue', async () => {
     const { table, tokens } = tableThatResponds(lost(), cancelled('TransactionConflict'));
@@ -232,7 +268,9 @@ describe('a change', () => {
   });
 
   it('treats a cancellation reason without a code as None', async () => {
-    const { table } = tableThatResponds(cancelled(undefined as unknown as string, 'ConditionalCheckFailed'));
+    const { table } = tableThatResponds(
+      cancelled(undefined as unknown as string, 'ConditionalCheckFailed'),
+    );
 
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
   });
@@ -293,11 +331,16 @@ describe('a change', () => {
 });
 
 describe('a transaction', () => {
-  /** Commits one transaction; returns its outcome, its duration, and the numbers of tries and of distinct tokens. */
+  /**
+   * Commits one transaction; returns its outcome, its duration, and the numbers of tries and of
+   * distinct tokens.
+   */
   async function send(...responses: TransactionResponse[]) {
     const started = Date.now();
     const { table, tokens } = tableThatResponds(...responses);
-    const committed = commit(table, [write('login-taken')]).catch((error) => `${error.name}: ${error.message}`);
+    const committed = commit(table, [write('login-taken')]).catch(
+      (error) => `${error.name}: ${error.message}`,
+    );
     await vi.runAllTimersAsync();
     return {
       outcome: await committed,
@@ -312,13 +355,32 @@ describe('a transaction', () => {
     ['is committed', [undefined], 'committed'],
     ['meets a conflict', [conflict()], 'busy'],
     ['loses its response and is committed', [lost(), undefined], 'committed'],
-    ['loses its response and fails a condition', [lost(), cancelled('ConditionalCheckFailed')], 'Failure: login-taken'],
+    [
+      'loses its response and fails a condition',
+      [lost(), cancelled('ConditionalCheckFailed')],
+      'Failure: login-taken',
+    ],
     ['loses two responses', [lost(), lost()], 'Failure: unavailable'],
-    ['loses a response before and after a conflict', [lost(), conflict(), lost()], 'Failure: unavailable'],
-    ['may have been committed before its conflicts', [conflict(2), conflict(), conflict(), undefined], 'committed'],
-  ])('that %s is sent under one token until its outcome is known', async (_, responses, outcome) => {
-    expect(await send(...responses)).toMatchObject({ outcome, tries: responses.length, tokens: 1 });
-  });
+    [
+      'loses a response before and after a conflict',
+      [lost(), conflict(), lost()],
+      'Failure: unavailable',
+    ],
+    [
+      'may have been committed before its conflicts',
+      [conflict(2), conflict(), conflict(), undefined],
+      'committed',
+    ],
+  ])(
+    'that %s is sent under one token until its outcome is known',
+    async (_, responses, outcome) => {
+      expect(await send(...responses)).toMatchObject({
+        outcome,
+        tries: responses.length,
+        tokens: 1,
+      });
+    },
+  );
 
   it('is sent again immediately when its response is lost', async () => {
     expect((await send(lost(), undefined)).tookMs).toBe(0);
@@ -349,8 +411,12 @@ describe('ignoreUnavailable', () => {
 
     await expect(ignoreUnavailable(Promise.resolve('done'))).resolves.toBeUndefined();
     await expect(failing(new Failure('unavailable'))).resolves.toBeUndefined();
-    await expect(failing(new Failure('login-taken'))).rejects.toMatchObject({ code: 'login-taken' });
+    await expect(failing(new Failure('login-taken'))).rejects.toMatchObject({
+      code: 'login-taken',
+    });
     await expect(failing(lost())).rejects.toMatchObject({ name: 'TimeoutError' });
-    await expect(failing(Object.assign(new Error(), { code: 'unavailable' }))).rejects.toBeInstanceOf(Error);
+    await expect(
+      failing(Object.assign(new Error(), { code: 'unavailable' })),
+    ).rejects.toBeInstanceOf(Error);
   });
 });

@@ -33,7 +33,11 @@ it('reports progress every 10,000 items and every two seconds', () => {
 });
 
 it('counts in the singular and in the plural', () => {
-  expect([0, 1, 2].map((count) => counted(count, 'user'))).toEqual(['0 users', '1 user', '2 users']);
+  expect([0, 1, 2].map((count) => counted(count, 'user'))).toEqual([
+    '0 users',
+    '1 user',
+    '2 users',
+  ]);
 });
 
 it('names npm ci where no packages are installed', () => {
@@ -47,7 +51,10 @@ it('names npm ci where no packages are installed', () => {
     return { status, stderr };
   };
 
-  expect(run()).toEqual({ status: 1, stderr: 'The packages are not installed: run `npm ci` first.\n' });
+  expect(run()).toEqual({
+    status: 1,
+    stderr: 'The packages are not installed: run `npm ci` first.\n',
+  });
   mkdirSync(join(folder, 'node_modules/.bin'));
   expect(run()).toEqual({ status: 0, stderr: '' });
 });

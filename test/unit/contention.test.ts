@@ -49,7 +49,11 @@ it('a condition on the version of the item makes conflicts more frequent', () =>
 
 it('no change is lost: each one succeeds or fails with 503', () => {
   for (const rate of [5, 100]) {
-    const { changes, unavailable, transactionsPerSuccess } = simulate({ ...item, rate, seconds: 60 });
+    const { changes, unavailable, transactionsPerSuccess } = simulate({
+      ...item,
+      rate,
+      seconds: 60,
+    });
 
     expect(changes).toBeGreaterThan(0.8 * rate * 60);
     expect(changes).toBeLessThan(1.2 * rate * 60);

@@ -4,11 +4,19 @@ import { type Access, ROLES } from '../../lib/contract/contract.ts';
 import type { FailureCode } from '../../lib/contract/failure.ts';
 import { routes } from '../../routes.ts';
 
-/* The access, entity and failures of each route, stated a second time so that no slip in routes.ts opens one. */
+/*
+ * The access, entity and failures of each route, stated a second time so that no slip in routes.ts
+ * opens one.
+ */
 
 const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
 const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
-const LONG: FailureCode[] = ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'];
+const LONG: FailureCode[] = [
+  'read-budget-spent',
+  'list-too-long',
+  'page-too-deep',
+  'page-too-large',
+];
 
 const STATUS: [string, Access, FailureCode[]][] = [
   ['GET /.well-known/jwks.json', 'public', []],
@@ -32,10 +40,18 @@ const USERS: [string, Access, FailureCode[]][] = [
   ['GET /api/users', 'authenticated', LONG],
   ['GET /api/users/authorities', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, []],
   ['GET /api/users/{login}', 'authenticated', ['not-found', 'version-changed']],
-  ['DELETE /api/users/{login}', ADMINISTRATORS, ['not-found', 'last-administrator', 'version-changed']],
+  [
+    'DELETE /api/users/{login}',
+    ADMINISTRATORS,
+    ['not-found', 'last-administrator', 'version-changed'],
+  ],
 ];
 const AUDITS: [string, Access, FailureCode[]][] = [
-  ['GET /api/audits', ADMINISTRATORS, ['read-budget-spent', 'audit-list-too-long', 'page-too-large']],
+  [
+    'GET /api/audits',
+    ADMINISTRATORS,
+    ['read-budget-spent', 'audit-list-too-long', 'page-too-large'],
+  ],
 ];
 const INTEGRATIONS: [string, Access, FailureCode[]][] = [
   ['POST /api/utm-integrations', INTEGRATORS, ['id-not-wanted']],
@@ -43,14 +59,24 @@ const INTEGRATIONS: [string, Access, FailureCode[]][] = [
   ['GET /api/utm-integrations', 'authenticated', LONG],
   ['GET /api/utm-integrations/count', 'authenticated', ['read-budget-spent', 'list-too-long']],
   ['GET /api/utm-integrations/{id}', 'authenticated', ['not-found', 'version-changed']],
-  ['DELETE /api/utm-integrations/{id}', INTEGRATORS, ['not-found', 'version-changed', 'read-budget-spent']],
+  [
+    'DELETE /api/utm-integrations/{id}',
+    INTEGRATORS,
+    ['not-found', 'version-changed', 'read-budget-spent'],
+  ],
   ['POST /api/utm-integrations/{id}/module/restarted', INTEGRATORS, ['not-found']],
 ];
 const PARAMETERS: [string, Access, FailureCode[]][] = [
   [
     'POST /api/utm-integration-confs',
     INTEGRATORS,
-    ['id-not-wanted', 'unknown-id', 'too-many-parameters', 'parameters-too-large', 'parameter-ids-used-up'],
+    [
+      'id-not-wanted',
+      'unknown-id',
+      'too-many-parameters',
+      'parameters-too-large',
+      'parameter-ids-used-up',
+    ],
   ],
   [
     'PUT /api/utm-integration-confs',
@@ -62,9 +88,21 @@ const PARAMETERS: [string, Access, FailureCode[]][] = [
     INTEGRATORS,
     ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
   ],
-  ['GET /api/utm-integration-confs/count', INTEGRATORS, ['read-budget-spent', 'parameter-list-too-long']],
-  ['GET /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed', 'read-budget-spent']],
-  ['DELETE /api/utm-integration-confs/{id}', INTEGRATORS, ['not-found', 'version-changed', 'read-budget-spent']],
+  [
+    'GET /api/utm-integration-confs/count',
+    INTEGRATORS,
+    ['read-budget-spent', 'parameter-list-too-long'],
+  ],
+  [
+    'GET /api/utm-integration-confs/{id}',
+    INTEGRATORS,
+    ['not-found', 'version-changed', 'read-budget-spent'],
+  ],
+  [
+    'DELETE /api/utm-integration-confs/{id}',
+    INTEGRATORS,
+    ['not-found', 'version-changed', 'read-budget-spent'],
+  ],
 ];
 const ROWS = [
   ...STATUS.map(([route, ...rest]) => [route, undefined, ...rest] as const),
@@ -77,15 +115,20 @@ const ROWS = [
 const contractOf = (name: string) => routes.find(({ route }) => route === name)?.contract;
 
 it('routes.ts has exactly these routes', () => {
-  expect(routes.map(({ route }) => route).toSorted()).toEqual(ROWS.map(([route]) => route).toSorted());
+  expect(routes.map(({ route }) => route).toSorted()).toEqual(
+    ROWS.map(([route]) => route).toSorted(),
+  );
 });
 
-it.each(ROWS)('%s is about %s, requires %j and can fail with %j', (route, entityName, access, failures) => {
-  const contract = contractOf(route);
+it.each(ROWS)(
+  '%s is about %s, requires %j and can fail with %j',
+  (route, entityName, access, failures) => {
+    const contract = contractOf(route);
 
-  expect([contract?.entityName, contract?.access]).toEqual([entityName, access]);
-  expect((contract?.failures ?? []).toSorted()).toEqual(failures.toSorted());
-});
+    expect([contract?.entityName, contract?.access]).toEqual([entityName, access]);
+    expect((contract?.failures ?? []).toSorted()).toEqual(failures.toSorted());
+  },
+);
 
 it('only the reset request takes a text body, the email address', () => {
   const inText = routes.filter(({ contract }) => contract.textAs !== undefined);
@@ -101,54 +144,112 @@ it('the roles are administrator, user and analyst', () => {
 
 describe('a list', () => {
   const USER_FIELDS = {
-    ...{ id: 'number', login: 'text', firstName: 'text', lastName: 'text', email: 'text', activated: 'boolean' },
-    ...{ langKey: 'text', createdBy: 'text', createdDate: 'date', lastModifiedBy: 'text', lastModifiedDate: 'date' },
+    id: 'number',
+    login: 'text',
+    firstName: 'text',
+    lastName: 'text',
+    email: 'text',
+    activated: 'boolean',
+    langKey: 'text',
+    createdBy: 'text',
+    createdDate: 'date',
+    lastModifiedBy: 'text',
+    lastModifiedDate: 'date',
     authorities: 'ROLE_ANALYST',
   };
   const INTEGRATION_FIELDS = {
-    ...{ id: 'number', name: 'text', shortName: 'text', description: 'text', active: 'boolean' },
+    id: 'number',
+    name: 'text',
+    shortName: 'text',
+    description: 'text',
+    active: 'boolean',
     integrationType: 'COLLECTOR',
   };
-  const PARAMETER_FIELDS = { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' };
+  const PARAMETER_FIELDS = {
+    id: 'number',
+    confName: 'text',
+    confDescription: 'text',
+    integrationId: 'number',
+  };
   const AUDIT_FIELDS = {
-    ...{ time: 'date', actor: 'text', actorId: 'number', target: 'text', targetName: 'text' },
-    ...{ integrationId: 'number', integrationName: 'text' },
+    time: 'date',
+    actor: 'text',
+    actorId: 'number',
+    target: 'text',
+    targetName: 'text',
+    integrationId: 'number',
+    integrationName: 'text',
     action: 'integration.restarted',
   };
-  /** For each type of field a value that only this type accepts. Any other type is the one value of a closed list. */
-  const VALUES: Record<string, string> = { number: '-7', boolean: 'true', date: '2026-01-31', text: 'a - b' };
+  /**
+   * For each type of field a value that only this type accepts. Any other type is the one value of
+   * a closed list.
+   */
+  const VALUES: Record<string, string> = {
+    number: '-7',
+    boolean: 'true',
+    date: '2026-01-31',
+    text: 'a - b',
+  };
 
   it.each([
-    ['GET /api/users', USER_FIELDS, Object.keys(USER_FIELDS).filter((field) => field !== 'authorities'), 2000],
+    [
+      'GET /api/users',
+      USER_FIELDS,
+      Object.keys(USER_FIELDS).filter((field) => field !== 'authorities'),
+      2000,
+    ],
     ['GET /api/utm-integrations', INTEGRATION_FIELDS, Object.keys(INTEGRATION_FIELDS), 2000],
     ['GET /api/utm-integrations/count', INTEGRATION_FIELDS, Object.keys(INTEGRATION_FIELDS), 2000],
     ['GET /api/utm-integration-confs', PARAMETER_FIELDS, Object.keys(PARAMETER_FIELDS), 100],
     ['GET /api/utm-integration-confs/count', PARAMETER_FIELDS, Object.keys(PARAMETER_FIELDS), 100],
     ['GET /api/audits', AUDIT_FIELDS, ['time'], 2000],
-  ])('%s filters by %j, sorts by %j and returns at most %i entries per page', (route, fields, sortable, largest) => {
-    const query = contractOf(route)?.query as v.GenericSchema<unknown, { filters: unknown[]; size: number }>;
-    const read = (name: string, value: string) => v.safeParse(query, { [name]: [value] });
-    const secrets = ['passwordHash', 'confValue', 'version', 'revision', 'resetStamp', 'accountStamp', 'module', 'pk'];
-    const filterable = [...Object.keys(USER_FIELDS), ...Object.keys(INTEGRATION_FIELDS), ...secrets]
-      .concat(Object.keys(PARAMETER_FIELDS), Object.keys(AUDIT_FIELDS))
-      .filter((field, index, all) => all.indexOf(field) === index);
+  ])(
+    '%s filters by %j, sorts by %j and returns at most %i entries per page',
+    (route, fields, sortable, largest) => {
+      const query = contractOf(route)?.query as v.GenericSchema<
+        unknown,
+        { filters: unknown[]; size: number }
+      >;
+      const read = (name: string, value: string) => v.safeParse(query, { [name]: [value] });
+      const secrets = [
+        'passwordHash',
+        'confValue',
+        'version',
+        'revision',
+        'resetStamp',
+        'accountStamp',
+        'module',
+        'pk',
+      ];
+      const filterable = [
+        ...Object.keys(USER_FIELDS),
+        ...Object.keys(INTEGRATION_FIELDS),
+        ...secrets,
+      ]
+        .concat(Object.keys(PARAMETER_FIELDS), Object.keys(AUDIT_FIELDS))
+        .filter((field, index, all) => all.indexOf(field) === index);
 
-    const filtered = filterable.filter((field) => {
-      const { success, output } = read(`${field}.specified`, 'true');
-      return success && output.filters.length === 1;
-    });
-    const sorted = filterable.filter((field) => read('sort', field).success);
-    const kinds = Object.keys(fields).map((field) => {
-      const value = (fields as Record<string, string>)[field] ?? '';
-      const taken = Object.entries({ ...VALUES, [value]: VALUES[value] ?? value }).filter(
-        ([, text]) => read(`${field}.equals`, text).success,
-      );
-      return [field, taken.length === Object.keys(VALUES).length ? 'text' : taken.map(([kind]) => kind).join()];
-    });
+      const filtered = filterable.filter((field) => {
+        const { success, output } = read(`${field}.specified`, 'true');
+        return success && output.filters.length === 1;
+      });
+      const sorted = filterable.filter((field) => read('sort', field).success);
+      const kinds = Object.keys(fields).map((field) => {
+        const value = (fields as Record<string, string>)[field] ?? '';
+        const taken = Object.entries({ ...VALUES, [value]: VALUES[value] ?? value }).filter(
+          ([, text]) => read(`${field}.equals`, text).success,
+        );
+        return [
+          field,
+          taken.length === Object.keys(VALUES).length ? 'text' : taken.map(([kind]) => kind).join(),
+        ];
+      });
 
-    expect(filtered.toSorted()).toEqual(Object.keys(fields).toSorted());
-    expect(sorted.toSorted()).toEqual(sortable.toSorted());
-    expect(Object.fromEntries(kinds)).toEqual(fields);
-    expect(read('size', '9999').output).toMatchObject({ size: largest });
-  });
+      expect(filtered.toSorted()).toEqual(Object.keys(fields).toSorted());
+      expect(sorted.toSorted()).toEqual(sortable.toSorted());
+      expect(Object.fromEntries(kinds)).toEqual(fields);
+      expect(read('size', '9999').output).toMatchObject({ size: largest });
+    },
+  );
 });

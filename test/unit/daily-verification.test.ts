@@ -14,11 +14,19 @@ let handler: () => Promise<void>;
 beforeAll(async () => {
   const aws = await scriptedAws((operation, input) =>
     changes !== undefined && operation === 'GetItem' && input.Key.pk.S === 'TOTAL'
-      ? { Item: { pk: { S: 'TOTAL' }, sk: { S: 'USER' }, n: { N: '9' }, changes: { N: String(++changes) } } }
+      ? {
+          Item: {
+            pk: { S: 'TOTAL' },
+            sk: { S: 'USER' },
+            n: { N: '9' },
+            changes: { N: String(++changes) },
+          },
+        }
       : respondFrom(table, operation, input),
   );
   stop = aws.stop;
-  for (const [name, value] of Object.entries({ ...aws.environment, TABLE_NAME: 'Gate' })) vi.stubEnv(name, value);
+  for (const [name, value] of Object.entries({ ...aws.environment, TABLE_NAME: 'Gate' }))
+    vi.stubEnv(name, value);
   ({ handler } = await import('../../functions/verify-table.ts'));
 });
 afterEach(() => {
@@ -32,7 +40,10 @@ afterAll(() => {
   vi.unstubAllEnvs();
 });
 
-/** Damages an intact table and runs the handler: its log lines, and the error that it throws or 'ended'. */
+/**
+ * Damages an intact table and runs the handler: its log lines, and the error that it throws or
+ * 'ended'.
+ */
 async function verify(harm: (table: InMemoryScanner) => void) {
   table = inMemoryScanner(INTACT_ITEMS);
   harm(table);
@@ -65,11 +76,17 @@ it('logs the number of findings of each kind and fails when the table is not int
 
   expect(logged).toEqual([
     {
-      ...{ verified: 17, findings: 3, undecided: 0, oldestPendingRestartSeconds: 0 },
-      ...{ 'login-guard-missing': 2, 'email-guard-orphan': 1 },
+      verified: 17,
+      findings: 3,
+      undecided: 0,
+      oldestPendingRestartSeconds: 0,
+      'login-guard-missing': 2,
+      'email-guard-orphan': 1,
     },
   ]);
-  expect(outcome).toEqual(new Error('The table is not intact: run npm run verify -- --table NAME for details'));
+  expect(outcome).toEqual(
+    new Error('The table is not intact: run npm run verify -- --table NAME for details'),
+  );
 });
 
 it('logs the number of undecided findings without failing', async () => {
@@ -77,7 +94,9 @@ it('logs the number of undecided findings without failing', async () => {
 
   const { logged, outcome } = await verify((table) => table.put(totalKey('USER'), { n: 9 }));
 
-  expect(logged).toEqual([{ verified: 18, findings: 0, undecided: 1, oldestPendingRestartSeconds: 0 }]);
+  expect(logged).toEqual([
+    { verified: 18, findings: 0, undecided: 1, oldestPendingRestartSeconds: 0 },
+  ]);
   expect(outcome).toBe('ended');
 });
 
@@ -93,14 +112,23 @@ it('logs the age of the oldest pending restart as a metric beside the findings, 
   });
 
   const metricOf = (Name: string, Unit: string) => ({
-    ...{ Namespace: 'Gatehouse/test', Dimensions: [[]], Metrics: [{ Name, Unit }] },
+    Namespace: 'Gatehouse/test',
+    Dimensions: [[]],
+    Metrics: [{ Name, Unit }],
   });
   expect(logged).toEqual([
     {
-      ...{ verified: 18, findings: 0, undecided: 0, oldestPendingRestartSeconds: 7200, oldestPendingRestartId: 4 },
+      verified: 18,
+      findings: 0,
+      undecided: 0,
+      oldestPendingRestartSeconds: 7200,
+      oldestPendingRestartId: 4,
       _aws: {
         Timestamp: NOW,
-        CloudWatchMetrics: [metricOf('findings', 'Count'), metricOf('oldestPendingRestartSeconds', 'Seconds')],
+        CloudWatchMetrics: [
+          metricOf('findings', 'Count'),
+          metricOf('oldestPendingRestartSeconds', 'Seconds'),
+        ],
       },
     },
   ]);

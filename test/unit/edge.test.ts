@@ -9,7 +9,10 @@ const SECRET = '5f'.repeat(32);
 const NEXT = '6a'.repeat(32);
 
 /** The address that an edge with these hashes reads from headers, or the code of its rejection. */
-function read(headers: Record<string, string>, hashes: string | undefined = sha256(SECRET)): string | undefined {
+function read(
+  headers: Record<string, string>,
+  hashes: string | undefined = sha256(SECRET),
+): string | undefined {
   vi.stubEnv('EDGE_SECRET_HASHES', hashes);
   try {
     return openEdge()?.(headers);
@@ -33,9 +36,12 @@ describe('an environment without an edge', () => {
 });
 
 describe('an environment with an edge', () => {
-  it.each(['203.0.113.7', '2001:db8::7', '::ffff:203.0.113.7'])('reads the address of the client: %s', (address) => {
-    expect(read(from(address))).toBe(address);
-  });
+  it.each(['203.0.113.7', '2001:db8::7', '::ffff:203.0.113.7'])(
+    'reads the address of the client: %s',
+    (address) => {
+      expect(read(from(address))).toBe(address);
+    },
+  );
 
   it('accepts the secret of each hash while the secret is replaced', () => {
     const hashes = `${sha256(NEXT)},${sha256(SECRET)}`;
@@ -70,9 +76,12 @@ describe('an environment with an edge', () => {
     ['has a port', '203.0.113.7:4711'],
     ['has a port, in IPv6', '[2001:db8::7]:4711'],
     ['is one of several', '203.0.113.7,198.51.100.1'],
-  ])('rejects a request with the secret whose address %s, instead of sharing a count', (_, address) => {
-    const { 'gatehouse-client-address': __, ...rest } = from('');
+  ])(
+    'rejects a request with the secret whose address %s, instead of sharing a count',
+    (_, address) => {
+      const { 'gatehouse-client-address': __, ...rest } = from('');
 
-    expect(read(address === undefined ? rest : from(address))).toBe('not-from-edge');
-  });
+      expect(read(address === undefined ? rest : from(address))).toBe('not-from-edge');
+    },
+  );
 });

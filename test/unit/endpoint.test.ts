@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
+import type {
+  APIGatewayProxyEventV2,
+  APIGatewayProxyStructuredResultV2,
+  Context,
+} from 'aws-lambda';
 import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../../lib/contract/caller.ts';
@@ -31,7 +35,13 @@ type Parts = {
   path?: Record<string, string>;
 };
 
-function eventOf({ body, base64 = false, headers = {}, query = '', path }: Parts = {}): APIGatewayProxyEventV2 {
+function eventOf({
+  body,
+  base64 = false,
+  headers = {},
+  query = '',
+  path,
+}: Parts = {}): APIGatewayProxyEventV2 {
   const json = body === undefined ? {} : { 'content-type': 'application/json' };
   return {
     version: '2.0',
@@ -39,7 +49,11 @@ function eventOf({ body, base64 = false, headers = {}, query = '', path }: Parts
     rawPath: '/api/gates',
     rawQueryString: query,
     headers: { ...json, ...headers },
-    requestContext: { requestId: REQUEST_ID, timeEpoch: 123_456, http: { sourceIp: '203.0.113.7' } },
+    requestContext: {
+      requestId: REQUEST_ID,
+      timeEpoch: 123_456,
+      http: { sourceIp: '203.0.113.7' },
+    },
     ...(path && { pathParameters: path }),
     ...(body !== undefined && { body }),
     isBase64Encoded: base64,
@@ -53,9 +67,15 @@ type Result = APIGatewayProxyStructuredResultV2 & {
 };
 type Handler = (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>;
 const call = async (handler: unknown, parts?: Parts, remaining = 10_000) =>
-  (await (handler as Handler)(eventOf(parts), { getRemainingTimeInMillis: () => remaining } as Context)) as Result;
+  (await (handler as Handler)(eventOf(parts), {
+    getRemainingTimeInMillis: () => remaining,
+  } as Context)) as Result;
 
-const PUBLIC = { access: 'public', summary: 'Try', entityName: 'userManagement' } as const satisfies Contract;
+const PUBLIC = {
+  access: 'public',
+  summary: 'Try',
+  entityName: 'userManagement',
+} as const satisfies Contract;
 const WITH_BODY = {
   ...PUBLIC,
   body: v.object({ name: v.optional(v.string('TypeMismatch')) }),
@@ -94,7 +114,11 @@ describe('a response', () => {
     const { statusCode, headers, body } = await call(handler);
 
     expect([statusCode, body]).toEqual([201, '{"a":"ä"}']);
-    expect(headers).toEqual({ ...COMMON, 'Content-Type': 'application/json; charset=utf-8', Location: '/x' });
+    expect(headers).toEqual({
+      ...COMMON,
+      'Content-Type': 'application/json; charset=utf-8',
+      Location: '/x',
+    });
   });
 
   it('has no Content-Type without a body', async () => {
@@ -162,10 +186,19 @@ describe('a request', () => {
   it('lacks the parts that its contract does not name', async () => {
     const { handler, requests } = endpointOf(PUBLIC);
 
-    const { statusCode } = await call(handler, { body: 'not even JSON', query: 'a=1', path: { id: '7' } });
+    const { statusCode } = await call(handler, {
+      body: 'not even JSON',
+      query: 'a=1',
+      path: { id: '7' },
+    });
 
     expect(statusCode).toBe(200);
-    expect(requests[0]).toMatchObject({ path: undefined, query: undefined, body: undefined, precondition: undefined });
+    expect(requests[0]).toMatchObject({
+      path: undefined,
+      query: undefined,
+      body: undefined,
+      precondition: undefined,
+    });
   });
 
   // biome-ignore format: a table is read by its columns
@@ -207,7 +240,10 @@ describe('a request', () => {
   });
 
   it('is answered once its work is complete, however little time Lambda has left', async () => {
-    const handler = publicEndpoint(PUBLIC, () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())));
+    const handler = publicEndpoint(
+      PUBLIC,
+      () => new Promise((resolve) => setTimeout(resolve, 5, okEmpty())),
+    );
 
     expect((await call(handler, {}, 1)).statusCode).toBe(200);
   });
@@ -215,7 +251,11 @@ describe('a request', () => {
 
 describe('a request body', () => {
   const { handler, requests } = endpointOf(WITH_BODY);
-  const TEXT = { ...PUBLIC, body: v.object({ email: v.string() }), textAs: 'email' } as const satisfies Contract;
+  const TEXT = {
+    ...PUBLIC,
+    body: v.object({ email: v.string() }),
+    textAs: 'email',
+  } as const satisfies Contract;
   const text = endpointOf(TEXT);
   beforeEach(() => {
     requests.length = 0;
@@ -312,9 +352,13 @@ describe('field errors', () => {
       notNull: 'x',
     };
 
-    const { statusCode, body } = await call(endpointOf(contract).handler, { body: JSON.stringify(sent) });
+    const { statusCode, body } = await call(endpointOf(contract).handler, {
+      body: JSON.stringify(sent),
+    });
 
-    const fields = JSON.parse(body).fieldErrors.map(({ field, message }: Record<string, string>) => [field, message]);
+    const fields = JSON.parse(body).fieldErrors.map(
+      ({ field, message }: Record<string, string>) => [field, message],
+    );
     expect(statusCode).toBe(400);
     expect(fields).toEqual([
       ['required', 'NotNull'],
@@ -332,20 +376,28 @@ describe('field errors', () => {
   it.each([
     ['no-id', 'error.idnull'],
     ['id-not-wanted', 'error.idexists'],
-  ])('leave out id errors, which count only when no other field is invalid: %s', async (rule, message) => {
-    const id = { id: v.pipe(v.any(), check(rule)) };
-    const alone = { ...PUBLIC, body: v.object(id) } as const satisfies Contract;
-    const withOthers = { ...PUBLIC, body: v.object({ ...id, name: v.string() }) } as const satisfies Contract;
+  ])(
+    'leave out id errors, which count only when no other field is invalid: %s',
+    async (rule, message) => {
+      const id = { id: v.pipe(v.any(), check(rule)) };
+      const alone = { ...PUBLIC, body: v.object(id) } as const satisfies Contract;
+      const withOthers = {
+        ...PUBLIC,
+        body: v.object({ ...id, name: v.string() }),
+      } as const satisfies Contract;
 
-    const responses = [
-      await call(endpointOf(alone).handler, { body: '{"id":1}' }),
-      await call(endpointOf(withOthers).handler, { body: '{"id":1}' }),
-    ];
+      const responses = [
+        await call(endpointOf(alone).handler, { body: '{"id":1}' }),
+        await call(endpointOf(withOthers).handler, { body: '{"id":1}' }),
+      ];
 
-    const bodies = responses.map(({ body }) => JSON.parse(body));
-    expect(bodies.map((body) => body.message)).toEqual([message, 'error.validation']);
-    expect(bodies[1].fieldErrors).toEqual([{ objectName: 'user', field: 'name', message: 'NotNull' }]);
-  });
+      const bodies = responses.map(({ body }) => JSON.parse(body));
+      expect(bodies.map((body) => body.message)).toEqual([message, 'error.validation']);
+      expect(bodies[1].fieldErrors).toEqual([
+        { objectName: 'user', field: 'name', message: 'NotNull' },
+      ]);
+    },
+  );
 
   it('include invalid query parameters', async () => {
     const query = v.object({ size: v.pipe(v.array(v.string()), check('Size')) });
@@ -386,7 +438,9 @@ describe('behind an edge', () => {
     const { statusCode, body } = await call(handler, { body: 'no JSON' });
 
     expect([statusCode, requests]).toEqual([403, []]);
-    expect(JSON.parse(body).detail).toBe('Requests must be sent to the public host name of this API');
+    expect(JSON.parse(body).detail).toBe(
+      'Requests must be sent to the public host name of this API',
+    );
     expect(lines).toMatchObject([{ status: 403, failure: 'not-from-edge' }]);
     expect(lines[0]).not.toHaveProperty('clientAddress');
   });
@@ -395,7 +449,11 @@ describe('behind an edge', () => {
 describe('a failed request', () => {
   const failing = async (error: unknown) => {
     const response = await call(publicEndpoint(PUBLIC, () => Promise.reject(error)));
-    return { status: response.statusCode, headers: response.headers, body: JSON.parse(response.body) };
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: JSON.parse(response.body),
+    };
   };
   const error = (more: object) => Object.assign(new Error('quoted secret'), more);
 
@@ -408,16 +466,26 @@ describe('a failed request', () => {
     ['a programming error', new TypeError('quoted secret'), 500],
     ['a missing permission', error({ name: 'AccessDeniedException' }), 500],
     ['null', null, 500],
-  ])('is answered by the kind of its error, whose message stays secret: %s', async (_, thrown, status) => {
-    const response = await failing(thrown);
+  ])(
+    'is answered by the kind of its error, whose message stays secret: %s',
+    async (_, thrown, status) => {
+      const response = await failing(thrown);
 
-    expect([response.status, response.body.status, response.body.path]).toEqual([status, status, '/api/gates']);
-    expect(response.headers).toMatchObject({ ...COMMON, 'Content-Type': 'application/problem+json; charset=utf-8' });
-    expect(JSON.stringify(response)).not.toContain('secret');
-    expect(lines.filter((line) => 'defect' in line)).toHaveLength(status === 500 ? 1 : 0);
-    expect(response.body.requestId).toBe(status === 500 ? REQUEST_ID : undefined);
-    expect(response.headers['Retry-After']).toBe(status === 503 ? '1' : undefined);
-  });
+      expect([response.status, response.body.status, response.body.path]).toEqual([
+        status,
+        status,
+        '/api/gates',
+      ]);
+      expect(response.headers).toMatchObject({
+        ...COMMON,
+        'Content-Type': 'application/problem+json; charset=utf-8',
+      });
+      expect(JSON.stringify(response)).not.toContain('secret');
+      expect(lines.filter((line) => 'defect' in line)).toHaveLength(status === 500 ? 1 : 0);
+      expect(response.body.requestId).toBe(status === 500 ? REQUEST_ID : undefined);
+      expect(response.headers['Retry-After']).toBe(status === 503 ? '1' : undefined);
+    },
+  );
 
   it('states in Retry-After when a retry makes sense', async () => {
     const { headers } = await failing(new Failure('too-many-attempts', { retryAfter: 7 }));
@@ -498,7 +566,8 @@ describe('a protected endpoint', () => {
     vi.stubEnv('TABLE_NAME', 'Gates');
     const keys = { Items: [{ pk: 'JWKS', sk: 'one', jwk: key.jwk }] };
     const documents = {
-      send: async ({ input }: { input: { Key?: object } }) => (input.Key ? { Item: await stored } : keys),
+      send: async ({ input }: { input: { Key?: object } }) =>
+        input.Key ? { Item: await stored } : keys,
     };
     vi.spyOn(DynamoDBDocumentClient, 'from').mockReturnValue(documents as never);
   });
@@ -510,22 +579,31 @@ describe('a protected endpoint', () => {
     ['deactivated', { authorities: ['ROLE_ADMIN'], activated: false }, 403],
     ['now another account', { authorities: ['ROLE_ADMIN'], accountStamp: 'another' }, 403],
     ['deleted', undefined, 403],
-  ])('authorizes by the stored user, even if the handler checks nothing: %s', async (_, fields, status) => {
-    const user = { id: 7, login: 'ada', activated: true, passwordChanges: 3 };
-    stored = Promise.resolve(fields && { ...user, ...fields });
-    const { handler } = endpointOf({ ...PUBLIC, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' } });
+  ])(
+    'authorizes by the stored user, even if the handler checks nothing: %s',
+    async (_, fields, status) => {
+      const user = { id: 7, login: 'ada', activated: true, passwordChanges: 3 };
+      stored = Promise.resolve(fields && { ...user, ...fields });
+      const { handler } = endpointOf({
+        ...PUBLIC,
+        access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
+      });
 
-    const { statusCode, body } = await call(handler, {
-      headers: { authorization: signedBy(key, { roles: ['ROLE_ADMIN'] }) },
-    });
+      const { statusCode, body } = await call(handler, {
+        headers: { authorization: signedBy(key, { roles: ['ROLE_ADMIN'] }) },
+      });
 
-    expect([statusCode, body.includes('done')]).toEqual([status, status === 200]);
-  });
+      expect([statusCode, body.includes('done')]).toEqual([status, status === 200]);
+    },
+  );
 
   it('handles the request while the table confirms the access, and discards the response without it', async () => {
     const reading = Promise.withResolvers<object | undefined>();
     stored = reading.promise;
-    const { handler, requests } = endpointOf({ ...PUBLIC, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' } });
+    const { handler, requests } = endpointOf({
+      ...PUBLIC,
+      access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
+    });
 
     const called = call(handler, { headers: { authorization: signedBy(key) } });
     await vi.waitFor(() => expect(requests).toHaveLength(1));
@@ -557,19 +635,25 @@ describe('a protected endpoint', () => {
     ['the role in the token', { roles: ['ROLE_USER'] }, 'token', 403],
     ['the role in the table', { roles: ['ROLE_ADMIN'] }, 'table', 403],
     ['an authorized caller', { roles: ['ROLE_ADMIN'] }, 'token', 404],
-  ])('rejects an invalid path after the access is checked: %s', async (_, claims, rolesFrom, status) => {
-    stored = Promise.resolve(undefined);
-    const access = { anyRole: ['ROLE_ADMIN'], rolesFrom };
-    const { handler, requests } = endpointOf({ ...PUBLIC, access, path: idInPath } as Contract);
-    const headers = { authorization: signedBy(key, claims) };
+  ])(
+    'rejects an invalid path after the access is checked: %s',
+    async (_, claims, rolesFrom, status) => {
+      stored = Promise.resolve(undefined);
+      const access = { anyRole: ['ROLE_ADMIN'], rolesFrom };
+      const { handler, requests } = endpointOf({ ...PUBLIC, access, path: idInPath } as Contract);
+      const headers = { authorization: signedBy(key, claims) };
 
-    const { statusCode } = await call(handler, { path: { id: '01' }, headers });
+      const { statusCode } = await call(handler, { path: { id: '01' }, headers });
 
-    expect([statusCode, requests]).toEqual([status, []]);
-  });
+      expect([statusCode, requests]).toEqual([status, []]);
+    },
+  );
 
   it('checks the token before the body, and the role after it', async () => {
-    const { handler } = endpointOf({ ...WITH_BODY, access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' } });
+    const { handler } = endpointOf({
+      ...WITH_BODY,
+      access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' },
+    });
     const authorization = signedBy(key, { roles: [] });
 
     const responses = [

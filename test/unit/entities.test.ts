@@ -8,7 +8,10 @@ it.each([
   ['the last one', 5998],
   ['after the last one', 5999],
 ])('reads each item of a kind once if a copy made by hand is %s of a page', async (_, copied) => {
-  const items = Array.from({ length: 1500 }, (_, index): Item => ({ ...entityKey('USER', 5000 + index) }));
+  const items = Array.from(
+    { length: 1500 },
+    (_, index): Item => ({ ...entityKey('USER', 5000 + index) }),
+  );
   items.push({ pk: 'USER', sk: `${entityKey('USER', copied).sk}-copy` });
   const table = memoryTable(items);
 

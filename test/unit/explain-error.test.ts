@@ -50,12 +50,17 @@ describe('the explanation of an error', () => {
   it.each(['ENOTFOUND', 'EAI_AGAIN'])('names the host that is unknown: %s', (code) => {
     const error = Object.assign(new Error('getaddrinfo'), { code, hostname: 'aws.invalid' });
 
-    expect(explainError(error, 'Gate')).toBe('The host aws.invalid is unknown: check AWS_REGION and the network.');
+    expect(explainError(error, 'Gate')).toBe(
+      'The host aws.invalid is unknown: check AWS_REGION and the network.',
+    );
   });
 
   it('of an answer that is not JSON says where it may come from', async () => {
     let [status, body] = [200, '<html>'];
-    const server = createServer((_, response) => response.writeHead(status).end(body)).listen(0, '127.0.0.1');
+    const server = createServer((_, response) => response.writeHead(status).end(body)).listen(
+      0,
+      '127.0.0.1',
+    );
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -67,18 +72,24 @@ describe('the explanation of an error', () => {
       [404, ''],
       [400, '{"error":"no"}'],
     ] as const)
-      explanations.push(await client.send(new ListTablesCommand({})).catch((error) => explainError(error, 'Gate')));
+      explanations.push(
+        await client.send(new ListTablesCommand({})).catch((error) => explainError(error, 'Gate')),
+      );
     client.destroy();
 
     const remedy = 'check AWS_ENDPOINT_URL, the endpoint_url of the AWS profile, and any proxy.';
     expect(explanations).toEqual(
       [200, 404, 400].map((code) => `The answer with status ${code} is not from AWS: ${remedy}`),
     );
-    expect(explainError(new SyntaxError('<'), 'Gate')).toBe(`The answer is not from AWS: ${remedy}`);
+    expect(explainError(new SyntaxError('<'), 'Gate')).toBe(
+      `The answer is not from AWS: ${remedy}`,
+    );
   });
 
   it('says that the table did not respond', () => {
-    expect(explainError(new Failure('unavailable'), 'Gate')).toBe('The table did not respond in time.');
+    expect(explainError(new Failure('unavailable'), 'Gate')).toBe(
+      'The table did not respond in time.',
+    );
   });
 
   it('is what was thrown if that is no error', () => {

@@ -13,22 +13,36 @@ import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 useNoDataKeys();
 
-const DATA_KEY = { Plaintext: Buffer.alloc(32).toString('base64'), CiphertextBlob: Buffer.alloc(9).toString('base64') };
+const DATA_KEY = {
+  Plaintext: Buffer.alloc(32).toString('base64'),
+  CiphertextBlob: Buffer.alloc(9).toString('base64'),
+};
 
-const kmsReceiving = (...responses: ScriptedResponse[]) => new KMSClient(scriptedClient(...responses).settings);
+const kmsReceiving = (...responses: ScriptedResponse[]) =>
+  new KMSClient(scriptedClient(...responses).settings);
 
 /** Exports the intact items, of which the first one of a kind has these attributes. */
 async function exportWith(kind: string, attributes: object, kms = kmsReceiving()): Promise<void> {
   const first = INTACT_ITEMS.find(({ pk }) => pk === kind);
-  const items = INTACT_ITEMS.map((item) => (item === first ? ({ ...item, ...attributes } as Item) : item));
+  const items = INTACT_ITEMS.map((item) =>
+    item === first ? ({ ...item, ...attributes } as Item) : item,
+  );
   for await (const _ of exportRecords(memoryTable(items), 'values-key', kms));
 }
 
 it.each([
-  ['USER', { email: undefined }, 'USER / 0000000000000001 has missing or invalid attributes: email.'],
+  [
+    'USER',
+    { email: undefined },
+    'USER / 0000000000000001 has missing or invalid attributes: email.',
+  ],
   ['USER', { id: undefined }, 'USER / 0000000000000001 has missing or invalid attributes: id.'],
   ['USER', { id: 999 }, 'USER / 0000000000000001 has the id 999.'],
-  ['INTEGRATION', { active: 1 }, 'INTEGRATION / 0000000000000004 has missing or invalid attributes: active.'],
+  [
+    'INTEGRATION',
+    { active: 1 },
+    'INTEGRATION / 0000000000000004 has missing or invalid attributes: active.',
+  ],
   ['INTEGRATION', { id: 5 }, 'INTEGRATION / 0000000000000004 has the id 5.'],
   ['CONF', { confName: 7 }, 'CONF / 0000000004000007 has missing or invalid attributes: confName.'],
   ['CONF', { id: 4_000_009 }, 'CONF / 0000000004000007 has the id 4000009.'],
@@ -39,16 +53,25 @@ it.each([
 });
 
 describe('a value', () => {
-  const sealedFor = async (id: number) => (await openSeal(4, 'values-key', kmsReceiving(DATA_KEY)))('secret', id);
+  const sealedFor = async (id: number) =>
+    (await openSeal(4, 'values-key', kmsReceiving(DATA_KEY)))('secret', id);
 
   it.each<[string, () => Promise<Uint8Array | undefined>, ScriptedResponse[]]>([
     ['that is missing', async () => undefined, []],
     ['that is cut off', async () => Buffer.of(1), []],
     ['that is copied from another parameter', () => sealedFor(4_000_009), [DATA_KEY]],
-    ['that is copied from another integration', () => sealedFor(4_000_007), [{ error: 'InvalidCiphertextException' }]],
+    [
+      'that is copied from another integration',
+      () => sealedFor(4_000_007),
+      [{ error: 'InvalidCiphertextException' }],
+    ],
     ['under another key', () => sealedFor(4_000_007), [{ error: 'IncorrectKeyException' }]],
   ])('%s is named by the key of its item', async (_, confValue, responses) => {
-    const exported = exportWith('CONF', { confValue: await confValue() }, kmsReceiving(...responses));
+    const exported = exportWith(
+      'CONF',
+      { confValue: await confValue() },
+      kmsReceiving(...responses),
+    );
 
     await expect(exported).rejects.toThrow(
       new Error(
@@ -61,9 +84,16 @@ describe('a value', () => {
   it.each<[string, ScriptedResponse]>([
     ['KMSInternalException', { error: 'KMSInternalException', status: 500 }],
     ['AccessDeniedException', { error: 'AccessDeniedException' }],
-    ['CredentialsProviderError', Object.assign(new Error('No credentials'), { name: 'CredentialsProviderError' })],
+    [
+      'CredentialsProviderError',
+      Object.assign(new Error('No credentials'), { name: 'CredentialsProviderError' }),
+    ],
   ])('is not blamed for the error %s of KMS', async (name, response) => {
-    const exported = exportWith('CONF', { confValue: await sealedFor(4_000_007) }, kmsReceiving(response));
+    const exported = exportWith(
+      'CONF',
+      { confValue: await sealedFor(4_000_007) },
+      kmsReceiving(response),
+    );
 
     await expect(exported).rejects.toMatchObject({ name });
   });
@@ -73,7 +103,10 @@ it('decrypts at most 32 values at a time, fewer than a client has connections', 
   const seal = await openSeal(4, 'values-key', kmsReceiving(DATA_KEY));
   const parameters = [...Array(90).keys()].map((index) => ({
     ...entityKey('CONF', 4_000_001 + index),
-    ...{ id: 4_000_001 + index, confName: 'name', version: 'v', confValue: seal('secret', 4_000_001 + index) },
+    id: 4_000_001 + index,
+    confName: 'name',
+    version: 'v',
+    confValue: seal('secret', 4_000_001 + index),
   }));
   const table = memoryTable([...INTACT_ITEMS.filter(({ pk }) => pk !== 'CONF'), ...parameters]);
   const { settings, requests } = scriptedClient(...parameters.map(() => DATA_KEY));
@@ -87,7 +120,11 @@ it('decrypts at most 32 values at a time, fewer than a client has connections', 
     },
   };
 
-  for await (const _ of exportRecords(table, 'values-key', new KMSClient({ ...settings, requestHandler })));
+  for await (const _ of exportRecords(
+    table,
+    'values-key',
+    new KMSClient({ ...settings, requestHandler }),
+  ));
 
   expect([requests.length, highest]).toEqual([90, 32]);
 });

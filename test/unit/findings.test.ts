@@ -9,8 +9,9 @@ import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-mem
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /*
- * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write of the repair with
- * its condition. test/api/integrity.test.ts makes the repairs in the real engine.
+ * The complete findings in tables that were damaged by hand: the sentence, the keys, and each write
+ * of the repair with its condition. test/api/integrity.test.ts makes the repairs in the real
+ * engine.
  */
 
 const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey } = keys;
@@ -105,7 +106,10 @@ const NO_ADMINISTRATOR: Finding = {
   kind: 'nobody-administers',
   keys: [rosterKey],
   message: 'No activated user has ROLE_ADMIN, so no user can grant it.',
-  remedy: { advice: 'no item tells which user should be an administrator; create one with `npm run first-admin`' },
+  remedy: {
+    advice:
+      'no item tells which user should be an administrator; create one with `npm run first-admin`',
+  },
 };
 const guardWithout = (key: keys.Key, id: number, why: string, check: object): object => ({
   kind: key.pk.startsWith('LOGIN#') ? 'login-guard-orphan' : 'email-guard-orphan',
@@ -154,7 +158,11 @@ const wrongTotal = (
     },
   };
 };
-const sequenceBehind = (kind: 'USER' | 'INTEGRATION', last: number | 'absent', highest: number): object => ({
+const sequenceBehind = (
+  kind: 'USER' | 'INTEGRATION',
+  last: number | 'absent',
+  highest: number,
+): object => ({
   kind: 'sequence-behind',
   keys: [sequenceKey(kind)],
   message: `SEQUENCE / ${kind} is ${last}, but id ${highest} exists: ids would be assigned twice.`,
@@ -174,7 +182,10 @@ const sequenceBehind = (kind: 'USER' | 'INTEGRATION', last: number | 'absent', h
   },
 });
 
-/** An intact table in which these changes are made after the scan, before the first item is read again. */
+/**
+ * An intact table in which these changes are made after the scan, before the first item is read
+ * again.
+ */
 const changedAfterScan = (...changes: Damage[]) =>
   inMemoryScanner(INTACT_ITEMS, (_, count, table) => {
     if (count === 1) for (const change of changes) change(table);
@@ -194,7 +205,11 @@ describe('the oldest pending restart', () => {
     ['the last', [5, 4, 3], { integrationId: 7, since: 3 }],
     ['that at the time 0', [1, 0, 1], { integrationId: 6, since: 0 }],
   ])('is that of the earliest time: %s', async (_, times, oldest) => {
-    const modules = times.map((needsRestartSince) => ({ needsRestart: true, needsRestartSince, changes: 1 }));
+    const modules = times.map((needsRestartSince) => ({
+      needsRestart: true,
+      needsRestartSince,
+      changes: 1,
+    }));
 
     expect(await oldestAmong(...modules)).toEqual(oldest);
   });
@@ -229,7 +244,10 @@ describe('verifyTable', () => {
 
     await verifyTable(table);
 
-    expect(table.reads).toEqual([{ keys: [sequenceKey('USER')] }, { keys: [sequenceKey('INTEGRATION')] }]);
+    expect(table.reads).toEqual([
+      { keys: [sequenceKey('USER')] },
+      { keys: [sequenceKey('INTEGRATION')] },
+    ]);
   });
 
   it('reports that an empty table has no administrator', async () => {
@@ -284,7 +302,8 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'email-guard-missing',
         keys: [emailGuardKey('älice@example.com'), ALICE],
-        message: 'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
+        message:
+          'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
         remedy: {
           description: 'claims EMAIL#älice@example.com / GUARD for user 3',
           writes: [claims(emailGuardKey('älice@example.com'), 3), isAs(3)],
@@ -335,7 +354,10 @@ const CASES: [string, Damage[], object[]][] = [
   ],
   [
     'a guard by another normalization rule',
-    [put(emailGuardKey('älice@example.com'), { id: 3 }), put(ALICE, { email: 'alice@i\u0307.example' })],
+    [
+      put(emailGuardKey('älice@example.com'), { id: 3 }),
+      put(ALICE, { email: 'alice@i\u0307.example' }),
+    ],
     [
       {
         kind: 'email-guard-missing',
@@ -353,9 +375,11 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'login-shared',
         keys: [loginGuardKey('user'), ALICE],
-        message: 'LOGIN#user / GUARD is the login of the users 3 and 2, but must belong to one of them only.',
+        message:
+          'LOGIN#user / GUARD is the login of the users 3 and 2, but must belong to one of them only.',
         remedy: {
-          advice: 'decide which user keeps it, give each of the others another login in the table, then verify again',
+          advice:
+            'decide which user keeps it, give each of the others another login in the table, then verify again',
         },
       },
     ],
@@ -413,9 +437,20 @@ const CASES: [string, Damage[], object[]][] = [
   [
     'a missing total',
     [removed(totalKey('CONF'))],
-    [wrongTotal('CONF', 'absent', 2, 'attribute_not_exists(#n) AND attribute_not_exists(#changes)')],
+    [
+      wrongTotal(
+        'CONF',
+        'absent',
+        2,
+        'attribute_not_exists(#n) AND attribute_not_exists(#changes)',
+      ),
+    ],
   ],
-  ['a sequence that would reuse ids of USER', [put(sequenceKey('USER'), { n: 2 })], [sequenceBehind('USER', 2, 3)]],
+  [
+    'a sequence that would reuse ids of USER',
+    [put(sequenceKey('USER'), { n: 2 })],
+    [sequenceBehind('USER', 2, 3)],
+  ],
   [
     'a sequence that would reuse ids of INTEGRATION',
     [put(sequenceKey('INTEGRATION'), { n: 3 })],
@@ -442,7 +477,11 @@ const CASES: [string, Damage[], object[]][] = [
       ['too few bytes', { parameterBytes: 29 }, '2 parameters with 29 bytes, 9 ever created'],
       ['too many bytes', { parameterBytes: 31 }, '2 parameters with 31 bytes, 9 ever created'],
       ['no bytes', { parameterBytes: undefined }, '2 parameters with 0 bytes, 9 ever created'],
-      ['fewer than the highest number ever', { parametersEver: 8 }, '2 parameters with 30 bytes, 8 ever created'],
+      [
+        'fewer than the highest number ever',
+        { parametersEver: 8 },
+        '2 parameters with 30 bytes, 8 ever created',
+      ],
       [
         'more than the highest number ever',
         { parametersEver: 20, parameterCount: 1 },
@@ -491,9 +530,12 @@ const CASES: [string, Damage[], object[]][] = [
         message:
           'Integration 4 records 2 parameters with 30 bytes, 9 ever created, but has 0 with 0 bytes and the highest number 0.',
         remedy: {
-          description: 'sets the counters of integration 4 to 0 parameters with 0 bytes, 9 ever created',
+          description:
+            'sets the counters of integration 4 to 0 parameters with 0 bytes, 9 ever created',
           writes: [
-            expect.objectContaining({ values: expect.objectContaining({ ':set0': 0, ':set1': 9, ':set2': 0 }) }),
+            expect.objectContaining({
+              values: expect.objectContaining({ ':set0': 0, ':set1': 9, ':set2': 0 }),
+            }),
           ],
         },
       },
@@ -520,7 +562,10 @@ describe('the verification finds', () => {
   });
 
   it('the lack of an administrator when the roster is empty', async () => {
-    const findings = await findingsIn(put(ADMIN, { authorities: ['ROLE_USER'] }), put(rosterKey, { ids: undefined }));
+    const findings = await findingsIn(
+      put(ADMIN, { authorities: ['ROLE_USER'] }),
+      put(rosterKey, { ids: undefined }),
+    );
 
     expect(findings).toEqual([NO_ADMINISTRATOR]);
   });
@@ -558,7 +603,9 @@ describe('the verification finds', () => {
 it('a missing total is a finding even with a single item', async () => {
   const findings = await findingsIn(removed(totalKey('INTEGRATION')));
 
-  expect(findings.map(({ message }) => message)).toEqual(['TOTAL / INTEGRATION is absent, but the table holds 1.']);
+  expect(findings.map(({ message }) => message)).toEqual([
+    'TOTAL / INTEGRATION is absent, but the table holds 1.',
+  ]);
 });
 
 it.each([
@@ -567,15 +614,21 @@ it.each([
   ['CONF', `${KEY.sk}-old`, ['unknown-item']],
   // New integrations could not own parameters.
   ['INTEGRATION', '0001700000000000', ['damaged-item', 'wrong-total']],
-])('the sequence is not behind an item %s / %s that the service cannot have created', async (pk, sk, kinds) => {
-  const findings = await findingsIn(put({ pk, sk }, {}));
+])(
+  'the sequence is not behind an item %s / %s that the service cannot have created',
+  async (pk, sk, kinds) => {
+    const findings = await findingsIn(put({ pk, sk }, {}));
 
-  expect(findings.map(({ kind }) => kind)).toEqual(kinds);
-});
+    expect(findings.map(({ kind }) => kind)).toEqual(kinds);
+  },
+);
 
 it('a copy of a parameter under a key of another form is not counted', async () => {
   const findings = await findingsIn(
-    put({ pk: 'CONF', sk: `${KEY.sk}-old` }, { id: 4_000_009, confName: 'key', version: 'q', bytes: 20 }),
+    put(
+      { pk: 'CONF', sk: `${KEY.sk}-old` },
+      { id: 4_000_009, confName: 'key', version: 'q', bytes: 20 },
+    ),
     put(GATE, { parameterCount: 1 }),
     put(totalKey('CONF'), { n: 7 }),
   );
@@ -604,18 +657,32 @@ describe('the verification finds nothing wrong with', () => {
     ['an integration that has had more parameters', [put(GATE, { parametersEver: 10 })]],
     [
       'parameters without a recorded size',
-      [put(URL, { bytes: undefined }), put(KEY, { bytes: undefined }), put(GATE, { parameterBytes: undefined })],
+      [
+        put(URL, { bytes: undefined }),
+        put(KEY, { bytes: undefined }),
+        put(GATE, { parameterBytes: undefined }),
+      ],
     ],
     [
       'a missing total where there is nothing to count',
-      [...[URL, KEY, totalKey('CONF')].map(removed), put(GATE, { parameterCount: 0, parameterBytes: 0 })],
+      [
+        ...[URL, KEY, totalKey('CONF')].map(removed),
+        put(GATE, { parameterCount: 0, parameterBytes: 0 }),
+      ],
     ],
     [
       'an integration whose id is too large to have parameters',
       [
         put(entityKey('INTEGRATION', 9_007_199_255), {
-          ...{ id: 9_007_199_255, name: 'Far', shortName: 'far', integrationType: 'API', active: true },
-          ...{ parameterCount: 0, parametersEver: 0, version: 'f', revision: 0 },
+          id: 9_007_199_255,
+          name: 'Far',
+          shortName: 'far',
+          integrationType: 'API',
+          active: true,
+          parameterCount: 0,
+          parametersEver: 0,
+          version: 'f',
+          revision: 0,
         }),
         put(sequenceKey('INTEGRATION'), { n: 9_007_199_255 }),
         put(totalKey('INTEGRATION'), { n: 2 }),
@@ -637,7 +704,11 @@ describe('the verification finds nothing wrong with', () => {
 describe('a damaged item', () => {
   const BROKEN = { version: null };
   it.each<[string, Damage[], FindingKind[]]>([
-    ['a user without a guard', [put(ALICE, BROKEN), removed(loginGuardKey('alice'))], ['damaged-item']],
+    [
+      'a user without a guard',
+      [put(ALICE, BROKEN), removed(loginGuardKey('alice'))],
+      ['damaged-item'],
+    ],
     ['a user with guards', [put(ALICE, BROKEN)], ['damaged-item']],
     ['the login of a user with guards', [put(ALICE, { login: null })], ['damaged-item']],
     ['the email address of a user with guards', [put(ALICE, { email: null })], ['damaged-item']],
@@ -653,9 +724,17 @@ describe('a damaged item', () => {
       [put(rosterKey, { ids: 'x' }), put(ADMIN, { activated: false })],
       ['damaged-item'],
     ],
-    ['a user on the roster', [put(rosterKey, { ids: new Set([1, 2]) }), put(USER, BROKEN)], ['damaged-item']],
+    [
+      'a user on the roster',
+      [put(rosterKey, { ids: new Set([1, 2]) }), put(USER, BROKEN)],
+      ['damaged-item'],
+    ],
     ['a total', [put(totalKey('USER'), { n: 'x' })], ['damaged-item']],
-    ['the changes of a wrong total', [put(totalKey('USER'), { n: 9, changes: 'x' })], ['damaged-item']],
+    [
+      'the changes of a wrong total',
+      [put(totalKey('USER'), { n: 9, changes: 'x' })],
+      ['damaged-item'],
+    ],
     ['a sequence', [put(sequenceKey('USER'), { n: 'x' })], ['damaged-item']],
     ['an integration', [put(GATE, { ...BROKEN, parameterCount: 9 })], ['damaged-item']],
     // Its bytes still count, so that the counters of its integration are right.
@@ -673,15 +752,23 @@ describe('a damaged item', () => {
 
     const { items, users, integrations, parameters } = await verifyTable(table);
 
-    expect({ items, users, integrations, parameters }).toEqual({ items: 18, users: 3, integrations: 1, parameters: 2 });
+    expect({ items, users, integrations, parameters }).toEqual({
+      items: 18,
+      users: 3,
+      integrations: 1,
+      parameters: 2,
+    });
   });
 
   it('is read again, so that a transient state is not reported', async () => {
     const table = changedAfterScan(put(ALICE, { version: 'v3' }));
     table.put(ALICE, { version: null });
-    const removedSince = inMemoryScanner([...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }], (_, count, table) => {
-      if (count === 1) table.remove({ pk: 'GHOST', sk: 'x' });
-    });
+    const removedSince = inMemoryScanner(
+      [...INTACT_ITEMS, { pk: 'GHOST', sk: 'x' }],
+      (_, count, table) => {
+        if (count === 1) table.remove({ pk: 'GHOST', sk: 'x' });
+      },
+    );
 
     expect((await verifyTable(table)).findings).toEqual([]);
     expect((await verifyTable(removedSince)).findings).toEqual([]);
@@ -707,7 +794,10 @@ describe('survey', () => {
   });
 
   it('finds the highest ids in any order of items', async () => {
-    const { highestIds } = await survey(inMemoryScanner([...INTACT_ITEMS].reverse()), () => undefined);
+    const { highestIds } = await survey(
+      inMemoryScanner([...INTACT_ITEMS].reverse()),
+      () => undefined,
+    );
 
     expect(highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
   });
@@ -754,7 +844,9 @@ describe('survey', () => {
 
   it('does not depend on the order of the items', async () => {
     const [forwards, backwards] = await Promise.all(
-      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) => survey(inMemoryScanner(items), () => undefined)),
+      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) =>
+        survey(inMemoryScanner(items), () => undefined),
+      ),
     );
 
     expect(backwards?.highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
@@ -765,7 +857,13 @@ describe('survey', () => {
 it('parameters are not read for an integration whose id is too large to have any', async () => {
   const key = entityKey('INTEGRATION', 9_007_199_255);
   const table = inMemoryScanner(INTACT_ITEMS);
-  table.put(key, { ...table.find(GATE), id: 9_007_199_255, parameterCount: 1, parametersEver: 0, parameterBytes: 0 });
+  table.put(key, {
+    ...table.find(GATE),
+    id: 9_007_199_255,
+    parameterCount: 1,
+    parametersEver: 0,
+    parameterBytes: 0,
+  });
   table.put(sequenceKey('INTEGRATION'), { n: 9_007_199_255 });
   table.put(totalKey('INTEGRATION'), { n: 2 });
 
@@ -789,7 +887,12 @@ describe('a guard', () => {
     const users = Array.from({ length: 60 }, (_, index) => 100 + index);
     const table = inMemoryScanner(INTACT_ITEMS);
     for (const id of users) {
-      table.put(entityKey('USER', id), { ...table.find(USER), id, login: 'same', email: `u${id}@example.com` });
+      table.put(entityKey('USER', id), {
+        ...table.find(USER),
+        id,
+        login: 'same',
+        email: `u${id}@example.com`,
+      });
       table.put(emailGuardKey(`u${id}@example.com`), { id });
     }
     table.put(loginGuardKey('same'), { id: 2 });
@@ -798,7 +901,9 @@ describe('a guard', () => {
 
     const { findings } = await verifyTable(table);
 
-    const together = table.reads.flatMap((read) => ('keys' in read && read.keys.length > 1 ? [read.keys] : []));
+    const together = table.reads.flatMap((read) =>
+      'keys' in read && read.keys.length > 1 ? [read.keys] : [],
+    );
     const first = users.slice(0, 50).map((id) => entityKey('USER', id));
     // The second read includes the user that the guard names.
     expect(together).toEqual([
@@ -845,7 +950,10 @@ describe('the roster', () => {
     const { findings } = await verifyTable(table);
 
     expect(findings.map(({ kind, remedy }) => [kind, remedy])).toEqual([
-      ['wrongly-on-roster', { description: 'removes user 1 from the roster', writes: [leaves(1), isAs(1)] }],
+      [
+        'wrongly-on-roster',
+        { description: 'removes user 1 from the roster', writes: [leaves(1), isAs(1)] },
+      ],
     ]);
   });
 });
@@ -853,7 +961,9 @@ describe('the roster', () => {
 describe('findings', () => {
   it('are counted by kind', async () => {
     const findings = await findingsIn(
-      ...[loginGuardKey('alice'), loginGuardKey('user'), emailGuardKey('user@example.com')].map(removed),
+      ...[loginGuardKey('alice'), loginGuardKey('user'), emailGuardKey('user@example.com')].map(
+        removed,
+      ),
     );
 
     expect(countByKind(findings)).toEqual({ 'login-guard-missing': 2, 'email-guard-missing': 1 });

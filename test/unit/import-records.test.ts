@@ -9,11 +9,16 @@ import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { cancelledBy } from '../support/doubles/recording-table.ts';
 
 const PEPPER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
-const argon2Hash = (key: string) => `$argon2id$v=19$m=8,t=1,p=1,keyid=${key}$${'a'.repeat(22)}$${'b'.repeat(43)}`;
+const argon2Hash = (key: string) =>
+  `$argon2id$v=19$m=8,t=1,p=1,keyid=${key}$${'a'.repeat(22)}$${'b'.repeat(43)}`;
 
-const secondsFromNow = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
+const secondsFromNow = (seconds: number): string =>
+  new Date(Date.now() + seconds * 1000).toISOString();
 
-async function importLines(texts: readonly (object | string | Buffer)[], table: Table = memoryTable()) {
+async function importLines(
+  texts: readonly (object | string | Buffer)[],
+  table: Table = memoryTable(),
+) {
   const rejected: string[] = [];
   const progress: number[] = [];
   const lines = (async function* () {
@@ -23,14 +28,21 @@ async function importLines(texts: readonly (object | string | Buffer)[], table: 
     }
   })();
   const tally = await importRecords(
-    { table, pepperKeys: [PEPPER_KEY], valuesKey: 'values-key', kms: new KMSClient({ region: 'eu-central-1' }) },
+    {
+      table,
+      pepperKeys: [PEPPER_KEY],
+      valuesKey: 'values-key',
+      kms: new KMSClient({ region: 'eu-central-1' }),
+    },
     lines,
     {
       apply: true,
       again: false,
       onSkipped: () => undefined,
       onRejected: (line, errors) =>
-        rejected.push(`${line} ${errors.map(({ field, code }) => [field, code].filter(Boolean).join(' ')).join(', ')}`),
+        rejected.push(
+          `${line} ${errors.map(({ field, code }) => [field, code].filter(Boolean).join(' ')).join(', ')}`,
+        ),
       onProgress: (records) => progress.push(records),
     },
   );
@@ -47,17 +59,29 @@ describe('a record is rejected', () => {
     ],
     ['that is an array', '[]', 'malformed'],
     ['that is null', 'null', 'malformed'],
-    ['with a key twice', JSON.stringify(userRecord('ann')).replace('{', '{"login":"bob",'), 'malformed'],
+    [
+      'with a key twice',
+      JSON.stringify(userRecord('ann')).replace('{', '{"login":"bob",'),
+      'malformed',
+    ],
     ['without a type', {}, 'type NotNull'],
     ['of an unknown type', { type: 'group' }, 'type Pattern'],
     ['without login and address', { type: 'user' }, 'login NotNull, email NotNull'],
     ['with null as its login', userRecord('ann', { login: null }), 'login NotNull'],
     ['with an id', userRecord('ann', { id: 7 }), 'id UnknownField'],
     ['with a password', userRecord('ann', { password: 'pass' }), 'password UnknownField'],
-    ['with an unknown role', userRecord('ann', { authorities: ['ROLE_USER', 'ROLE_ROOT'] }), 'authorities.1 Pattern'],
+    [
+      'with an unknown role',
+      userRecord('ann', { authorities: ['ROLE_USER', 'ROLE_ROOT'] }),
+      'authorities.1 Pattern',
+    ],
     ['with a reserved login', userRecord('authorities'), 'login Pattern'],
     ['with the login of the operator', userRecord('SYSTEM'), 'login login-taken'],
-    ['with a local time', userRecord('ann', { createdDate: '2019-03-04T05:06:07' }), 'createdDate Pattern'],
+    [
+      'with a local time',
+      userRecord('ann', { createdDate: '2019-03-04T05:06:07' }),
+      'createdDate Pattern',
+    ],
     [
       'with a day that does not exist',
       userRecord('ann', { createdDate: '2019-02-30T05:06:07Z' }),
@@ -65,7 +89,10 @@ describe('a record is rejected', () => {
     ],
     [
       'with dates outside of the years 0 to 9999',
-      userRecord('ann', { createdDate: '9999-12-31T23:59:59-14:00', lastModifiedDate: '0000-01-01T00:00:00+14:00' }),
+      userRecord('ann', {
+        createdDate: '9999-12-31T23:59:59-14:00',
+        lastModifiedDate: '0000-01-01T00:00:00+14:00',
+      }),
       'createdDate Pattern, lastModifiedDate Pattern',
     ],
     [
@@ -75,10 +102,17 @@ describe('a record is rejected', () => {
     ],
     [
       'with dates in the future',
-      userRecord('ann', { createdDate: secondsFromNow(90), lastModifiedDate: '2999-01-01T00:00:00Z' }),
+      userRecord('ann', {
+        createdDate: secondsFromNow(90),
+        lastModifiedDate: '2999-01-01T00:00:00Z',
+      }),
       'createdDate Pattern, lastModifiedDate Pattern',
     ],
-    ['with an unreadable hash', userRecord('ann', { passwordHash: 'secret' }), 'passwordHash Pattern'],
+    [
+      'with an unreadable hash',
+      userRecord('ann', { passwordHash: 'secret' }),
+      'passwordHash Pattern',
+    ],
     [
       'with a bcrypt hash of cost 13',
       userRecord('ann', { passwordHash: bcryptHash('pass').replace('$04$', '$13$') }),
@@ -95,7 +129,11 @@ describe('a record is rejected', () => {
       'integrationType Pattern',
     ],
     ['with an empty value', integrationRecord('a', ['a', '']), 'parameters.1.confValue NotBlank'],
-    ['with 91 parameters', integrationRecord('a', Array(91).fill('a')), 'parameters too-many-parameters'],
+    [
+      'with 91 parameters',
+      integrationRecord('a', Array(91).fill('a')),
+      'parameters too-many-parameters',
+    ],
     [
       'with too large parameters',
       integrationRecord('a', Array(12).fill('a'.repeat(16_384))),
@@ -105,7 +143,11 @@ describe('a record is rejected', () => {
       'with too large descriptions',
       {
         ...integrationRecord('a'),
-        parameters: Array(90).fill({ confName: 'a', confValue: 'a', confDescription: '😀'.repeat(600) }),
+        parameters: Array(90).fill({
+          confName: 'a',
+          confValue: 'a',
+          confDescription: '😀'.repeat(600),
+        }),
       },
       'parameters parameters-too-large',
     ],
@@ -120,7 +162,9 @@ describe('a record is rejected', () => {
   });
 
   it('only if its date exceeds the difference of two clocks', async () => {
-    const { rejected } = await importLines([userRecord('ann', { createdDate: secondsFromNow(30) })]);
+    const { rejected } = await importLines([
+      userRecord('ann', { createdDate: secondsFromNow(30) }),
+    ]);
 
     expect(rejected).toEqual([]);
   });
@@ -129,7 +173,10 @@ describe('a record is rejected', () => {
     const table = memoryTable([{ ...emailGuardKey('b@xn--strae-oqa.example'), id: 9 }]);
 
     const { rejected } = await importLines(
-      [userRecord('ann', { email: 'a@straße.example' }), userRecord('bob', { email: 'b@straße.example' })],
+      [
+        userRecord('ann', { email: 'a@straße.example' }),
+        userRecord('bob', { email: 'b@straße.example' }),
+      ],
       table,
     );
 
@@ -140,7 +187,9 @@ describe('a record is rejected', () => {
     const user = { ...entityKey('USER', 9), id: 9, login: 'bob', email: 'ann@old.example' };
     const table = memoryTable([{ ...loginGuardKey('ann'), id: 9 }, user]);
 
-    expect((await importLines([userRecord('ann')], table)).rejected).toEqual(['1 login login-taken']);
+    expect((await importLines([userRecord('ann')], table)).rejected).toEqual([
+      '1 login login-taken',
+    ]);
   });
 
   it.each([
@@ -151,7 +200,9 @@ describe('a record is rejected', () => {
     const racing: Table = {
       ...table,
       async transact(writes) {
-        throw cancelledBy(...writes.map(({ key }) => (key.pk.startsWith(pk) ? 'ConditionalCheckFailed' : 'None')));
+        throw cancelledBy(
+          ...writes.map(({ key }) => (key.pk.startsWith(pk) ? 'ConditionalCheckFailed' : 'None')),
+        );
       },
     };
 
@@ -180,7 +231,10 @@ describe('an import', () => {
 
     expect(first.tally).toMatchObject({ imported: 150, present: 0, rejected: 1 });
     expect(second.tally).toMatchObject({ imported: 0, present: 150, rejected: 1 });
-    expect([first.rejected, second.rejected]).toEqual([['151 login login-taken'], ['151 login login-taken']]);
+    expect([first.rejected, second.rejected]).toEqual([
+      ['151 login login-taken'],
+      ['151 login login-taken'],
+    ]);
   });
 
   it('counts blank lines as lines but not as records', async () => {
@@ -192,7 +246,10 @@ describe('an import', () => {
   it('accepts a hash of the same service', async () => {
     const table = memoryTable();
 
-    const { tally } = await importLines([userRecord('ann', { passwordHash: argon2Hash('current-key') })], table);
+    const { tally } = await importLines(
+      [userRecord('ann', { passwordHash: argon2Hash('current-key') })],
+      table,
+    );
 
     expect(tally.imported).toBe(1);
     expect(table.find(entityKey('USER', 1001))?.passwordHash).toBe(argon2Hash('current-key'));
@@ -252,7 +309,10 @@ describe('an import', () => {
   });
 
   it('ends with the error of the table', async () => {
-    const broken: Table = { ...memoryTable(), transact: () => Promise.reject(new TypeError('a defect')) };
+    const broken: Table = {
+      ...memoryTable(),
+      transact: () => Promise.reject(new TypeError('a defect')),
+    };
 
     await expect(importLines([userRecord('ann')], broken)).rejects.toThrow('a defect');
   });
@@ -266,7 +326,9 @@ describe('an import', () => {
     }));
 
     const { tally } = await importLines(
-      ['Firewall 0', 'Firewall 999', 'Firewall 1000', 'Firewall 1001'].map((name) => integrationRecord(name)),
+      ['Firewall 0', 'Firewall 999', 'Firewall 1000', 'Firewall 1001'].map((name) =>
+        integrationRecord(name),
+      ),
       memoryTable(stored),
     );
 
@@ -274,7 +336,12 @@ describe('an import', () => {
   });
 
   it('compares each record of a repeated name with another integration of the table', async () => {
-    const stored = [1, 2].map((id) => ({ ...entityKey('INTEGRATION', id), id, name: 'Firewall', shortName: 'OLD' }));
+    const stored = [1, 2].map((id) => ({
+      ...entityKey('INTEGRATION', id),
+      id,
+      name: 'Firewall',
+      shortName: 'OLD',
+    }));
     const table = memoryTable(stored);
     const records = [1, 2, 3, 4].map(() => integrationRecord('Firewall'));
 
@@ -287,12 +354,18 @@ describe('an import', () => {
 
   it('rejects what follows a rejected record with the same names, so that the corrected file can be imported', async () => {
     const table = memoryTable();
-    const [invalid, valid] = [{ ...integrationRecord('Firewall'), integrationType: '' }, integrationRecord('Firewall')];
+    const [invalid, valid] = [
+      { ...integrationRecord('Firewall'), integrationType: '' },
+      integrationRecord('Firewall'),
+    ];
 
     const first = await importLines([invalid, valid, integrationRecord('Scanner')], table);
     const corrected = await importLines([valid, valid, integrationRecord('Scanner')], table);
 
     expect(first.rejected).toEqual(['1 integrationType Pattern', '2 name after-rejected']);
-    expect([first.tally.imported, corrected.tally]).toMatchObject([1, { imported: 2, present: 1, rejected: 0 }]);
+    expect([first.tally.imported, corrected.tally]).toMatchObject([
+      1,
+      { imported: 2, present: 1, rejected: 0 },
+    ]);
   });
 });

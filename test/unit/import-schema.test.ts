@@ -11,23 +11,29 @@ const schema = {
   ...toJsonSchema(importRecord),
 };
 
-// After an intended change, update the file with `npx vitest run test/unit/import-schema.test.ts -u`.
+// After an intended change, update the file with `npx vitest run test/unit/import-schema.test.ts
+// -u`.
 it('docs/import.schema.json describes the records', async () => {
-  await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot('../../docs/import.schema.json');
+  await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot(
+    '../../docs/import.schema.json',
+  );
 });
 
 it('the schema accepts records of both types and rejects others', () => {
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
-  const user = userRecord('ann', { passwordHash: bcryptHash('pass'), createdDate: '2019-03-04T05:06:07Z' });
+  const user = userRecord('ann', {
+    passwordHash: bcryptHash('pass'),
+    createdDate: '2019-03-04T05:06:07Z',
+  });
 
-  expect([user, userRecord('ann'), integrationRecord('Firewall', ['a'])].map((record) => validate(record))).toEqual([
-    true,
-    true,
-    true,
-  ]);
   expect(
-    [{}, { ...user, type: 'group' }, { ...user, email: undefined }, { ...user, nickname: 'a' }].map((record) =>
-      validate(JSON.parse(JSON.stringify(record))),
+    [user, userRecord('ann'), integrationRecord('Firewall', ['a'])].map((record) =>
+      validate(record),
+    ),
+  ).toEqual([true, true, true]);
+  expect(
+    [{}, { ...user, type: 'group' }, { ...user, email: undefined }, { ...user, nickname: 'a' }].map(
+      (record) => validate(JSON.parse(JSON.stringify(record))),
     ),
   ).toEqual([false, false, false, false]);
 });

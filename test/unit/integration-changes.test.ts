@@ -8,12 +8,27 @@ import { createIntegration } from '../../lib/integrations/create-integration.ts'
 import { createParameter } from '../../lib/integrations/create-parameter.ts';
 import { deleteIntegration } from '../../lib/integrations/delete-integration.ts';
 import { deleteParameter } from '../../lib/integrations/delete-parameter.ts';
-import { type Integration, MAX_PARAMETER_BYTES, MAX_PARAMETERS } from '../../lib/integrations/integration.ts';
-import type { IntegrationChange, NewIntegration } from '../../lib/integrations/integration-contracts.ts';
+import {
+  type Integration,
+  MAX_PARAMETER_BYTES,
+  MAX_PARAMETERS,
+} from '../../lib/integrations/integration.ts';
+import type {
+  IntegrationChange,
+  NewIntegration,
+} from '../../lib/integrations/integration-contracts.ts';
 import { UpdateIntegration } from '../../lib/integrations/integration-contracts.ts';
 import type { NewParameter, ParameterChange } from '../../lib/integrations/parameter-contracts.ts';
-import { bytesOf, parameterBytesAfter, type StoredParameter } from '../../lib/integrations/parameter-table.ts';
-import { countParameters, readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
+import {
+  bytesOf,
+  parameterBytesAfter,
+  type StoredParameter,
+} from '../../lib/integrations/parameter-table.ts';
+import {
+  countParameters,
+  readParameter,
+  readParameters,
+} from '../../lib/integrations/read-parameters.ts';
 import { reportRestart } from '../../lib/integrations/report-restart.ts';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { updateIntegration } from '../../lib/integrations/update-integration.ts';
@@ -30,17 +45,35 @@ import { overlapCounter } from '../support/doubles/overlap.ts';
 const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
 const integrator = (table: Table) => authorize(table, CALLER, UpdateIntegration.access);
 const callerWith = (...authorities: Role[]): Item => ({
-  ...{ ...entityKey('USER', 1), id: 1, login: 'ada', activated: true, passwordChanges: 0, authorities },
+  ...entityKey('USER', 1),
+  id: 1,
+  login: 'ada',
+  activated: true,
+  passwordChanges: 0,
+  authorities,
 });
 const caller = callerWith('ROLE_USER');
 const analyst = callerWith('ROLE_ANALYST');
 
 const GATE: Integration = {
-  ...{ id: 5, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: true },
-  ...{ parameterCount: 2, parametersEver: 3, parameterBytes: 100, version: '3-abc', revision: 8 },
+  id: 5,
+  name: 'Gate',
+  shortName: 'gate',
+  description: 'Doors',
+  integrationType: 'API',
+  active: true,
+  parameterCount: 2,
+  parametersEver: 3,
+  parameterBytes: 100,
+  version: '3-abc',
+  revision: 8,
 };
 const KEY: StoredParameter = {
-  ...{ id: 5_000_002, confName: 'key', confValue: Buffer.from([1]), confDescription: 'Of the gate', bytes: 30 },
+  id: 5_000_002,
+  confName: 'key',
+  confValue: Buffer.from([1]),
+  confDescription: 'Of the gate',
+  bytes: 30,
   version: '2-xyz',
 };
 const integrationItem = (fields: Partial<Integration> = {}): Item => ({
@@ -63,7 +96,10 @@ beforeEach(() => {
   vi.stubEnv('VALUES_KEY', 'the-key');
   vi.stubEnv('AUDIT_DAYS', '400');
   vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: { input: unknown }) => {
-    keyCalls.push({ name: command.constructor.name, input: command.input as Record<string, unknown> });
+    keyCalls.push({
+      name: command.constructor.name,
+      input: command.input as Record<string, unknown>,
+    });
     return { Plaintext: DATA_KEY, CiphertextBlob: Buffer.from('wrapped') };
   });
 });
@@ -73,8 +109,14 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** The writes of the one transaction between the caller's condition and the audit entry, and that entry. */
-function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; audit: Write['attributes'] } {
+/**
+ * The writes of the one transaction between the caller's condition and the audit entry, and that
+ * entry.
+ */
+function changesOf({ transactions }: MemoryTable): {
+  writes: readonly Write[];
+  audit: Write['attributes'];
+} {
   expect(transactions).toHaveLength(1);
   const [check, ...writes] = transactions[0] ?? [];
   expect(check).toMatchObject({ act: 'ConditionCheck', key: entityKey('USER', 1) });
@@ -86,9 +128,18 @@ const outline = (writes: readonly Write[]) =>
   );
 const integrationIn = (table: MemoryTable) => table.find(entityKey('INTEGRATION', 5));
 const totalOf = (kind: 'INTEGRATION' | 'CONF', amount: number) =>
-  expect.objectContaining({ act: 'Update', key: totalKey(kind), values: { ':amount': amount, ':one': 1 } });
+  expect.objectContaining({
+    act: 'Update',
+    key: totalKey(kind),
+    values: { ':amount': amount, ':one': 1 },
+  });
 const byAda = (action: string, target: string, targetName: string, fields: string[] = []) => ({
-  ...{ actor: 'ada', actorId: 1, action, target, targetName, fields },
+  actor: 'ada',
+  actorId: 1,
+  action,
+  target,
+  targetName,
+  fields,
 });
 const revisionIs = { condition: '#revision = :revision', onConditionFailed: 'retry' };
 
@@ -107,8 +158,12 @@ function contended(...items: Item[]): MemoryTable {
 
 describe('createIntegration', () => {
   const requested: NewIntegration = {
-    ...{ id: undefined, name: 'Tap', shortName: 'tap', description: 'Wires' },
-    ...{ integrationType: 'CLOUD', active: false },
+    id: undefined,
+    name: 'Tap',
+    shortName: 'tap',
+    description: 'Wires',
+    integrationType: 'CLOUD',
+    active: false,
   };
 
   it('stores it without parameters and increments the total', async () => {
@@ -118,19 +173,25 @@ describe('createIntegration', () => {
 
     const { writes, audit } = changesOf(table);
     expect(integration).toEqual({
-      ...{ id: 1001, name: 'Tap', shortName: 'tap', description: 'Wires', integrationType: 'CLOUD', active: false },
-      ...{
-        parameterCount: 0,
-        parametersEver: 0,
-        parameterBytes: 0,
-        version: expect.stringMatching(/^1-/),
-        revision: 1,
-      },
+      id: 1001,
+      name: 'Tap',
+      shortName: 'tap',
+      description: 'Wires',
+      integrationType: 'CLOUD',
+      active: false,
+      parameterCount: 0,
+      parametersEver: 0,
+      parameterBytes: 0,
+      version: expect.stringMatching(/^1-/),
+      revision: 1,
     });
     expect(writes).toEqual([
       {
-        ...{ act: 'Put', key: entityKey('INTEGRATION', 1001), attributes: integration },
-        ...{ condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' },
+        act: 'Put',
+        key: entityKey('INTEGRATION', 1001),
+        attributes: integration,
+        condition: 'attribute_not_exists(pk)',
+        onConditionFailed: 'retry',
       },
       totalOf('INTEGRATION', 1),
     ]);
@@ -139,7 +200,10 @@ describe('createIntegration', () => {
 
   it('stores no description when it is cleared', async () => {
     const table = memoryTable([caller]);
-    const integration = await createIntegration(table, integrator(table), { ...requested, description: undefined });
+    const integration = await createIntegration(table, integrator(table), {
+      ...requested,
+      description: undefined,
+    });
 
     expect(integration.description).toBeUndefined();
   });
@@ -148,7 +212,9 @@ describe('createIntegration', () => {
     const rejected = memoryTable([analyst]);
     const twice = contended(caller);
 
-    await expect(createIntegration(rejected, integrator(rejected), requested)).rejects.toMatchObject({
+    await expect(
+      createIntegration(rejected, integrator(rejected), requested),
+    ).rejects.toMatchObject({
       code: 'forbidden',
     });
     await createIntegration(twice, integrator(twice), requested);
@@ -160,7 +226,12 @@ describe('createIntegration', () => {
 
 describe('updateIntegration', () => {
   const SAME: IntegrationChange = {
-    ...{ id: 5, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: true },
+    id: 5,
+    name: 'Gate',
+    shortName: 'gate',
+    description: 'Doors',
+    integrationType: 'API',
+    active: true,
   };
   const update = async (
     fields: Partial<IntegrationChange>,
@@ -183,21 +254,39 @@ describe('updateIntegration', () => {
   ])('stores, returns and audits a change of %s under a new version', async (field, value) => {
     const { after, stored, writes, audit } = await update({ [field]: value });
 
-    const expected = { ...GATE, [field]: value, version: expect.stringMatching(/^4-[\da-f-]{36}$/) };
+    const expected = {
+      ...GATE,
+      [field]: value,
+      version: expect.stringMatching(/^4-[\da-f-]{36}$/),
+    };
     expect(after).toEqual(expected);
     expect(stored).toEqual({ ...entityKey('INTEGRATION', 5), ...expected, revision: 9 });
     expect(writes).toHaveLength(1);
-    expect(writes[0]).toMatchObject({ ...revisionIs, act: 'Update', key: entityKey('INTEGRATION', 5) });
+    expect(writes[0]).toMatchObject({
+      ...revisionIs,
+      act: 'Update',
+      key: entityKey('INTEGRATION', 5),
+    });
     expect(writes[0]?.values).toMatchObject({ ':revision': 8 });
     expect(audit).toMatchObject(byAda('integration.updated', 'integration/5', 'Gate', [field]));
   });
 
   it('audits every changed field', async () => {
     const { audit } = await update({
-      ...{ name: 'n', shortName: 's', description: 'd', integrationType: 'CLOUD', active: false },
+      name: 'n',
+      shortName: 's',
+      description: 'd',
+      integrationType: 'CLOUD',
+      active: false,
     });
 
-    expect(audit?.fields).toEqual(['name', 'shortName', 'description', 'integrationType', 'active']);
+    expect(audit?.fields).toEqual([
+      'name',
+      'shortName',
+      'description',
+      'integrationType',
+      'active',
+    ]);
   });
 
   it('assigns a new version even when nothing changes', async () => {
@@ -240,9 +329,16 @@ describe('reportRestart', () => {
   };
 
   it('clears the flag and changes the version for the latest change', async () => {
-    const { table, after, stored } = await report(4, { needsRestart: true, needsRestartSince: 1, changes: 4 });
+    const { table, after, stored } = await report(4, {
+      needsRestart: true,
+      needsRestartSince: 1,
+      changes: 4,
+    });
 
-    const expected = { module: { needsRestart: false, changes: 4 }, version: expect.stringMatching(/^4-/) };
+    const expected = {
+      module: { needsRestart: false, changes: 4 },
+      version: expect.stringMatching(/^4-/),
+    };
     expect([after, stored]).toEqual([
       { ...GATE, ...expected },
       { ...entityKey('INTEGRATION', 5), ...GATE, ...expected, revision: 9 },
@@ -276,28 +372,44 @@ describe('reportRestart', () => {
 
   it('rejects an unknown integration', async () => {
     const table = memoryTable([caller]);
-    await expect(reportRestart(table, integrator(table), 5, 0)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(reportRestart(table, integrator(table), 5, 0)).rejects.toMatchObject({
+      code: 'not-found',
+    });
   });
 });
 
 describe('deleteIntegration', () => {
   it('deletes all its parameters and adjusts both totals', async () => {
-    const parameters = [5_000_000, 5_000_002, 5_999_999].map((id) => parameterItem({ id, version: `1-${id}` }));
+    const parameters = [5_000_000, 5_000_002, 5_999_999].map((id) =>
+      parameterItem({ id, version: `1-${id}` }),
+    );
     const others = [4_999_999, 6_000_000].map((id) => parameterItem({ id }));
-    const table = memoryTable([caller, integrationItem({ parameterCount: 3 }), ...parameters, ...others]);
+    const table = memoryTable([
+      caller,
+      integrationItem({ parameterCount: 3 }),
+      ...parameters,
+      ...others,
+    ]);
 
     await deleteIntegration(table, integrator(table), 5, ['3-abc']);
 
     const { writes, audit } = changesOf(table);
     expect(writes).toEqual([
       {
-        ...{ ...revisionIs, act: 'Delete', key: entityKey('INTEGRATION', 5) },
-        ...{ names: { '#revision': 'revision' }, values: { ':revision': 8 } },
+        ...revisionIs,
+        act: 'Delete',
+        key: entityKey('INTEGRATION', 5),
+        names: { '#revision': 'revision' },
+        values: { ':revision': 8 },
       },
       totalOf('INTEGRATION', -1),
       ...parameters.map(({ pk, sk, version }) => ({
-        ...{ act: 'Delete', key: { pk, sk }, condition: '#version = :version', onConditionFailed: 'retry' },
-        ...{ names: { '#version': 'version' }, values: { ':version': version } },
+        act: 'Delete',
+        key: { pk, sk },
+        condition: '#version = :version',
+        onConditionFailed: 'retry',
+        names: { '#version': 'version' },
+        values: { ':version': version },
       })),
       totalOf('CONF', -3),
     ]);
@@ -334,11 +446,19 @@ describe('deleteIntegration', () => {
 
   it('reads the parameters again, after the integration, if the list lacks one', async () => {
     const added = parameterItem({ id: 5_000_003 });
-    const table = tableWithStaleList([parameterItem()], caller, integrationItem(), parameterItem(), added);
+    const table = tableWithStaleList(
+      [parameterItem()],
+      caller,
+      integrationItem(),
+      parameterItem(),
+      added,
+    );
 
     await deleteIntegration(table, integrator(table), 5, undefined);
 
-    const read = table.calls.filter((call) => call.endsWith('INTEGRATION') || call.endsWith('CONF'));
+    const read = table.calls.filter(
+      (call) => call.endsWith('INTEGRATION') || call.endsWith('CONF'),
+    );
     expect(read).toEqual(['get INTEGRATION', 'query CONF', 'query CONF']);
     expect(table.queries[1]).toEqual(table.queries[0]);
     const { writes } = changesOf(table);
@@ -352,9 +472,12 @@ describe('deleteIntegration', () => {
   it('reads the parameters five more times while the list lacks one, less than 100 ms apart', async () => {
     const added = parameterItem({ id: 5_000_003 });
     const tables = [5, 6].map((staleLists) =>
-      Object.assign(tableWithStaleList([parameterItem()], caller, integrationItem(), parameterItem(), added), {
-        staleLists,
-      }),
+      Object.assign(
+        tableWithStaleList([parameterItem()], caller, integrationItem(), parameterItem(), added),
+        {
+          staleLists,
+        },
+      ),
     );
     const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation((done: () => void) => {
       queueMicrotask(done);
@@ -364,7 +487,10 @@ describe('deleteIntegration', () => {
     for (const table of tables) await deleteIntegration(table, integrator(table), 5, undefined);
 
     expect(tables.map(({ queries }) => queries.length)).toEqual([6, 6]);
-    expect(tables.map((table) => changesOf(table).writes.at(-1))).toEqual([totalOf('CONF', -2), totalOf('CONF', -1)]);
+    expect(tables.map((table) => changesOf(table).writes.at(-1))).toEqual([
+      totalOf('CONF', -2),
+      totalOf('CONF', -1),
+    ]);
     const waits = timer.mock.calls.map(([, milliseconds]) => milliseconds ?? 0);
     expect(waits).toHaveLength(10);
     expect(Math.max(...waits)).toBeLessThan(100);
@@ -389,21 +515,32 @@ describe('deleteIntegration', () => {
 
   it('requires the versions of the listed parameters even if the list is as long as the count', async () => {
     const removed = parameterItem({ id: 5_000_003, version: '1-old' });
-    const table = tableWithStaleList([removed], caller, integrationItem({ parameterCount: 1 }), parameterItem());
+    const table = tableWithStaleList(
+      [removed],
+      caller,
+      integrationItem({ parameterCount: 1 }),
+      parameterItem(),
+    );
 
     await deleteIntegration(table, integrator(table), 5, undefined);
 
-    // The memory table evaluates no condition: DynamoDB rejects this transaction, and the change starts again.
+    // The memory table evaluates no condition: DynamoDB rejects this transaction, and the change
+    // starts again.
     expect(changesOf(table).writes[2]).toMatchObject({
-      ...{ act: 'Delete', key: entityKey('CONF', 5_000_003), condition: '#version = :version' },
-      ...{ values: { ':version': '1-old' }, onConditionFailed: 'retry' },
+      act: 'Delete',
+      key: entityKey('CONF', 5_000_003),
+      condition: '#version = :version',
+      values: { ':version': '1-old' },
+      onConditionFailed: 'retry',
     });
   });
 
   it('rejects an unknown integration and an unmet precondition before it reads parameters', async () => {
     const table = memoryTable([caller, integrationItem(), parameterItem()]);
 
-    await expect(deleteIntegration(table, integrator(table), 6, ['x'])).rejects.toMatchObject({ code: 'not-found' });
+    await expect(deleteIntegration(table, integrator(table), 6, ['x'])).rejects.toMatchObject({
+      code: 'not-found',
+    });
     await expect(deleteIntegration(table, integrator(table), 5, ['x'])).rejects.toMatchObject({
       code: 'version-changed',
     });
@@ -413,7 +550,11 @@ describe('deleteIntegration', () => {
 
 describe('createParameter', () => {
   const requested: NewParameter = {
-    ...{ id: undefined, integration: { id: 5 }, confName: 'né', confValue: 'sécret', confDescription: 'dé' },
+    id: undefined,
+    integration: { id: 5 },
+    confName: 'né',
+    confValue: 'sécret',
+    confDescription: 'dé',
   };
   const create = async (before: Partial<Integration>, fields: Partial<NewParameter> = {}) => {
     const table = memoryTable([caller, integrationItem(before)]);
@@ -431,15 +572,26 @@ describe('createParameter', () => {
     const { created, stored, owner, writes, audit } = await create({});
 
     expect(created).toEqual({
-      ...{ id: 5_000_004, integration: { ...entityless(integrationItem()) }, confName: 'né', confValue: 'sécret' },
-      ...{ confDescription: 'dé', version: expect.stringMatching(/^1-[\da-f-]{36}$/) },
+      id: 5_000_004,
+      integration: { ...entityless(integrationItem()) },
+      confName: 'né',
+      confValue: 'sécret',
+      confDescription: 'dé',
+      version: expect.stringMatching(/^1-[\da-f-]{36}$/),
     });
     expect(stored).toEqual({
-      ...{ ...entityKey('CONF', 5_000_004), id: 5_000_004, confName: 'né', confValue: expect.any(Uint8Array) },
-      ...{ confDescription: 'dé', bytes: 3 + 7 + 3, version: created.version },
+      ...entityKey('CONF', 5_000_004),
+      id: 5_000_004,
+      confName: 'né',
+      confValue: expect.any(Uint8Array),
+      confDescription: 'dé',
+      bytes: 3 + 7 + 3,
+      version: created.version,
     });
     expect(await unseal(stored?.confValue as Uint8Array, 5_000_004)).toBe('sécret');
-    expect(owner).toEqual(integrationItem({ parameterCount: 3, parametersEver: 4, parameterBytes: 113, revision: 9 }));
+    expect(owner).toEqual(
+      integrationItem({ parameterCount: 3, parametersEver: 4, parameterBytes: 113, revision: 9 }),
+    );
     expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Put CONF retry', 'Update TOTAL']);
     expect(writes[0]).toMatchObject(revisionIs);
     expect(writes[1]).toMatchObject({ condition: 'attribute_not_exists(pk)' });
@@ -486,7 +638,10 @@ describe('createParameter', () => {
 
     const EncryptionContext = { service: 'gatehouse', integration: '5' };
     expect(keyCalls).toEqual([
-      { name: 'GenerateDataKeyCommand', input: { KeyId: 'the-key', KeySpec: 'AES_256', EncryptionContext } },
+      {
+        name: 'GenerateDataKeyCommand',
+        input: { KeyId: 'the-key', KeySpec: 'AES_256', EncryptionContext },
+      },
     ]);
   });
 
@@ -496,7 +651,9 @@ describe('createParameter', () => {
   ])('does not call KMS for %s', async (_, items, code) => {
     const table = memoryTable(items);
 
-    await expect(createParameter(table, integrator(table), requested)).rejects.toMatchObject({ code });
+    await expect(createParameter(table, integrator(table), requested)).rejects.toMatchObject({
+      code,
+    });
     expect([keyCalls, table.transactions]).toEqual([[], []]);
   });
 });
@@ -505,7 +662,11 @@ describe('updateParameter', () => {
   const NOW = Date.UTC(2026, 10, 22);
   useFrozenClock(NOW);
   const SAME: ParameterChange = {
-    ...{ id: 5_000_002, integration: { id: 5 }, confName: 'key', confValue: 'v', confDescription: 'Of the gate' },
+    id: 5_000_002,
+    integration: { id: 5 },
+    confName: 'key',
+    confValue: 'v',
+    confDescription: 'Of the gate',
   };
   const update = async (
     fields: Partial<ParameterChange>,
@@ -529,27 +690,34 @@ describe('updateParameter', () => {
     ['confName', 'name', ['confName', 'confValue']],
     ['confDescription', 'Of a door', ['confDescription', 'confValue']],
     ['confValue', 'another', ['confValue']],
-  ])('stores a change of %s under a new version and audits it together with the value', async (field, value, named) => {
-    const { after, stored, writes, audit } = await update({ [field]: value });
+  ])(
+    'stores a change of %s under a new version and audits it together with the value',
+    async (field, value, named) => {
+      const { after, stored, writes, audit } = await update({ [field]: value });
 
-    const expected = { ...SAME, [field]: value };
-    expect(after).toMatchObject({
-      ...expected,
-      integration: { id: 5 },
-      version: expect.stringMatching(/^3-[\da-f-]{36}$/),
-    });
-    expect(stored).toEqual({
-      ...{ ...entityKey('CONF', 5_000_002), id: 5_000_002, confName: expected.confName, version: after.version },
-      ...{ confDescription: expected.confDescription, confValue: expect.any(Uint8Array) },
-      bytes: bytesOf(expected.confName, expected.confValue, expected.confDescription ?? ''),
-    });
-    expect(await unseal(stored?.confValue as Uint8Array, 5_000_002)).toBe(expected.confValue);
-    expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Update CONF retry']);
-    expect(writes[0]).toMatchObject(revisionIs);
-    expect(writes[1]).toMatchObject({ condition: '#version = :version' });
-    expect(writes[1]?.values).toMatchObject({ ':version': '2-xyz' });
-    expect(audit).toMatchObject(byAda('parameter.updated', 'parameter/5000002', 'key', named));
-  });
+      const expected = { ...SAME, [field]: value };
+      expect(after).toMatchObject({
+        ...expected,
+        integration: { id: 5 },
+        version: expect.stringMatching(/^3-[\da-f-]{36}$/),
+      });
+      expect(stored).toEqual({
+        ...entityKey('CONF', 5_000_002),
+        id: 5_000_002,
+        confName: expected.confName,
+        version: after.version,
+        confDescription: expected.confDescription,
+        confValue: expect.any(Uint8Array),
+        bytes: bytesOf(expected.confName, expected.confValue, expected.confDescription ?? ''),
+      });
+      expect(await unseal(stored?.confValue as Uint8Array, 5_000_002)).toBe(expected.confValue);
+      expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Update CONF retry']);
+      expect(writes[0]).toMatchObject(revisionIs);
+      expect(writes[1]).toMatchObject({ condition: '#version = :version' });
+      expect(writes[1]?.values).toMatchObject({ ':version': '2-xyz' });
+      expect(audit).toMatchObject(byAda('parameter.updated', 'parameter/5000002', 'key', named));
+    },
+  );
 
   it.each([
     ['for the first time', undefined, NOW, 1],
@@ -571,11 +739,16 @@ describe('updateParameter', () => {
       const parameterBytes = 100 - 30 + 3 + 6 + 11;
       expect(owner).toEqual(
         integrationItem({
-          ...{ module: { needsRestart: true, needsRestartSince, changes }, parameterBytes, revision: 9 },
+          module: { needsRestart: true, needsRestartSince, changes },
+          parameterBytes,
+          revision: 9,
           version: expect.stringMatching(/^4-[\da-f-]{36}$/) as never,
         }),
       );
-      expect(after.integration).toMatchObject({ module: { needsRestart: true, changes }, version: owner?.version });
+      expect(after.integration).toMatchObject({
+        module: { needsRestart: true, changes },
+        version: owner?.version,
+      });
     },
   );
 
@@ -585,11 +758,17 @@ describe('updateParameter', () => {
     const kept = await update(withoutDescription, {}, undefined, {});
     const cleared = await update({ confDescription: undefined });
 
-    expect([kept.after.confDescription, kept.stored?.confDescription]).toEqual(['Of the gate', 'Of the gate']);
+    expect([kept.after.confDescription, kept.stored?.confDescription]).toEqual([
+      'Of the gate',
+      'Of the gate',
+    ]);
     expect(cleared.after.confDescription).toBeUndefined();
     expect(cleared.stored).not.toHaveProperty('confDescription');
     expect([kept.stored?.bytes, cleared.stored?.bytes]).toEqual([15, 4]);
-    expect([kept.audit?.fields, cleared.audit?.fields]).toEqual([['confValue'], ['confDescription', 'confValue']]);
+    expect([kept.audit?.fields, cleared.audit?.fields]).toEqual([
+      ['confValue'],
+      ['confDescription', 'confValue'],
+    ]);
   });
 
   it('may fill the size limit and shrink above it, but not grow beyond it', async () => {
@@ -614,7 +793,9 @@ describe('updateParameter', () => {
   ])('rejects %s with unknown-id', async (_, items, fields) => {
     const table = memoryTable(items);
 
-    await expect(updateParameter(table, integrator(table), { ...SAME, ...fields }, ['x'])).rejects.toMatchObject({
+    await expect(
+      updateParameter(table, integrator(table), { ...SAME, ...fields }, ['x']),
+    ).rejects.toMatchObject({
       code: 'unknown-id',
     });
     expect(table.transactions).toEqual([]);
@@ -656,11 +837,24 @@ describe('deleteParameter', () => {
 
     const { writes, audit } = changesOf(table);
     expect(integrationIn(table)).toEqual(
-      integrationItem({ module, parameterCount: 1, parametersEver: 3, parameterBytes: 70, revision: 9 }),
+      integrationItem({
+        module,
+        parameterCount: 1,
+        parametersEver: 3,
+        parameterBytes: 70,
+        revision: 9,
+      }),
     );
-    expect(outline(writes)).toEqual(['Update INTEGRATION retry', 'Delete CONF retry', 'Update TOTAL']);
+    expect(outline(writes)).toEqual([
+      'Update INTEGRATION retry',
+      'Delete CONF retry',
+      'Update TOTAL',
+    ]);
     expect(writes[0]).toMatchObject(revisionIs);
-    expect(writes[1]).toMatchObject({ key: entityKey('CONF', 5_000_002), values: { ':version': '2-xyz' } });
+    expect(writes[1]).toMatchObject({
+      key: entityKey('CONF', 5_000_002),
+      values: { ':version': '2-xyz' },
+    });
     expect(writes[2]).toEqual(totalOf('CONF', -1));
     expect(audit).toMatchObject(byAda('parameter.deleted', 'parameter/5000002', 'key'));
   });
@@ -668,11 +862,17 @@ describe('deleteParameter', () => {
   it.each<[string, Item[], string]>([
     ['an unknown parameter', [caller, integrationItem()], 'not-found'],
     ['an unknown integration', [caller, parameterItem()], 'not-found'],
-    ['an unmet precondition', [caller, integrationItem(), parameterItem({ version: '3-xyz' })], 'version-changed'],
+    [
+      'an unmet precondition',
+      [caller, integrationItem(), parameterItem({ version: '3-xyz' })],
+      'version-changed',
+    ],
   ])('rejects %s', async (_, items, code) => {
     const table = memoryTable(items);
 
-    await expect(deleteParameter(table, integrator(table), 5_000_002, ['2-xyz'])).rejects.toMatchObject({ code });
+    await expect(
+      deleteParameter(table, integrator(table), 5_000_002, ['2-xyz']),
+    ).rejects.toMatchObject({ code });
     expect(table.transactions).toEqual([]);
   });
 });
@@ -697,7 +897,10 @@ describe('the size of parameters', () => {
 describe('a sealed value', () => {
   it('has the documented layout and a unique nonce', async () => {
     const seal = await openSeal(5);
-    const [one, other] = [Buffer.from(seal('sécret', 5_000_002)), Buffer.from(seal('sécret', 5_000_002))];
+    const [one, other] = [
+      Buffer.from(seal('sécret', 5_000_002)),
+      Buffer.from(seal('sécret', 5_000_002)),
+    ];
 
     const wrapped = Buffer.from('wrapped');
     expect(one.subarray(0, 3)).toEqual(Buffer.from([1, 0, wrapped.length]));
@@ -705,7 +908,9 @@ describe('a sealed value', () => {
     const [nonce, tag, encrypted] = [one.subarray(10, 22), one.subarray(22, 38), one.subarray(38)];
     expect(encrypted).toHaveLength(7);
     expect(nonce).not.toEqual(other.subarray(10, 22));
-    const decipher = createDecipheriv('aes-256-gcm', DATA_KEY, nonce).setAAD(Buffer.from('CONF/5000002/confValue'));
+    const decipher = createDecipheriv('aes-256-gcm', DATA_KEY, nonce).setAAD(
+      Buffer.from('CONF/5000002/confValue'),
+    );
     decipher.setAuthTag(tag);
     expect(Buffer.concat([decipher.update(encrypted), decipher.final()]).toString()).toBe('sécret');
   });
@@ -719,7 +924,8 @@ describe('a sealed value', () => {
       {
         name: 'DecryptCommand',
         input: {
-          ...{ KeyId: 'the-key', CiphertextBlob: Buffer.from('wrapped') },
+          KeyId: 'the-key',
+          CiphertextBlob: Buffer.from('wrapped'),
           EncryptionContext: { service: 'gatehouse', integration: '5' },
         },
       },
@@ -736,20 +942,28 @@ describe('a sealed value', () => {
     const sealed = Buffer.from((await openSeal(5))('secret', 5_000_002));
     sealed[at] = (sealed[at] ?? 0) ^ 1;
 
-    await expect(unseal(sealed, 5_000_002)).rejects.toThrow('A stored parameter value is not readable');
+    await expect(unseal(sealed, 5_000_002)).rejects.toThrow(
+      'A stored parameter value is not readable',
+    );
   });
 
   it('is rejected with a truncated tag', async () => {
     const cipher = createCipheriv('aes-256-gcm', DATA_KEY, Buffer.alloc(12));
     const text = Buffer.concat([cipher.update('x'), cipher.final()]);
-    const short = Buffer.concat([Buffer.from([1, 0, 0]), Buffer.alloc(12), cipher.getAuthTag().subarray(0, 4), text]);
+    const short = Buffer.concat([
+      Buffer.from([1, 0, 0]),
+      Buffer.alloc(12),
+      cipher.getAuthTag().subarray(0, 4),
+      text,
+    ]);
 
     await expect(unseal(short, 5_000_002)).rejects.toThrow();
   });
 
   it('supports a wrapped key of more than 255 bytes', async () => {
     vi.mocked(sharedKms().send).mockImplementation(async () => ({
-      ...{ Plaintext: DATA_KEY, CiphertextBlob: Buffer.alloc(700, 9) },
+      Plaintext: DATA_KEY,
+      CiphertextBlob: Buffer.alloc(700, 9),
     }));
 
     const sealed = (await openSeal(5))('secret', 5_000_002);
@@ -763,7 +977,12 @@ describe('reading parameters', () => {
   const sealed = async (id: number) =>
     parameterItem({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });
   const queryOf = (query: Partial<ListQuery>): ListQuery => ({
-    ...{ page: 0, size: 2, sort: [], filters: [], parameters: [], after: undefined },
+    page: 0,
+    size: 2,
+    sort: [],
+    filters: [],
+    parameters: [],
+    after: undefined,
     ...query,
   });
 
@@ -771,7 +990,11 @@ describe('reading parameters', () => {
     const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
 
     expect(await readParameter(table, integrator(table), 5_000_002)).toEqual({
-      ...{ id: 5_000_002, integration: GATE, confName: 'key', confValue: 'v5000002', confDescription: 'Of the gate' },
+      id: 5_000_002,
+      integration: GATE,
+      confName: 'key',
+      confValue: 'v5000002',
+      confDescription: 'Of the gate',
       version: '2-xyz',
     });
   });
@@ -779,10 +1002,16 @@ describe('reading parameters', () => {
   it.each<[string, Item[], string]>([
     ['an unknown parameter', [caller, integrationItem()], 'not-found'],
     ['an unknown integration', [caller, parameterItem()], 'not-found'],
-    ['a caller who is not an integrator', [analyst, integrationItem(), parameterItem()], 'forbidden'],
+    [
+      'a caller who is not an integrator',
+      [analyst, integrationItem(), parameterItem()],
+      'forbidden',
+    ],
   ])('rejects %s without unsealing a value', async (_, items, code) => {
     const table = memoryTable(items);
-    await expect(readParameter(table, integrator(table), 5_000_002)).rejects.toMatchObject({ code });
+    await expect(readParameter(table, integrator(table), 5_000_002)).rejects.toMatchObject({
+      code,
+    });
     expect(keyCalls).toEqual([]);
   });
 
@@ -794,7 +1023,9 @@ describe('reading parameters', () => {
     expect(table.calls.toSorted()).toEqual(['get USER', 'getAll 1', 'snapshot 2']);
   });
 
-  const ofGate = { filters: [{ field: 'integrationId', operator: 'equals', operands: [5] }] } as const;
+  const ofGate = {
+    filters: [{ field: 'integrationId', operator: 'equals', operands: [5] }],
+  } as const;
 
   /** A table in which these writes are made after the first list of parameters. */
   function tableChangedAfterList(writes: readonly Write[], ...items: Item[]) {
@@ -813,11 +1044,15 @@ describe('reading parameters', () => {
     const overlap = overlapCounter();
     const { snapshot } = table;
     table.snapshot = (...args) => overlap.run(() => snapshot(...args));
-    vi.mocked(sharedKms().send).mockImplementation(() => overlap.run(async () => ({ Plaintext: DATA_KEY })));
+    vi.mocked(sharedKms().send).mockImplementation(() =>
+      overlap.run(async () => ({ Plaintext: DATA_KEY })),
+    );
 
     const { entities } = await readParameters(table, integrator(table), queryOf(ofGate));
 
-    expect(entities.map(({ integration, confValue }) => [integration.name, confValue])).toEqual([['Gate', 'v5000001']]);
+    expect(entities.map(({ integration, confValue }) => [integration.name, confValue])).toEqual([
+      ['Gate', 'v5000001'],
+    ]);
     expect(table.calls.filter((call) => /^(get \w+|getAll|query|snapshot)/.test(call))).toEqual([
       ...['get USER', 'getAll 2', 'query CONF', 'snapshot 2'],
     ]);
@@ -869,23 +1104,34 @@ describe('reading parameters', () => {
     const page = await readParameters(table, integrator(table), queryOf({ size: 3 }));
 
     expect(page).toMatchObject({ total: 4, more: true, cursor: expect.any(String) });
-    expect(page.entities.map(({ confValue, integration }) => [confValue, integration.name])).toEqual([
+    expect(
+      page.entities.map(({ confValue, integration }) => [confValue, integration.name]),
+    ).toEqual([
       ['v5000001', 'Gate'],
       ['v5000002', 'Gate'],
     ]);
-    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual(['getAll 2', 'getAll 2']);
+    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual([
+      'getAll 2',
+      'getAll 2',
+    ]);
     expect(keyCalls.map(({ name }) => name)).toEqual(Array(3).fill('DecryptCommand'));
   });
 
   it('unseals at most 32 values at the same time', async () => {
-    const parameters = await Promise.all(Array.from({ length: 40 }, (_, index) => sealed(5_000_001 + index)));
+    const parameters = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => sealed(5_000_001 + index)),
+    );
     const table = memoryTable([caller, integrationItem(), ...parameters]);
     const overlap = overlapCounter();
-    vi.mocked(sharedKms().send).mockImplementation(() => overlap.run(async () => ({ Plaintext: DATA_KEY })));
+    vi.mocked(sharedKms().send).mockImplementation(() =>
+      overlap.run(async () => ({ Plaintext: DATA_KEY })),
+    );
 
     const { entities } = await readParameters(table, integrator(table), queryOf({ size: 40 }));
 
-    expect(entities.map(({ confValue }) => confValue)).toEqual(parameters.map(({ id }) => `v${id}`));
+    expect(entities.map(({ confValue }) => confValue)).toEqual(
+      parameters.map(({ id }) => `v${id}`),
+    );
     expect(overlap.most).toBe(32);
   });
 
@@ -897,22 +1143,31 @@ describe('reading parameters', () => {
 
     const [payment] = table.updates;
     // 11 items at 1.5 units and 10 decryptions at 1 unit, at 500 units per second.
-    expect(payment?.values).toMatchObject({ ':paidBackAt': 1_000_000_000_000 + (11 * 1.5 + 10) * 2 });
+    expect(payment?.values).toMatchObject({
+      ':paidBackAt': 1_000_000_000_000 + (11 * 1.5 + 10) * 2,
+    });
   });
 
   it.each([
     ['a page', readParameters],
     ['a count', countParameters],
-  ])('rejects a caller who is not an integrator, without charging read units: %s', async (_, read) => {
-    const table = memoryTable([analyst], { CONF: 1000 });
-    const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
+  ])(
+    'rejects a caller who is not an integrator, without charging read units: %s',
+    async (_, read) => {
+      const table = memoryTable([analyst], { CONF: 1000 });
+      const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
 
-    await expect(read(table, integrator(table), queryOf({ filters }))).rejects.toMatchObject({ code: 'forbidden' });
-    expect(table.updates).toEqual([]);
-  });
+      await expect(read(table, integrator(table), queryOf({ filters }))).rejects.toMatchObject({
+        code: 'forbidden',
+      });
+      expect(table.updates).toEqual([]);
+    },
+  );
 
   it('counts the parameters that match the filters and charges for reading them', async () => {
-    const items = [5_000_001, 5_000_002, 6_000_001].map((id) => parameterItem({ id, confName: `name ${id}` }));
+    const items = [5_000_001, 5_000_002, 6_000_001].map((id) =>
+      parameterItem({ id, confName: `name ${id}` }),
+    );
     const table = memoryTable([caller, ...items]);
     const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
 

@@ -23,7 +23,11 @@ const TYPES = {
     invalid: [[1], new Set(['1']), new Set([0]), new Set([1, -1]), null, 1],
   },
   'module or absent': {
-    valid: [ABSENT, { needsRestart: false, changes: 0 }, { needsRestart: true, needsRestartSince: 0, changes: 1 }],
+    valid: [
+      ABSENT,
+      { needsRestart: false, changes: 0 },
+      { needsRestart: true, needsRestartSince: 0, changes: 1 },
+    ],
     invalid: ['text', null, 1],
   },
   occasion: {
@@ -84,7 +88,12 @@ const beside = (
 });
 
 const expiring = { expires: 'count' } as const;
-const audit = { createdBy: 'text', createdDate: 'text', lastModifiedBy: 'text', lastModifiedDate: 'text' } as const;
+const audit = {
+  createdBy: 'text',
+  createdDate: 'text',
+  lastModifiedBy: 'text',
+  lastModifiedDate: 'text',
+} as const;
 
 const KINDS: Record<string, ItemKind> = {
   user: {
@@ -201,7 +210,12 @@ const KINDS: Record<string, ItemKind> = {
       ['AUDIT#PERMANENTLY', '2026-11-22T06:24:30.123Z#id'],
     ],
     attributes: {
-      ...{ time: 'text', actor: 'text', actorId: 'count', action: 'text', target: 'text', targetName: 'text' },
+      time: 'text',
+      actor: 'text',
+      actorId: 'count',
+      action: 'text',
+      target: 'text',
+      targetName: 'text',
       integrationName: 'text or absent',
     },
   },
@@ -259,11 +273,15 @@ const KINDS: Record<string, ItemKind> = {
   'read budget': {
     ...beside('READS#', 'BUDGET'),
     attributes: {
-      ...{ paidBackAt: 'count or absent', stalePaidBackAt: 'count or absent' },
+      paidBackAt: 'count or absent',
+      stalePaidBackAt: 'count or absent',
       ...expiring,
     },
   },
-  precedence: { ...beside('PRECEDENCE#', 'PRECEDENCE'), attributes: { until: 'count', ...expiring } },
+  precedence: {
+    ...beside('PRECEDENCE#', 'PRECEDENCE'),
+    attributes: { until: 'count', ...expiring },
+  },
   'marker of a user': { ...beside('IMPORTED#', 'USER'), attributes: { id: 'id' } },
   'marker of an integration': { ...beside('IMPORTED#', 'INTEGRATION'), attributes: { id: 'id' } },
   'reset key': { ...beside('RESET#', 'RESET'), attributes: { userId: 'id', ...expiring } },
@@ -280,7 +298,10 @@ const GOOD: Partial<Record<Type, unknown>> = {
 
 /** An intact item. In a collection, its id is that of its key. */
 function itemOf({ keys, attributes }: ItemKind, [pk, sk] = keys[0] as [string, string]): Item {
-  const values = Object.entries(attributes).map(([name, type]) => [name, GOOD[type] ?? TYPES[type].valid[0]]);
+  const values = Object.entries(attributes).map(([name, type]) => [
+    name,
+    GOOD[type] ?? TYPES[type].valid[0],
+  ]);
   const isCollected = ['USER', 'INTEGRATION', 'CONF'].includes(pk);
   return { ...Object.fromEntries(values), ...(isCollected && { id: Number(sk) }), pk, sk } as Item;
 }
@@ -293,7 +314,9 @@ function withValue(item: Item, name: string, value: unknown): Item {
 describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
   const { keys, lookalikes, attributes } = kind;
   const values = (side: 'valid' | 'invalid') =>
-    Object.entries(attributes).flatMap(([name, type]) => TYPES[type][side].map((value) => ({ name, type, value })));
+    Object.entries(attributes).flatMap(([name, type]) =>
+      TYPES[type][side].map((value) => ({ name, type, value })),
+    );
 
   it.each(keys)('is recognized by the key %s / %s', (pk, sk) => {
     expect(findDefect(itemOf(kind, [pk, sk]))).toBeUndefined();
@@ -310,20 +333,26 @@ describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
     expect(findDefect(item)?.kind).toBe(isOwnId ? 'wrong-id' : undefined);
   });
 
-  it.each(values('invalid'))('is damaged when its $name of type $type is $value', ({ name, value }) => {
-    const [[pk, sk] = ['', '']] = keys;
+  it.each(values('invalid'))(
+    'is damaged when its $name of type $type is $value',
+    ({ name, value }) => {
+      const [[pk, sk] = ['', '']] = keys;
 
-    const defect = findDefect(withValue(itemOf(kind), name, value));
+      const defect = findDefect(withValue(itemOf(kind), name, value));
 
-    expect(defect).toEqual({
-      kind: 'damaged-item',
-      keys: [{ pk, sk }],
-      message: expect.stringMatching(new RegExp(` / .+ has missing or invalid attributes: ${name}(\\.\\d)?\\.$`)),
-      remedy: {
-        advice: 'no other item holds them; compare the item with a backup of the table and correct it by hand',
-      },
-    });
-  });
+      expect(defect).toEqual({
+        kind: 'damaged-item',
+        keys: [{ pk, sk }],
+        message: expect.stringMatching(
+          new RegExp(` / .+ has missing or invalid attributes: ${name}(\\.\\d)?\\.$`),
+        ),
+        remedy: {
+          advice:
+            'no other item holds them; compare the item with a backup of the table and correct it by hand',
+        },
+      });
+    },
+  );
 
   it('has every invalid attribute named once', () => {
     const required = Object.entries(attributes).filter(([, type]) => !type.endsWith('absent'));
@@ -344,18 +373,22 @@ describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
 });
 
 describe('a user, integration or parameter', () => {
-  it.each(['user', 'integration', 'parameter'])('has the wrong id when it differs from its key: %s', (name) => {
-    const item = itemOf(KINDS[name] as ItemKind);
+  it.each(['user', 'integration', 'parameter'])(
+    'has the wrong id when it differs from its key: %s',
+    (name) => {
+      const item = itemOf(KINDS[name] as ItemKind);
 
-    expect(findDefect({ ...item, id: 8 })).toEqual({
-      kind: 'wrong-id',
-      keys: [{ pk: item.pk, sk: item.sk }],
-      message: `${item.pk} / 0000000000000007 has the id 8.`,
-      remedy: {
-        advice: 'either id can be the right one; compare the item with a backup of the table and correct it by hand',
-      },
-    });
-  });
+      expect(findDefect({ ...item, id: 8 })).toEqual({
+        kind: 'wrong-id',
+        keys: [{ pk: item.pk, sk: item.sk }],
+        message: `${item.pk} / 0000000000000007 has the id 8.`,
+        remedy: {
+          advice:
+            'either id can be the right one; compare the item with a backup of the table and correct it by hand',
+        },
+      });
+    },
+  );
 
   it('may have any id from 1 to the largest safe integer', () => {
     const user = itemOf(KINDS.user as ItemKind);
@@ -375,7 +408,10 @@ describe('the module of an integration', () => {
   ])('is damaged when its %s is missing or of another type', (name, values) => {
     for (const value of values) {
       expect(
-        findDefect({ ...itemOf(KINDS.integration as ItemKind), module: { ...module, [name]: value } }),
+        findDefect({
+          ...itemOf(KINDS.integration as ItemKind),
+          module: { ...module, [name]: value },
+        }),
       ).toMatchObject({
         kind: 'damaged-item',
         message: `INTEGRATION / 0000000000000007 has missing or invalid attributes: module.${name}.`,
@@ -412,32 +448,43 @@ describe('a public key', () => {
   it.each(['x', 'y'])('is wrong when its %s differs', (name) => {
     const changed = { ...jwk, kid, [name]: 'another' };
 
-    expect(findDefect({ ...key, jwk: changed })?.message).toContain(`whose id is ${thumbprint(changed)}`);
+    expect(findDefect({ ...key, jwk: changed })?.message).toContain(
+      `whose id is ${thumbprint(changed)}`,
+    );
   });
 
-  it.each(['kid', 'kty', 'crv', 'x', 'y'])('is damaged when %s is missing or of another type', (name) => {
-    for (const value of [undefined, 7, null]) {
-      expect(findDefect({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
-        kind: 'damaged-item',
-        message: `JWKS / ${kid} has missing or invalid attributes: jwk.${name}.`,
-      });
-    }
-  });
+  it.each(['kid', 'kty', 'crv', 'x', 'y'])(
+    'is damaged when %s is missing or of another type',
+    (name) => {
+      for (const value of [undefined, 7, null]) {
+        expect(findDefect({ ...key, jwk: { ...jwk, kid, [name]: value } })).toMatchObject({
+          kind: 'damaged-item',
+          message: `JWKS / ${kid} has missing or invalid attributes: jwk.${name}.`,
+        });
+      }
+    },
+  );
 
   it.each([undefined, 'text', null])('is damaged when it is %j', (value) => {
-    expect(findDefect({ ...key, jwk: value })?.message).toBe(`JWKS / ${kid} has missing or invalid attributes: jwk.`);
+    expect(findDefect({ ...key, jwk: value })?.message).toBe(
+      `JWKS / ${kid} has missing or invalid attributes: jwk.`,
+    );
   });
 
   it('is expected in every JWKS item except NOT-BEFORE', () => {
     expect(findDefect({ pk: 'JWKS', sk: 'not-before', seconds: 1 })?.kind).toBe('damaged-item');
-    expect(findDefect({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.message).toContain('seconds');
+    expect(findDefect({ pk: 'JWKS', sk: 'NOT-BEFORE', jwk: { ...jwk, kid } })?.message).toContain(
+      'seconds',
+    );
   });
 });
 
 it('a set with several invalid elements is reported once', () => {
   const roster = { pk: 'ADMINS', sk: 'ROSTER', ids: new Set([0, -1, 1]) };
 
-  expect(findDefect(roster)?.message).toBe('ADMINS / ROSTER has missing or invalid attributes: ids.');
+  expect(findDefect(roster)?.message).toBe(
+    'ADMINS / ROSTER has missing or invalid attributes: ids.',
+  );
 });
 
 describe('an unknown item', () => {

@@ -49,7 +49,9 @@ it('accepts any JSON object with unique keys, and rejects it when one of its key
       const repeated = JSON.stringify(keys[pick % keys.length]);
 
       expect(parseJson(json)).toEqual(JSON.parse(json));
-      expect(() => parseJson(`${json.slice(0, json.lastIndexOf('}'))},${repeated}:0}`)).toThrow(SyntaxError);
+      expect(() => parseJson(`${json.slice(0, json.lastIndexOf('}'))},${repeated}:0}`)).toThrow(
+        SyntaxError,
+      );
     }),
     { numRuns: 500 },
   );
@@ -90,7 +92,8 @@ it.each([
 
 it('reads numbers in linear time, whatever their digits and exponents', () => {
   const started = performance.now();
-  for (const json of [`1.${`${ZEROS}1`.repeat(5)}`, `[${'1e-999999999,'.repeat(20_000)}0]`]) parseJson(json);
+  for (const json of [`1.${`${ZEROS}1`.repeat(5)}`, `[${'1e-999999999,'.repeat(20_000)}0]`])
+    parseJson(json);
 
   expect(performance.now() - started).toBeLessThan(1000);
 });

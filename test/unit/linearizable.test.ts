@@ -7,14 +7,20 @@ const register: Specification<string> = (state, input) =>
   input === 'read' ? [{ state, output: state }] : [{ state: input, output: 'written' }];
 
 const UNKNOWN = Number.POSITIVE_INFINITY;
-const operation = (invoked: number, returned: number, input: string, output = 'written'): Operation<string> => ({
+const operation = (
+  invoked: number,
+  returned: number,
+  input: string,
+  output = 'written',
+): Operation<string> => ({
   client: invoked,
   invoked,
   returned,
   input,
   output,
 });
-const isLinearizable = (...history: Operation<string>[]) => linearize(history, 'empty', register) === undefined;
+const isLinearizable = (...history: Operation<string>[]) =>
+  linearize(history, 'empty', register) === undefined;
 
 describe('a history', () => {
   it('is linearizable when it is empty', () => {
@@ -30,12 +36,18 @@ describe('a history', () => {
   });
 
   it('is not linearizable when a read returns a value that was overwritten before the read began', () => {
-    expect(isLinearizable(operation(0, 1, 'a'), operation(2, 3, 'b'), operation(4, 5, 'read', 'a'))).toBe(false);
+    expect(
+      isLinearizable(operation(0, 1, 'a'), operation(2, 3, 'b'), operation(4, 5, 'read', 'a')),
+    ).toBe(false);
   });
 
   it('allows either order of two overlapping writes', () => {
-    expect(isLinearizable(operation(0, 3, 'a'), operation(1, 2, 'b'), operation(4, 5, 'read', 'a'))).toBe(true);
-    expect(isLinearizable(operation(0, 3, 'a'), operation(1, 2, 'b'), operation(4, 5, 'read', 'b'))).toBe(true);
+    expect(
+      isLinearizable(operation(0, 3, 'a'), operation(1, 2, 'b'), operation(4, 5, 'read', 'a')),
+    ).toBe(true);
+    expect(
+      isLinearizable(operation(0, 3, 'a'), operation(1, 2, 'b'), operation(4, 5, 'read', 'b')),
+    ).toBe(true);
   });
 
   it('is not linearizable when two reads return different values after the last write', () => {
@@ -48,8 +60,12 @@ describe('a history', () => {
   it('is not linearizable when a pending write is visible to one read and not to the next', () => {
     const write = operation(0, 9, 'a');
 
-    expect(isLinearizable(write, operation(1, 2, 'read', 'a'), operation(3, 4, 'read', 'empty'))).toBe(false);
-    expect(isLinearizable(write, operation(1, 2, 'read', 'empty'), operation(3, 4, 'read', 'a'))).toBe(true);
+    expect(
+      isLinearizable(write, operation(1, 2, 'read', 'a'), operation(3, 4, 'read', 'empty')),
+    ).toBe(false);
+    expect(
+      isLinearizable(write, operation(1, 2, 'read', 'empty'), operation(3, 4, 'read', 'a')),
+    ).toBe(true);
   });
 });
 
@@ -58,11 +74,15 @@ describe('an operation whose outcome is unknown', () => {
     const lost = operation(0, UNKNOWN, 'a', 'no response');
 
     expect(isLinearizable(lost, operation(1, 2, 'read', 'a'))).toBe(true);
-    expect(isLinearizable(lost, operation(1, 2, 'read', 'empty'), operation(3, 4, 'read', 'a'))).toBe(true);
+    expect(
+      isLinearizable(lost, operation(1, 2, 'read', 'empty'), operation(3, 4, 'read', 'a')),
+    ).toBe(true);
   });
 
   it('may never take effect', () => {
-    expect(isLinearizable(operation(0, UNKNOWN, 'a', 'no response'), operation(1, 2, 'read', 'empty'))).toBe(true);
+    expect(
+      isLinearizable(operation(0, UNKNOWN, 'a', 'no response'), operation(1, 2, 'read', 'empty')),
+    ).toBe(true);
   });
 
   it('takes effect at most once', () => {
@@ -73,12 +93,15 @@ describe('an operation whose outcome is unknown', () => {
   });
 
   it('cannot take effect before it is invoked', () => {
-    expect(isLinearizable(operation(0, 1, 'read', 'a'), operation(2, UNKNOWN, 'a', 'no response'))).toBe(false);
+    expect(
+      isLinearizable(operation(0, 1, 'read', 'a'), operation(2, UNKNOWN, 'a', 'no response')),
+    ).toBe(false);
   });
 });
 
 it('allows a specification with several outcomes', () => {
-  const coin: Specification<string> = (state) => ['heads', 'tails'].map((output) => ({ state, output }));
+  const coin: Specification<string> = (state) =>
+    ['heads', 'tails'].map((output) => ({ state, output }));
 
   expect(linearize([operation(0, 1, 'toss', 'tails')], '', coin)).toBeUndefined();
   expect(linearize([operation(0, 1, 'toss', 'edge')], '', coin)).toBeDefined();
@@ -88,5 +111,9 @@ it('reports the longest order found and the operations that do not fit', () => {
   const written = operation(0, 1, 'a');
   const wrong = operation(2, 3, 'read', 'b');
 
-  expect(linearize([written, wrong], 'empty', register)).toEqual({ order: [written], state: 'a', next: [wrong] });
+  expect(linearize([written, wrong], 'empty', register)).toEqual({
+    order: [written],
+    state: 'a',
+    next: [wrong],
+  });
 });

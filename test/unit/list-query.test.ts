@@ -1,7 +1,13 @@
 import * as v from 'valibot';
 import { describe, expect, it, vi } from 'vitest';
 import { limitsOf } from '../../lib/contract/limits.ts';
-import { cursorAfter, type Filter, type ListQuery, listQuery, type Order } from '../../lib/contract/list-query.ts';
+import {
+  cursorAfter,
+  type Filter,
+  type ListQuery,
+  listQuery,
+  type Order,
+} from '../../lib/contract/list-query.ts';
 import { matcherOf, sorted } from '../../lib/contract/selection.ts';
 
 const FIELDS = {
@@ -17,7 +23,8 @@ type Options = Parameters<typeof listQuery<number>>[1];
 
 function safeParse(text: string, options?: Options) {
   const values: Record<string, string[]> = Object.create(null);
-  for (const [name, value] of new URLSearchParams(text)) values[name] = [...(values[name] ?? []), value];
+  for (const [name, value] of new URLSearchParams(text))
+    values[name] = [...(values[name] ?? []), value];
   return v.safeParse(listQuery(FIELDS, options), values);
 }
 /** The parsed query, or the names of the invalid parameters. */
@@ -37,7 +44,14 @@ const NO_TEXTS = ['id', 'made', 'active', 'colour'].map((field) => `${field} des
 
 describe('listQuery', () => {
   it('defaults to the first 20 entities by id', () => {
-    expect(read('')).toEqual({ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined });
+    expect(read('')).toEqual({
+      page: 0,
+      size: 20,
+      sort: [],
+      filters: [],
+      parameters: [],
+      after: undefined,
+    });
   });
 
   it.each([
@@ -126,7 +140,9 @@ describe('listQuery', () => {
   it('sorts only by the sortable fields where the list names them', () => {
     const options = { sortable: ['made'] };
 
-    expect(read('sort=made,desc', options).sort).toEqual([{ field: 'made', descending: true, ignoreCase: false }]);
+    expect(read('sort=made,desc', options).sort).toEqual([
+      { field: 'made', descending: true, ignoreCase: false },
+    ]);
     expect(invalid('sort=made&sort=id', options)).toEqual(['sort']);
   });
 
@@ -176,11 +192,16 @@ describe('a filter', () => {
     ['colour', 'RED', ANY],
     ['tags', 'HOT', ANY],
   ])('on %s has the operators of its type and rejects all others', (field, value, operators) => {
-    const textOf = (operator: string) => `${field}.${operator}=${operator === 'specified' ? 'true' : value}`;
+    const textOf = (operator: string) =>
+      `${field}.${operator}=${operator === 'specified' ? 'true' : value}`;
     const [known, unknown] = [operators, all.filter((operator) => !operators.includes(operator))];
 
-    expect(known.map((operator) => read(textOf(operator)).filters.length)).toEqual(known.map(() => 1));
-    expect(unknown.map((operator) => invalid(textOf(operator)))).toEqual(unknown.map((of) => [`${field}.${of}`]));
+    expect(known.map((operator) => read(textOf(operator)).filters.length)).toEqual(
+      known.map(() => 1),
+    );
+    expect(unknown.map((operator) => invalid(textOf(operator)))).toEqual(
+      unknown.map((of) => [`${field}.${of}`]),
+    );
   });
 
   it.each([
@@ -220,13 +241,18 @@ describe('a filter', () => {
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
     ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
   ])('reads the date %s as %s', (text, instant) => {
-    expect(filtersOf(`made.equals=${encodeURIComponent(text)}`)).toEqual([['made', 'equals', instant]]);
+    expect(filtersOf(`made.equals=${encodeURIComponent(text)}`)).toEqual([
+      ['made', 'equals', instant],
+    ]);
   });
 
   it('reads a date without a time zone as UTC in any server time zone', () => {
     vi.stubEnv('TZ', 'Asia/Tokyo');
 
-    const filters = [...filtersOf('made.equals=2026-02-28'), ...filtersOf('made.equals=2026-02-28T23:59')];
+    const filters = [
+      ...filtersOf('made.equals=2026-02-28'),
+      ...filtersOf('made.equals=2026-02-28T23:59'),
+    ];
     const offset = new Date(0).getTimezoneOffset();
     vi.unstubAllEnvs();
 
@@ -327,17 +353,22 @@ describe('a filter', () => {
     ['greaterThanOrEqual', [false, true, true, false]],
     ['lessThan', [true, false, false, false]],
     ['lessThanOrEqual', [true, true, false, false]],
-  ])('%s matches values below, at and above its operand, and an absent value: %j', (operator, expected) => {
-    const values: [unknown[], string | number][] = [
-      [[4, 5, 6, undefined], 5],
-      [['a', 'b', 'c', undefined], 'b'],
-    ];
-    for (const [each, operand] of values) {
-      const results = each.map((value) => matches({ value }, { field: 'value', operator, operands: [operand] }));
+  ])(
+    '%s matches values below, at and above its operand, and an absent value: %j',
+    (operator, expected) => {
+      const values: [unknown[], string | number][] = [
+        [[4, 5, 6, undefined], 5],
+        [['a', 'b', 'c', undefined], 'b'],
+      ];
+      for (const [each, operand] of values) {
+        const results = each.map((value) =>
+          matches({ value }, { field: 'value', operator, operands: [operand] }),
+        );
 
-      expect(results).toEqual(expected);
-    }
-  });
+        expect(results).toEqual(expected);
+      }
+    },
+  );
 
   it.each<[Filter['operator'], (string | number | boolean)[], unknown[], boolean[]]>([
     ['equals', [1, 2], [1, 2], [false, false]],
@@ -374,14 +405,18 @@ describe('a filter', () => {
     ['doesNotContain', ['defined'], [undefined], [true]],
     ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
   ])('%s with the operands %j matches %j: %j', (operator, operands, values, expected) => {
-    const results = values.map((value) => matches({ value }, { field: 'value', operator, operands }));
+    const results = values.map((value) =>
+      matches({ value }, { field: 'value', operator, operands }),
+    );
 
     expect(results).toEqual(expected);
   });
 
   it('folds each value once for all operands, and each operand once for all values', () => {
     const normalize = vi.spyOn(String.prototype, 'normalize');
-    const isSelected = matcherOf([{ field: 'value', operator: 'contains', operands: ['tap', 'ap', 'p'] }]);
+    const isSelected = matcherOf([
+      { field: 'value', operator: 'contains', operands: ['tap', 'ap', 'p'] },
+    ]);
     const normalizations = () => normalize.mock.contexts.length;
 
     const ofOperands = normalizations();
@@ -394,7 +429,9 @@ describe('a filter', () => {
   });
 
   it('takes time that grows with the length of a text, even if it has only combining marks', () => {
-    const values = Array.from({ length: 200 }, () => ({ value: `a${'\u0301\u0323'.repeat(2000)}` }));
+    const values = Array.from({ length: 200 }, () => ({
+      value: `a${'\u0301\u0323'.repeat(2000)}`,
+    }));
     const before = process.cpuUsage();
 
     for (const operator of ['contains', 'equals'] as const) {
@@ -407,18 +444,24 @@ describe('a filter', () => {
 });
 
 describe('the order of entities', () => {
-  const entities = ['b', 'A', undefined, 'a', 'B', 'É'.normalize('NFD'), 'É', 'İ'].map((name, id) => ({ id, name }));
+  const entities = ['b', 'A', undefined, 'a', 'B', 'É'.normalize('NFD'), 'É', 'İ'].map(
+    (name, id) => ({ id, name }),
+  );
   const order = (...sort: Order[]) => sorted(entities, sort).map(({ id }) => id);
   const byName = { field: 'name', descending: false };
 
   it('is by case unless it ignores case, with canonically equivalent texts side by side', () => {
     expect(order(byName)).toEqual([1, 4, 3, 0, 5, 6, 7, 2]);
     expect(order({ ...byName, ignoreCase: true })).toEqual([1, 3, 0, 4, 7, 5, 6, 2]);
-    expect(order({ field: 'name', descending: true, ignoreCase: true })).toEqual([5, 6, 7, 0, 4, 1, 3, 2]);
+    expect(order({ field: 'name', descending: true, ignoreCase: true })).toEqual([
+      5, 6, 7, 0, 4, 1, 3, 2,
+    ]);
   });
 
   it('can be by case after it has ignored case', () => {
-    expect(order({ ...byName, ignoreCase: true }, { ...byName, descending: true })).toEqual([3, 1, 0, 4, 7, 5, 6, 2]);
+    expect(order({ ...byName, ignoreCase: true }, { ...byName, descending: true })).toEqual([
+      3, 1, 0, 4, 7, 5, 6, 2,
+    ]);
   });
 });
 
@@ -431,12 +474,16 @@ describe('a cursor', () => {
     }
   });
 
-  it.each(['sort=id', 'sort=id,ignorecase', 'sort=id,desc', 'sort=id,desc&sort=name', 'page=3&size=5', 'unknown=1'])(
-    'can be combined with the order by id: %s',
-    (text) => {
-      expect(read(`${text}&cursor=${cursorAfter(7)}`).after).toBe(7);
-    },
-  );
+  it.each([
+    'sort=id',
+    'sort=id,ignorecase',
+    'sort=id,desc',
+    'sort=id,desc&sort=name',
+    'page=3&size=5',
+    'unknown=1',
+  ])('can be combined with the order by id: %s', (text) => {
+    expect(read(`${text}&cursor=${cursorAfter(7)}`).after).toBe(7);
+  });
 
   it.each([
     ['another order', `sort=name&cursor=${cursorAfter(7)}`],

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { cursorAfter, type Filter, type ListQuery, type Order } from '../../lib/contract/list-query.ts';
+import {
+  cursorAfter,
+  type Filter,
+  type ListQuery,
+  type Order,
+} from '../../lib/contract/list-query.ts';
 import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
@@ -11,10 +16,19 @@ const ASCENDING: Order = { field: 'id', descending: false };
 const DESCENDING: Order = { field: 'id', descending: true };
 
 const queryOf = (query: Partial<ListQuery>): ListQuery => ({
-  ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
+  page: 0,
+  size: 20,
+  sort: [],
+  filters: [],
+  parameters: [],
+  after: undefined,
   ...query,
 });
-const filter = (field: string, operator: Filter['operator'], ...operands: Filter['operands']): Filter => ({
+const filter = (
+  field: string,
+  operator: Filter['operator'],
+  ...operands: Filter['operands']
+): Filter => ({
   field,
   operator,
   operands,
@@ -31,10 +45,18 @@ const itemOf = (kind: Kind, id: number, name?: string): Item => ({
   id,
   ...(name !== undefined && { name }),
 });
-const usersOf = (total: number) => Array.from({ length: total }, (_, n) => itemOf('USER', n + 1, `name ${n % 3}`));
+const usersOf = (total: number) =>
+  Array.from({ length: total }, (_, n) => itemOf('USER', n + 1, `name ${n % 3}`));
 
-/** A list of these items, with the units that its queries spend and settle and the calls that they make. */
-function listOf(items: readonly Item[], totals: Partial<Record<Kind, number>> = {}, kind: Kind = 'USER') {
+/**
+ * A list of these items, with the units that its queries spend and settle and the calls that they
+ * make.
+ */
+function listOf(
+  items: readonly Item[],
+  totals: Partial<Record<Kind, number>> = {},
+  kind: Kind = 'USER',
+) {
   const table = memoryTable(items, totals);
   const [spent, settled]: [number[], number[]] = [[], []];
   const budget: ReadBudget = {
@@ -54,8 +76,10 @@ function listOf(items: readonly Item[], totals: Partial<Record<Kind, number>> = 
     spent,
     settled,
     budget,
-    page: (query: Partial<ListQuery>) => listPage({ table, kind, entityOf: read, budget }, queryOf(query)),
-    count: (query: Partial<ListQuery>) => countEntities({ table, kind, entityOf: read, budget }, queryOf(query)),
+    page: (query: Partial<ListQuery>) =>
+      listPage({ table, kind, entityOf: read, budget }, queryOf(query)),
+    count: (query: Partial<ListQuery>) =>
+      countEntities({ table, kind, entityOf: read, budget }, queryOf(query)),
   };
 }
 
@@ -70,8 +94,18 @@ describe('listPage', () => {
   const orders: [string, readonly Order[], readonly Filter[], (total: number) => number[]][] = [
     ['without an order', [], [], (total) => Array.from({ length: total }, (_, n) => n + 1)],
     ['by id', [ASCENDING], [], (total) => Array.from({ length: total }, (_, n) => n + 1)],
-    ['by descending id', [DESCENDING], [], (total) => Array.from({ length: total }, (_, n) => total - n)],
-    ['filtered', [], [filter('id', 'greaterThan', 0)], (total) => Array.from({ length: total }, (_, n) => n + 1)],
+    [
+      'by descending id',
+      [DESCENDING],
+      [],
+      (total) => Array.from({ length: total }, (_, n) => total - n),
+    ],
+    [
+      'filtered',
+      [],
+      [filter('id', 'greaterThan', 0)],
+      (total) => Array.from({ length: total }, (_, n) => n + 1),
+    ],
     [
       'by another field',
       [{ field: 'name', descending: true }],
@@ -112,7 +146,9 @@ describe('listPage', () => {
       for (const size of [1, 2, 3, 4]) {
         for (const after of [0, 1, 2, 3, 4, 5, 6]) {
           const ids = Array.from({ length: total }, (_, n) => n + 1);
-          const rest = order.descending ? ids.filter((id) => id < after).reverse() : ids.filter((id) => id > after);
+          const rest = order.descending
+            ? ids.filter((id) => id < after).reverse()
+            : ids.filter((id) => id > after);
           const expected = rest.slice(0, size);
 
           // A cursor overrides the page number, which deleted entities would shift.
@@ -158,7 +194,9 @@ describe('listPage', () => {
 
     await page({ page: 1, size: 3 });
 
-    expect(table.queries).toEqual([{ pk: 'USER', range: { backwards: false, limit: 6, tooLong: 'page-too-deep' } }]);
+    expect(table.queries).toEqual([
+      { pk: 'USER', range: { backwards: false, limit: 6, tooLong: 'page-too-deep' } },
+    ]);
   });
 
   it('reports that more follow even when the total lags behind', async () => {
@@ -181,9 +219,21 @@ describe('an order', () => {
   it.each([
     ['ascending', [{ field: 'name', descending: false }], [5, 3, 1, 4, 2, 6]],
     ['descending', [{ field: 'name', descending: true }], [1, 4, 3, 5, 2, 6]],
-    ['descending, ties by id descending', [{ field: 'name', descending: true }, DESCENDING], [4, 1, 3, 5, 6, 2]],
-    ['ascending, ties by id descending', [{ field: 'name', descending: false }, DESCENDING], [5, 3, 4, 1, 6, 2]],
-    ['by id first, ignoring the rest', [DESCENDING, { field: 'name', descending: false }], [6, 5, 4, 3, 2, 1]],
+    [
+      'descending, ties by id descending',
+      [{ field: 'name', descending: true }, DESCENDING],
+      [4, 1, 3, 5, 6, 2],
+    ],
+    [
+      'ascending, ties by id descending',
+      [{ field: 'name', descending: false }, DESCENDING],
+      [5, 3, 4, 1, 6, 2],
+    ],
+    [
+      'by id first, ignoring the rest',
+      [DESCENDING, { field: 'name', descending: false }],
+      [6, 5, 4, 3, 2, 1],
+    ],
   ])('puts absent values last and breaks ties by id: %s', async (_, sort, expected) => {
     const { entities } = await listOf(items).page({ sort });
 
@@ -219,7 +269,9 @@ describe('the cost of a list', () => {
     await page({ page: 1, size: 150 });
     await page({ filters: [filter('name', 'equals', 'x')] });
 
-    expect(table.calls).toEqual(Array.from({ length: 4 }, () => ['getAll 1', 'spend', 'query USER']).flat());
+    expect(table.calls).toEqual(
+      Array.from({ length: 4 }, () => ['getAll 1', 'spend', 'query USER']).flat(),
+    );
   });
 
   it('prevents the read when it exceeds the budget, even of a short page', async () => {
@@ -228,7 +280,12 @@ describe('the cost of a list', () => {
       const { table, page, budget } = listOf(usersOf(200));
       Object.assign(budget, rejecting);
 
-      for (const query of [{ size: 2 }, { size: 100 }, { page: 1 }, { filters: [filter('id', 'equals', 1)] }]) {
+      for (const query of [
+        { size: 2 },
+        { size: 100 },
+        { page: 1 },
+        { filters: [filter('id', 'equals', 1)] },
+      ]) {
         await expect(page(query)).rejects.toThrow('spent');
       }
 
@@ -264,20 +321,23 @@ describe('the cost of a list', () => {
     ['a page read from the end', { page: 4, size: 20 }, 2],
     ['another order', { sort: [{ field: 'name', descending: false }] }, 10],
     ['a filter', { filters: [filter('name', 'equals', 'x')] }, 10],
-  ])('is settled after the read by the units consumed beyond the charge: %s', async (_, query, tens) => {
-    const { table, spent, settled, page } = listOf([], { INTEGRATION: 100 }, 'INTEGRATION');
-    table.query = async (_pk, _range, onConsumed) => {
-      onConsumed?.(1000);
-      onConsumed?.(500);
-      expect(settled).toEqual([]);
-      return [];
-    };
+  ])(
+    'is settled after the read by the units consumed beyond the charge: %s',
+    async (_, query, tens) => {
+      const { table, spent, settled, page } = listOf([], { INTEGRATION: 100 }, 'INTEGRATION');
+      table.query = async (_pk, _range, onConsumed) => {
+        onConsumed?.(1000);
+        onConsumed?.(500);
+        expect(settled).toEqual([]);
+        return [];
+      };
 
-    await page(query);
+      await page(query);
 
-    expect(spent).toEqual([tens * 2]);
-    expect(settled).toEqual([1500 - (tens > 1 ? tens * 2 : 0)]);
-  });
+      expect(spent).toEqual([tens * 2]);
+      expect(settled).toEqual([1500 - (tens > 1 ? tens * 2 : 0)]);
+    },
+  );
 
   it('is settled even if the read fails', async () => {
     const { table, settled, page } = listOf(usersOf(100));
@@ -300,7 +360,9 @@ describe('the cost of a list', () => {
 });
 
 describe('the parameters of one integration', () => {
-  const items = [1_000_001, 2_000_001, 2_000_002, 3_000_001].map((id) => itemOf('CONF', id, `name ${id % 10}`));
+  const items = [1_000_001, 2_000_001, 2_000_002, 3_000_001].map((id) =>
+    itemOf('CONF', id, `name ${id % 10}`),
+  );
   const owner = filter('integrationId', 'equals', 2);
 
   it('are read without the others and matched against the other filters', async () => {
@@ -312,7 +374,11 @@ describe('the parameters of one integration', () => {
     expect(both.entities.map(({ id }) => id)).toEqual([2_000_001, 2_000_002]);
     expect(one.entities.map(({ id }) => id)).toEqual([2_000_002]);
     expect(await count({ filters: [owner] })).toBe(2);
-    const range = { from: '0000000002000000', to: '0000000002999999', tooLong: 'parameter-list-too-long' };
+    const range = {
+      from: '0000000002000000',
+      to: '0000000002999999',
+      tooLong: 'parameter-list-too-long',
+    };
     expect(table.queries).toEqual(Array.from({ length: 3 }, () => ({ pk: 'CONF', range })));
   });
 
@@ -339,7 +405,9 @@ describe('the parameters of one integration', () => {
   it('are found for the largest id that can have any', async () => {
     const { page } = listOf([itemOf('CONF', parameterId(9_007_199_253, 1))], {}, 'CONF');
 
-    const { entities } = await page({ filters: [filter('integrationId', 'equals', 9_007_199_253)] });
+    const { entities } = await page({
+      filters: [filter('integrationId', 'equals', 9_007_199_253)],
+    });
 
     expect(entities.map(({ id }) => id)).toEqual([9_007_199_253_000_001]);
   });
@@ -356,7 +424,8 @@ describe('a list of more than 10,000 entities', () => {
   ])('is rejected unread in another order or with filters: %s', async (kind, code) => {
     const { table, spent, page, count } = listOf([], { [kind]: 10_001 }, kind);
 
-    for (const query of [byName, filtered]) await expect(page(query)).rejects.toMatchObject({ code });
+    for (const query of [byName, filtered])
+      await expect(page(query)).rejects.toMatchObject({ code });
     await expect(count(filtered)).rejects.toMatchObject({ code });
     expect([spent, table.queries]).toEqual([[], []]);
   });
@@ -365,17 +434,20 @@ describe('a list of more than 10,000 entities', () => {
     ['USER', 'list-too-long'],
     ['INTEGRATION', 'list-too-long'],
     ['CONF', 'parameter-list-too-long'],
-  ])('is read at exactly 10,000, with a failure code in case it grows: %s', async (kind, tooLong) => {
-    const { table, page } = listOf([], { [kind]: 10_000 }, kind);
+  ])(
+    'is read at exactly 10,000, with a failure code in case it grows: %s',
+    async (kind, tooLong) => {
+      const { table, page } = listOf([], { [kind]: 10_000 }, kind);
 
-    await page(byName);
-    await page(filtered);
+      await page(byName);
+      await page(filtered);
 
-    expect(table.queries).toEqual([
-      { pk: kind, range: { tooLong } },
-      { pk: kind, range: { tooLong } },
-    ]);
-  });
+      expect(table.queries).toEqual([
+        { pk: kind, range: { tooLong } },
+        { pk: kind, range: { tooLong } },
+      ]);
+    },
+  );
 
   it('has pages up to 10,000 entities from either end, with a failure code in case they are large', async () => {
     const { table, spent, page } = listOf([], { USER: 25_000 });

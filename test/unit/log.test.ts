@@ -45,7 +45,14 @@ describe('the log line of a request', () => {
 
   it('has its id, route, status, duration and caller', async () => {
     expect(await logged(() => logRequest(event({ caller }), 200, 12))).toEqual([
-      { requestId: 'r-1', route: 'PUT /api/users', kind: 'change', status: 200, milliseconds: 12, callerId: 7 },
+      {
+        requestId: 'r-1',
+        route: 'PUT /api/users',
+        kind: 'change',
+        status: 200,
+        milliseconds: 12,
+        callerId: 7,
+      },
     ]);
   });
 
@@ -143,7 +150,11 @@ describe('the metrics of a log line', () => {
       {
         mailNotSent: 'Error',
         mailsNotSent: 1,
-        _aws: { CloudWatchMetrics: [{ Dimensions: [[]], Metrics: [{ Name: 'mailsNotSent', Unit: 'Count' }] }] },
+        _aws: {
+          CloudWatchMetrics: [
+            { Dimensions: [[]], Metrics: [{ Name: 'mailsNotSent', Unit: 'Count' }] },
+          ],
+        },
       },
     ]);
   });
@@ -164,7 +175,9 @@ describe('the metrics of a log line', () => {
 /** An error with these stack frames, whose message quotes secrets and resembles a stack frame. */
 function errorWith(properties: object, ...places: string[]): Error {
   const error = new RangeError('secret\n    at secret.ts:1:1 of an item');
-  error.stack = [`RangeError: ${error.message}`, ...places.map((place) => `    at ${place}`)].join('\n');
+  error.stack = [`RangeError: ${error.message}`, ...places.map((place) => `    at ${place}`)].join(
+    '\n',
+  );
   return Object.assign(error, properties);
 }
 
@@ -173,7 +186,11 @@ describe('the log line of an error', () => {
 
   it('has its name, code, AWS metadata and stack frames, but not its message', async () => {
     const error = errorWith(
-      { code: 'E_ONE', $metadata: { httpStatusCode: 400, requestId: 'aws-1', attempts: 3 }, item: 'secret' },
+      {
+        code: 'E_ONE',
+        $metadata: { httpStatusCode: 400, requestId: 'aws-1', attempts: 3 },
+        item: 'secret',
+      },
       ...PLACES,
     );
 
@@ -201,13 +218,19 @@ describe('the log line of an error', () => {
     ['metadata without a status', { $metadata: { requestId: 'aws-2' } }, { awsRequestId: 'aws-2' }],
     ['metadata without an id', { $metadata: { httpStatusCode: 503 } }, { awsStatus: 503 }],
   ])('handles %s', async (_, properties, expected) => {
-    expect(await logged(() => logError('defect', errorWith(properties, PLACES[0] as string)))).toEqual([
-      { defect: 'RangeError', ...expected, at: `at ${PLACES[0]}` },
-    ]);
+    expect(
+      await logged(() => logError('defect', errorWith(properties, PLACES[0] as string))),
+    ).toEqual([{ defect: 'RangeError', ...expected, at: `at ${PLACES[0]}` }]);
   });
 
   it('has only the stack lines that are stack frames', async () => {
-    const error = errorWith({}, 'new Thing (index.mjs:1:2)', 'secret (native)', 'secret:1', 'x:1:2 secret');
+    const error = errorWith(
+      {},
+      'new Thing (index.mjs:1:2)',
+      'secret (native)',
+      'secret:1',
+      'x:1:2 secret',
+    );
     error.stack += '\nsecret:1:2\n    with secret:1:2';
 
     const [line] = await logged(() => logError('defect', error));
@@ -240,12 +263,26 @@ describe('a stack frame in a bundle', () => {
 }
 `;
 
-  /** Writes a minified bundle of the source to a temporary folder. Returns its path and URL, and the error's column. */
-  function writeBundle({ withMap = true, mappings }: { withMap?: boolean; mappings?: string } = {}) {
+  /**
+   * Writes a minified bundle of the source to a temporary folder. Returns its path and URL, and the
+   * error's column.
+   */
+  function writeBundle({
+    withMap = true,
+    mappings,
+  }: {
+    withMap?: boolean;
+    mappings?: string;
+  } = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse bundle (ä) '));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, 'index.mjs');
-    const options = { loader: 'ts', minify: true, sourcemap: true, sourcefile: 'lib/rule.ts' } as const;
+    const options = {
+      loader: 'ts',
+      minify: true,
+      sourcemap: true,
+      sourcefile: 'lib/rule.ts',
+    } as const;
     const { code, map } = transformSync(SOURCE, options);
     writeFileSync(path, code);
     const written = JSON.stringify({

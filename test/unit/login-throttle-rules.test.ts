@@ -25,7 +25,10 @@ const keys = {
 const LIMITS = { failuresPerSource: 70, requestsPerSource: 700 };
 
 /** Decides on a login attempt as the throttle does. */
-const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW, fingerprint = 'guess' } = {}) => {
+const attempt = (
+  counts: Partial<Failures>,
+  { arrivedAt = NOW, now = NOW, fingerprint = 'guess' } = {},
+) => {
   const failures = { network: undefined, elsewhere: undefined, source: undefined, ...counts };
   requireNoWait(failures, { now, arrivedAt, fingerprint }, LIMITS);
   return recordAttempt(keys, failures, { now, arrivedAt, fingerprint });
@@ -35,10 +38,13 @@ const count = (
   event: SourceEvent = 'request',
   { arrivedAt = NOW, now = NOW } = {},
 ) => countAgainstSource(keys.source, event, source, { now, arrivedAt }, LIMITS);
-const tooManyAttempts = (retryAfter: number) => expect.objectContaining({ code: 'too-many-attempts', retryAfter });
+const tooManyAttempts = (retryAfter: number) =>
+  expect.objectContaining({ code: 'too-many-attempts', retryAfter });
 /** A failure at NOW, of an attempt after these. */
 const counted = (n: number, expires: number, last = 0) => ({
-  ...{ n: n + 1, last: NOW, expires },
+  n: n + 1,
+  last: NOW,
+  expires,
   undecided: { fingerprint: 'guess', n, last },
 });
 const asRead = ({ n, last }: { n: number; last: number }) => ({
@@ -114,7 +120,9 @@ describe('a login attempt', () => {
   });
 
   it('takes back its failure and its time, unless another one has been counted since', () => {
-    const { writes, result } = attempt({ elsewhere: { n: 3, last: NOW - 5000, expires: SECOND + 10 } });
+    const { writes, result } = attempt({
+      elsewhere: { n: 3, last: NOW - 5000, expires: SECOND + 10 },
+    });
 
     expect(takeBackAttempt(result)).toEqual({
       act: 'Put',
@@ -133,7 +141,10 @@ describe('a login attempt', () => {
 
       expect([n, undecided]).toEqual([11, elsewhere.undecided]);
       expect(() =>
-        attempt({ elsewhere: counted(10, SECOND + DAY, NOW - 1) }, { now: NOW + 1, arrivedAt: NOW + 1 }),
+        attempt(
+          { elsewhere: counted(10, SECOND + DAY, NOW - 1) },
+          { now: NOW + 1, arrivedAt: NOW + 1 },
+        ),
       ).toThrow(tooManyAttempts(1));
     });
 
@@ -160,7 +171,9 @@ describe('a login attempt', () => {
   it('waits for the failures of its known network only', () => {
     const failures = (n: number) => ({ n, last: NOW, expires: SECOND + DAY });
 
-    expect(() => attempt({ network: failures(10), elsewhere: failures(2) })).toThrow(tooManyAttempts(1));
+    expect(() => attempt({ network: failures(10), elsewhere: failures(2) })).toThrow(
+      tooManyAttempts(1),
+    );
     expect(attempt({ network: failures(2), elsewhere: failures(10) }).result.isKnown).toBe(true);
   });
 
@@ -173,13 +186,17 @@ describe('a login attempt', () => {
     expect(() => attempt({ network, elsewhere })).toThrow(tooManyAttempts(900));
   });
 
-  it.each(['network', 'elsewhere'])('forgets the failures of %s a day after the last one', (counter) => {
-    const counted = (ago: number) =>
-      attempt({ [counter]: { n: 5, last: NOW - ago, expires: SECOND + 10 } }).writes[0]?.attributes;
+  it.each(['network', 'elsewhere'])(
+    'forgets the failures of %s a day after the last one',
+    (counter) => {
+      const counted = (ago: number) =>
+        attempt({ [counter]: { n: 5, last: NOW - ago, expires: SECOND + 10 } }).writes[0]
+          ?.attributes;
 
-    expect(counted(DAY * 1000 - 1)).toMatchObject({ n: 6 });
-    expect(counted(DAY * 1000)).toMatchObject({ n: 1, last: NOW });
-  });
+      expect(counted(DAY * 1000 - 1)).toMatchObject({ n: 6 });
+      expect(counted(DAY * 1000)).toMatchObject({ n: 1, last: NOW });
+    },
+  );
 
   it('is not delayed if it arrived before a concurrent attempt was counted', () => {
     const elsewhere = { n: 3, last: NOW, expires: SECOND + DAY };
@@ -195,11 +212,18 @@ describe('a login attempt', () => {
     const elsewhere = { n, last: NOW, expires: SECOND + DAY };
     const end = NOW + seconds * 1000;
 
-    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end - 1 })).toThrow(tooManyAttempts(1));
-    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end + 5000 })).toThrow(tooManyAttempts(1));
+    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end - 1 })).toThrow(
+      tooManyAttempts(1),
+    );
+    expect(() => attempt({ elsewhere }, { arrivedAt: end - 1, now: end + 5000 })).toThrow(
+      tooManyAttempts(1),
+    );
     expect(() => attempt({ elsewhere })).toThrow(tooManyAttempts(seconds));
-    // Retry-After starts now, even for a request that was queued, and is rounded up to a whole second.
-    expect(() => attempt({ elsewhere }, { arrivedAt: NOW - 5000, now: NOW + 1 })).toThrow(tooManyAttempts(seconds));
+    // Retry-After starts now, even for a request that was queued, and is rounded up to a whole
+    // second.
+    expect(() => attempt({ elsewhere }, { arrivedAt: NOW - 5000, now: NOW + 1 })).toThrow(
+      tooManyAttempts(seconds),
+    );
     expect(attempt({ elsewhere }, { arrivedAt: end, now: end }).writes).toHaveLength(1);
   });
 
@@ -207,13 +231,25 @@ describe('a login attempt', () => {
     const elsewhere = { n: 19, last: NOW, expires: SECOND + DAY };
     const source = (since: number) => ({ n: 70, requests: 70, since });
 
-    expect(() => attempt({ elsewhere, source: source(NOW - 600_000) })).toThrow(tooManyAttempts(512));
-    expect(() => attempt({ elsewhere, source: source(NOW - 100_000) })).toThrow(tooManyAttempts(800));
+    expect(() => attempt({ elsewhere, source: source(NOW - 600_000) })).toThrow(
+      tooManyAttempts(512),
+    );
+    expect(() => attempt({ elsewhere, source: source(NOW - 100_000) })).toThrow(
+      tooManyAttempts(800),
+    );
   });
 });
 
-const networkKnown = { act: 'Put', key: keys.network, attributes: { n: 0, last: NOW, expires: SECOND + 30 * DAY } };
-const elsewhereCleared = { act: 'Put', key: keys.elsewhere, attributes: { n: 0, last: NOW, expires: SECOND + DAY } };
+const networkKnown = {
+  act: 'Put',
+  key: keys.network,
+  attributes: { n: 0, last: NOW, expires: SECOND + 30 * DAY },
+};
+const elsewhereCleared = {
+  act: 'Put',
+  key: keys.elsewhere,
+  attributes: { n: 0, last: NOW, expires: SECOND + DAY },
+};
 
 describe('a successful login', () => {
   it('resets the counters that its attempt may have incremented', () => {
@@ -248,54 +284,82 @@ describe('a source', () => {
     expect(count({ n: 70, requests: 700, since }, 'failure')).toEqual({
       ...begun,
       condition: '#since = :before',
-      values: { ':failures': 1, ':requests': 0, ':since': NOW, ':expires': SECOND + 960, ':before': since },
+      values: {
+        ':failures': 1,
+        ':requests': 0,
+        ':since': NOW,
+        ':expires': SECOND + 960,
+        ':before': since,
+      },
     });
   });
 
   it('starts a window if an earlier release has stored no start time', () => {
     const stored = { n: -1 } as SourceFailures;
 
-    expect(count(stored)).toMatchObject({ condition: 'attribute_not_exists(#since)', values: { ':since': NOW } });
-  });
-
-  it.each([undefined, 3])('is counted in its window while below its limits: %j requests', (requests) => {
-    const since = NOW - 899_999;
-
-    expect(count({ n: 2, since, ...(requests && { requests }) })).toEqual({
-      act: 'Update',
-      key: keys.source,
-      update: 'ADD #n :failures, #requests :requests',
-      condition:
-        '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
-      names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
-      values: { ':failures': 0, ':requests': 1, ':since': since, ':failureLimit': 70, ':requestLimit': 700 },
+    expect(count(stored)).toMatchObject({
+      condition: 'attribute_not_exists(#since)',
+      values: { ':since': NOW },
     });
   });
+
+  it.each([undefined, 3])(
+    'is counted in its window while below its limits: %j requests',
+    (requests) => {
+      const since = NOW - 899_999;
+
+      expect(count({ n: 2, since, ...(requests && { requests }) })).toEqual({
+        act: 'Update',
+        key: keys.source,
+        update: 'ADD #n :failures, #requests :requests',
+        condition:
+          '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
+        names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
+        values: {
+          ':failures': 0,
+          ':requests': 1,
+          ':since': since,
+          ':failureLimit': 70,
+          ':requestLimit': 700,
+        },
+      });
+    },
+  );
 
   it('counts a failure in its window whatever the number of requests, and not beyond the limit of failures', () => {
     const since = NOW - 1000;
 
-    expect(count({ n: 69, requests: 700, since }, 'failure').values).toMatchObject({ ':failures': 1, ':requests': 0 });
+    expect(count({ n: 69, requests: 700, since }, 'failure').values).toMatchObject({
+      ':failures': 1,
+      ':requests': 0,
+    });
     expect(() => count({ n: 70, requests: 70, since }, 'failure')).toThrow(tooManyAttempts(899));
   });
 
   it.each([
     ['failures', { n: 70, requests: 70 }, { n: 69, requests: 69 }],
     ['requests', { n: 0, requests: 700 }, { n: 0, requests: 699 }],
-  ])('is rejected at its limit of %s until its window ends, by the time of arrival', (_, full, free) => {
-    const since = NOW - 1000;
-    const end = since + 900_000;
-    const operations = [
-      (source: SourceFailures, times?: object) => count(source, 'request', times),
-      (source: SourceFailures, times?: object) => attempt({ source }, times).writes[0],
-    ];
+  ])(
+    'is rejected at its limit of %s until its window ends, by the time of arrival',
+    (_, full, free) => {
+      const since = NOW - 1000;
+      const end = since + 900_000;
+      const operations = [
+        (source: SourceFailures, times?: object) => count(source, 'request', times),
+        (source: SourceFailures, times?: object) => attempt({ source }, times).writes[0],
+      ];
 
-    for (const operation of operations) {
-      expect(() => operation({ ...full, since })).toThrow(tooManyAttempts(899));
-      expect(() => operation({ ...full, since }, { arrivedAt: NOW - 5000, now: NOW })).toThrow(tooManyAttempts(899));
-      expect(() => operation({ ...full, since }, { arrivedAt: end - 1, now: end + 100 })).toThrow(tooManyAttempts(1));
-      expect(operation({ ...full, since }, { arrivedAt: end, now: end })).toBeDefined();
-      expect(operation({ ...free, since })).toBeDefined();
-    }
-  });
+      for (const operation of operations) {
+        expect(() => operation({ ...full, since })).toThrow(tooManyAttempts(899));
+        expect(() => operation({ ...full, since }, { arrivedAt: NOW - 5000, now: NOW })).toThrow(
+          tooManyAttempts(899),
+        );
+        expect(() => operation({ ...full, since }, { arrivedAt: end - 1, now: end + 100 })).toThrow(
+          tooManyAttempts(1),
+        );
+        expect(operation({ ...full, since }, { arrivedAt: end, now: end })).toBeDefined();
+        expect(operation({ ...free, since })).toBeDefined();
+      }
+    },
+  );
 });

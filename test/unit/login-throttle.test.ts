@@ -11,7 +11,11 @@ import type { Table } from '../../lib/table/table.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { useOpenedConnections } from '../support/doubles/opened-connections.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
-import { cancelledBy, type RecordingTable, recordingTable } from '../support/doubles/recording-table.ts';
+import {
+  cancelledBy,
+  type RecordingTable,
+  recordingTable,
+} from '../support/doubles/recording-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 /* How login attempts are counted, on a table that records its calls. */
@@ -57,7 +61,9 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const outage = { error: 'KMSInternalException', status: 500 };
     const { throttle, requests } = await throttleOn(recordingTable(), outage, outage, MAC);
 
-    await expect(countReset(throttle, from('203.0.113.7'))).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await expect(countReset(throttle, from('203.0.113.7'))).rejects.toMatchObject({
+      name: 'KMSInternalException',
+    });
     await countReset(throttle, from('203.0.113.7'));
     await countReset(throttle, from('203.0.113.7'));
 
@@ -68,7 +74,10 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const outage = { error: 'KMSInternalException', status: 500 };
     const { throttle, requests } = await throttleOn(recordingTable(), outage, MAC);
 
-    await Promise.all([countReset(throttle, from('203.0.113.7')), countReset(throttle, from('203.0.113.8'))]);
+    await Promise.all([
+      countReset(throttle, from('203.0.113.7')),
+      countReset(throttle, from('203.0.113.8')),
+    ]);
 
     expect(requests).toHaveLength(2);
   });
@@ -97,7 +106,10 @@ describe('a login attempt', () => {
   const elsewhere = { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' };
   const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
 
-  /** Counts an attempt and clears its failures, and returns the writes that clear those of the login. */
+  /**
+   * Counts an attempt and clears its failures, and returns the writes that clear those of the
+   * login.
+   */
   async function succeed(table: RecordingTable, throttle: LoginThrottle) {
     const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
     await attempt.record();
@@ -113,12 +125,16 @@ describe('a login attempt', () => {
 
     expect(table.reads).toEqual([[network, elsewhere, source]]);
     const undecided = { fingerprint: hmac('ada\nguess').slice(0, 4), n: 0, last: 0 };
-    expect(table.transactions[0]).toMatchObject([{ key: elsewhere, attributes: { n: 1, undecided } }]);
+    expect(table.transactions[0]).toMatchObject([
+      { key: elsewhere, attributes: { n: 1, undecided } },
+    ]);
     expect(cleared).toMatchObject([
       { key: network, attributes: { n: 0, last: NOW } },
       { key: elsewhere, attributes: { n: 0, last: NOW } },
     ]);
-    expect(table.updates).toMatchObject([{ key: source, values: { ':failures': 0, ':requests': 1, ':since': NOW } }]);
+    expect(table.updates).toMatchObject([
+      { key: source, values: { ':failures': 0, ':requests': 1, ':since': NOW } },
+    ]);
   });
 
   it('reads each counter by its own key', async () => {
@@ -142,7 +158,10 @@ describe('a login attempt', () => {
   });
 
   it('reads its counts together with the items of other keys, which it returns in the order of the keys', async () => {
-    const [one, missing, other] = ['one', 'missing', 'other'].map((sk) => ({ pk: 'LOGIN#ada', sk }));
+    const [one, missing, other] = ['one', 'missing', 'other'].map((sk) => ({
+      pk: 'LOGIN#ada',
+      sk,
+    }));
     const table = recordingTable({ ...other, id: 2 } as never, { ...one, id: 1 } as never);
     const { throttle } = await throttleOn(table, MAC);
     const keys = [one, missing, other] as Key[];
@@ -180,31 +199,48 @@ describe('a login attempt', () => {
   it.each([
     ['login', { ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 }, 2],
     ['source', { ...source, n: 100, requests: 200, since: NOW - 60_000 }, 840],
-  ])('is rejected while its %s is throttled, without being counted', async (_, item, retryAfter) => {
-    const table = recordingTable(item);
-    const { throttle } = await throttleOn(table, MAC);
+  ])(
+    'is rejected while its %s is throttled, without being counted',
+    async (_, item, retryAfter) => {
+      const table = recordingTable(item);
+      const { throttle } = await throttleOn(table, MAC);
 
-    const rejected = throttle.beginAttempt(ADA, from('203.0.113.7'));
+      const rejected = throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter });
-    expect([table.transactions, table.updates]).toEqual([[], []]);
-  });
+      await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter });
+      expect([table.transactions, table.updates]).toEqual([[], []]);
+    },
+  );
 
   it('is rejected if it arrived during a waiting period, even one that has ended since', async () => {
     // After ten failures the wait is one second.
-    const table = recordingTable({ ...elsewhere, n: 10, last: NOW - 1500, expires: NOW / 1000 + 60 });
+    const table = recordingTable({
+      ...elsewhere,
+      n: 10,
+      last: NOW - 1500,
+      expires: NOW / 1000 + 60,
+    });
     const { throttle } = await throttleOn(table, MAC);
-    const arrivedAt = (time: number) => throttle.beginAttempt(ADA, { address: '203.0.113.7', arrivedAt: time });
+    const arrivedAt = (time: number) =>
+      throttle.beginAttempt(ADA, { address: '203.0.113.7', arrivedAt: time });
 
-    await expect(arrivedAt(NOW - 501)).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 1 });
+    await expect(arrivedAt(NOW - 501)).rejects.toMatchObject({
+      code: 'too-many-attempts',
+      retryAfter: 1,
+    });
     const { attempt } = await arrivedAt(NOW - 500);
     await attempt.record();
 
-    expect(table.transactions).toMatchObject([[{ key: elsewhere, attributes: { n: 11, last: NOW } }]]);
+    expect(table.transactions).toMatchObject([
+      [{ key: elsewhere, attributes: { n: 11, last: NOW } }],
+    ]);
   });
 
   describe('that is recorded concurrently with another one', () => {
-    /** A table where another attempt makes this number of failures between the reading and the counting. */
+    /**
+     * A table where another attempt makes this number of failures between the reading and the
+     * counting.
+     */
     function contendedTable(n: number, last = NOW) {
       const table = recordingTable();
       const { transact } = table;
@@ -220,7 +256,9 @@ describe('a login attempt', () => {
     it('is counted on top of the other one, and once against its source', async () => {
       const table = contendedTable(5);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'), [{ pk: 'LOGIN#ada', sk: 'GUARD' }]);
+      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'), [
+        { pk: 'LOGIN#ada', sk: 'GUARD' },
+      ]);
 
       await attempt.record();
 
@@ -234,14 +272,20 @@ describe('a login attempt', () => {
       const { throttle } = await throttleOn(table, MAC);
       const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-      await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 4 });
+      await expect(attempt.record()).rejects.toMatchObject({
+        code: 'too-many-attempts',
+        retryAfter: 4,
+      });
       expect(table.transactions).toHaveLength(1);
     });
 
     it('is rejected if it arrived during the waiting period that the other one caused', async () => {
       const table = contendedTable(10, NOW - 1000);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.beginAttempt(ADA, { address: '203.0.113.7', arrivedAt: NOW - 1 });
+      const { attempt } = await throttle.beginAttempt(ADA, {
+        address: '203.0.113.7',
+        arrivedAt: NOW - 1,
+      });
 
       await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts' });
     });
@@ -261,14 +305,23 @@ describe('a login attempt', () => {
   });
 
   it('fails when it cannot be counted against its source', async () => {
-    const table = recordingTable({ ...elsewhere, n: 3, last: NOW - 5000, expires: NOW / 1000 + 60 });
+    const table = recordingTable({
+      ...elsewhere,
+      n: 3,
+      last: NOW - 5000,
+      expires: NOW / 1000 + 60,
+    });
     table.updateOutcomes.push(new Failure('unavailable'));
     const { throttle } = await throttleOn(table, MAC);
     const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     expect(table.updates).toHaveLength(1);
-    expect(table.transactions.slice(1)).toMatchObject([[{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }]]);
+    expect(table.transactions.slice(1)).toMatchObject([
+      [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }],
+    ]);
   });
 
   it('fails when its failure cannot be counted', async () => {
@@ -278,7 +331,9 @@ describe('a login attempt', () => {
     const { throttle } = await throttleOn(table, MAC);
     const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     expect(table.transactions.slice(2)).toMatchObject([[{ key: elsewhere, attributes: { n: 0 } }]]);
   });
 
@@ -291,18 +346,28 @@ describe('a login attempt', () => {
     };
     const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-    await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
+    await expect(attempt.record()).rejects.toMatchObject({
+      code: 'too-many-attempts',
+      retryAfter: 840,
+    });
   });
 
   it('takes back the failure of its login when it is taken back, and fails with the reason', async () => {
-    const table = recordingTable({ ...elsewhere, n: 3, last: NOW - 5000, expires: NOW / 1000 + 60 });
+    const table = recordingTable({
+      ...elsewhere,
+      n: 3,
+      last: NOW - 5000,
+      expires: NOW / 1000 + 60,
+    });
     const { throttle } = await throttleOn(table, MAC);
     const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
     await attempt.record();
 
     await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
 
-    expect(table.transactions.slice(1)).toMatchObject([[{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }]]);
+    expect(table.transactions.slice(1)).toMatchObject([
+      [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }],
+    ]);
     expect(table.updates).toHaveLength(1);
   });
 
@@ -414,7 +479,9 @@ describe('a reset', () => {
 
     expect(table.reads).toEqual([[resets]]);
     expect(table.transactions).toEqual([]);
-    expect(table.updates).toMatchObject([{ key: resets, values: { ':failures': 0, ':requests': 1 } }]);
+    expect(table.updates).toMatchObject([
+      { key: resets, values: { ':failures': 0, ':requests': 1 } },
+    ]);
   });
 
   it('reads its count together with the items of other keys', async () => {
@@ -478,10 +545,17 @@ it('keysOf pseudonymizes the login, its network and the source', async () => {
 it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'RESETS_PER_SOURCE', 'PEPPER_KEYS'])(
   'openLoginThrottle throws without %s',
   (name) => {
-    for (const each of ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'RESETS_PER_SOURCE', 'PEPPER_KEYS'])
+    for (const each of [
+      'FAILURES_PER_SOURCE',
+      'REQUESTS_PER_SOURCE',
+      'RESETS_PER_SOURCE',
+      'PEPPER_KEYS',
+    ])
       vi.stubEnv(each, '1');
     vi.stubEnv(name, '');
 
-    expect(() => openLoginThrottle(recordingTable())).toThrow(`The environment variable ${name} is not set`);
+    expect(() => openLoginThrottle(recordingTable())).toThrow(
+      `The environment variable ${name} is not set`,
+    );
   },
 );

@@ -56,7 +56,12 @@ describe('a mail with a link', () => {
             Content: {
               Simple: {
                 Subject: { Data: `en: ${occasion} ada`, Charset: 'UTF-8' },
-                Body: { Text: { Data: `en ${occasion} ada ${link} ada ${link} {other}`, Charset: 'UTF-8' } },
+                Body: {
+                  Text: {
+                    Data: `en ${occasion} ada ${link} ada ${link} {other}`,
+                    Charset: 'UTF-8',
+                  },
+                },
               },
             },
           },
@@ -104,7 +109,9 @@ describe('a mail with a link', () => {
 
     const link = 'https://gates.example.com/reset?key=k3y';
     expect(inputs()[0].Content.Simple.Subject.Data).toBe(`en: reset ${login}`);
-    expect(inputs()[0].Content.Simple.Body.Text.Data).toBe(`en reset ${login} ${link} ${login} ${link} {other}`);
+    expect(inputs()[0].Content.Simple.Body.Text.Data).toBe(
+      `en reset ${login} ${link} ${login} ${link} {other}`,
+    );
   });
 
   it.each([
@@ -123,24 +130,29 @@ describe('a mail with a link', () => {
   it('fails with the error of SES, without a retry', async () => {
     const { mailer, requests } = mailerReceiving(REJECTED);
 
-    await expect(mailer.send('reset', ada, 'k3y')).rejects.toMatchObject({ name: 'MessageRejected' });
+    await expect(mailer.send('reset', ada, 'k3y')).rejects.toMatchObject({
+      name: 'MessageRejected',
+    });
     expect(requests).toHaveLength(1);
     expect(lines).toEqual([]);
   });
 });
 
 describe('a notice', () => {
-  it.each(['passwordChanged', 'emailChanged'] as const)('contains no link: %s', async (occasion) => {
-    const { mailer, inputs } = mailerReceiving(SENT);
+  it.each(['passwordChanged', 'emailChanged'] as const)(
+    'contains no link: %s',
+    async (occasion) => {
+      const { mailer, inputs } = mailerReceiving(SENT);
 
-    await mailer.send(occasion, { ...ada, langKey: 'de' });
+      await mailer.send(occasion, { ...ada, langKey: 'de' });
 
-    expect(inputs()[0].Destination).toEqual({ ToAddresses: ['ada@example.com'] });
-    expect(inputs()[0].Content.Simple).toMatchObject({
-      Subject: { Data: `de: ${occasion} ada` },
-      Body: { Text: { Data: expect.not.stringContaining('k3y') } },
-    });
-  });
+      expect(inputs()[0].Destination).toEqual({ ToAddresses: ['ada@example.com'] });
+      expect(inputs()[0].Content.Simple).toMatchObject({
+        Subject: { Data: `de: ${occasion} ada` },
+        Body: { Text: { Data: expect.not.stringContaining('k3y') } },
+      });
+    },
+  );
 });
 
 describe('a mailer', () => {
@@ -152,15 +164,22 @@ describe('a mailer', () => {
     const [client] = send.mock.contexts as unknown as [SESv2Client];
     // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
     const handler = await (client.config.requestHandler as any).configProvider;
-    expect(handler).toMatchObject({ connectionTimeout: 500, requestTimeout: 3000, throwOnRequestTimeout: true });
+    expect(handler).toMatchObject({
+      connectionTimeout: 500,
+      requestTimeout: 3000,
+      throwOnRequestTimeout: true,
+    });
     expect(await client.config.maxAttempts()).toBe(3);
   });
 
-  it.each(['MAIL_SENDER', 'MAIL_LINK_BASE', 'MAIL_TEMPLATES'])('does not start without %s', (name) => {
-    vi.stubEnv(name, '');
+  it.each(['MAIL_SENDER', 'MAIL_LINK_BASE', 'MAIL_TEMPLATES'])(
+    'does not start without %s',
+    (name) => {
+      vi.stubEnv(name, '');
 
-    expect(() => mailerReceiving()).toThrow(`The environment variable ${name} is not set`);
-  });
+      expect(() => mailerReceiving()).toThrow(`The environment variable ${name} is not set`);
+    },
+  );
 });
 
 describe('the mail limit', () => {
@@ -174,7 +193,8 @@ describe('the mail limit', () => {
     ['emailChanged', 20],
   ] as const)('for %s is %i per hour', (occasion, limit) => {
     const since = NOW - HOUR + 1;
-    const counted = (n: number, start = since) => countMail(KEY, { n, since: start }, NOW, limit)?.attributes;
+    const counted = (n: number, start = since) =>
+      countMail(KEY, { n, since: start }, NOW, limit)?.attributes;
 
     expect(MAILS_PER_WINDOW[occasion]).toBe(limit);
     expect(counted(limit - 1)).toMatchObject({ n: limit, since });

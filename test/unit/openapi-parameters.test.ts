@@ -6,14 +6,19 @@ import { listQuery } from '../../lib/contract/list-query.ts';
 /* The patterns of openapi.json accept exactly what the service accepts. */
 
 const query = listQuery({ id: 'number', name: 'text', made: 'date' });
-const parameters = parametersOf({ summary: '', access: 'public', entityName: 'audit', query }, true, {});
+const parameters = parametersOf(
+  { summary: '', access: 'public', entityName: 'audit', query },
+  true,
+  {},
+);
 
 function patternOf(parameter: string): RegExp {
   const { schema } = parameters.find(({ name }) => name === parameter) ?? {};
   const { pattern, items } = schema as { pattern?: string; items?: { pattern: string } };
   return new RegExp(pattern ?? items?.pattern ?? 'no pattern', 'u');
 }
-const isAccepted = (parameter: string, value: string): boolean => v.safeParse(query, { [parameter]: [value] }).success;
+const isAccepted = (parameter: string, value: string): boolean =>
+  v.safeParse(query, { [parameter]: [value] }).success;
 
 describe('the pattern of sort', () => {
   const accepted = [
@@ -30,7 +35,16 @@ describe('the pattern of sort', () => {
     ' name ,id,asc',
     'id,Desc,ignoreCase,',
   ];
-  const rejected = ['ID', 'desc,id', 'asc,desc', 'id desc', 'id;desc', 'id,descending', 'identity', 'made,,password'];
+  const rejected = [
+    'ID',
+    'desc,id',
+    'asc,desc',
+    'id desc',
+    'id;desc',
+    'id,descending',
+    'identity',
+    'made,,password',
+  ];
 
   it.each(accepted)('accepts "%s"', (value) => {
     expect([patternOf('sort').test(value), isAccepted('sort', value)]).toEqual([true, true]);
@@ -55,7 +69,16 @@ describe('the pattern of a date', () => {
     ...['2024-01-01T00:00+14:00', '2024-01-01T00:00:59.123000000-23:59', '2024-01-01T23:59'],
   ];
   const rejected = [
-    ...['2023-02-29', '1900-02-29', '2024-02-30', '2024-04-31', '2024-13-01', '2024-00-01', '2024-01-00', '2024-01-32'],
+    ...[
+      '2023-02-29',
+      '1900-02-29',
+      '2024-02-30',
+      '2024-04-31',
+      '2024-13-01',
+      '2024-00-01',
+      '2024-01-00',
+      '2024-01-32',
+    ],
     ...[
       '2024-01-01T24:01',
       '2024-01-01T24:00:00.1',
@@ -76,10 +99,16 @@ describe('the pattern of a date', () => {
   ];
 
   it.each(accepted)('accepts %s', (value) => {
-    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([true, true]);
+    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it.each(rejected)('rejects %s', (value) => {
-    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([false, false]);
+    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([
+      false,
+      false,
+    ]);
   });
 });

@@ -9,7 +9,9 @@ import { routes } from '../../routes.ts';
 import { checkResponse } from '../support/instance/api-document.ts';
 
 it('openapi.json is current: otherwise run npm run openapi', () => {
-  expect(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')).toBe(openApiText(routes));
+  expect(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8')).toBe(
+    openApiText(routes),
+  );
 });
 
 it('every route has an example', () => {
@@ -18,7 +20,9 @@ it('every route has an example', () => {
 
 it('a created entity has links to its paths and its update', () => {
   const links = Object.values(document.paths).flatMap((operations) =>
-    'post' in operations && '201' in operations.post.responses ? [operations.post.responses['201'].links] : [],
+    'post' in operations && '201' in operations.post.responses
+      ? [operations.post.responses['201'].links]
+      : [],
   );
 
   expect(links.map((each) => Object.keys(each).toSorted())).toEqual([
@@ -34,7 +38,9 @@ it('a created entity has links to its paths and its update', () => {
 
 it('a list has a link to the update of its first entity', () => {
   const links = Object.values(document.paths).flatMap((operations) =>
-    'get' in operations && 'links' in operations.get.responses['200'] ? [operations.get.responses['200'].links] : [],
+    'get' in operations && 'links' in operations.get.responses['200']
+      ? [operations.get.responses['200'].links]
+      : [],
   );
 
   expect(links).toEqual(
@@ -48,24 +54,41 @@ it('every body of a link is an expression, because the generator of Java clients
   const bodies: unknown[] = [];
   JSON.parse(openApiText(routes), (key, value) => {
     if (key === 'links')
-      bodies.push(...Object.values<{ requestBody?: unknown }>(value).map((link) => link.requestBody));
+      bodies.push(
+        ...Object.values<{ requestBody?: unknown }>(value).map((link) => link.requestBody),
+      );
     return value;
   });
 
-  expect(bodies.filter((body) => body !== undefined && !/^\$response\.body(#\/\w+)?$/.test(String(body)))).toEqual([]);
+  expect(
+    bodies.filter(
+      (body) => body !== undefined && !/^\$response\.body(#\/\w+)?$/.test(String(body)),
+    ),
+  ).toEqual([]);
 });
 
 it.each([
   ['GET /api/users', { 'x-total-count': 'many' }, 'X-Total-Count'],
-  ['GET /api/users', { 'x-total-count': '0', 'cache-control': 'public, max-age=300' }, 'Cache-Control'],
+  [
+    'GET /api/users',
+    { 'x-total-count': '0', 'cache-control': 'public, max-age=300' },
+    'Cache-Control',
+  ],
   ['GET /.well-known/jwks.json', { 'cache-control': 'no-store' }, 'Cache-Control'],
   ['GET /.well-known/jwks.json', {}, 'Cache-Control'],
-])('the check of responses rejects those of %s with the headers %j because of %s', (route, headers, name) => {
-  const body = route === 'GET /api/users' ? [] : { keys: [] };
-  const response = { status: 200, headers: { 'content-type': 'application/json', ...headers }, body };
+])(
+  'the check of responses rejects those of %s with the headers %j because of %s',
+  (route, headers, name) => {
+    const body = route === 'GET /api/users' ? [] : { keys: [] };
+    const response = {
+      status: 200,
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    };
 
-  expect(() => checkResponse(route, { ...response, text: JSON.stringify(body) })).toThrow(name);
-});
+    expect(() => checkResponse(route, { ...response, text: JSON.stringify(body) })).toThrow(name);
+  },
+);
 
 it.each(routes.map(({ route }) => route))(
   'the 429 of API Gateway and that of an edge are in the document: %s',

@@ -8,7 +8,9 @@ import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { bcryptHash } from '../support/commands/transfer.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
-/* The calls to Argon2 and KMS. Stored hashes have the minimum cost unless a test is about the cost. */
+/*
+ * The calls to Argon2 and KMS. Stored hashes have the minimum cost unless a test is about the cost.
+ */
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -35,11 +37,27 @@ interface Parameters {
   salt?: Buffer;
 }
 /** A stored hash whose MAC is MAC. */
-const phc = ({ memory = 8, passes = 1, parallelism = 1, key = 'current-key', salt = SALT }: Parameters = {}) =>
+const phc = ({
+  memory = 8,
+  passes = 1,
+  parallelism = 1,
+  key = 'current-key',
+  salt = SALT,
+}: Parameters = {}) =>
   `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism},keyid=${key}$${base64(salt)}$${base64(MAC)}`;
 /** The Argon2 hash of which KMS must generate the MAC, in base64. */
-function hashOf(password: string, { memory = 8, passes = 1, parallelism = 1, salt = SALT }: Parameters = {}): string {
-  const options = { message: Buffer.from(password), nonce: salt, memory, passes, parallelism, tagLength: 32 };
+function hashOf(
+  password: string,
+  { memory = 8, passes = 1, parallelism = 1, salt = SALT }: Parameters = {},
+): string {
+  const options = {
+    message: Buffer.from(password),
+    nonce: salt,
+    memory,
+    passes,
+    parallelism,
+    tagLength: 32,
+  };
   return argon2Sync('argon2id', options).toString('base64');
 }
 
@@ -49,7 +67,9 @@ describe('a new password hash', () => {
 
     const hashes = [await passwords.hash('pässword'), await passwords.hash('pa\u0308ssword')];
 
-    const parts = hashes.map((hash) => /^(?<parameters>.+\$)(?<salt>[^$]+)\$(?<mac>[^$]+)$/.exec(hash)?.groups);
+    const parts = hashes.map(
+      (hash) => /^(?<parameters>.+\$)(?<salt>[^$]+)\$(?<mac>[^$]+)$/.exec(hash)?.groups,
+    );
     const salts = parts.map((part) => Buffer.from(part?.salt ?? '', 'base64'));
     for (const part of parts) {
       expect(part?.parameters).toBe('$argon2id$v=19$m=19456,t=2,p=1,keyid=current-key$');
@@ -134,7 +154,9 @@ describe('a password', () => {
     expect(await passwords.matches('password', phc({ key: 'retired-key' }))).toBe(false);
     expect(await passwords.matches('password', phc({ key: 'retired-key' }))).toBe(false);
     expect(inputs().map(({ KeyId }) => KeyId)).toEqual(['current-key', 'current-key']);
-    expect(inputs()[0].Message).toBe(hashOf('password', { memory: 19_456, passes: 2, salt: Buffer.alloc(16) }));
+    expect(inputs()[0].Message).toBe(
+      hashOf('password', { memory: 19_456, passes: 2, salt: Buffer.alloc(16) }),
+    );
   });
 
   it('takes the same work but never matches when there is no stored hash, even if the MAC is equal', async () => {
@@ -153,14 +175,18 @@ describe('a password', () => {
   it('fails with the error of KMS', async () => {
     const { passwords } = passwordsWithKms({ error: 'KMSInternalException', status: 500 });
 
-    await expect(passwords.matches('password', phc())).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await expect(passwords.matches('password', phc())).rejects.toMatchObject({
+      name: 'KMSInternalException',
+    });
   });
 
   it('is no longer compared when the deadline of the request is near', async () => {
     const { passwords } = passwordsWithKms(macOf(MAC));
     setDeadline(0);
 
-    await expect(passwords.matches('password', phc())).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(passwords.matches('password', phc())).rejects.toMatchObject({
+      name: 'AbortError',
+    });
   });
 
   it.each([
@@ -179,7 +205,9 @@ describe('a password', () => {
   ])('is rejected by a hash %s before KMS is called', async (_, stored) => {
     const { passwords, requests } = passwordsWithKms(macOf(MAC));
 
-    await expect(passwords.matches('password', stored)).rejects.toThrow('A stored password hash is not readable');
+    await expect(passwords.matches('password', stored)).rejects.toThrow(
+      'A stored password hash is not readable',
+    );
     expect(requests).toEqual([]);
   });
 
@@ -197,21 +225,24 @@ describe('a password', () => {
 });
 
 describe('a password with an imported bcrypt hash', () => {
-  it.each(['$2a$', '$2b$', '$2y$'])('is compared with it after the work for any other hash: %s', async (prefix) => {
-    const { passwords, inputs } = passwordsWithKms(macOf(MAC), macOf(MAC));
-    const stored = bcryptHash('pässword', prefix);
+  it.each(['$2a$', '$2b$', '$2y$'])(
+    'is compared with it after the work for any other hash: %s',
+    async (prefix) => {
+      const { passwords, inputs } = passwordsWithKms(macOf(MAC), macOf(MAC));
+      const stored = bcryptHash('pässword', prefix);
 
-    expect(await passwords.matches('pässword', stored)).toBe(true);
-    expect(await passwords.matches('password', stored)).toBe(false);
-    const dummy = { memory: 19_456, passes: 2, salt: Buffer.alloc(16) };
-    expect(inputs()).toEqual(
-      ['pässword', 'password'].map((password) => ({
-        KeyId: 'current-key',
-        Message: hashOf(password, dummy),
-        MacAlgorithm: 'HMAC_SHA_256',
-      })),
-    );
-  });
+      expect(await passwords.matches('pässword', stored)).toBe(true);
+      expect(await passwords.matches('password', stored)).toBe(false);
+      const dummy = { memory: 19_456, passes: 2, salt: Buffer.alloc(16) };
+      expect(inputs()).toEqual(
+        ['pässword', 'password'].map((password) => ({
+          KeyId: 'current-key',
+          Message: hashOf(password, dummy),
+          MacAlgorithm: 'HMAC_SHA_256',
+        })),
+      );
+    },
+  );
 
   it('does not match because the MAC of the dummy hash does', async () => {
     const { passwords } = passwordsWithKms(macOf(Buffer.alloc(32)));
@@ -224,7 +255,9 @@ describe('a password with an imported bcrypt hash', () => {
     const [decomposed, long] = ['pa\u0308ssword', 'x'.repeat(72)];
 
     expect(await passwords.matches(decomposed, bcryptHash(decomposed))).toBe(true);
-    expect(await passwords.matches(decomposed.normalize('NFC'), bcryptHash(decomposed))).toBe(false);
+    expect(await passwords.matches(decomposed.normalize('NFC'), bcryptHash(decomposed))).toBe(
+      false,
+    );
     expect(await passwords.matches(`${long}y`, bcryptHash(`${long}z`))).toBe(true);
     expect(await passwords.matches('pass\uD83D', bcryptHash('pass\uD83D'))).toBe(false);
     expect(await passwords.matches('pass\uD83D', bcryptHash(''))).toBe(false);
@@ -233,15 +266,17 @@ describe('a password with an imported bcrypt hash', () => {
   it.each(['$2$', '$2x$'])('is not readable with the prefix %s', async (prefix) => {
     const { passwords } = passwordsWithKms(macOf(MAC));
 
-    await expect(passwords.matches('password', bcryptHash('password', prefix))).rejects.toThrow('not readable');
+    await expect(passwords.matches('password', bcryptHash('password', prefix))).rejects.toThrow(
+      'not readable',
+    );
   });
 
   it.each(['03', '13', '31', '99'])('is not readable with the cost %s', async (cost) => {
     const { passwords } = passwordsWithKms(macOf(MAC));
 
-    await expect(passwords.matches('password', bcryptHash('password').replace('$04$', `$${cost}$`))).rejects.toThrow(
-      'not readable',
-    );
+    await expect(
+      passwords.matches('password', bcryptHash('password').replace('$04$', `$${cost}$`)),
+    ).rejects.toThrow('not readable');
   });
 
   it('is outdated, and so replaced by the next login', () => {
@@ -270,18 +305,23 @@ describe('a stored hash', () => {
     ['a change of parallelism', { ...current, parallelism: 2 }, true],
     ['a change of key', { ...current, key: 'former-key' }, true],
     ['a change to a key with the same prefix', { ...current, key: 'current-key-2' }, true],
-  ])('is outdated after a change of parameters or key, but not of salt: %s', (_, parameters, outdated) => {
-    const { passwords } = passwordsWithKms();
+  ])(
+    'is outdated after a change of parameters or key, but not of salt: %s',
+    (_, parameters, outdated) => {
+      const { passwords } = passwordsWithKms();
 
-    expect(passwords.isOutdated(phc(parameters), 'a'.repeat(73))).toBe(outdated);
-  });
+      expect(passwords.isOutdated(phc(parameters), 'a'.repeat(73))).toBe(outdated);
+    },
+  );
 
   it('names its key by id, whether the stack names an id or an ARN', async () => {
     vi.stubEnv('PEPPER_KEYS', 'plain-id');
     const { settings } = scriptedClient();
 
     const stored = phc({ ...current, key: 'plain-id' });
-    expect(openPasswords(undefined, new KMSClient(settings)).isOutdated(stored, 'password')).toBe(false);
+    expect(openPasswords(undefined, new KMSClient(settings)).isOutdated(stored, 'password')).toBe(
+      false,
+    );
     vi.stubEnv('PEPPER_KEYS', '');
     expect(() => openPasswords()).toThrow('The environment variable PEPPER_KEYS is not set');
   });

@@ -18,14 +18,25 @@ const BEARER = { 'WWW-Authenticate': 'Bearer' };
 
 const SHOWN: Record<FailureCode, Shown> = {
   unauthorized: {
-    ...{ status: 401, message: 'error.http.401', title: 'Unauthorized', headers: BEARER },
+    status: 401,
+    message: 'error.http.401',
+    title: 'Unauthorized',
+    headers: BEARER,
     detail: 'Full authentication is required to access this resource',
   },
   'bad-credentials': {
-    ...{ status: 401, message: 'error.http.401', title: 'Unauthorized', headers: BEARER },
+    status: 401,
+    message: 'error.http.401',
+    title: 'Unauthorized',
+    headers: BEARER,
     detail: 'Bad credentials',
   },
-  forbidden: { status: 403, message: 'error.http.403', title: 'Forbidden', detail: 'Access is denied' },
+  forbidden: {
+    status: 403,
+    message: 'error.http.403',
+    title: 'Forbidden',
+    detail: 'Access is denied',
+  },
   malformed: {
     status: 400,
     message: 'error.http.400',
@@ -33,7 +44,9 @@ const SHOWN: Record<FailureCode, Shown> = {
     detail: /one JSON object in UTF-8, at most 32 levels deep/,
   },
   invalid: {
-    ...{ status: 400, message: 'error.validation', title: 'Method argument not valid' },
+    status: 400,
+    message: 'error.validation',
+    title: 'Method argument not valid',
     type: 'constraint-violation',
   },
   'too-large': {
@@ -43,47 +56,82 @@ const SHOWN: Record<FailureCode, Shown> = {
     detail: 'A body must not exceed 64 KiB',
   },
   'unsupported-media-type': {
-    ...{ status: 415, message: 'error.http.415', title: 'Unsupported Media Type' },
+    status: 415,
+    message: 'error.http.415',
+    title: 'Unsupported Media Type',
     detail: /^A body must be application\/json, or text\/plain where .* in UTF-8/,
   },
-  'no-id': { status: 400, message: 'error.idnull', title: 'Invalid id', detail: 'An update must contain the id' },
-  'id-not-wanted': { status: 400, message: 'error.idexists', title: 'A new entity cannot already have an ID' },
+  'no-id': {
+    status: 400,
+    message: 'error.idnull',
+    title: 'Invalid id',
+    detail: 'An update must contain the id',
+  },
+  'id-not-wanted': {
+    status: 400,
+    message: 'error.idexists',
+    title: 'A new entity cannot already have an ID',
+  },
   'unknown-id': {
-    ...{ status: 404, message: 'error.idnotfound', title: 'Entity not found' },
-    detail: 'An id in the body belongs to no entity, or the parameter belongs to another integration',
+    status: 404,
+    message: 'error.idnotfound',
+    title: 'Entity not found',
+    detail:
+      'An id in the body belongs to no entity, or the parameter belongs to another integration',
   },
   'not-found': { status: 404, message: 'error.http.404', title: 'Not Found' },
   'login-taken': {
-    ...{ status: 400, message: 'error.userexists', title: 'Login name already used!' },
+    status: 400,
+    message: 'error.userexists',
+    title: 'Login name already used!',
     type: 'login-already-used',
   },
   'email-taken': {
-    ...{ status: 400, message: 'error.emailexists', title: 'Email is already in use!' },
+    status: 400,
+    message: 'error.emailexists',
+    title: 'Email is already in use!',
     type: 'email-already-used',
   },
   'last-administrator': {
-    ...{ status: 400, message: 'error.lastadmin', title: 'The last administrator must stay' },
+    status: 400,
+    message: 'error.lastadmin',
+    title: 'The last administrator must stay',
     detail: 'At least one activated user with ROLE_ADMIN must always remain',
   },
   'version-changed': {
-    ...{ status: 412, message: 'error.http.412', title: 'Precondition Failed' },
+    status: 412,
+    message: 'error.http.412',
+    title: 'Precondition Failed',
     detail: 'The entity is not in a state that If-Match and If-None-Match accept: read it again',
   },
   'wrong-password': {
-    ...{ status: 400, message: 'error.http.400', title: 'Incorrect password' },
+    status: 400,
+    message: 'error.http.400',
+    title: 'Incorrect password',
     type: 'invalid-password',
   },
-  'unknown-key': { status: 400, message: 'error.http.400', title: 'Unknown key', detail: /older than 24 hours/ },
+  'unknown-key': {
+    status: 400,
+    message: 'error.http.400',
+    title: 'Unknown key',
+    detail: /older than 24 hours/,
+  },
   'too-many-attempts': {
-    ...{ status: 429, message: 'error.http.429', title: 'Too Many Requests' },
+    status: 429,
+    message: 'error.http.429',
+    title: 'Too Many Requests',
     detail: /^Too many wrong passwords.* Retry-After$/,
   },
   'read-budget-spent': {
-    ...{ status: 429, message: 'error.http.429', title: 'Too Many Requests' },
+    status: 429,
+    message: 'error.http.429',
+    title: 'Too Many Requests',
     detail: /^You have read too much.* Retry-After$/,
   },
   'too-many-parameters': {
-    ...{ status: 400, message: 'error.toomanyparameters', title: 'Too many parameters' },
+    status: 400,
+    message: 'error.toomanyparameters',
+    title: 'Too many parameters',
     detail: 'An integration can have at most 90 parameters',
   },
   'parameters-too-large': {
@@ -93,63 +141,92 @@ const SHOWN: Record<FailureCode, Shown> = {
     detail: /192 KiB/,
   },
   'parameter-ids-used-up': {
-    ...{ status: 400, message: 'error.parameteridsusedup', title: 'No parameter ids left' },
+    status: 400,
+    message: 'error.parameteridsusedup',
+    title: 'No parameter ids left',
     detail: /999,999 parameter ids/,
   },
-  'page-too-deep': { ...TOO_LONG, detail: /^More than 10,000 entities or 16 MB lie between .* follow the links/ },
+  'page-too-deep': {
+    ...TOO_LONG,
+    detail: /^More than 10,000 entities or 16 MB lie between .* follow the links/,
+  },
   'list-too-long': {
     ...TOO_LONG,
     detail: /exceeds 10,000 entities or 16 MB: omit all filters and sort by id$/,
   },
-  'parameter-list-too-long': { ...TOO_LONG, detail: /10,000 or 16 MB: filter by integrationId\.equals, or omit/ },
+  'parameter-list-too-long': {
+    ...TOO_LONG,
+    detail: /10,000 or 16 MB: filter by integrationId\.equals, or omit/,
+  },
   'audit-list-too-long': {
     ...TOO_LONG,
     detail: /10,000 entries.* narrow the period with time\.greaterThan and time\.lessThan$/,
   },
   'page-too-large': {
-    ...{ status: 400, message: 'error.http.400', title: 'The page is too large' },
+    status: 400,
+    message: 'error.http.400',
+    title: 'The page is too large',
     detail: 'The response would exceed 5 MB: request a smaller size',
   },
   'not-from-edge': {
-    ...{ status: 403, message: 'error.http.403', title: 'Forbidden' },
+    status: 403,
+    message: 'error.http.403',
+    title: 'Forbidden',
     detail: 'Requests must be sent to the public host name of this API',
   },
   'cross-site': {
-    ...{ status: 403, message: 'error.http.403', title: 'Forbidden' },
+    status: 403,
+    message: 'error.http.403',
+    title: 'Forbidden',
     detail: 'The request comes from a page of another site, whose origin is not in corsOrigins',
   },
   unavailable: {
-    ...{ status: 503, message: 'error.http.503', title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
-    detail: 'The request was not completed, or its outcome is unknown: check before you repeat a change',
+    status: 503,
+    message: 'error.http.503',
+    title: 'Service Unavailable',
+    headers: { 'Retry-After': '1' },
+    detail:
+      'The request was not completed, or its outcome is unknown: check before you repeat a change',
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
 };
 
 const bodyOf = ({ body }: Response): unknown => JSON.parse(String(body));
 
-describe.each(Object.entries(SHOWN))('the failure %s', (code, { type, detail, headers, ...shown }) => {
-  const failure = new Failure(code as FailureCode);
-  const response = problem(failure, 'utmIntegration', '/api/here');
-  const { status, message, title } = shown;
+describe.each(Object.entries(SHOWN))(
+  'the failure %s',
+  (code, { type, detail, headers, ...shown }) => {
+    const failure = new Failure(code as FailureCode);
+    const response = problem(failure, 'utmIntegration', '/api/here');
+    const { status, message, title } = shown;
 
-  it('has its status, message, title, type and detail, and nothing else', () => {
-    expect(response.status).toBe(status);
-    expect(bodyOf(response)).toEqual({
-      type: `https://www.jhipster.tech/problem/${type ?? 'problem-with-message'}`,
-      ...{ title, status, path: '/api/here', message },
-      ...(detail !== undefined && { detail: detail instanceof RegExp ? expect.stringMatching(detail) : detail }),
-      ...((status === 400 || status === 404) && { params: 'utmIntegration' }),
+    it('has its status, message, title, type and detail, and nothing else', () => {
+      expect(response.status).toBe(status);
+      expect(bodyOf(response)).toEqual({
+        type: `https://www.jhipster.tech/problem/${type ?? 'problem-with-message'}`,
+        title,
+        status,
+        path: '/api/here',
+        message,
+        ...(detail !== undefined && {
+          detail: detail instanceof RegExp ? expect.stringMatching(detail) : detail,
+        }),
+        ...((status === 400 || status === 404) && { params: 'utmIntegration' }),
+      });
     });
-  });
 
-  it('has its headers, and the alert headers when it is a 400', () => {
-    expect(response.headers).toEqual({
-      'Content-Type': 'application/problem+json; charset=utf-8',
-      ...headers,
-      ...(status === 400 && { 'X-gatehouseApp-error': message, 'X-gatehouseApp-params': 'utmIntegration' }),
+    it('has its headers, and the alert headers when it is a 400', () => {
+      expect(response.headers).toEqual({
+        'Content-Type': 'application/problem+json; charset=utf-8',
+        ...headers,
+        ...(status === 400 && {
+          'X-gatehouseApp-error': message,
+          'X-gatehouseApp-params': 'utmIntegration',
+        }),
+      });
     });
-  });
-});
+  },
+);
 
 describe('a problem', () => {
   const fieldErrors = [
@@ -161,20 +238,28 @@ describe('a problem', () => {
     ['userManagement', 'user'],
     ['utmIntegration', 'utmIntegration'],
     ['utmIntegrationConf', 'utmIntegrationConf'],
-  ] as const)('with field errors of %s names the object %s and has no alert headers', (entityName, objectName) => {
-    const response = problem(new Failure('invalid', { fieldErrors }), entityName, '/api/here');
+  ] as const)(
+    'with field errors of %s names the object %s and has no alert headers',
+    (entityName, objectName) => {
+      const response = problem(new Failure('invalid', { fieldErrors }), entityName, '/api/here');
 
-    expect(bodyOf(response)).toEqual({
-      type: 'https://www.jhipster.tech/problem/constraint-violation',
-      ...{ title: 'Method argument not valid', status: 400, path: '/api/here', message: 'error.validation' },
-      params: entityName,
-      fieldErrors: [
-        { objectName, field: 'name', message: 'Size', min: 1, max: 255 },
-        { objectName, field: 'id', message: 'NotNull' },
-      ],
-    });
-    expect(response.headers).toEqual({ 'Content-Type': 'application/problem+json; charset=utf-8' });
-  });
+      expect(bodyOf(response)).toEqual({
+        type: 'https://www.jhipster.tech/problem/constraint-violation',
+        title: 'Method argument not valid',
+        status: 400,
+        path: '/api/here',
+        message: 'error.validation',
+        params: entityName,
+        fieldErrors: [
+          { objectName, field: 'name', message: 'Size', min: 1, max: 255 },
+          { objectName, field: 'id', message: 'NotNull' },
+        ],
+      });
+      expect(response.headers).toEqual({
+        'Content-Type': 'application/problem+json; charset=utf-8',
+      });
+    },
+  );
 
   it('names its entity in the body, and in the alert headers of a 400', () => {
     const response = problem(new Failure('not-found'), 'userManagement', '/x');
@@ -210,7 +295,11 @@ it('a failure carries its code, field errors and retryAfter', () => {
 
   expect(failure).toBeInstanceOf(Error);
   expect({ ...failure, message: failure.message }).toEqual({
-    ...{ name: 'Failure', message: 'invalid', code: 'invalid', fieldErrors, retryAfter: 3 },
+    name: 'Failure',
+    message: 'invalid',
+    code: 'invalid',
+    fieldErrors,
+    retryAfter: 3,
   });
   expect(new Failure('forbidden')).toMatchObject({ fieldErrors: undefined, retryAfter: undefined });
 });

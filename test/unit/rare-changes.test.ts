@@ -29,7 +29,13 @@ describe('precedence', () => {
     await takePrecedence(table, 7);
 
     expect(table.transactions).toMatchObject([
-      [{ act: 'Put', key: precedenceKey(7), attributes: { until: NOW + 1000, expires: SECOND + 2 + 60, takenBy: 0 } }],
+      [
+        {
+          act: 'Put',
+          key: precedenceKey(7),
+          attributes: { until: NOW + 1000, expires: SECOND + 2 + 60, takenBy: 0 },
+        },
+      ],
     ]);
   });
 
@@ -48,7 +54,10 @@ describe('adoptTable', () => {
   beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: ALMOST }));
 
   const roster = { ...rosterKey, ids: new Set([1]) };
-  const gate = { ...(INTACT_ITEMS.find(({ pk }) => pk === 'INTEGRATION') as Item), version: '6-abc' };
+  const gate = {
+    ...(INTACT_ITEMS.find(({ pk }) => pk === 'INTEGRATION') as Item),
+    version: '6-abc',
+  };
   const reset = (hash: string): Item => ({ pk: `RESET#${hash}`, sk: 'RESET' });
   const scannerOf = (...pages: Item[][]) =>
     ({
@@ -93,9 +102,15 @@ describe('adoptTable', () => {
   });
 
   it('skips at least the ids that the original table has assigned', async () => {
-    const original = recordingTable({ ...sequenceKey('USER'), n: 99 }, { ...sequenceKey('INTEGRATION'), n: 7 });
+    const original = recordingTable(
+      { ...sequenceKey('USER'), n: 99 },
+      { ...sequenceKey('INTEGRATION'), n: 7 },
+    );
 
-    const adoption = await adoptTable(recordingTable(roster), scannerOf(), { skippedIds: 50, original });
+    const adoption = await adoptTable(recordingTable(roster), scannerOf(), {
+      skippedIds: 50,
+      original,
+    });
 
     expect(adoption.sequences.map(({ after }) => after)).toEqual([99, 50]);
   });
@@ -165,9 +180,19 @@ describe('adoptTable', () => {
 
     expect(adoption.resetKeys).toBe(3);
     const removal = (hash: string) => [
-      { act: 'Delete', key: reset(hash), condition: 'attribute_exists(pk)', onConditionFailed: 'retry' },
+      {
+        act: 'Delete',
+        key: reset(hash),
+        condition: 'attribute_exists(pk)',
+        onConditionFailed: 'retry',
+      },
     ];
-    expect(table.transactions.slice(3)).toEqual([removal('a'), removal('a'), removal('b'), removal('c')]);
+    expect(table.transactions.slice(3)).toEqual([
+      removal('a'),
+      removal('a'),
+      removal('b'),
+      removal('c'),
+    ]);
   });
 
   /** Adopts a table with this integration. Returns the adoption, and the integration afterwards. */
@@ -204,19 +229,30 @@ describe('adoptTable', () => {
     [989_999, 999_999],
     [990_000, 999_999],
     [999_999, 999_999],
-  ])('advances %i ids of parameters to %i, which is the last one', async (parametersEver, expected) => {
-    const { after } = await adoptIntegration({ ...gate, parametersEver });
+  ])(
+    'advances %i ids of parameters to %i, which is the last one',
+    async (parametersEver, expected) => {
+      const { after } = await adoptIntegration({ ...gate, parametersEver });
 
-    expect(after?.parametersEver).toBe(expected);
-  });
+      expect(after?.parametersEver).toBe(expected);
+    },
+  );
 
   it('changes an integration under its revision, and retries after a conflict', async () => {
     const table = recordingTable(roster, gate);
-    table.transactionErrors.push(undefined, undefined, undefined, cancelledBy('ConditionalCheckFailed'));
+    table.transactionErrors.push(
+      undefined,
+      undefined,
+      undefined,
+      cancelledBy('ConditionalCheckFailed'),
+    );
 
     const adoption = await adoptTable(table, scannerOf([{ ...entityKey('INTEGRATION', 4) }]));
 
-    const write = expect.objectContaining({ condition: '#revision = :revision', onConditionFailed: 'retry' });
+    const write = expect.objectContaining({
+      condition: '#revision = :revision',
+      onConditionFailed: 'retry',
+    });
     expect(table.transactions.slice(3)).toEqual([[write], [write]]);
     expect(adoption.restarts).toBe(1);
   });
@@ -225,7 +261,10 @@ describe('adoptTable', () => {
     const damaged = { ...gate, parametersEver: 'many' };
     const table = recordingTable(roster, damaged);
 
-    const adoption = await adoptTable(table, scannerOf([damaged, { ...entityKey('INTEGRATION', 5) }]));
+    const adoption = await adoptTable(
+      table,
+      scannerOf([damaged, { ...entityKey('INTEGRATION', 5) }]),
+    );
 
     expect([adoption.restarts, table.transactions.length]).toEqual([0, 3]);
   });
@@ -234,7 +273,10 @@ describe('adoptTable', () => {
     const [one, other] = [publicKeyItemKey('one'), publicKeyItemKey('other')];
     const table = memoryTable([roster, ...[one, other].map((key) => ({ ...key, jwk: {} }))]);
 
-    const adoption = await adoptTable(table, scannerOf([{ ...one }, { ...notBeforeKey }, { ...other }]));
+    const adoption = await adoptTable(
+      table,
+      scannerOf([{ ...one }, { ...notBeforeKey }, { ...other }]),
+    );
 
     expect(adoption.publicKeys).toBe(2);
     expect([table.find(one), table.find(other)]).toEqual([undefined, undefined]);

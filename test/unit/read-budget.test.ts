@@ -12,7 +12,11 @@ afterEach(() => vi.useRealTimers());
 
 const lines = useLogLines();
 
-const CALLER = { id: 7, requireAuthorized: async () => undefined, hasStaleToken: async () => false };
+const CALLER = {
+  id: 7,
+  requireAuthorized: async () => undefined,
+  hasStaleToken: async () => false,
+};
 const STALE = { ...CALLER, hasStaleToken: async () => true };
 const bucket = (attributes: object) => ({ ...readBudgetKey(7), ...attributes });
 
@@ -25,17 +29,25 @@ describe('readBudget', () => {
     ['a debt of more than a second', { paidBackAt: NOW + 5001 }, 2],
     ['a debt of stale tokens', { paidBackAt: NOW, stalePaidBackAt: NOW + 9000 }, undefined],
     ['a debt of the other tokens, for a stale one', { paidBackAt: NOW + 9000 }, undefined, STALE],
-    ['a debt of stale tokens, for a stale one', { paidBackAt: NOW, stalePaidBackAt: NOW + 9000 }, 5, STALE],
-  ])('admits a caller unless the bucket is empty: %s', async (_, item, retryAfter, caller = CALLER) => {
-    const [other, key] = [{ pk: 'TOTAL', sk: 'USER' }, readBudgetKey(7)];
-    const table = recordingTable({ ...other, n: 5 }, ...(item ? [bucket(item)] : []));
+    [
+      'a debt of stale tokens, for a stale one',
+      { paidBackAt: NOW, stalePaidBackAt: NOW + 9000 },
+      5,
+      STALE,
+    ],
+  ])(
+    'admits a caller unless the bucket is empty: %s',
+    async (_, item, retryAfter, caller = CALLER) => {
+      const [other, key] = [{ pk: 'TOTAL', sk: 'USER' }, readBudgetKey(7)];
+      const table = recordingTable({ ...other, n: 5 }, ...(item ? [bucket(item)] : []));
 
-    const read = readBudget(table, caller).requireUnspent([other]);
+      const read = readBudget(table, caller).requireUnspent([other]);
 
-    if (retryAfter === undefined) await expect(read).resolves.toEqual([{ ...other, n: 5 }]);
-    else await expect(read).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter });
-    expect(table.reads).toEqual([[key, other]]);
-  });
+      if (retryAfter === undefined) await expect(read).resolves.toEqual([{ ...other, n: 5 }]);
+      else await expect(read).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter });
+      expect(table.reads).toEqual([[key, other]]);
+    },
+  );
 
   it('reports an unauthorized caller before an empty bucket, and charges nothing', async () => {
     const table = recordingTable(bucket({ paidBackAt: NOW + 9000 }));
@@ -63,11 +75,13 @@ describe('readBudget', () => {
     await budget.requireUnspent();
     await budget.spend(10_000);
 
-    expect(table.updates.map(({ values }) => [values?.[':paidBackAt'], values?.[':cost']])).toEqual([
-      [NOW + 201, undefined],
-      // At most what the most expensive list costs: 4,096 units.
-      [undefined, 8192],
-    ]);
+    expect(table.updates.map(({ values }) => [values?.[':paidBackAt'], values?.[':cost']])).toEqual(
+      [
+        [NOW + 201, undefined],
+        // At most what the most expensive list costs: 4,096 units.
+        [undefined, 8192],
+      ],
+    );
   });
 
   it('keeps the item for a minute after the largest debt is paid back', async () => {
@@ -79,7 +93,12 @@ describe('readBudget', () => {
   });
 
   it.each([
-    ['admits the read after the bucket was charged concurrently', { paidBackAt: NOW + 4000 }, 9, undefined],
+    [
+      'admits the read after the bucket was charged concurrently',
+      { paidBackAt: NOW + 4000 },
+      9,
+      undefined,
+    ],
     ['rejects it once the bucket is empty', { paidBackAt: NOW + 4001 }, 0, 'read-budget-spent'],
     ['gives up after five tries', { paidBackAt: NOW + 4000 }, 10, 'unavailable'],
   ])('%s', async (_, item, failures, code) => {

@@ -7,26 +7,34 @@ import { expect, it, onTestFinished } from 'vitest';
 import { readableError } from '../../infra/local/lambda/readable-error.ts';
 
 it('a bundle that cannot be found is printed without the source of the runtime', () => {
-  const error = "Error: Cannot find module '/a/index.mjs' imported from data:text/javascript,import%20%7B%20a%20%7D";
+  const error =
+    "Error: Cannot find module '/a/index.mjs' imported from data:text/javascript,import%20%7B%20a%20%7D";
 
-  expect(readableError(`${error}\n    at node:internal/modules`)).toBe("Error: Cannot find module '/a/index.mjs'");
+  expect(readableError(`${error}\n    at node:internal/modules`)).toBe(
+    "Error: Cannot find module '/a/index.mjs'",
+  );
 });
 
-it.each(['bundle', 'a b (1) ä'])('a frame of a bundle in the folder %j names the position in the source', (name) => {
-  const temporary = mkdtempSync(join(tmpdir(), 'gatehouse-bundle-'));
-  onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
-  const path = join(temporary, name, 'index.mjs');
-  const { code, map } = transformSync('export function fail() {\n  throw new Error();\n}\n', {
-    minify: true,
-    sourcemap: true,
-    sourcefile: 'lib/no-such-file.ts',
-  });
-  mkdirSync(dirname(path));
-  writeFileSync(path, code);
-  writeFileSync(`${path}.map`, map);
-  const position = `${pathToFileURL(path)}:1:${code.indexOf('new Error') + 1}`;
+it.each(['bundle', 'a b (1) ä'])(
+  'a frame of a bundle in the folder %j names the position in the source',
+  (name) => {
+    const temporary = mkdtempSync(join(tmpdir(), 'gatehouse-bundle-'));
+    onTestFinished(() => rmSync(temporary, { recursive: true, force: true }));
+    const path = join(temporary, name, 'index.mjs');
+    const { code, map } = transformSync('export function fail() {\n  throw new Error();\n}\n', {
+      minify: true,
+      sourcemap: true,
+      sourcefile: 'lib/no-such-file.ts',
+    });
+    mkdirSync(dirname(path));
+    writeFileSync(path, code);
+    writeFileSync(`${path}.map`, map);
+    const position = `${pathToFileURL(path)}:1:${code.indexOf('new Error') + 1}`;
 
-  const readable = readableError(`Error: no\n    at f (${position})\n    at async ${position}`);
+    const readable = readableError(`Error: no\n    at f (${position})\n    at async ${position}`);
 
-  expect(readable).toBe('Error: no\n    at lib/no-such-file.ts:2:9\n    at lib/no-such-file.ts:2:9');
-});
+    expect(readable).toBe(
+      'Error: no\n    at lib/no-such-file.ts:2:9\n    at lib/no-such-file.ts:2:9',
+    );
+  },
+);

@@ -5,7 +5,10 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { openRequestLog } from '../../infra/local/gateway/request-log.ts';
 
-/** Passes lines of a function to a log, and returns what is printed. The file must contain these lines. */
+/**
+ * Passes lines of a function to a log, and returns what is printed. The file must contain these
+ * lines.
+ */
 async function printedFor(lines: readonly string[], inFile: readonly string[]): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-log-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -15,7 +18,9 @@ async function printedFor(lines: readonly string[], inFile: readonly string[]): 
 
   for (const line of lines) onLine(line);
 
-  await expect.poll(() => readFileSync(file, 'utf8')).toBe(inFile.map((line) => `${line}\n`).join(''));
+  await expect
+    .poll(() => readFileSync(file, 'utf8'))
+    .toBe(inFile.map((line) => `${line}\n`).join(''));
   return printed;
 }
 

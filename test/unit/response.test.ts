@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { cursorAfter, type ListQuery, type QueryParameter } from '../../lib/contract/list-query.ts';
-import { alert, created, etag, ok, okEmpty, okJson, pageResponse } from '../../lib/http/response.ts';
+import {
+  alert,
+  created,
+  etag,
+  ok,
+  okEmpty,
+  okJson,
+  pageResponse,
+} from '../../lib/http/response.ts';
 import type { Page } from '../../lib/table/list.ts';
 
 describe('a successful response', () => {
@@ -22,20 +30,33 @@ describe('a successful response', () => {
   it('has status 201 and a Location after a creation', () => {
     const headers = { A: 'b', Location: '/there' };
 
-    expect(created({ id: 1 }, '/there', { A: 'b' })).toEqual({ status: 201, headers, body: '{"id":1}' });
+    expect(created({ id: 1 }, '/there', { A: 'b' })).toEqual({
+      status: 201,
+      headers,
+      body: '{"id":1}',
+    });
   });
 
   it.each([
     ['userManagement', 'created', 'a&b', 'userManagement.created', 'a%26b'],
     ['userManagement', 'deleted', 'x', 'userManagement.deleted', 'x'],
     ['utmIntegration', 'updated', 7, 'gatehouseApp.utmIntegration.updated', '7'],
-    ['utmIntegrationConf', 'deleted', 7_000_001, 'gatehouseApp.utmIntegrationConf.deleted', '7000001'],
-  ] as const)('has the alert headers for %s when it was %s', (entityName, event, which, message, params) => {
-    expect(alert(entityName, event, which)).toEqual({
-      'X-gatehouseApp-alert': message,
-      'X-gatehouseApp-params': params,
-    });
-  });
+    [
+      'utmIntegrationConf',
+      'deleted',
+      7_000_001,
+      'gatehouseApp.utmIntegrationConf.deleted',
+      '7000001',
+    ],
+  ] as const)(
+    'has the alert headers for %s when it was %s',
+    (entityName, event, which, message, params) => {
+      expect(alert(entityName, event, which)).toEqual({
+        'X-gatehouseApp-alert': message,
+        'X-gatehouseApp-params': params,
+      });
+    },
+  );
 
   it('has the version as a strong ETag', () => {
     expect(etag({ version: '3-abc' })).toEqual({ ETag: '"3-abc"' });
@@ -44,15 +65,26 @@ describe('a successful response', () => {
 });
 
 const queryOf = (query: Partial<ListQuery>): ListQuery => ({
-  ...{ page: 0, size: 20, sort: [], filters: [], parameters: [], after: undefined },
+  page: 0,
+  size: 20,
+  sort: [],
+  filters: [],
+  parameters: [],
+  after: undefined,
   ...query,
 });
 const pageOf = (page: Partial<Page<unknown>>): Page<unknown> => ({
-  ...{ entities: [], total: undefined, more: false, cursor: undefined },
+  entities: [],
+  total: undefined,
+  more: false,
+  cursor: undefined,
   ...page,
 });
 const list = (page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
-  pageResponse(pageOf(page), (entity) => entity, { query: queryOf(query), pathname: '/api/things' });
+  pageResponse(pageOf(page), (entity) => entity, {
+    query: queryOf(query),
+    pathname: '/api/things',
+  });
 
 /** The relation and the page number of each link, in order. */
 function linksOf(page: Partial<Page<unknown>>, query: Partial<ListQuery>): string[] {
@@ -74,7 +106,11 @@ describe('pageResponse', () => {
       pathname: '/p',
     });
 
-    expect(response).toMatchObject({ status: 200, body: '[{"id":1}]', headers: { 'X-Total-Count': '12345' } });
+    expect(response).toMatchObject({
+      status: 200,
+      body: '[{"id":1}]',
+      headers: { 'X-Total-Count': '12345' },
+    });
   });
 
   it('has X-Total-Count for a total of 0, but not for an unknown total', () => {
@@ -89,7 +125,10 @@ describe('pageResponse', () => {
         for (let page = 0; page <= last + 3; page++) {
           const more = total > (page + 1) * size;
 
-          expect(linksOf({ total, more }, { page, size }), JSON.stringify({ size, total, page })).toEqual([
+          expect(
+            linksOf({ total, more }, { page, size }),
+            JSON.stringify({ size, total, page }),
+          ).toEqual([
             ...(more ? [`next ${page + 1}`] : []),
             ...(page > 0 && page <= last + 1 ? [`prev ${page - 1}`] : []),
             `last ${last}`,
@@ -141,14 +180,22 @@ describe('the links of a page', () => {
     ['sort', 'id'],
     ['name.contains', filler],
   ];
-  const relations = (filler: string, page: Partial<Page<unknown>>, query: Partial<ListQuery> = {}) =>
-    linksOf(page, { parameters: [['name.contains', filler]], ...query }).map((each) => each.split(' ')[0]);
+  const relations = (
+    filler: string,
+    page: Partial<Page<unknown>>,
+    query: Partial<ListQuery> = {},
+  ) =>
+    linksOf(page, { parameters: [['name.contains', filler]], ...query }).map(
+      (each) => each.split(' ')[0],
+    );
 
   it('have at most 8,000 bytes in total and are dropped from the end beyond that', () => {
     const all = fillerFor(8000, [0, 'last'], [0, 'first']);
     const one = fillerFor(8000, [0, 'last']);
 
-    expect(all.length * 2 + link(0, '', 'last').length + link(0, '', 'first').length + 1).toBe(8000);
+    expect(all.length * 2 + link(0, '', 'last').length + link(0, '', 'first').length + 1).toBe(
+      8000,
+    );
     expect(relations(all, { total: 1 })).toEqual(['last', 'first']);
     expect(relations(`${all}x`, { total: 1 })).toEqual(['last']);
     expect(relations(one, { total: 1 })).toEqual(['last']);
@@ -163,12 +210,18 @@ describe('the links of a page', () => {
 
     expect(relations(filler, { total: 21, more: true })).toEqual(['next']);
     expect(() => relations(`${filler}x`, { total: 21, more: true })).toThrow(
-      expect.objectContaining({ code: 'invalid', fieldErrors: [{ field: 'name.contains', message: 'Size' }] }),
+      expect.objectContaining({
+        code: 'invalid',
+        fieldErrors: [{ field: 'name.contains', message: 'Size' }],
+      }),
     );
   });
 
   it('are too long by the parameter that is longest when encoded', () => {
-    const parameters: QueryParameter[] = [...parametersOf('x'.repeat(4000)), ['name.in', '('.repeat(3000)]];
+    const parameters: QueryParameter[] = [
+      ...parametersOf('x'.repeat(4000)),
+      ['name.in', '('.repeat(3000)],
+    ];
 
     expect(() => list({ total: 21, more: true }, { parameters })).toThrow(
       expect.objectContaining({ fieldErrors: [{ field: 'name.in', message: 'Size' }] }),

@@ -25,10 +25,17 @@ beforeEach(() => {
 afterAll(() => server.close());
 
 /** The status that the caller gets, and how many requests were sent. */
-async function outcome(method: string, scripted: Scripted[], options = {}): Promise<[number, number]> {
+async function outcome(
+  method: string,
+  scripted: Scripted[],
+  options = {},
+): Promise<[number, number]> {
   responses = [...scripted];
   const body = method === 'POST' ? 'content' : undefined;
-  const { status } = await retryingFetch({ firstWaitMs: 10, ...options })(url, { method, ...(body && { body }) });
+  const { status } = await retryingFetch({ firstWaitMs: 10, ...options })(url, {
+    method,
+    ...(body && { body }),
+  });
   return [status, received.length];
 }
 
@@ -40,9 +47,11 @@ it('repeats a request with its body after the seconds in Retry-After', async () 
 });
 
 it('waits longer and longer without a number in Retry-After', async () => {
-  expect(await outcome('GET', [[429], [429], [429, 'Sun, 22 Nov 2026 09:30:00 GMT']], { firstWaitMs: 40 })).toEqual([
-    200, 4,
-  ]);
+  expect(
+    await outcome('GET', [[429], [429], [429, 'Sun, 22 Nov 2026 09:30:00 GMT']], {
+      firstWaitMs: 40,
+    }),
+  ).toEqual([200, 4]);
   const waits = received.slice(1).map(({ time }, index) => time - (received[index]?.time ?? 0));
   expect(waits.map((wait, index) => wait >= 40 * 2 ** index - 2)).toEqual([true, true, true]);
 });

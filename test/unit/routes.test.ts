@@ -23,7 +23,9 @@ describe('the route table', () => {
   });
 
   it('requires authentication for all routes except login, password reset, public keys, health, info and the API document', () => {
-    const publicRoutes = routes.filter(({ contract }) => contract.access === 'public').map(({ route }) => route);
+    const publicRoutes = routes
+      .filter(({ contract }) => contract.access === 'public')
+      .map(({ route }) => route);
 
     expect(publicRoutes).toEqual(PUBLIC_ROUTES);
   });
@@ -33,11 +35,15 @@ describe('the route table', () => {
       ({ contract: { access } }) => typeof access === 'object' && access.rolesFrom === 'token',
     );
 
-    expect(byToken.map(({ route }) => route.split(' ')[0]).filter((method) => method !== 'GET')).toEqual([]);
+    expect(
+      byToken.map(({ route }) => route.split(' ')[0]).filter((method) => method !== 'GET'),
+    ).toEqual([]);
   });
 
   it('reserves every path segment under /api/users as a login', () => {
-    const segments = routes.flatMap(({ route }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(route)?.[1] ?? []);
+    const segments = routes.flatMap(
+      ({ route }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(route)?.[1] ?? [],
+    );
 
     expect([...RESERVED_LOGINS].sort()).toEqual([...new Set(segments)].sort());
   });

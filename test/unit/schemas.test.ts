@@ -13,7 +13,9 @@ function parse(schema: v.GenericSchema, value: unknown): unknown {
   if (success) return output;
   return `rejected: ${issues.map((issue) => `${v.getDotPath(issue)} ${codeOf(issue)}`).join(', ')}`;
 }
-/** As in lib/http/request.ts, a missing or null value is NotNull unless it is the id of an update. */
+/**
+ * As in lib/http/request.ts, a missing or null value is NotNull unless it is the id of an update.
+ */
 const codeOf = ({ input, message }: v.BaseIssue<unknown>): string =>
   message !== 'no-id' && (input === undefined || input === null) ? 'NotNull' : message;
 
@@ -35,7 +37,11 @@ const BODIES: Record<string, Body> = {
     least: USER,
     parsed: { ...USER, id: undefined, activated: true, langKey: 'en', authorities: [] },
   },
-  'a changed user': { schema: Users.UpdateUser.body, least: { id: 7, ...USER }, parsed: { id: 7, ...USER } },
+  'a changed user': {
+    schema: Users.UpdateUser.body,
+    least: { id: 7, ...USER },
+    parsed: { id: 7, ...USER },
+  },
   'an own account': { schema: Accounts.UpdateAccount.body, least: {}, parsed: {} },
   'a new integration': {
     schema: Integrations.CreateIntegration.body,
@@ -67,13 +73,21 @@ const BODIES: Record<string, Body> = {
     least: { currentPassword: '', newPassword: 'abcd' },
     parsed: { currentPassword: '', newPassword: 'abcd' },
   },
-  'a reset request': { schema: Accounts.RequestReset.body, least: { email: 'a@b' }, parsed: { email: 'a@b' } },
+  'a reset request': {
+    schema: Accounts.RequestReset.body,
+    least: { email: 'a@b' },
+    parsed: { email: 'a@b' },
+  },
   'a reset password': {
     schema: Accounts.FinishReset.body,
     least: { key: 'k', newPassword: 'abcd' },
     parsed: { key: 'k', newPassword: 'abcd' },
   },
-  'a restart report': { schema: Integrations.ReportRestart.body, least: { changes: 0 }, parsed: { changes: 0 } },
+  'a restart report': {
+    schema: Integrations.ReportRestart.body,
+    least: { changes: 0 },
+    parsed: { changes: 0 },
+  },
 };
 const bodyOf = (name: string): Body => BODIES[name] as Body;
 const rejection = (field: string, message: string) => `rejected: ${field} ${message}`;
@@ -106,7 +120,10 @@ describe.each(Object.entries(BODIES))('%s', (_, { schema, least, parsed }) => {
   });
 });
 
-/** Text fields: the bodies that have them, their minimum and maximum length, and the message if they are too short. */
+/**
+ * Text fields: the bodies that have them, their minimum and maximum length, and the message if they
+ * are too short.
+ */
 const PERSONAL = ['a new user', 'a changed user', 'an own account'];
 const TEXTS: [field: string, bodies: string[], least: number, most: number, tooShort: string][] = [
   ['login', ['a new user', 'a changed user'], 1, 50, 'NotBlank'],
@@ -122,54 +139,87 @@ const TEXTS: [field: string, bodies: string[], least: number, most: number, tooS
   ['confDescription', ['a new parameter', 'a changed parameter'], 1, 1000, ''],
 ];
 
-describe.each(TEXTS.flatMap(([field, bodies, ...limits]) => bodies.map((body) => [field, body, ...limits] as const)))(
-  '%s of %s',
-  (field, name, least, most, tooShort) => {
-    const { schema, least: fields } = bodyOf(name);
-    const parseField = (value: unknown) => parse(schema, { ...fields, [field]: value });
+describe.each(
+  TEXTS.flatMap(([field, bodies, ...limits]) =>
+    bodies.map((body) => [field, body, ...limits] as const),
+  ),
+)('%s of %s', (field, name, least, most, tooShort) => {
+  const { schema, least: fields } = bodyOf(name);
+  const parseField = (value: unknown) => parse(schema, { ...fields, [field]: value });
 
-    it(`has ${least} to ${most} characters`, () => {
-      for (const length of [least, most]) {
-        expect(parseField('x'.repeat(length))).toMatchObject({ [field]: 'x'.repeat(length) });
-      }
-      expect(parseField('x'.repeat(most + 1))).toBe(rejection(field, 'Size'));
-      if (tooShort) expect(parseField('x'.repeat(least - 1))).toBe(rejection(field, tooShort));
-    });
+  it(`has ${least} to ${most} characters`, () => {
+    for (const length of [least, most]) {
+      expect(parseField('x'.repeat(length))).toMatchObject({ [field]: 'x'.repeat(length) });
+    }
+    expect(parseField('x'.repeat(most + 1))).toBe(rejection(field, 'Size'));
+    if (tooShort) expect(parseField('x'.repeat(least - 1))).toBe(rejection(field, tooShort));
+  });
 
-    it('is a well-formed string', () => {
-      for (const value of [7, true, ['xx'], {}]) expect(parseField(value)).toBe(rejection(field, 'TypeMismatch'));
-      expect(parseField('xx\ud800')).toBe(rejection(field, 'Pattern'));
-    });
-  },
-);
+  it('is a well-formed string', () => {
+    for (const value of [7, true, ['xx'], {}])
+      expect(parseField(value)).toBe(rejection(field, 'TypeMismatch'));
+    expect(parseField('xx\ud800')).toBe(rejection(field, 'Pattern'));
+  });
+});
 
 it('lengths are counted in code points', () => {
   const { schema, least } = bodyOf('an own account');
 
-  expect(parse(schema, { ...least, firstName: '😀'.repeat(50) })).toEqual({ firstName: '😀'.repeat(50) });
-  expect(parse(schema, { ...least, firstName: '😀'.repeat(51) })).toBe(rejection('firstName', 'Size'));
+  expect(parse(schema, { ...least, firstName: '😀'.repeat(50) })).toEqual({
+    firstName: '😀'.repeat(50),
+  });
+  expect(parse(schema, { ...least, firstName: '😀'.repeat(51) })).toBe(
+    rejection('firstName', 'Size'),
+  );
 });
 
 describe('a single-line field', () => {
-  it.each(['firstName', 'lastName', 'imageUrl', 'langKey'])('must not contain control characters: %s', (field) => {
-    for (const name of PERSONAL) {
-      const { schema, least } = bodyOf(name);
-      for (const character of ['\n', '\r', '\t', '\u0000', '\u001f', '\u007f', '\u0085', '\u009f']) {
-        expect(parse(schema, { ...least, [field]: `en${character}` })).toBe(rejection(field, 'Pattern'));
-        expect(parse(schema, { ...least, [field]: `${character}en` })).toBe(rejection(field, 'Pattern'));
+  it.each(['firstName', 'lastName', 'imageUrl', 'langKey'])(
+    'must not contain control characters: %s',
+    (field) => {
+      for (const name of PERSONAL) {
+        const { schema, least } = bodyOf(name);
+        for (const character of [
+          '\n',
+          '\r',
+          '\t',
+          '\u0000',
+          '\u001f',
+          '\u007f',
+          '\u0085',
+          '\u009f',
+        ]) {
+          expect(parse(schema, { ...least, [field]: `en${character}` })).toBe(
+            rejection(field, 'Pattern'),
+          );
+          expect(parse(schema, { ...least, [field]: `${character}en` })).toBe(
+            rejection(field, 'Pattern'),
+          );
+        }
+        expect(parse(schema, { ...least, [field]: ' é–\u00a0' })).toMatchObject({
+          [field]: ' é–\u00a0',
+        });
       }
-      expect(parse(schema, { ...least, [field]: ' é–\u00a0' })).toMatchObject({ [field]: ' é–\u00a0' });
-    }
-  });
+    },
+  );
 
-  it.each(['firstName', 'lastName', 'imageUrl'])('is cleared by null or an empty string: %s', (field) => {
-    for (const name of PERSONAL) {
-      const { schema, least, parsed } = bodyOf(name);
+  it.each(['firstName', 'lastName', 'imageUrl'])(
+    'is cleared by null or an empty string: %s',
+    (field) => {
+      for (const name of PERSONAL) {
+        const { schema, least, parsed } = bodyOf(name);
 
-      expect(parse(schema, { ...least, [field]: '' })).toStrictEqual({ ...parsed, [field]: undefined });
-      expect(parse(schema, { ...least, [field]: null })).toStrictEqual({ ...parsed, [field]: undefined });
-    }
-  });
+        expect(parse(schema, { ...least, [field]: '' })).toStrictEqual({
+          ...parsed,
+          [field]: undefined,
+        });
+        expect(parse(schema, { ...least, [field]: null })).toStrictEqual({
+          ...parsed,
+          [field]: undefined,
+        });
+      }
+    },
+  );
 });
 
 describe('a name', () => {
@@ -196,7 +246,10 @@ describe('a description', () => {
     const { schema, least, parsed } = bodyOf(name);
 
     for (const empty of ['', null]) {
-      expect(parse(schema, { ...least, [field]: empty })).toStrictEqual({ ...parsed, [field]: undefined });
+      expect(parse(schema, { ...least, [field]: empty })).toStrictEqual({
+        ...parsed,
+        [field]: undefined,
+      });
     }
     expect(parse(schema, { ...least, [field]: ' \n' })).toMatchObject({ [field]: ' \n' });
   });
@@ -219,7 +272,8 @@ describe('an email address', () => {
   it.each([...PERSONAL, 'a reset request'])('has 3 to 254 characters: %s', (name) => {
     const { schema, least } = bodyOf(name);
 
-    for (const email of ['a@b', LONGEST]) expect(parse(schema, { ...least, email })).toMatchObject({ email });
+    for (const email of ['a@b', LONGEST])
+      expect(parse(schema, { ...least, email })).toMatchObject({ email });
     expect(parse(schema, { ...least, email: 'a@' })).toBe(rejection('email', 'Size'));
     expect(parse(schema, { ...least, email: `e${LONGEST}` })).toBe(rejection('email', 'Size'));
   });
@@ -229,42 +283,60 @@ describe('an email address', () => {
     (character) => {
       const { schema } = bodyOf('an own account');
 
-      for (const email of [`a${character}a@b.c`, `a@b${character}b.c`, `${character}a@b.c`, `a@b.c${character}`]) {
+      for (const email of [
+        `a${character}a@b.c`,
+        `a@b${character}b.c`,
+        `${character}a@b.c`,
+        `a@b.c${character}`,
+      ]) {
         expect(parse(schema, { email })).toBe(rejection('email', 'Email'));
       }
     },
   );
 
-  it.each([..."/?#%!$&*+=^`{|}~'"])('may contain %j before the @, but not after it', (character) => {
-    const { schema } = bodyOf('an own account');
-    const email = `a${character}a@b.c`;
+  it.each([..."/?#%!$&*+=^`{|}~'"])(
+    'may contain %j before the @, but not after it',
+    (character) => {
+      const { schema } = bodyOf('an own account');
+      const email = `a${character}a@b.c`;
 
-    expect(parse(schema, { email })).toEqual({ email });
-    for (const domain of [`b${character}c`, `${character}b`, `b.c${character}`]) {
-      expect(parse(schema, { email: `a@${domain}` })).toBe(rejection('email', 'Email'));
-    }
-  });
+      expect(parse(schema, { email })).toEqual({ email });
+      for (const domain of [`b${character}c`, `${character}b`, `b.c${character}`]) {
+        expect(parse(schema, { email: `a@${domain}` })).toBe(rejection('email', 'Email'));
+      }
+    },
+  );
 
   it.each(['.', '.b', 'b..c', 'b.c..', 'b\u3002\u3002c'])(
     'must not have an empty label in its domain: %j',
     (domain) => {
-      expect(parse(bodyOf('an own account').schema, { email: `aa@${domain}` })).toBe(rejection('email', 'Email'));
+      expect(parse(bodyOf('an own account').schema, { email: `aa@${domain}` })).toBe(
+        rejection('email', 'Email'),
+      );
     },
   );
 
-  it.each(['b', 'b.c', 'b.c.', 'b_1.c-d', 'b\u3002c', 'xn--bcher-kva.b', 'b\u00fccher.c', '192.0.2.1'])(
-    'may have the domain %j',
-    (domain) => {
-      const email = `aa@${domain}`;
+  it.each([
+    'b',
+    'b.c',
+    'b.c.',
+    'b_1.c-d',
+    'b\u3002c',
+    'xn--bcher-kva.b',
+    'b\u00fccher.c',
+    '192.0.2.1',
+  ])('may have the domain %j', (domain) => {
+    const email = `aa@${domain}`;
 
-      expect(parse(bodyOf('an own account').schema, { email })).toEqual({ email });
-    },
-  );
+    expect(parse(bodyOf('an own account').schema, { email })).toEqual({ email });
+  });
 
   it.each(['%62.c', '1.2', '256', '0x7f.1', '192.0.2.01', '\uff11.1.1.1'])(
     'must not have a domain that a URL parser reads as another one: %j',
     (domain) => {
-      expect(parse(bodyOf('an own account').schema, { email: `aa@${domain}` })).toBe(rejection('email', 'Email'));
+      expect(parse(bodyOf('an own account').schema, { email: `aa@${domain}` })).toBe(
+        rejection('email', 'Email'),
+      );
     },
   );
 
@@ -276,11 +348,15 @@ describe('an email address', () => {
     expect([fits, `${fits}d`].map((email) => email.normalize('NFKC').length)).toEqual([254, 255]);
     expect(parse(schema, { email: fits })).toEqual({ email: fits });
     // The address as sent is longer, because its accent is a combining character.
-    expect(parse(schema, { email: `e\u0301${'a'.repeat(249)}@b.c` })).toBe(rejection('email', 'Size'));
+    expect(parse(schema, { email: `e\u0301${'a'.repeat(249)}@b.c` })).toBe(
+      rejection('email', 'Size'),
+    );
     expect(parse(schema, { email: `${fits}d` })).toBe(rejection('email', 'Size'));
     const ofSurrogatePairs = `${'\u{1F469}'.repeat(250)}@b.c`;
     expect(parse(schema, { email: ofSurrogatePairs })).toEqual({ email: ofSurrogatePairs });
-    expect(parse(schema, { email: `\u{1F469}${ofSurrogatePairs}` })).toBe(rejection('email', 'Size'));
+    expect(parse(schema, { email: `\u{1F469}${ofSurrogatePairs}` })).toBe(
+      rejection('email', 'Size'),
+    );
   });
 });
 
@@ -290,19 +366,30 @@ describe('a login', () => {
   it('consists of the allowed characters only', () => {
     const characters = Array.from({ length: 0x250 }, (_, code) => String.fromCharCode(code));
 
-    expect(characters.filter((character) => isLogin(`a${character}`)).toSorted()).toEqual([...ALLOWED].toSorted());
-    expect(characters.filter((character) => isLogin(`${character}a`)).toSorted()).toEqual([...ALLOWED].toSorted());
+    expect(characters.filter((character) => isLogin(`a${character}`)).toSorted()).toEqual(
+      [...ALLOWED].toSorted(),
+    );
+    expect(characters.filter((character) => isLogin(`${character}a`)).toSorted()).toEqual(
+      [...ALLOWED].toSorted(),
+    );
   });
 
   it('is neither empty nor too long, and neither a dot segment nor a segment of another route', () => {
     expect(['.', '..', 'authorities', '', 'x'.repeat(51)].filter(isLogin)).toEqual([]);
-    expect(['...', 'Authorities', 'authorities2', 'a.', 'x'.repeat(50)].filter((login) => !isLogin(login))).toEqual([]);
+    expect(
+      ['...', 'Authorities', 'authorities2', 'a.', 'x'.repeat(50)].filter(
+        (login) => !isLogin(login),
+      ),
+    ).toEqual([]);
   });
 
-  it.each(['a b', 'authorities', '..', ''])('in a path is rejected when it is malformed: %j', (login) => {
-    expect(parse(loginInPath, { login })).toMatch(/^rejected: login/);
-    expect(parse(loginInPath, { login: 'ada' })).toEqual({ login: 'ada' });
-  });
+  it.each(['a b', 'authorities', '..', ''])(
+    'in a path is rejected when it is malformed: %j',
+    (login) => {
+      expect(parse(loginInPath, { login })).toMatch(/^rejected: login/);
+      expect(parse(loginInPath, { login: 'ada' })).toEqual({ login: 'ada' });
+    },
+  );
 
   it.each(['a new user', 'a changed user'])('is rejected when it is malformed: %s', (name) => {
     const { schema, least } = bodyOf(name);
@@ -315,7 +402,19 @@ describe('a login', () => {
 
 describe('an id', () => {
   const LARGEST = 9_007_199_254_740_991;
-  const NO_IDS = ['01', '0', '-1', '1.5', '1e3', '+1', ' 1', '1 ', 'x', '9007199254740992', '12345678901234567'];
+  const NO_IDS = [
+    '01',
+    '0',
+    '-1',
+    '1.5',
+    '1e3',
+    '+1',
+    ' 1',
+    '1 ',
+    'x',
+    '9007199254740992',
+    '12345678901234567',
+  ];
 
   it.each(['a changed user', 'a changed integration', 'a changed parameter'])(
     'of %s is a number or a numeric string',
@@ -323,7 +422,8 @@ describe('an id', () => {
       const { schema, least } = bodyOf(name);
       const parseField = (id: unknown) => parse(schema, { ...least, id });
 
-      for (const id of [1, '1', LARGEST, String(LARGEST)]) expect(parseField(id)).toMatchObject({ id: Number(id) });
+      for (const id of [1, '1', LARGEST, String(LARGEST)])
+        expect(parseField(id)).toMatchObject({ id: Number(id) });
       for (const id of [undefined, null, '']) expect(parseField(id)).toBe(rejection('id', 'no-id'));
       for (const id of [...NO_IDS, 0, -1, 1.5, LARGEST + 1, true, {}, [1]]) {
         expect(parseField(id)).toBe(rejection('id', 'TypeMismatch'));
@@ -334,21 +434,29 @@ describe('an id', () => {
   it.each(['a new user', 'a new integration', 'a new parameter'])('of %s is rejected', (name) => {
     const { schema, least, parsed } = bodyOf(name);
 
-    for (const id of [undefined, null, '']) expect(parse(schema, { ...least, id })).toStrictEqual(parsed);
-    for (const id of [1, '1']) expect(parse(schema, { ...least, id })).toBe(rejection('id', 'id-not-wanted'));
-    for (const id of [0, 'x']) expect(parse(schema, { ...least, id })).toBe(rejection('id', 'TypeMismatch'));
+    for (const id of [undefined, null, ''])
+      expect(parse(schema, { ...least, id })).toStrictEqual(parsed);
+    for (const id of [1, '1'])
+      expect(parse(schema, { ...least, id })).toBe(rejection('id', 'id-not-wanted'));
+    for (const id of [0, 'x'])
+      expect(parse(schema, { ...least, id })).toBe(rejection('id', 'TypeMismatch'));
   });
 
-  it.each(['a new parameter', 'a changed parameter'])('of the integration of %s is required', (name) => {
-    const { schema, least } = bodyOf(name);
-    const parseField = (integration: unknown) => parse(schema, { ...least, integration });
+  it.each(['a new parameter', 'a changed parameter'])(
+    'of the integration of %s is required',
+    (name) => {
+      const { schema, least } = bodyOf(name);
+      const parseField = (integration: unknown) => parse(schema, { ...least, integration });
 
-    for (const id of [8, '8']) expect(parseField({ id, name: 'x' })).toMatchObject({ integration: { id: 8 } });
-    for (const none of [{}, { id: null }, { id: '' }])
-      expect(parseField(none)).toBe(rejection('integration.id', 'NotNull'));
-    expect(parseField({ id: '08' })).toBe(rejection('integration.id', 'TypeMismatch'));
-    for (const value of [8, 'x']) expect(parseField(value)).toBe(rejection('integration', 'TypeMismatch'));
-  });
+      for (const id of [8, '8'])
+        expect(parseField({ id, name: 'x' })).toMatchObject({ integration: { id: 8 } });
+      for (const none of [{}, { id: null }, { id: '' }])
+        expect(parseField(none)).toBe(rejection('integration.id', 'NotNull'));
+      expect(parseField({ id: '08' })).toBe(rejection('integration.id', 'TypeMismatch'));
+      for (const value of [8, 'x'])
+        expect(parseField(value)).toBe(rejection('integration', 'TypeMismatch'));
+    },
+  );
 
   it('in a path is rejected when it is malformed', () => {
     for (const id of NO_IDS) {
@@ -371,7 +479,8 @@ describe('a flag', () => {
     const parseField = (value: unknown) => parse(schema, { ...least, [field]: value });
 
     for (const value of [true, false]) expect(parseField(value)).toMatchObject({ [field]: value });
-    for (const value of ['true', 1, {}]) expect(parseField(value)).toBe(rejection(field, 'TypeMismatch'));
+    for (const value of ['true', 1, {}])
+      expect(parseField(value)).toBe(rejection(field, 'TypeMismatch'));
     if (byDefault === undefined) expect(parseField(null)).toBe(rejection(field, 'NotNull'));
     else expect(parseField(null)).toMatchObject({ [field]: byDefault });
   });
@@ -381,22 +490,28 @@ describe('a body', () => {
   const ROLES = ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'];
   const TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'];
 
-  it.each(['a new user', 'a changed user'])('of %s keeps each role once, in the order sent', (name) => {
-    const { schema, least } = bodyOf(name);
-    const parseField = (authorities: unknown) => parse(schema, { ...least, authorities });
+  it.each(['a new user', 'a changed user'])(
+    'of %s keeps each role once, in the order sent',
+    (name) => {
+      const { schema, least } = bodyOf(name);
+      const parseField = (authorities: unknown) => parse(schema, { ...least, authorities });
 
-    expect(parseField([...ROLES, ...ROLES])).toMatchObject({ authorities: ROLES });
-    expect(parseField(['ROLE_ANALYST', 'ROLE_ADMIN'])).toMatchObject({ authorities: ['ROLE_ANALYST', 'ROLE_ADMIN'] });
-    expect(parseField([])).toMatchObject({ authorities: [] });
-    expect(parseField(['ROLE_USER', 'ROLE_ROOT'])).toBe(rejection('authorities.1', 'Pattern'));
-    expect(parseField('ROLE_USER')).toBe(rejection('authorities', 'TypeMismatch'));
-  });
+      expect(parseField([...ROLES, ...ROLES])).toMatchObject({ authorities: ROLES });
+      expect(parseField(['ROLE_ANALYST', 'ROLE_ADMIN'])).toMatchObject({
+        authorities: ['ROLE_ANALYST', 'ROLE_ADMIN'],
+      });
+      expect(parseField([])).toMatchObject({ authorities: [] });
+      expect(parseField(['ROLE_USER', 'ROLE_ROOT'])).toBe(rejection('authorities.1', 'Pattern'));
+      expect(parseField('ROLE_USER')).toBe(rejection('authorities', 'TypeMismatch'));
+    },
+  );
 
   it('of a new user has defaults for null authorities and langKey', () => {
     const { schema, least } = bodyOf('a new user');
 
     expect(parse(schema, { ...least, authorities: null, langKey: null })).toMatchObject({
-      ...{ authorities: [], langKey: 'en' },
+      authorities: [],
+      langKey: 'en',
     });
   });
 
@@ -411,13 +526,18 @@ describe('a body', () => {
     expect(parse(schema, { ...least, [field]: null })).toBe(rejection(field, 'NotNull'));
   });
 
-  it.each(['a new integration', 'a changed integration'])('of %s accepts six integration types', (name) => {
-    const { schema, least } = bodyOf(name);
-    const parseField = (integrationType: unknown) => parse(schema, { ...least, integrationType });
+  it.each(['a new integration', 'a changed integration'])(
+    'of %s accepts six integration types',
+    (name) => {
+      const { schema, least } = bodyOf(name);
+      const parseField = (integrationType: unknown) => parse(schema, { ...least, integrationType });
 
-    for (const integrationType of TYPES) expect(parseField(integrationType)).toMatchObject({ integrationType });
-    for (const other of ['api', 'OTHER', '']) expect(parseField(other)).toBe(rejection('integrationType', 'Pattern'));
-  });
+      for (const integrationType of TYPES)
+        expect(parseField(integrationType)).toMatchObject({ integrationType });
+      for (const other of ['api', 'OTHER', ''])
+        expect(parseField(other)).toBe(rejection('integrationType', 'Pattern'));
+    },
+  );
 });
 
 describe('a password', () => {

@@ -45,7 +45,11 @@ describe('a sealed value', () => {
     expect(calls.map(({ operation, input }) => [operation, input])).toEqual([
       [
         'GenerateDataKeyCommand',
-        { KeyId: 'values', KeySpec: 'AES_256', EncryptionContext: { service: 'gatehouse', integration: '7' } },
+        {
+          KeyId: 'values',
+          KeySpec: 'AES_256',
+          EncryptionContext: { service: 'gatehouse', integration: '7' },
+        },
       ],
       [
         'DecryptCommand',
@@ -62,7 +66,9 @@ describe('a sealed value', () => {
     stubKms(dataKey);
     const seal = await openSeal(7);
 
-    const [one, other] = [seal('välue', 7_000_001), seal('välue', 7_000_001)].map((bytes) => Buffer.from(bytes));
+    const [one, other] = [seal('välue', 7_000_001), seal('välue', 7_000_001)].map((bytes) =>
+      Buffer.from(bytes),
+    );
 
     expect(one?.subarray(0, 3)).toEqual(Buffer.from([1, 300 >> 8, 300 & 255]));
     expect(one?.subarray(3, 303)).toEqual(WRAPPED);
@@ -85,7 +91,9 @@ describe('a sealed value', () => {
     const sealed = (await openSeal(7))('value', 7_000_001);
     sealed[0] = 2;
 
-    await expect(unseal(sealed, 7_000_001)).rejects.toThrow('A stored parameter value is not readable');
+    await expect(unseal(sealed, 7_000_001)).rejects.toThrow(
+      'A stored parameter value is not readable',
+    );
     expect(calls).toHaveLength(1);
   });
 
@@ -120,7 +128,10 @@ describe('a data key', () => {
       const { input } = command as { input: { EncryptionContext: { integration: string } } };
       integrations.push(input.EncryptionContext.integration);
       await waitMicrotasks();
-      return { Plaintext: Buffer.alloc(32, integrations.length), CiphertextBlob: Buffer.of(integrations.length) };
+      return {
+        Plaintext: Buffer.alloc(32, integrations.length),
+        CiphertextBlob: Buffer.of(integrations.length),
+      };
     });
     return integrations;
   }
@@ -154,7 +165,10 @@ describe('a data key', () => {
   it('encrypts each value under another nonce', async () => {
     stubKmsWithDistinctKeys();
 
-    const sealed = [(await openSeal(7))('value', 7_000_001), (await openSeal(7))('value', 7_000_001)];
+    const sealed = [
+      (await openSeal(7))('value', 7_000_001),
+      (await openSeal(7))('value', 7_000_001),
+    ];
 
     const [one, other] = sealed.map((bytes) => Buffer.from(bytes).subarray(4, 16).toString('hex'));
     expect(one).not.toBe(other);
@@ -163,7 +177,10 @@ describe('a data key', () => {
   it('is not used for another integration', async () => {
     const integrations = stubKmsWithDistinctKeys();
 
-    const sealed = [(await openSeal(7))('value', 7_000_001), (await openSeal(8))('value', 8_000_001)];
+    const sealed = [
+      (await openSeal(7))('value', 7_000_001),
+      (await openSeal(8))('value', 8_000_001),
+    ];
 
     expect(sealed.map(wrappedKeyIn)).toEqual([1, 2]);
     expect(integrations).toEqual(['7', '8']);

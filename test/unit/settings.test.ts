@@ -12,7 +12,8 @@ const context = readCdkJson().context as { environments: object };
 
 const readStrictly = (context: Record<string, unknown>) =>
   readSettings({ tryGetContext: (key: string) => context[key], getAllContext: () => context });
-const readFrom = (context: Record<string, unknown>) => readStrictly({ ...context, allowPlaceholders: 'true' });
+const readFrom = (context: Record<string, unknown>) =>
+  readStrictly({ ...context, allowPlaceholders: 'true' });
 
 function streamOf(table: string): string {
   return `arn:aws-cn:dynamodb:cn-north-1:123456789012:table/${table}/stream/2030-01-01T00:00:00.000`;
@@ -24,12 +25,17 @@ const VALID = {
   keepData: true,
   region: 'cn-north-1',
   corsOrigins: ['https://one.example', 'https://two.example:9000'],
-  domain: { ...OTHER_SETTINGS.domain, certificate: 'arn:aws-cn:acm:cn-north-1:123456789012:certificate/0f2b7c1e' },
+  domain: {
+    ...OTHER_SETTINGS.domain,
+    certificate: 'arn:aws-cn:acm:cn-north-1:123456789012:certificate/0f2b7c1e',
+  },
   alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators_of-gate-1',
   existing: {
     table: 'Gate_house-prod.restored',
     tableStream: streamOf('Gate_house-prod.restored'),
-    keys: { TableKey: 'arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab' },
+    keys: {
+      TableKey: 'arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab',
+    },
   },
 };
 const ABSENT = Symbol('absent');
@@ -45,35 +51,49 @@ function withValue(path: string, value: unknown): Record<string, unknown> {
   return changed;
 }
 
-const readValid = (environment: object) => readFrom({ env: 'moon', environments: { moon: environment } }).settings;
+const readValid = (environment: object) =>
+  readFrom({ env: 'moon', environments: { moon: environment } }).settings;
 const reading = (environment: object) => () => readValid(environment);
 
 // The only tests of the operator's own settings: all others have those that this project ships.
-it.each(Object.keys(context.environments))('the environment %s in cdk.json has no mistake', (env) => {
-  expect(readFrom({ ...context, env }).name).toBe(env);
-});
+it.each(Object.keys(context.environments))(
+  'the environment %s in cdk.json has no mistake',
+  (env) => {
+    expect(readFrom({ ...context, env }).name).toBe(env);
+  },
+);
 
-const placeholders = Object.keys(context.environments).flatMap((env) => readFrom({ ...context, env }).placeholders);
+const placeholders = Object.keys(context.environments).flatMap(
+  (env) => readFrom({ ...context, env }).placeholders,
+);
 // Whoever deploys an environment replaces its placeholders, and may then change whatever they like.
-it.runIf(placeholders.length === 6)('staging and prod in cdk.json are those of shipped-settings.json', () => {
-  const { staging, prod } = shippedSettings.environments;
+it.runIf(placeholders.length === 6)(
+  'staging and prod in cdk.json are those of shipped-settings.json',
+  () => {
+    const { staging, prod } = shippedSettings.environments;
 
-  expect(context.environments).toMatchObject({ staging, prod });
-});
+    expect(context.environments).toMatchObject({ staging, prod });
+  },
+);
 
 describe('an environment', () => {
   it('is read unchanged', () => {
     expect(readValid(VALID)).toEqual(VALID);
   });
 
-  it.each(['prod', 'toString', 'constructor', 'undefined'])('is rejected by name when it does not exist: %s', (env) => {
-    expect(() => readFrom({ env, environments: { dev: {}, moon: {} } })).toThrow(
-      `There is no environment ${env}: cdk.json has dev, moon.`,
-    );
-  });
+  it.each(['prod', 'toString', 'constructor', 'undefined'])(
+    'is rejected by name when it does not exist: %s',
+    (env) => {
+      expect(() => readFrom({ env, environments: { dev: {}, moon: {} } })).toThrow(
+        `There is no environment ${env}: cdk.json has dev, moon.`,
+      );
+    },
+  );
 
   it('is rejected when there are none', () => {
-    expect(() => readFrom({ env: 'dev' })).toThrow('There is no environment dev: cdk.json has none.');
+    expect(() => readFrom({ env: 'dev' })).toThrow(
+      'There is no environment dev: cdk.json has none.',
+    );
     expect(() => readFrom({})).toThrow('There is no environment undefined');
   });
 
@@ -87,7 +107,12 @@ describe('an environment', () => {
   });
 
   it('is rejected together with a context key that does not exist, unless the key is one of the CDK', () => {
-    const context = { env: 'moon', environments: { moon: VALID }, '@aws-cdk/core:flag': true, 'cli-telemetry': false };
+    const context = {
+      env: 'moon',
+      environments: { moon: VALID },
+      '@aws-cdk/core:flag': true,
+      'cli-telemetry': false,
+    };
 
     expect(readFrom(context).name).toBe('moon');
     expect(() => readFrom({ ...context, enviroment: 'prod' })).toThrow(
@@ -98,33 +123,47 @@ describe('an environment', () => {
   it('is deployed as the context says', () => {
     const context = { env: 'moon', environments: { moon: { ...VALID, deployment: 'canary' } } };
 
-    expect(readFrom({ ...context, deployment: 'all-at-once' }).settings.deployment).toBe('all-at-once');
+    expect(readFrom({ ...context, deployment: 'all-at-once' }).settings.deployment).toBe(
+      'all-at-once',
+    );
     expect(readFrom(context).settings.deployment).toBe('canary');
     expect(() => readFrom({ ...context, deployment: 'at-once' })).toThrow('deployment: ');
   });
 
-  it.each([true, 'true', false, 'false'])('is unprotected as the context says: %j', (unprotected) => {
-    const context = { env: 'moon', environments: { moon: { ...VALID, unprotected: true } } };
+  it.each([true, 'true', false, 'false'])(
+    'is unprotected as the context says: %j',
+    (unprotected) => {
+      const context = { env: 'moon', environments: { moon: { ...VALID, unprotected: true } } };
 
-    expect(readFrom({ ...context, unprotected }).settings.unprotected).toBe(String(unprotected) === 'true');
-    expect(readFrom(context).settings.unprotected).toBe(true);
-    expect(() => readFrom({ ...context, unprotected: 'yes' })).toThrow('unprotected must be true or false, not yes.');
-  });
+      expect(readFrom({ ...context, unprotected }).settings.unprotected).toBe(
+        String(unprotected) === 'true',
+      );
+      expect(readFrom(context).settings.unprotected).toBe(true);
+      expect(() => readFrom({ ...context, unprotected: 'yes' })).toThrow(
+        'unprotected must be true or false, not yes.',
+      );
+    },
+  );
 
   it.each([true, 'true', false, 'false'])('is checked as the context says: %j', (checked) => {
     const context = { env: 'moon', environments: { moon: VALID } };
 
     expect(readFrom({ ...context, checked }).checked).toBe(String(checked) === 'true');
     expect(readFrom(context).checked).toBe(true);
-    expect(() => readFrom({ ...context, checked: 'x' })).toThrow('checked must be true or false, not x.');
+    expect(() => readFrom({ ...context, checked: 'x' })).toThrow(
+      'checked must be true or false, not x.',
+    );
   });
 
-  it.each(['moon_1', 'moon 1', 'mönd', ''])('is rejected when no stack can have its name: %j', (env) => {
-    expect(() => readFrom({ env, environments: { [env]: VALID } })).toThrow(
-      `The name of the environment "${env}" must consist of letters, digits and hyphens: its stacks are named after it.`,
-    );
-    expect(readFrom({ env: 'Moon-1', environments: { 'Moon-1': VALID } }).name).toBe('Moon-1');
-  });
+  it.each(['moon_1', 'moon 1', 'mönd', ''])(
+    'is rejected when no stack can have its name: %j',
+    (env) => {
+      expect(() => readFrom({ env, environments: { [env]: VALID } })).toThrow(
+        `The name of the environment "${env}" must consist of letters, digits and hyphens: its stacks are named after it.`,
+      );
+      expect(readFrom({ env: 'Moon-1', environments: { 'Moon-1': VALID } }).name).toBe('Moon-1');
+    },
+  );
 
   it('is rejected when it is not an object', () => {
     for (const moon of [[], null, 7, 'moon']) {
@@ -144,7 +183,8 @@ describe('an environment', () => {
     const shared = structuredClone(templates);
     shared.en.reset.subject = 'Shared';
     const read = (environment: object) =>
-      readFrom({ env: 'moon', environments: { moon: environment }, mailTemplates: shared }).settings.mail;
+      readFrom({ env: 'moon', environments: { moon: environment }, mailTemplates: shared }).settings
+        .mail;
 
     expect(read({ ...VALID, mail })).toEqual({ ...mail, templates: shared });
     expect(read(VALID)).toEqual(VALID.mail);
@@ -246,7 +286,15 @@ const WRONG: Record<string, readonly unknown[]> = {
   ...notice('emailChanged'),
   corsOrigins: [ABSENT, 'https://one.example', null, ['one.example'], [7], ['*'], ['null']],
   existing: [true, null, 7],
-  'existing.table': [7, null, '', 'ab', 'x'.repeat(256), 'a table', 'arn:aws:dynamodb:cn-north-1:123456789012:table/T'],
+  'existing.table': [
+    7,
+    null,
+    '',
+    'ab',
+    'x'.repeat(256),
+    'a table',
+    'arn:aws:dynamodb:cn-north-1:123456789012:table/T',
+  ],
   'existing.tableStream': [7, null, '', 'latest', KEY, streamOf('other'), ABSENT],
   'existing.keys': [7, null, 'TableKey', { Table: KEY }, { SigningKey: KEY }, { toString: KEY }],
   'existing.keys.TableKey': [
@@ -263,16 +311,44 @@ const WRONG: Record<string, readonly unknown[]> = {
   domain: [true, null, 7, 'gate.one.example'],
   'domain.other': [7],
   'domain.name': [
-    ...[...NO_TEXT, '', 'gate', 'Gate.one.example', 'https://gate.one.example', 'gate.one.example/'],
-    ...['-gate.one.example', 'gate-.one.example', '127.0.0.1', '*.one.example', 'gate.one.example '],
+    ...[
+      ...NO_TEXT,
+      '',
+      'gate',
+      'Gate.one.example',
+      'https://gate.one.example',
+      'gate.one.example/',
+    ],
+    ...[
+      '-gate.one.example',
+      'gate-.one.example',
+      '127.0.0.1',
+      '*.one.example',
+      'gate.one.example ',
+    ],
   ],
   'domain.certificate': [
-    ...[...NO_TEXT, '', 'arn:aws:acm:cn-north-1:123456789012:certificate/', 'arn:aws:acm:cn-north-1::certificate/a'],
-    ...['arn:aws:iam:cn-north-1:123456789012:certificate/a', 'arn:aws:acm:cn-north-1:123456789012:certificate/a '],
+    ...[
+      ...NO_TEXT,
+      '',
+      'arn:aws:acm:cn-north-1:123456789012:certificate/',
+      'arn:aws:acm:cn-north-1::certificate/a',
+    ],
+    ...[
+      'arn:aws:iam:cn-north-1:123456789012:certificate/a',
+      'arn:aws:acm:cn-north-1:123456789012:certificate/a ',
+    ],
   ],
   edge: [true, null, 7, 'api.one.example'],
   'edge.other': [7],
-  'edge.hostName': [...NO_TEXT, '', 'api', 'API.one.example', 'https://api.one.example', '*.one.example'],
+  'edge.hostName': [
+    ...NO_TEXT,
+    '',
+    'api',
+    'API.one.example',
+    'https://api.one.example',
+    '*.one.example',
+  ],
   'edge.certificate': [...NO_TEXT, '', 'arn:aws:iam:us-east-1:123456789012:certificate/a'],
   'edge.secret': [
     ...NO_TEXT,
@@ -282,7 +358,16 @@ const WRONG: Record<string, readonly unknown[]> = {
     'arn:aws:secretsmanager:us-east-1:123456789012:secret:a',
   ],
   'edge.secretHashes': [
-    ...[ABSENT, null, 'a0'.repeat(32), [], [7], ['a0'.repeat(31)], ['a0'.repeat(33)], ['A0'.repeat(32)]],
+    ...[
+      ABSENT,
+      null,
+      'a0'.repeat(32),
+      [],
+      [7],
+      ['a0'.repeat(31)],
+      ['a0'.repeat(33)],
+      ['A0'.repeat(32)],
+    ],
     ...[['g0'.repeat(32)], ['a0'.repeat(32), 'b1'.repeat(32), 'c2'.repeat(32)]],
   ],
   'edge.requestsPerSource': [...NO_COUNT, 9],
@@ -305,14 +390,18 @@ const WRONG: Record<string, readonly unknown[]> = {
   ],
   other: [7],
 };
-const CASES = Object.entries(WRONG).flatMap(([path, values]) => values.map((value) => ({ path, value })));
+const CASES = Object.entries(WRONG).flatMap(([path, values]) =>
+  values.map((value) => ({ path, value })),
+);
 
 describe('a setting', () => {
   it.each(CASES)('$path cannot be $value', ({ path, value }) => {
     const asPattern = path.replaceAll('.', '\\.');
 
     expect(reading(withValue(path, value))).toThrow(
-      new RegExp(`^The settings of moon in cdk\\.json are invalid\\. (.*; )?${asPattern}(\\.\\w+)?: `),
+      new RegExp(
+        `^The settings of moon in cdk\\.json are invalid\\. (.*; )?${asPattern}(\\.\\w+)?: `,
+      ),
     );
   });
 
@@ -321,11 +410,19 @@ describe('a setting', () => {
     ['mail.templates.en.invitation.text', 'no link', LINK],
     ['mail.templates.en.passwordChanged.text', 'a {link}', NO_LINK],
     ['mail.templates.en.emailChanged.text', 'a {link}', NO_LINK],
-    ['mail.templates', { de: VALID.mail.templates.en }, 'mail.templates: must contain English (en).'],
+    [
+      'mail.templates',
+      { de: VALID.mail.templates.en },
+      'mail.templates: must contain English (en).',
+    ],
     ['mail.templates', {}, 'mail.templates: must contain English (en).'],
     ['signingKeys', ['SigningKey', 'SigningKey'], 'signingKeys: Each key must be listed only once'],
     ['pepperKeys', ['PepperKey', 'PepperKey'], 'pepperKeys: Each key must be listed only once'],
-    ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3', 'PepperKey4'], 'pepperKeys: There can be three at most'],
+    [
+      'pepperKeys',
+      ['PepperKey', 'PepperKey2', 'PepperKey3', 'PepperKey4'],
+      'pepperKeys: There can be three at most',
+    ],
     [
       'guessing',
       { failuresPerSource: 8, requestsPerSource: 7, resetsPerSource: 1 },
@@ -337,18 +434,38 @@ describe('a setting', () => {
       'tokenLife: minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
     ],
     ['corsOrigins', ['one.example'], `corsOrigins.0: ${ORIGIN}, but is "one.example".`],
-    ['corsOrigins', ['https://one.example/'], `corsOrigins.0: ${ORIGIN}, but is "https://one.example/".`],
+    [
+      'corsOrigins',
+      ['https://one.example/'],
+      `corsOrigins.0: ${ORIGIN}, but is "https://one.example/".`,
+    ],
     ['corsOrigins', ['https://one.example/path'], `corsOrigins.0: ${ORIGIN}`],
     ['corsOrigins', ['https://ok.example', 'https://Two.example'], `corsOrigins.1: ${ORIGIN}`],
     ['corsOrigins', ['https://one.example:443'], `corsOrigins.0: ${ORIGIN}`],
     ['corsOrigins', ['https://*'], `corsOrigins.0: ${ORIGIN}`],
     ['corsOrigins', ['https://*.one.example'], `corsOrigins.0: ${ORIGIN}`],
-    ['region', 'Frankfurt', 'region: must be the name of an AWS region, such as eu-central-1, but is "Frankfurt".'],
+    [
+      'region',
+      'Frankfurt',
+      'region: must be the name of an AWS region, such as eu-central-1, but is "Frankfurt".',
+    ],
     ['auditDays', ABSENT, 'invalid. auditDays: missing.'],
-    ['auditDays', 3654, 'auditDays: must not exceed 3653, which is ten years: a list may query each month'],
+    [
+      'auditDays',
+      3654,
+      'auditDays: must not exceed 3653, which is ten years: a list may query each month',
+    ],
     ['auditdays', 7, 'invalid. auditdays: unknown setting.'],
-    ['alarms', ABSENT, 'alarms: An environment that keeps its data requires a recipient of its alarms'],
-    ['alarms', 'operators', 'alarms: must be the ARN of an SNS topic or an e-mail address, but is "operators".'],
+    [
+      'alarms',
+      ABSENT,
+      'alarms: An environment that keeps its data requires a recipient of its alarms',
+    ],
+    [
+      'alarms',
+      'operators',
+      'alarms: must be the ARN of an SNS topic or an e-mail address, but is "operators".',
+    ],
     [
       'alarms',
       'arn:aws:sns:eu-central-1:123456789012:operators',
@@ -359,7 +476,11 @@ describe('a setting', () => {
       'arn:aws:acm:us-east-1:123456789012:certificate/0f2b7c1e',
       'domain.certificate: API Gateway can only use a certificate in its own region, which is that of the environment.',
     ],
-    ['domain', ABSENT, 'edge: requires domain: the edge reaches the API under a host name that does not change'],
+    [
+      'domain',
+      ABSENT,
+      'edge: requires domain: the edge reaches the API under a host name that does not change',
+    ],
     [
       'edge.hostName',
       OTHER_SETTINGS.domain.name,
@@ -370,7 +491,11 @@ describe('a setting', () => {
       'arn:aws:acm:cn-north-1:123456789012:certificate/0f2b7c1e',
       'edge.certificate: CloudFront can only use a certificate in us-east-1',
     ],
-    ['edge.secretHashes', Array(2).fill('a0'.repeat(32)), 'edge.secretHashes: Each hash must be listed only once'],
+    [
+      'edge.secretHashes',
+      Array(2).fill('a0'.repeat(32)),
+      'edge.secretHashes: Each hash must be listed only once',
+    ],
     [
       'edge.secretHashes',
       ['secret'],
@@ -490,7 +615,10 @@ describe('a setting', () => {
   });
 
   it('dailyVerification defaults to false', () => {
-    expect(readValid(withValue('dailyVerification', ABSENT))).toStrictEqual({ ...VALID, dailyVerification: false });
+    expect(readValid(withValue('dailyVerification', ABSENT))).toStrictEqual({
+      ...VALID,
+      dailyVerification: false,
+    });
   });
 
   it.each([
@@ -507,13 +635,20 @@ describe('a placeholder', () => {
     ...VALID,
     existing: undefined,
     corsOrigins: ['https://admin.gatehouse.dev'],
-    domain: { name: 'gatehouse.dev', certificate: 'arn:aws-cn:acm:cn-north-1:210987654321:certificate/0f2b7c1e' },
+    domain: {
+      name: 'gatehouse.dev',
+      certificate: 'arn:aws-cn:acm:cn-north-1:210987654321:certificate/0f2b7c1e',
+    },
     edge: {
       ...VALID.edge,
       hostName: 'api.gatehouse.dev',
       certificate: 'arn:aws:acm:us-east-1:210987654321:certificate/0f2b7c1e',
     },
-    mail: { ...VALID.mail, sender: 'gate@gatehouse.dev', linkBase: 'https://admin.gatehouse.dev/reset?key=' },
+    mail: {
+      ...VALID.mail,
+      sender: 'gate@gatehouse.dev',
+      linkBase: 'https://admin.gatehouse.dev/reset?key=',
+    },
     alarms: 'arn:aws-cn:sns:cn-north-1:210987654321:operators',
   };
   const reading = (environment: object, allowPlaceholders = 'false') =>
@@ -538,14 +673,18 @@ describe('a placeholder', () => {
     const environment = { ...REAL, ...changes };
 
     expect(() => reading(environment)).toThrow(
-      new RegExp(`^The settings of moon in cdk\\.json are invalid\\. ${path}: replace the placeholder "\\S+"\\.$`),
+      new RegExp(
+        `^The settings of moon in cdk\\.json are invalid\\. ${path}: replace the placeholder "\\S+"\\.$`,
+      ),
     );
     expect(reading({ ...environment, keepData: false }).placeholders).toEqual([]);
     expect(reading(environment, 'true').placeholders).toEqual([path]);
   });
 
   it('is allowed with true or false only', () => {
-    expect(() => reading(REAL, 'maybe')).toThrow('allowPlaceholders must be true or false, not maybe.');
+    expect(() => reading(REAL, 'maybe')).toThrow(
+      'allowPlaceholders must be true or false, not maybe.',
+    );
   });
 
   it('is none of these, nor any name in a text', () => {
@@ -557,7 +696,10 @@ describe('a placeholder', () => {
         configurationSet: 'test',
         linkBase: 'https://example.com.gatehouse.dev/test/example?key=',
         templates: {
-          en: { ...REAL.mail.templates.en, reset: { subject: 'Write to help@example.com', text: '{link}' } },
+          en: {
+            ...REAL.mail.templates.en,
+            reset: { subject: 'Write to help@example.com', text: '{link}' },
+          },
         },
       },
     };
@@ -566,12 +708,15 @@ describe('a placeholder', () => {
   });
 });
 
-it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])('region can be %s', (region) => {
-  const { domain: _, edge: __, existing: ___, ...rest } = VALID;
-  const environment = { ...rest, alarms: 'operators@example.com' };
+it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])(
+  'region can be %s',
+  (region) => {
+    const { domain: _, edge: __, existing: ___, ...rest } = VALID;
+    const environment = { ...rest, alarms: 'operators@example.com' };
 
-  expect(readValid({ ...environment, region }).region).toBe(region);
-});
+    expect(readValid({ ...environment, region }).region).toBe(region);
+  },
+);
 
 describe('docs/settings.md', () => {
   const document = settingsDocument(shippedSettings.environments.prod);
@@ -580,19 +725,26 @@ describe('docs/settings.md', () => {
     expect(document).toMatchFileSnapshot('../../docs/settings.md'));
 
   it('gives the meaning of every setting', () => {
-    const withoutMeaning = document.split('\n').filter((line) => /^\| `[\w.]+` \| {2}\|/.test(line));
+    const withoutMeaning = document
+      .split('\n')
+      .filter((line) => /^\| `[\w.]+` \| {2}\|/.test(line));
 
     expect(withoutMeaning).toEqual([]);
   });
 
   it('names every environment variable that a command reads', () => {
-    const sources = globSync(['infra/*.ts', 'infra/local/**/*.ts', 'test/{soak,support/long,support/seed}.ts'], {
-      cwd: ROOT,
-    });
+    const sources = globSync(
+      ['infra/*.ts', 'infra/local/**/*.ts', 'test/{soak,support/long,support/seed}.ts'],
+      {
+        cwd: ROOT,
+      },
+    );
     const text = sources.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n');
     const names = [
       ...[...text.matchAll(/process\.env\.(\w+)/g)].map(([, name]) => name),
-      ...[...text.matchAll(/\{([^}]*)\} = process\.env/g)].flatMap(([, list = '']) => list.match(/\b[A-Z_]{2,}\b/g)),
+      ...[...text.matchAll(/\{([^}]*)\} = process\.env/g)].flatMap(([, list = '']) =>
+        list.match(/\b[A-Z_]{2,}\b/g),
+      ),
     ];
 
     expect(names).toContain('PORT');

@@ -68,7 +68,9 @@ describe('the public keys that verify tokens', () => {
     const { table, verifier } = await loadedVerifier(key);
     table.keys.push(other);
     pass(301);
-    await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(
+      UNAUTHORIZED_FAILURE,
+    );
 
     const caller = await verifier.verify(signedBy(other));
 
@@ -129,7 +131,9 @@ describe('a signature from KMS', () => {
     for (let message = 0; message < 20_000 && !(seen.shortR > 1 && seen.shortS > 1); message++) {
       const input = Buffer.from(String(message));
       const raw = rawSignature(sign('sha256', input, privateKey));
-      expect(verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, raw)).toBe(true);
+      expect(verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, raw)).toBe(
+        true,
+      );
       if (raw[0] === 0) seen.shortR++;
       if (raw[32] === 0) seen.shortS++;
     }
@@ -146,15 +150,18 @@ describe('a signature from KMS', () => {
     fc.assert(
       fc.property(number, number, (r, s) => {
         const body = Buffer.concat([integer(r), integer(s)]);
-        expect(rawSignature(Buffer.concat([Buffer.from([0x30, body.length]), body])).toString('hex')).toBe(
-          hex(r) + hex(s),
-        );
+        expect(
+          rawSignature(Buffer.concat([Buffer.from([0x30, body.length]), body])).toString('hex'),
+        ).toBe(hex(r) + hex(s));
       }),
       { numRuns: 1000 },
     );
   });
 
-  /** A DER INTEGER: minimal length, with a leading zero byte only where the number would be negative. */
+  /**
+   * A DER INTEGER: minimal length, with a leading zero byte only where the number would be
+   * negative.
+   */
   function integer(value: bigint): Buffer {
     const digits = value.toString(16);
     const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');

@@ -28,9 +28,15 @@ describe('snapshot', () => {
     const { table, requests, inputs } = tableReceiving(cancelled, read);
     const consumed: number[] = [];
 
-    expect(await table.snapshot([key('1'), key('2')], (units) => consumed.push(units))).toEqual([key('1'), undefined]);
+    expect(await table.snapshot([key('1'), key('2')], (units) => consumed.push(units))).toEqual([
+      key('1'),
+      undefined,
+    ]);
 
-    expect(requests.map(({ operation }) => operation)).toEqual(['TransactGetItems', 'TransactGetItems']);
+    expect(requests.map(({ operation }) => operation)).toEqual([
+      'TransactGetItems',
+      'TransactGetItems',
+    ]);
     expect(inputs()[1]).toEqual({
       TransactItems: ['1', '2'].map((sk) => ({ Get: { TableName: 'Gates', Key: wire(sk) } })),
       ReturnConsumedCapacity: 'TOTAL',
@@ -52,7 +58,9 @@ describe('snapshot', () => {
   it('rethrows any other error, and ends with the deadline', async () => {
     const { table } = tableReceiving({ error: 'AccessDeniedException' }, { Responses: [] });
 
-    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({ name: 'AccessDeniedException' });
+    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({
+      name: 'AccessDeniedException',
+    });
     setDeadline(0);
     await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({ name: 'AbortError' });
   });

@@ -56,7 +56,9 @@ describe('snapshot', () => {
   const cancelled = { error: 'TransactionCanceledException', more: { CancellationReasons: [] } };
 
   it('reads several items in one transaction and returns them in the order of their keys', async () => {
-    const { scanner, inputs } = scannerReceiving({ Responses: [{ Item: wire('1') }, {}, { Item: wire('3') }] });
+    const { scanner, inputs } = scannerReceiving({
+      Responses: [{ Item: wire('1') }, {}, { Item: wire('3') }],
+    });
 
     const items = await scanner.snapshot(['1', '2', '3'].map(key));
 
@@ -82,7 +84,9 @@ describe('snapshot', () => {
       queueMicrotask(done);
       return undefined as unknown as NodeJS.Timeout;
     });
-    const patient = scannerReceiving(...Array(9).fill(cancelled), { Responses: [{ Item: wire('1') }, {}] });
+    const patient = scannerReceiving(...Array(9).fill(cancelled), {
+      Responses: [{ Item: wire('1') }, {}],
+    });
     const hopeless = scannerReceiving(...Array(11).fill(cancelled));
 
     const items = await patient.scanner.snapshot([key('1'), key('2')]);
@@ -100,7 +104,9 @@ describe('snapshot', () => {
   it('rethrows any other error at once', async () => {
     const { scanner, requests } = scannerReceiving({ error: 'AccessDeniedException' });
 
-    await expect(scanner.snapshot([key('1'), key('2')])).rejects.toMatchObject({ name: 'AccessDeniedException' });
+    await expect(scanner.snapshot([key('1'), key('2')])).rejects.toMatchObject({
+      name: 'AccessDeniedException',
+    });
     expect(requests).toHaveLength(1);
   });
 });
@@ -123,8 +129,16 @@ describe('range', () => {
     const items = await scanner.range('a');
 
     expect(items).toEqual([{ ...key('1'), bytes: 9 }, key('3')]);
-    const all = { ...request, KeyConditionExpression: '#pk = :pk', ExpressionAttributeValues: { ':pk': { S: 'a' } } };
-    expect(inputs()).toEqual([all, { ...all, ExclusiveStartKey: wire('1') }, { ...all, ExclusiveStartKey: wire('2') }]);
+    const all = {
+      ...request,
+      KeyConditionExpression: '#pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: 'a' } },
+    };
+    expect(inputs()).toEqual([
+      all,
+      { ...all, ExclusiveStartKey: wire('1') },
+      { ...all, ExclusiveStartKey: wire('2') },
+    ]);
   });
 
   it('passes both bounds', async () => {

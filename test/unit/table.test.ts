@@ -19,8 +19,10 @@ function tableReceiving(...responses: ScriptedResponse[]) {
 
 const key = (sk: string) => ({ pk: 'a', sk });
 const wire = (sk: string) => ({ pk: { S: 'a' }, sk: { S: sk } });
-const items = (length: number, from = 0) => Array.from({ length }, (_, n) => wire(String(from + n)));
-const times = (length: number, response: ScriptedResponse) => Array.from({ length }, () => response);
+const items = (length: number, from = 0) =>
+  Array.from({ length }, (_, n) => wire(String(from + n)));
+const times = (length: number, response: ScriptedResponse) =>
+  Array.from({ length }, () => response);
 
 describe('get', () => {
   it('returns the item by a strongly consistent read', async () => {
@@ -45,7 +47,10 @@ describe('getAll', () => {
   });
   const response = (found: string[], unprocessed: string[] = []) => ({
     Responses: { Gates: found.map(wire) },
-    UnprocessedKeys: unprocessed.length > 0 ? { Gates: { Keys: unprocessed.map(wire), ConsistentRead: true } } : {},
+    UnprocessedKeys:
+      unprocessed.length > 0
+        ? { Gates: { Keys: unprocessed.map(wire), ConsistentRead: true } }
+        : {},
   });
 
   it('retries exactly the unprocessed keys until none are left and keeps the items read before', async () => {
@@ -136,7 +141,11 @@ describe('query', () => {
   };
 
   it('continues from the end of each page until there are no more', async () => {
-    const { table, inputs } = tableReceiving(page(items(2), { next: '1' }), page([], { next: '7' }), page(items(1, 8)));
+    const { table, inputs } = tableReceiving(
+      page(items(2), { next: '1' }),
+      page([], { next: '7' }),
+      page(items(1, 8)),
+    );
 
     const found = await table.query('a');
 
@@ -151,11 +160,19 @@ describe('query', () => {
   it('reports the read units of each call, including those before a failure', async () => {
     const consumed: number[] = [];
     const report = (units: number) => consumed.push(units);
-    const complete = tableReceiving(page(items(1), { next: '1', units: 2.5 }), page([], { units: 1 }));
-    const tooLong = tableReceiving(page(items(1), { next: '1', units: 40 }), page([], { next: '2', units: 4096 }));
+    const complete = tableReceiving(
+      page(items(1), { next: '1', units: 2.5 }),
+      page([], { units: 1 }),
+    );
+    const tooLong = tableReceiving(
+      page(items(1), { next: '1', units: 40 }),
+      page([], { next: '2', units: 4096 }),
+    );
 
     await complete.table.query('a', {}, report);
-    await expect(tooLong.table.query('a', {}, report)).rejects.toMatchObject({ code: 'list-too-long' });
+    await expect(tooLong.table.query('a', {}, report)).rejects.toMatchObject({
+      code: 'list-too-long',
+    });
 
     expect(consumed).toEqual([2.5, 1, 40, 4096]);
   });
@@ -167,7 +184,10 @@ describe('query', () => {
   });
 
   it('limits each request to the number of items still needed', async () => {
-    const { table, inputs } = tableReceiving(page(items(3), { next: '2' }), page(items(2, 3), { next: '4' }));
+    const { table, inputs } = tableReceiving(
+      page(items(3), { next: '2' }),
+      page(items(2, 3), { next: '4' }),
+    );
 
     const found = await table.query('a', { limit: 5 });
 
@@ -191,9 +211,17 @@ describe('query', () => {
   });
 
   it.each([
-    ['10,000 items', [page(items(5000), { next: '4999' }), page(items(5000, 5000))], MAX_LIST_ITEMS],
+    [
+      '10,000 items',
+      [page(items(5000), { next: '4999' }), page(items(5000, 5000))],
+      MAX_LIST_ITEMS,
+    ],
     ['16 MB', [page(items(1), { next: '0', units: 4096 }), page(items(1, 1))], 2],
-    ['16 MB in several pages', [...times(8, page(items(1), { next: '0', units: 512 })), page(items(1, 1))], 9],
+    [
+      '16 MB in several pages',
+      [...times(8, page(items(1), { next: '0', units: 512 })), page(items(1, 1))],
+      9,
+    ],
     [
       'more than 16 MB on its last page',
       [page(items(1), { next: '0', units: 4000 }), page(items(1), { units: 97 })],
@@ -208,20 +236,27 @@ describe('query', () => {
 
   it.each([
     ['10,001 items', undefined, [page(items(10_000), { next: '9999' }), page(items(1, 10_000))]],
-    ['more than 16 MB, with more to come', undefined, [page(items(1), { next: '0', units: 4096.5 })]],
+    [
+      'more than 16 MB, with more to come',
+      undefined,
+      [page(items(1), { next: '0', units: 4096.5 })],
+    ],
     [
       'more than 16 MB in several pages, with more to come',
       'page-too-deep',
       [page(items(1), { next: '0', units: 4096 }), page(items(1), { next: '1', units: 0.5 })],
     ],
-  ] as const)('rejects %s with the failure of the range (%s) and reads no further', async (_, tooLong, responses) => {
-    const { table, requests } = tableReceiving(...responses);
+  ] as const)(
+    'rejects %s with the failure of the range (%s) and reads no further',
+    async (_, tooLong, responses) => {
+      const { table, requests } = tableReceiving(...responses);
 
-    const reading = table.query('a', { ...(tooLong && { tooLong }) });
+      const reading = table.query('a', { ...(tooLong && { tooLong }) });
 
-    await expect(reading).rejects.toMatchObject({ code: tooLong ?? 'list-too-long' });
-    expect(requests).toHaveLength(responses.length);
-  });
+      await expect(reading).rejects.toMatchObject({ code: tooLong ?? 'list-too-long' });
+      expect(requests).toHaveLength(responses.length);
+    },
+  );
 
   it('allows more than 16 MB when the limit is reached and reads no further', async () => {
     const { table, requests } = tableReceiving(page(items(2), { next: '1', units: 5000 }));
@@ -233,7 +268,9 @@ describe('query', () => {
   it('rejects a limit beyond the longest list before it reads anything', async () => {
     const { table, requests } = tableReceiving(page([]));
 
-    await expect(table.query('a', { limit: 10_001, tooLong: 'audit-list-too-long' })).rejects.toMatchObject({
+    await expect(
+      table.query('a', { limit: 10_001, tooLong: 'audit-list-too-long' }),
+    ).rejects.toMatchObject({
       code: 'audit-list-too-long',
     });
     expect(requests).toEqual([]);
@@ -298,7 +335,10 @@ describe('update', () => {
     async (response) => {
       const { table } = tableReceiving(response);
 
-      await expect(table.update(write)).rejects.toMatchObject({ name: 'Failure', code: 'unavailable' });
+      await expect(table.update(write)).rejects.toMatchObject({
+        name: 'Failure',
+        code: 'unavailable',
+      });
     },
   );
 
@@ -362,10 +402,12 @@ describe('transact', () => {
       more: { CancellationReasons: [{ Code: 'ConditionalCheckFailed' }] },
     });
 
-    await expect(table.transact([{ act: 'Delete', key: key('1') }], 'token')).rejects.toMatchObject({
-      name: 'TransactionCanceledException',
-      CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
-    });
+    await expect(table.transact([{ act: 'Delete', key: key('1') }], 'token')).rejects.toMatchObject(
+      {
+        name: 'TransactionCanceledException',
+        CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
+      },
+    );
   });
 });
 
@@ -384,7 +426,8 @@ it.each([
 
     await call(table).catch(() => undefined);
 
-    // The SDK does not send a request that is already aborted; a request that it sends carries the signal.
+    // The SDK does not send a request that is already aborted; a request that it sends carries the
+    // signal.
     expect(requests.map(({ signal }) => signal?.aborted)).not.toContain(false);
     expect(requests.map(({ signal }) => signal)).not.toContain(undefined);
   },

@@ -15,7 +15,9 @@ describe('a token with a valid signature', () => {
   const key = makeSigningKeyPair('one');
 
   it('identifies the caller', async () => {
-    const caller = await verifierOn(tableOf(key)).verify(signedBy(key, { preferred_username: 'ada' }));
+    const caller = await verifierOn(tableOf(key)).verify(
+      signedBy(key, { preferred_username: 'ada' }),
+    );
 
     expect(caller).toEqual({ id: 7, jti: 'id', passwordChanges: 3, roles: ['ROLE_USER'] });
   });
@@ -62,19 +64,34 @@ describe('a token with a valid signature', () => {
     ['for several audiences', { aud: ['gatehouse', 'elsewhere'] }],
     ['with its audience in an array', { aud: ['gatehouse'] }],
     ['without a subject', { sub: undefined }],
-    ...['', '0', '07', '-1', '1.5', '1e3', ' 7', '7\n', 'admin', '12345678901234567', 7].map((sub): [string, Part] => [
-      `with the subject ${JSON.stringify(sub)}`,
-      { sub },
-    ]),
+    ...['', '0', '07', '-1', '1.5', '1e3', ' 7', '7\n', 'admin', '12345678901234567', 7].map(
+      (sub): [string, Part] => [`with the subject ${JSON.stringify(sub)}`, { sub }],
+    ),
     ['without a jti', { jti: undefined }],
     ['with a number as jti', { jti: 7 }],
     ['that is too long for a header', { more: 'x'.repeat(1500) }],
     ['of another type', {}, { typ: 'JWT' }],
     ['without a type', {}, { typ: undefined }],
     ['with an unknown critical header parameter', {}, { crit: ['b64'], b64: false }],
-    ...['ES384', 'ES512', 'ES256K', 'RS256', 'PS256', 'EdDSA', 'HS256', 'HS512', 'none', 'es256', '', 7, ['ES256']].map(
-      (alg): [string, Part, Part] => [`with the algorithm ${JSON.stringify(alg)}`, {}, { alg }],
-    ),
+    ...[
+      'ES384',
+      'ES512',
+      'ES256K',
+      'RS256',
+      'PS256',
+      'EdDSA',
+      'HS256',
+      'HS512',
+      'none',
+      'es256',
+      '',
+      7,
+      ['ES256'],
+    ].map((alg): [string, Part, Part] => [
+      `with the algorithm ${JSON.stringify(alg)}`,
+      {},
+      { alg },
+    ]),
     ['without an algorithm', {}, { alg: undefined }],
   ])('is rejected %s', async (_, claims, header) => {
     const verifier = verifierOn(tableOf(key));
@@ -91,7 +108,9 @@ describe('a token with a valid signature', () => {
     const bytes = Buffer.concat([Buffer.from(signature, 'base64url'), Buffer.alloc(100, 1)]);
 
     for (let length = 0; length <= 130; length++) {
-      const verification = verifier.verify(`${input}.${bytes.subarray(0, length).toString('base64url')}`);
+      const verification = verifier.verify(
+        `${input}.${bytes.subarray(0, length).toString('base64url')}`,
+      );
 
       if (length === 64) await expect(verification).resolves.toMatchObject({ id: 7 });
       else await expect(verification, `${length} bytes`).rejects.toEqual(UNAUTHORIZED_FAILURE);

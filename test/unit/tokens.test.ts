@@ -29,7 +29,10 @@ describe('an issued token', () => {
     accountStamp: 'stamp',
     passwordChanges: 3,
   } as unknown as User;
-  const signer = { kid: 'key 1', sign: async (input: string) => Buffer.from(`signed: ${input.length}`) };
+  const signer = {
+    kid: 'key 1',
+    sign: async (input: string) => Buffer.from(`signed: ${input.length}`),
+  };
 
   it.each([
     ['without rememberMe', false, 3600],
@@ -51,7 +54,9 @@ describe('an issued token', () => {
       accountStamp: 'stamp',
       passwordChanges: 3,
     });
-    expect(signature).toBe(Buffer.from(`signed: ${`${header}.${claims}`.length}`).toString('base64url'));
+    expect(signature).toBe(
+      Buffer.from(`signed: ${`${header}.${claims}`.length}`).toString('base64url'),
+    );
   });
 
   it('has times in whole seconds and a unique id', async () => {
@@ -87,36 +92,48 @@ describe('verify', () => {
     expect([stamped.accountStamp, unstamped.accountStamp]).toEqual(['stamp', undefined]);
   });
 
-  it.each([7, null, ['stamp'], ''])('accepts only a string as account stamp: %j', async (accountStamp) => {
-    const verification = verifierOn(tableOf(key)).verify(signedBy(key, { accountStamp }));
+  it.each([7, null, ['stamp'], ''])(
+    'accepts only a string as account stamp: %j',
+    async (accountStamp) => {
+      const verification = verifierOn(tableOf(key)).verify(signedBy(key, { accountStamp }));
 
-    if (accountStamp === '') expect((await verification).accountStamp).toBe('');
-    else await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
-  });
+      if (accountStamp === '') expect((await verification).accountStamp).toBe('');
+      else await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    },
+  );
 
   it.each([7, null, ['ada']])('rejects %j as preferred_username', async (login) => {
-    const verification = verifierOn(tableOf(key)).verify(signedBy(key, { preferred_username: login }));
+    const verification = verifierOn(tableOf(key)).verify(
+      signedBy(key, { preferred_username: login }),
+    );
 
     await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
-  it.each([3.5, Number.MAX_SAFE_INTEGER + 1, null])('rejects %j as passwordChanges', async (passwordChanges) => {
-    await expect(verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges }))).rejects.toEqual(
-      UNAUTHORIZED_FAILURE,
-    );
-  });
+  it.each([3.5, Number.MAX_SAFE_INTEGER + 1, null])(
+    'rejects %j as passwordChanges',
+    async (passwordChanges) => {
+      await expect(
+        verifierOn(tableOf(key)).verify(signedBy(key, { passwordChanges })),
+      ).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    },
+  );
 
   it('rejects tokens issued before the second that the table stores', async () => {
     const verifier = verifierOn(tableFrom(NOW));
 
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
-    await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(
+      UNAUTHORIZED_FAILURE,
+    );
   });
 
   it('accepts the first token after a restore, also right after a token of an unknown key', async () => {
     const table = tableOf();
     const verifier = verifierOn(table);
-    await expect(verifier.verify(signedBy(makeSigningKeyPair('lost')))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    await expect(verifier.verify(signedBy(makeSigningKeyPair('lost')))).rejects.toEqual(
+      UNAUTHORIZED_FAILURE,
+    );
     table.keys.push(key);
 
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
@@ -132,7 +149,10 @@ describe('verify', () => {
 
   it('accepts a header of up to 2,048 characters', async () => {
     const verifier = verifierOn(tableOf(key));
-    /** An Authorization header of this length. Base64 skips some lengths, so two parts of the token are padded. */
+    /**
+     * An Authorization header of this length. Base64 skips some lengths, so two parts of the token
+     * are padded.
+     */
     const ofLength = (length: number) => {
       for (const pad of ['', 'x', 'xx', 'xxx']) {
         for (let more = 1000; more < 1400; more++) {
@@ -153,7 +173,10 @@ describe('the cache of verified tokens', () => {
   useVerifierEnvironment();
   const [key, other] = [makeSigningKeyPair('one'), makeSigningKeyPair('two')];
   const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
-  /** Each verification of a signature creates another caller, so the same caller shows that it came from the cache. */
+  /**
+   * Each verification of a signature creates another caller, so the same caller shows that it came
+   * from the cache.
+   */
   const isCached = async (verifier: Verifier, token: string, caller: Caller) =>
     (await verifier.verify(token)) === caller;
 
@@ -200,7 +223,9 @@ describe('the cache of verified tokens', () => {
     await verifier.verify(withdrawn);
     table.keys.pop();
 
-    await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(
+      UNAUTHORIZED_FAILURE,
+    );
 
     await expect(verifier.verify(withdrawn)).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
@@ -213,7 +238,8 @@ describe('the cache of verified tokens', () => {
 
     const cached: number[] = [];
     for (const index of [1, 50, 100, 0])
-      if (await isCached(verifier, tokens[index] as string, callers[index] as Caller)) cached.push(index);
+      if (await isCached(verifier, tokens[index] as string, callers[index] as Caller))
+        cached.push(index);
 
     expect(cached).toEqual([1, 50, 100]);
   });
@@ -225,7 +251,8 @@ describe('the cache of verified tokens', () => {
     const callers: Caller[] = [];
     for (const token of tokens) callers.push(await verifier.verify(token));
 
-    for (let uses = 0; uses < 3; uses++) await expect(verifier.verify(forged)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    for (let uses = 0; uses < 3; uses++)
+      await expect(verifier.verify(forged)).rejects.toEqual(UNAUTHORIZED_FAILURE);
 
     expect(await isCached(verifier, tokens[0] as string, callers[0] as Caller)).toBe(true);
   });
@@ -273,7 +300,15 @@ describe('openSigner', () => {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { x, y } = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
     const spki = publicKey.export({ type: 'spki', format: 'der' });
-    const jwk = { kty: 'EC', crv: 'P-256', x, y, kid: thumbprint({ x, y }), alg: 'ES256', use: 'sig' };
+    const jwk = {
+      kty: 'EC',
+      crv: 'P-256',
+      x,
+      y,
+      kid: thumbprint({ x, y }),
+      alg: 'ES256',
+      use: 'sig',
+    };
     return { jwk, privateKey, response: { PublicKey: spki } };
   }
   const [one, other] = [keyInKms(), keyInKms()];
@@ -362,7 +397,9 @@ describe('openSigner', () => {
   });
 
   it('publishes all keys and signs with the first', async () => {
-    const { calls } = stubKms(one.response, other.response, { Signature: asn1('x', one.privateKey) });
+    const { calls } = stubKms(one.response, other.response, {
+      Signature: asn1('x', one.privateKey),
+    });
     const table = recordingTable();
 
     const signer = await openSigner(table, ['first', 'second'])();
@@ -411,7 +448,10 @@ describe('openSigner', () => {
     await signer.sign('x');
     setDeadline(Number.POSITIVE_INFINITY);
 
-    expect(calls.map(({ signal }) => (signal as AbortSignal | undefined)?.aborted)).toEqual([true, true]);
+    expect(calls.map(({ signal }) => (signal as AbortSignal | undefined)?.aborted)).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it('reads its keys from SIGNING_KEYS', async () => {

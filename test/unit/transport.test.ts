@@ -35,10 +35,17 @@ interface Received {
 }
 
 /** Does the same with the SDK and with the transport at the same time, because most of it waits. */
-const ofBoth = <Result>(act: (aws: Any) => Promise<Result>): Promise<Result[]> => Promise.all([SDK, OWN].map(act));
+const ofBoth = <Result>(act: (aws: Any) => Promise<Result>): Promise<Result[]> =>
+  Promise.all([SDK, OWN].map(act));
 
 type Reply =
-  | { status?: number; headers?: Record<string, string>; body?: unknown; chunks?: Uint8Array[]; delayMs?: number }
+  | {
+      status?: number;
+      headers?: Record<string, string>;
+      body?: unknown;
+      chunks?: Uint8Array[];
+      delayMs?: number;
+    }
   | 'cut'
   | 'half'
   | 'silent';
@@ -79,7 +86,8 @@ async function serverWith(...replies: Reply[]) {
 const CREDENTIALS = { accessKeyId: 'AKID', secretAccessKey: 'secret' };
 
 /**
- * Clients of one implementation for a server. The transport reads endpoint, region and credentials in the environment.
+ * Clients of one implementation for a server. The transport reads endpoint, region and credentials
+ * in the environment.
  */
 function clientsOf(aws: Any, endpoint: string, more: object = {}) {
   const settings = {
@@ -117,19 +125,38 @@ const BYTES = new Uint8Array([0, 1, 254, 255]);
 const KEY = { pk: 'USER', sk: '1' };
 
 /** Every command that functions send, and a response to it. */
-const COMMANDS: [name: string, client: keyof Clients, command: (aws: Any) => object, response: object][] = [
+const COMMANDS: [
+  name: string,
+  client: keyof Clients,
+  command: (aws: Any) => object,
+  response: object,
+][] = [
   [
     'GetItem',
     'documents',
     (aws) => new aws.GetCommand({ TableName: 'T', Key: KEY, ConsistentRead: true }),
-    { Item: { pk: { S: 'USER' }, n: { N: '1.5' }, ids: { NS: ['1', '2'] }, bytes: { B: 'AAH+/w==' } } },
+    {
+      Item: {
+        pk: { S: 'USER' },
+        n: { N: '1.5' },
+        ids: { NS: ['1', '2'] },
+        bytes: { B: 'AAH+/w==' },
+      },
+    },
   ],
-  ['GetItem of a missing item', 'documents', (aws) => new aws.GetCommand({ TableName: 'T', Key: KEY }), {}],
+  [
+    'GetItem of a missing item',
+    'documents',
+    (aws) => new aws.GetCommand({ TableName: 'T', Key: KEY }),
+    {},
+  ],
   [
     'BatchGetItem',
     'documents',
     (aws) =>
-      new aws.BatchGetCommand({ RequestItems: { T: { Keys: [KEY, { pk: 'A', sk: 'B' }], ConsistentRead: true } } }),
+      new aws.BatchGetCommand({
+        RequestItems: { T: { Keys: [KEY, { pk: 'A', sk: 'B' }], ConsistentRead: true } },
+      }),
     {
       Responses: { T: [{ pk: { S: 'USER' } }, { pk: { S: 'A' } }] },
       UnprocessedKeys: { T: { Keys: [{ pk: { S: 'A' }, sk: { S: 'B' } }], ConsistentRead: true } },
@@ -188,7 +215,12 @@ const COMMANDS: [name: string, client: keyof Clients, command: (aws: Any) => obj
         TransactItems: [
           { Put: { TableName: 'T', Item: { ...KEY, bytes: BYTES, none: undefined } } },
           {
-            Update: { TableName: 'T', Key: KEY, UpdateExpression: 'ADD n :n', ExpressionAttributeValues: { ':n': -1 } },
+            Update: {
+              TableName: 'T',
+              Key: KEY,
+              UpdateExpression: 'ADD n :n',
+              ExpressionAttributeValues: { ':n': -1 },
+            },
           },
           { Delete: { TableName: 'T', Key: KEY, ConditionExpression: 'attribute_exists(pk)' } },
           { ConditionCheck: { TableName: 'T', Key: KEY, ConditionExpression: 'n = :n' } },
@@ -199,26 +231,44 @@ const COMMANDS: [name: string, client: keyof Clients, command: (aws: Any) => obj
   [
     'GenerateMac',
     'kms',
-    (aws) => new aws.GenerateMacCommand({ KeyId: 'k', Message: BYTES, MacAlgorithm: 'HMAC_SHA_256' }),
+    (aws) =>
+      new aws.GenerateMacCommand({ KeyId: 'k', Message: BYTES, MacAlgorithm: 'HMAC_SHA_256' }),
     { KeyId: 'k', Mac: 'AAH+/w==' },
   ],
   [
     'Sign',
     'kms',
-    (aws) => new aws.SignCommand({ KeyId: 'k', Message: BYTES, MessageType: 'RAW', SigningAlgorithm: 'ECDSA_SHA_256' }),
+    (aws) =>
+      new aws.SignCommand({
+        KeyId: 'k',
+        Message: BYTES,
+        MessageType: 'RAW',
+        SigningAlgorithm: 'ECDSA_SHA_256',
+      }),
     { Signature: 'AAH+/w==' },
   ],
-  ['GetPublicKey', 'kms', (aws) => new aws.GetPublicKeyCommand({ KeyId: 'k' }), { PublicKey: 'AAH+/w==' }],
+  [
+    'GetPublicKey',
+    'kms',
+    (aws) => new aws.GetPublicKeyCommand({ KeyId: 'k' }),
+    { PublicKey: 'AAH+/w==' },
+  ],
   [
     'GenerateDataKey',
     'kms',
-    (aws) => new aws.GenerateDataKeyCommand({ KeyId: 'k', KeySpec: 'AES_256', EncryptionContext: { a: 'b' } }),
+    (aws) =>
+      new aws.GenerateDataKeyCommand({
+        KeyId: 'k',
+        KeySpec: 'AES_256',
+        EncryptionContext: { a: 'b' },
+      }),
     { Plaintext: 'AAH+/w==', CiphertextBlob: '/w==' },
   ],
   [
     'Decrypt',
     'kms',
-    (aws) => new aws.DecryptCommand({ KeyId: 'k', CiphertextBlob: BYTES, EncryptionContext: { a: 'b' } }),
+    (aws) =>
+      new aws.DecryptCommand({ KeyId: 'k', CiphertextBlob: BYTES, EncryptionContext: { a: 'b' } }),
     { Plaintext: '' },
   ],
   [
@@ -228,7 +278,9 @@ const COMMANDS: [name: string, client: keyof Clients, command: (aws: Any) => obj
       new aws.SendEmailCommand({
         FromEmailAddress: 'a@example.com',
         Destination: { ToAddresses: ['ä@example.com'] },
-        Content: { Simple: { Subject: { Data: 'é', Charset: 'UTF-8' }, Body: { Text: { Data: 'x' } } } },
+        Content: {
+          Simple: { Subject: { Data: 'é', Charset: 'UTF-8' }, Body: { Text: { Data: 'x' } } },
+        },
       }),
     { MessageId: 'm' },
   ],
@@ -245,7 +297,11 @@ describe('the transport', () => {
     for (const aws of [SDK, OWN]) await clientsOf(aws, endpoint)[client].send(command(aws));
 
     const [bySdk, own] = received.map(({ method, url, headers, body }) => ({
-      ...{ method, url, host: headers.host, target: headers['x-amz-target'], type: headers['content-type'] },
+      method,
+      url,
+      host: headers.host,
+      target: headers['x-amz-target'],
+      type: headers['content-type'],
       // Region and service.
       scope: /\/([^/]+\/[^/]+)\/aws4_request,/.exec(headers.authorization ?? '')?.[1],
       body: JSON.parse(body),
@@ -346,9 +402,13 @@ describe('the transport', () => {
     ['a truncated response', 'half'],
     ['no response', 'silent'],
   ])('succeeds at the second attempt: %s', async (_, reply) => {
-    const { endpoint, received } = await serverWith(reply, { body: { Item: { pk: { S: 'USER' } } } });
+    const { endpoint, received } = await serverWith(reply, {
+      body: { Item: { pk: { S: 'USER' } } },
+    });
 
-    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toMatchObject({ Item: { pk: 'USER' } });
+    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toMatchObject({
+      Item: { pk: 'USER' },
+    });
     expect(received).toHaveLength(2);
     expect(received[0]?.body).toBe(received[1]?.body);
   });
@@ -356,7 +416,9 @@ describe('the transport', () => {
   it('names a missing response and a broken connection TimeoutError, and a missing connection too', async () => {
     const responses = (['silent', 'cut', 'half'] as const).map(async (reply) => {
       const { endpoint } = await serverWith(reply);
-      await expect(clientsOf(OWN, endpoint).documents.send(GET(OWN))).rejects.toMatchObject({ name: 'TimeoutError' });
+      await expect(clientsOf(OWN, endpoint).documents.send(GET(OWN))).rejects.toMatchObject({
+        name: 'TimeoutError',
+      });
     });
     await Promise.all(responses);
     const httpAgent = Object.assign(new Agent(), { createConnection: () => neverConnected() });
@@ -365,7 +427,10 @@ describe('the transport', () => {
       requestHandler: { connectionTimeout: 30, requestTimeout: 5000, httpAgent },
     }).documents.send(GET(OWN));
 
-    await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError', message: 'No connection within 30 ms' });
+    await expect(waiting).rejects.toMatchObject({
+      name: 'TimeoutError',
+      message: 'No connection within 30 ms',
+    });
   });
 
   // biome-ignore format: a table is read by its columns
@@ -414,18 +479,28 @@ describe('the transport', () => {
     const endpoint = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const requestHandler = { connectionTimeout: 50, requestTimeout: 500 };
 
-    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(GET(OWN));
+    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(
+      GET(OWN),
+    );
 
-    await expect(sent).rejects.toMatchObject({ name: 'TimeoutError', message: 'No connection within 50 ms' });
+    await expect(sent).rejects.toMatchObject({
+      name: 'TimeoutError',
+      message: 'No connection within 50 ms',
+    });
   });
 
   it('states which time limit a response exceeded', async () => {
     const { endpoint } = await serverWith('silent');
     const requestHandler = { connectionTimeout: 1000, requestTimeout: 60 };
 
-    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(GET(OWN));
+    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(
+      GET(OWN),
+    );
 
-    await expect(sent).rejects.toMatchObject({ name: 'TimeoutError', message: 'No response within 60 ms' });
+    await expect(sent).rejects.toMatchObject({
+      name: 'TimeoutError',
+      message: 'No response within 60 ms',
+    });
   });
 
   it.each<[string, Reply | undefined]>([
@@ -434,7 +509,10 @@ describe('the transport', () => {
     ['a refused connection', undefined],
   ])('leaves no timer and no listener behind after %s', async (_, reply) => {
     const { endpoint } = reply ? await serverWith(reply) : { endpoint: 'http://127.0.0.1:9' };
-    const [started, cleared] = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'clearTimeout')];
+    const [started, cleared] = [
+      vi.spyOn(globalThis, 'setTimeout'),
+      vi.spyOn(globalThis, 'clearTimeout'),
+    ];
     const requestHandler = { connectionTimeout: 12_345, requestTimeout: 12_345 };
     const { signal: abortSignal } = new AbortController();
 
@@ -442,11 +520,14 @@ describe('the transport', () => {
       .documents.send(GET(OWN), { abortSignal })
       .catch(() => undefined);
 
-    const timers = started.mock.results.filter((_, call) => started.mock.calls[call]?.[1] === 12_345);
+    const timers = started.mock.results.filter(
+      (_, call) => started.mock.calls[call]?.[1] === 12_345,
+    );
     expect(timers).toHaveLength(2);
     // The request closes after its response.
     await vi.waitFor(() => {
-      for (const { value } of timers) expect(cleared.mock.calls.some(([timer]) => timer === value)).toBe(true);
+      for (const { value } of timers)
+        expect(cleared.mock.calls.some(([timer]) => timer === value)).toBe(true);
       expect(getEventListeners(abortSignal, 'abort')).toEqual([]);
     });
   });
@@ -454,9 +535,13 @@ describe('the transport', () => {
   it('reads a character that arrives in two parts', async () => {
     const text = Buffer.from(JSON.stringify({ Item: { name: { S: 'é' } } }));
     const middle = text.indexOf(0xc3) + 1;
-    const { endpoint } = await serverWith({ chunks: [text.subarray(0, middle), text.subarray(middle)] });
+    const { endpoint } = await serverWith({
+      chunks: [text.subarray(0, middle), text.subarray(middle)],
+    });
 
-    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({ Item: { name: 'é' } });
+    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({
+      Item: { name: 'é' },
+    });
   });
 
   it('treats an empty response as an empty object', async () => {
@@ -469,13 +554,21 @@ describe('the transport', () => {
     vi.mocked(Math.random).mockReturnValue(0.5);
     const { setTimeout } = globalThis;
     const waited: number[] = [];
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) => {
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
+      done: () => void,
+      milliseconds: number,
+    ) => {
       // The SDK has longer timers, which are not waits.
       const isWait = milliseconds >= 10 && milliseconds <= 1000;
       if (isWait) waited.push(milliseconds);
       return setTimeout(done, isWait ? 0 : milliseconds);
     }) as never);
-    const waits = async (aws: Any, reply: Reply, client: keyof Clients = 'documents', command = GET) => {
+    const waits = async (
+      aws: Any,
+      reply: Reply,
+      client: keyof Clients = 'documents',
+      command = GET,
+    ) => {
       const { endpoint } = await serverWith(reply);
       const noLimits = { requestHandler: {} };
       waited.length = 0;
@@ -497,12 +590,17 @@ describe('the transport', () => {
     vi.mocked(Math.random).mockReturnValue(1);
     const { endpoint } = await serverWith(failure(400, 'ThrottlingException'));
     const waits: unknown[] = [];
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) => {
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
+      done: () => void,
+      milliseconds: number,
+    ) => {
       waits.push(milliseconds);
       setImmediate(done);
     }) as never);
 
-    const sent = clientsOf(OWN, endpoint, { maxAttempts: 7, requestHandler: {} }).documents.send(GET(OWN));
+    const sent = clientsOf(OWN, endpoint, { maxAttempts: 7, requestHandler: {} }).documents.send(
+      GET(OWN),
+    );
 
     await expect(sent).rejects.toMatchObject({ name: 'ThrottlingException' });
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000]);
@@ -511,27 +609,31 @@ describe('the transport', () => {
   it.each<[string, keyof Clients, (aws: Any) => Any]>([
     ['of DynamoDB', 'documents', GET],
     ['of SES', 'ses', SEND_EMAIL],
-  ])('ends the wait before a retry, as the SDK does, when the request %s is aborted', async (_, client, command) => {
-    vi.mocked(Math.random).mockReturnValue(0.99);
-    await ofBoth(async (aws) => {
-      const { endpoint, received } = await serverWith(failure(400, 'ThrottlingException'));
-      const abortSignal = AbortSignal.timeout(150);
-      const startedAt = performance.now();
+  ])(
+    'ends the wait before a retry, as the SDK does, when the request %s is aborted',
+    async (_, client, command) => {
+      vi.mocked(Math.random).mockReturnValue(0.99);
+      await ofBoth(async (aws) => {
+        const { endpoint, received } = await serverWith(failure(400, 'ThrottlingException'));
+        const abortSignal = AbortSignal.timeout(150);
+        const startedAt = performance.now();
 
-      const error = await clientsOf(aws, endpoint, { requestHandler: {} })
-        [client].send(command(aws), { abortSignal })
-        .catch((thrown: Error) => thrown);
+        const error = await clientsOf(aws, endpoint, { requestHandler: {} })
+          [client].send(command(aws), { abortSignal })
+          .catch((thrown: Error) => thrown);
 
-      expect([aws.name, error.name, received.length]).toEqual([aws.name, 'AbortError', 1]);
-      expect(performance.now() - startedAt).toBeLessThan(800);
-    });
-  });
+        expect([aws.name, error.name, received.length]).toEqual([aws.name, 'AbortError', 1]);
+        expect(performance.now() - startedAt).toBeLessThan(800);
+      });
+    },
+  );
 
   it('stops retrying, as the SDK does, when too many requests of a client have failed', async () => {
     for (const aws of [SDK, OWN]) {
       const { endpoint, received } = await serverWith(failure(500, 'X'));
       const { documents } = clientsOf(aws, endpoint);
-      for (let calls = 0; calls < 20; calls++) await documents.send(GET(aws)).catch(() => undefined);
+      for (let calls = 0; calls < 20; calls++)
+        await documents.send(GET(aws)).catch(() => undefined);
       const before = received.length;
       await documents.send(GET(aws)).catch(() => undefined);
 
@@ -541,13 +643,19 @@ describe('the transport', () => {
   });
 
   /**
-   * Sends requests one after the other until all replies are used up, and returns how many requests that takes, and how
-   * many attempts the last one took.
+   * Sends requests one after the other until all replies are used up, and returns how many requests
+   * that takes, and how many attempts the last one took.
    */
-  async function retriesFor(aws: Any, ...replies: [Reply, number][]): Promise<[requests: number, attempts: number]> {
+  async function retriesFor(
+    aws: Any,
+    ...replies: [Reply, number][]
+  ): Promise<[requests: number, attempts: number]> {
     const sent = replies.map(([, calls]) => calls).reduce((one, other) => one + other);
-    const { endpoint, received } = await serverWith(...replies.flatMap(([reply, times]) => Array(times).fill(reply)));
-    // Without time limits: on a busy machine, one of hundreds of responses could be late, and would cost a retry.
+    const { endpoint, received } = await serverWith(
+      ...replies.flatMap(([reply, times]) => Array(times).fill(reply)),
+    );
+    // Without time limits: on a busy machine, one of hundreds of responses could be late, and would
+    // cost a retry.
     const { documents } = clientsOf(aws, endpoint, { requestHandler: {} });
     let [requests, before] = [0, 0];
     for (; received.length < sent; requests++) {
@@ -606,8 +714,13 @@ describe('the transport', () => {
     await new OWN.KMSClient().send(new OWN.GetPublicKeyCommand({ KeyId: 'k' }));
 
     const { headers, body } = received[0] as Received;
-    expect(headers).toMatchObject({ 'x-amz-security-token': 'session', 'x-amzn-trace-id': 'Root=1-2-3' });
-    expect(headers.authorization).toBe(signatureOf(headers, body, 'hidden', 'AKENV', 'eu-west-9', 'kms'));
+    expect(headers).toMatchObject({
+      'x-amz-security-token': 'session',
+      'x-amzn-trace-id': 'Root=1-2-3',
+    });
+    expect(headers.authorization).toBe(
+      signatureOf(headers, body, 'hidden', 'AKENV', 'eu-west-9', 'kms'),
+    );
   });
 
   it('signs each attempt with its own time, and the key of that day', async () => {
@@ -621,9 +734,14 @@ describe('the transport', () => {
 
     await clientsOf(OWN, endpoint).kms.send(new OWN.GetPublicKeyCommand({ KeyId: 'k' }));
 
-    expect(received.map(({ headers }) => headers['x-amz-date'])).toEqual(['20300101T000000Z', '20300102T000000Z']);
+    expect(received.map(({ headers }) => headers['x-amz-date'])).toEqual([
+      '20300101T000000Z',
+      '20300102T000000Z',
+    ]);
     for (const { headers, body } of received)
-      expect(headers.authorization).toBe(signatureOf(headers, body, 'secret', 'AKID', 'eu-north-1', 'kms'));
+      expect(headers.authorization).toBe(
+        signatureOf(headers, body, 'secret', 'AKID', 'eu-north-1', 'kms'),
+      );
   });
 
   // biome-ignore format: a table is read by its columns
@@ -650,7 +768,8 @@ describe('the transport', () => {
     const { endpoint, received } = await serverWith({});
     const config = { region: 'eu-north-1', credentials: CREDENTIALS, maxAttempts: 1 };
     vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9');
-    for (const service of ['DYNAMODB', 'KMS', 'SESV2']) vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
+    for (const service of ['DYNAMODB', 'KMS', 'SESV2'])
+      vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
 
     for (const aws of [SDK, OWN]) {
       await aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(config)).send(GET(aws));
@@ -698,35 +817,53 @@ describe('the transport', () => {
     ['an empty endpoint', { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_DYNAMODB: '' }],
     [
       'endpoints to ignore',
-      { AWS_ENDPOINT_URL: 'http://a', AWS_ENDPOINT_URL_KMS: 'http://a', AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' },
+      {
+        AWS_ENDPOINT_URL: 'http://a',
+        AWS_ENDPOINT_URL_KMS: 'http://a',
+        AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true',
+      },
     ],
-  ])('uses the endpoint of the service in the region when the environment has %s', async (_, variables) => {
-    vi.stubEnv('AWS_ENDPOINT_URL', undefined);
-    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
-    const hosts: unknown[] = [];
-    const createConnection = ({ host }: { host: string }) => {
-      hosts.push(host);
-      throw new Error('No network');
-    };
-    const httpsAgent = Object.assign(new HttpsAgent(), { createConnection });
-    const config = { region: 'eu-north-1', credentials: CREDENTIALS, maxAttempts: 1, requestHandler: { httpsAgent } };
-    for (const [client, command] of [
-      [OWN.DynamoDBDocumentClient.from(new OWN.DynamoDBClient(config)), GET(OWN)],
-      [new OWN.KMSClient(config), new OWN.GetPublicKeyCommand({})],
-      [new OWN.SESv2Client(config), new OWN.SendEmailCommand({})],
-    ]) {
-      await client.send(command).catch(() => undefined);
-    }
+  ])(
+    'uses the endpoint of the service in the region when the environment has %s',
+    async (_, variables) => {
+      vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+      for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+      const hosts: unknown[] = [];
+      const createConnection = ({ host }: { host: string }) => {
+        hosts.push(host);
+        throw new Error('No network');
+      };
+      const httpsAgent = Object.assign(new HttpsAgent(), { createConnection });
+      const config = {
+        region: 'eu-north-1',
+        credentials: CREDENTIALS,
+        maxAttempts: 1,
+        requestHandler: { httpsAgent },
+      };
+      for (const [client, command] of [
+        [OWN.DynamoDBDocumentClient.from(new OWN.DynamoDBClient(config)), GET(OWN)],
+        [new OWN.KMSClient(config), new OWN.GetPublicKeyCommand({})],
+        [new OWN.SESv2Client(config), new OWN.SendEmailCommand({})],
+      ]) {
+        await client.send(command).catch(() => undefined);
+      }
 
-    const domain = process.env.ENDPOINT_DOMAIN ?? 'amazonaws.com';
-    expect(hosts).toEqual(['dynamodb', 'kms', 'email'].map((name) => `${name}.eu-north-1.${domain}`));
-  });
+      const domain = process.env.ENDPOINT_DOMAIN ?? 'amazonaws.com';
+      expect(hosts).toEqual(
+        ['dynamodb', 'kms', 'email'].map((name) => `${name}.eu-north-1.${domain}`),
+      );
+    },
+  );
 });
 
 /** A socket whose connection is never made. */
-const neverConnected = (): Socket => Object.defineProperty(new Socket(), 'connecting', { value: true });
+const neverConnected = (): Socket =>
+  Object.defineProperty(new Socket(), 'connecting', { value: true });
 
-/** The Authorization header that Signature Version 4 prescribes for a POST to `/` with these headers. */
+/**
+ * The Authorization header that Signature Version 4 prescribes for a POST to `/` with these
+ * headers.
+ */
 function signatureOf(
   headers: Received['headers'],
   body: string,
@@ -748,7 +885,9 @@ function signatureOf(
     names.join(';'),
     sha256(body),
   ];
-  const toSign = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical.join('\n'))].join('\n');
+  const toSign = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical.join('\n'))].join(
+    '\n',
+  );
   const key = scope.reduce<Buffer | string>(
     (by, part) => createHmac('sha256', by).update(part).digest(),
     `AWS4${secret}`,
@@ -759,7 +898,9 @@ function signatureOf(
 
 describe('attribute values', () => {
   // The SDK takes an object with a field `constructor` for an instance of another class.
-  const name = fc.string({ minLength: 1 }).filter((text) => text !== '__proto__' && text !== 'constructor');
+  const name = fc
+    .string({ minLength: 1 })
+    .filter((text) => text !== '__proto__' && text !== 'constructor');
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 3 },
@@ -829,4 +970,5 @@ describe('attribute values', () => {
 });
 
 /** Writes bytes as the JSON protocol does. */
-const base64 = (_: string, part: unknown) => (part instanceof Uint8Array ? Buffer.from(part).toString('base64') : part);
+const base64 = (_: string, part: unknown) =>
+  part instanceof Uint8Array ? Buffer.from(part).toString('base64') : part;

@@ -9,7 +9,9 @@ const ROOT = join(import.meta.dirname, '../..');
 /** The text of each generated file by its path. */
 function clientIn(root: string): Map<string, string> {
   const folder = join(root, 'examples/client');
-  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
   return new Map(paths.map((path) => [path, readFileSync(join(folder, path), 'utf8')]));
 }
 
@@ -18,7 +20,10 @@ it('examples/client is current: otherwise run npm run client', () => {
   for (const file of ['openapi.json', 'openapi-ts.config.ts', 'tsconfig.json'])
     copyFileSync(join(ROOT, file), join(folder, file));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  execFileSync(process.execPath, ['node_modules/@hey-api/openapi-ts/bin/run.js'], { cwd: folder, stdio: 'pipe' });
+  execFileSync(process.execPath, ['node_modules/@hey-api/openapi-ts/bin/run.js'], {
+    cwd: folder,
+    stdio: 'pipe',
+  });
   const [committed, generated] = [clientIn(ROOT), clientIn(folder)];
   rmSync(folder, { recursive: true });
 

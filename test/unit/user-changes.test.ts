@@ -5,7 +5,14 @@ import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import { emailGuardKey, entityKey, loginGuardKey, precedenceKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
+import {
+  emailGuardKey,
+  entityKey,
+  loginGuardKey,
+  precedenceKey,
+  rosterKey,
+  totalKey,
+} from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { createUser, newAccount } from '../../lib/users/create-user.ts';
@@ -27,10 +34,22 @@ const EARLIER = '2026-01-01T00:00:00.000Z';
 const STAMP = /^[\w-]{16}$/;
 
 const userOf = (id: number, login: string, fields: Partial<User> = {}): User => ({
-  ...{ id, login, email: `${login}@example.com`, emailKeyRule: 'UTS46', activated: true, langKey: 'en' },
-  ...{ authorities: ['ROLE_USER'], createdBy: 'system', createdDate: EARLIER, lastModifiedBy: 'system' },
-  ...{ lastModifiedDate: EARLIER, version: '3-abc', accountStamp: `${login}s`, resetStamp: 'reset' },
-  ...{ passwordHash: 'hash', passwordChanges: 0 },
+  id,
+  login,
+  email: `${login}@example.com`,
+  emailKeyRule: 'UTS46',
+  activated: true,
+  langKey: 'en',
+  authorities: ['ROLE_USER'],
+  createdBy: 'system',
+  createdDate: EARLIER,
+  lastModifiedBy: 'system',
+  lastModifiedDate: EARLIER,
+  version: '3-abc',
+  accountStamp: `${login}s`,
+  resetStamp: 'reset',
+  passwordHash: 'hash',
+  passwordChanges: 0,
   ...fields,
 });
 const admin = userOf(1, 'admin', { authorities: ['ROLE_ADMIN'] });
@@ -45,10 +64,17 @@ const itemsOf = (...users: User[]): Item[] =>
 /** The mails that these writes cause. */
 const mailsIn = (writes: readonly Write[]) =>
   writes.filter(({ key }) => key.pk.startsWith('MAIL#')).map(({ attributes }) => attributes);
-const passwords = { hash: async (text: string) => `hash of ${text}` } as Partial<Passwords> as Passwords;
+const passwords = {
+  hash: async (text: string) => `hash of ${text}`,
+} as Partial<Passwords> as Passwords;
 
-/** The writes of the one transaction without the condition check of the caller, and its audit entry. */
-function changesOf({ transactions }: MemoryTable): { writes: readonly Write[]; audit: Write['attributes'] } {
+/**
+ * The writes of the one transaction without the condition check of the caller, and its audit entry.
+ */
+function changesOf({ transactions }: MemoryTable): {
+  writes: readonly Write[];
+  audit: Write['attributes'];
+} {
   expect(transactions).toHaveLength(1);
   const writes = transactions[0] ?? [];
   return {
@@ -63,12 +89,24 @@ const outline = (writes: readonly Write[]) =>
   );
 
 const MAIL = 'Put MAIL#0000000000000007 retry';
-const guardOf = (id: number) => ({ condition: '#id = :id', names: { '#id': 'id' }, values: { ':id': id } });
+const guardOf = (id: number) => ({
+  condition: '#id = :id',
+  names: { '#id': 'id' },
+  values: { ':id': id },
+});
 
 describe('createUser', () => {
   const requested: NewUser = {
-    ...{ id: undefined, login: 'eve', email: 'Eve@Example.com', activated: true, langKey: 'de' },
-    ...{ authorities: [], password: 'secret', firstName: 'E', lastName: undefined, imageUrl: undefined },
+    id: undefined,
+    login: 'eve',
+    email: 'Eve@Example.com',
+    activated: true,
+    langKey: 'de',
+    authorities: [],
+    password: 'secret',
+    firstName: 'E',
+    lastName: undefined,
+    imageUrl: undefined,
   };
 
   it('claims login and email address, in this order, and increments the total', async () => {
@@ -79,21 +117,54 @@ describe('createUser', () => {
     const { writes, audit } = changesOf(table);
     const always = { act: 'Put', condition: 'attribute_not_exists(pk)' };
     expect(user).toEqual({
-      ...{ id: 1001, login: 'eve', email: 'Eve@Example.com', emailKeyRule: 'UTS46', activated: true, langKey: 'de' },
-      ...{ authorities: [], firstName: 'E', lastName: undefined, imageUrl: undefined, passwordHash: 'hash of secret' },
-      ...{ createdBy: 'admin', createdDate: '2026-03-10T12:00:00.000Z', lastModifiedBy: 'admin' },
-      ...{ lastModifiedDate: '2026-03-10T12:00:00.000Z', version: expect.stringMatching(/^1-/) },
-      ...{ accountStamp: expect.stringMatching(STAMP), resetStamp: expect.stringMatching(STAMP), passwordChanges: 0 },
+      id: 1001,
+      login: 'eve',
+      email: 'Eve@Example.com',
+      emailKeyRule: 'UTS46',
+      activated: true,
+      langKey: 'de',
+      authorities: [],
+      firstName: 'E',
+      lastName: undefined,
+      imageUrl: undefined,
+      passwordHash: 'hash of secret',
+      createdBy: 'admin',
+      createdDate: '2026-03-10T12:00:00.000Z',
+      lastModifiedBy: 'admin',
+      lastModifiedDate: '2026-03-10T12:00:00.000Z',
+      version: expect.stringMatching(/^1-/),
+      accountStamp: expect.stringMatching(STAMP),
+      resetStamp: expect.stringMatching(STAMP),
+      passwordChanges: 0,
     });
     expect(user.accountStamp).not.toBe(user.resetStamp);
     expect(writes).toEqual([
-      { ...always, key: loginGuardKey('eve'), attributes: { id: 1001 }, onConditionFailed: 'login-taken' },
-      { ...always, key: emailGuardKey('eve@example.com'), attributes: { id: 1001 }, onConditionFailed: 'email-taken' },
+      {
+        ...always,
+        key: loginGuardKey('eve'),
+        attributes: { id: 1001 },
+        onConditionFailed: 'login-taken',
+      },
+      {
+        ...always,
+        key: emailGuardKey('eve@example.com'),
+        attributes: { id: 1001 },
+        onConditionFailed: 'email-taken',
+      },
       { ...always, key: entityKey('USER', 1001), attributes: user, onConditionFailed: 'retry' },
-      expect.objectContaining({ act: 'Update', key: totalKey('USER'), values: { ':amount': 1, ':one': 1 } }),
+      expect.objectContaining({
+        act: 'Update',
+        key: totalKey('USER'),
+        values: { ':amount': 1, ':one': 1 },
+      }),
     ]);
     expect(audit).toMatchObject({
-      ...{ actor: 'admin', actorId: 1, action: 'user.created', target: 'user/1001', targetName: 'eve', fields: [] },
+      actor: 'admin',
+      actorId: 1,
+      action: 'user.created',
+      target: 'user/1001',
+      targetName: 'eve',
+      fields: [],
     });
   });
 
@@ -104,7 +175,10 @@ describe('createUser', () => {
   ])('invites the user of an account %s: %s', async (_, fields, invited) => {
     const table = memoryTable(itemsOf(admin));
 
-    const { accountStamp } = await createUser(table, passwords, administrator(table), { ...requested, ...fields });
+    const { accountStamp } = await createUser(table, passwords, administrator(table), {
+      ...requested,
+      ...fields,
+    });
 
     const expires = NOW / 1000 + 30 * 86_400;
     const invitation = { occasion: 'invitation', userId: 1001, accountStamp, expires };
@@ -115,21 +189,34 @@ describe('createUser', () => {
     ['an activated administrator', ['ROLE_USER', 'ROLE_ADMIN'], true, true],
     ['a deactivated administrator', ['ROLE_ADMIN'], false, false],
     ['no administrator', ['ROLE_USER', 'ROLE_ANALYST'], true, false],
-  ])('adds activated administrators to the roster: %s', async (_, authorities, activated, joins) => {
-    const table = memoryTable(itemsOf(admin));
+  ])(
+    'adds activated administrators to the roster: %s',
+    async (_, authorities, activated, joins) => {
+      const table = memoryTable(itemsOf(admin));
 
-    await createUser(table, passwords, administrator(table), { ...requested, authorities, activated });
+      await createUser(table, passwords, administrator(table), {
+        ...requested,
+        authorities,
+        activated,
+      });
 
-    const [join] = changesOf(table).writes.filter(({ key }) => key === rosterKey);
-    expect(join !== undefined).toBe(joins);
-    if (joins) expect(join).toMatchObject({ update: 'ADD #ids :set', values: { ':set': new Set([1001]) } });
-  });
+      const [join] = changesOf(table).writes.filter(({ key }) => key === rosterKey);
+      expect(join !== undefined).toBe(joins);
+      if (joins)
+        expect(join).toMatchObject({
+          update: 'ADD #ids :set',
+          values: { ':set': new Set([1001]) },
+        });
+    },
+  );
 
   it('takes no id and computes no hash for an unauthorized caller', async () => {
     const table = memoryTable(itemsOf(userOf(1, 'admin')));
     const hash = vi.fn(passwords.hash);
 
-    await expect(createUser(table, { ...passwords, hash }, administrator(table), requested)).rejects.toMatchObject({
+    await expect(
+      createUser(table, { ...passwords, hash }, administrator(table), requested),
+    ).rejects.toMatchObject({
       code: 'forbidden',
     });
 
@@ -157,7 +244,14 @@ describe('createUser', () => {
   });
 
   it('records the creator in both audit fields', () => {
-    const fields = { id: 5, login: 'x', email: 'x@y', activated: false, langKey: 'fr', authorities: [] };
+    const fields = {
+      id: 5,
+      login: 'x',
+      email: 'x@y',
+      activated: false,
+      langKey: 'fr',
+      authorities: [],
+    };
 
     expect(newAccount(fields, 'system', Date.now())).toMatchObject({
       ...fields,
@@ -168,8 +262,15 @@ describe('createUser', () => {
 });
 
 const SAME = {
-  ...{ id: 7, login: 'ada', email: 'ada@example.com', firstName: 'Ada', lastName: 'L', imageUrl: '/a.png' },
-  ...{ activated: true, langKey: 'en', authorities: ['ROLE_USER'] as Role[] },
+  id: 7,
+  login: 'ada',
+  email: 'ada@example.com',
+  firstName: 'Ada',
+  lastName: 'L',
+  imageUrl: '/a.png',
+  activated: true,
+  langKey: 'en',
+  authorities: ['ROLE_USER'] as Role[],
 } satisfies UserChange;
 
 /** A change of each field. */
@@ -185,32 +286,67 @@ const FIELDS: [keyof typeof SAME, unknown][] = [
 ];
 
 describe('updateUser', () => {
-  async function update(fields: Partial<UserChange>, before = ada, precondition?: string[], more: Item[] = []) {
+  async function update(
+    fields: Partial<UserChange>,
+    before = ada,
+    precondition?: string[],
+    more: Item[] = [],
+  ) {
     const table = memoryTable([...itemsOf(admin, before), ...more]);
-    const after = await updateUser(table, administrator(table), { ...SAME, ...fields }, precondition);
+    const after = await updateUser(
+      table,
+      administrator(table),
+      { ...SAME, ...fields },
+      precondition,
+    );
     const changes = changesOf(table);
-    return { table, mails: mailsIn(changes.writes), after, ...changes, stored: table.find(entityKey('USER', 7)) };
+    return {
+      table,
+      mails: mailsIn(changes.writes),
+      after,
+      ...changes,
+      stored: table.find(entityKey('USER', 7)),
+    };
   }
 
   it.each(FIELDS)('stores, returns and audits a change of %s', async (field, value) => {
     const { after, stored, audit } = await update({ [field]: value });
 
     const expected = {
-      ...{ ...ada, [field]: value, version: expect.stringMatching(/^4-[\da-f-]{36}$/), lastModifiedBy: 'admin' },
+      ...ada,
+      [field]: value,
+      version: expect.stringMatching(/^4-[\da-f-]{36}$/),
+      lastModifiedBy: 'admin',
       lastModifiedDate: '2026-03-10T12:00:00.000Z',
     };
-    const voided = ['email', 'activated'].includes(field) && { resetStamp: expect.stringMatching(STAMP) };
+    const voided = ['email', 'activated'].includes(field) && {
+      resetStamp: expect.stringMatching(STAMP),
+    };
     expect(after).toEqual(expected);
     expect(stored).toEqual({ ...entityKey('USER', 7), ...expected, ...voided });
     expect(audit).toMatchObject({
-      ...{ actor: 'admin', actorId: 1, action: 'user.updated', target: 'user/7', targetName: 'ada', fields: [field] },
+      actor: 'admin',
+      actorId: 1,
+      action: 'user.updated',
+      target: 'user/7',
+      targetName: 'ada',
+      fields: [field],
     });
   });
 
   it('audits all changed fields in their order', async () => {
     const { audit } = await update(Object.fromEntries(FIELDS));
 
-    const names = ['login', 'firstName', 'lastName', 'email', 'imageUrl', 'activated', 'langKey', 'authorities'];
+    const names = [
+      'login',
+      'firstName',
+      'lastName',
+      'email',
+      'imageUrl',
+      'activated',
+      'langKey',
+      'authorities',
+    ];
     expect(audit?.fields).toEqual(names);
   });
 
@@ -229,7 +365,17 @@ describe('updateUser', () => {
     expect(write?.values).toMatchObject({ ':version': '3-abc' });
     expect(Object.values(write?.names ?? {}).toSorted()).toEqual(
       [
-        ...['version', 'login', 'email', 'emailKeyRule', 'firstName', 'lastName', 'imageUrl', 'activated', 'langKey'],
+        ...[
+          'version',
+          'login',
+          'email',
+          'emailKeyRule',
+          'firstName',
+          'lastName',
+          'imageUrl',
+          'activated',
+          'langKey',
+        ],
         ...['authorities', 'lastModifiedBy', 'lastModifiedDate', 'version'],
       ].toSorted(),
     );
@@ -238,7 +384,10 @@ describe('updateUser', () => {
   it('reports conflicts in the order of login, email address and last administrator', async () => {
     const before = userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] });
 
-    const { writes } = await update({ login: 'eve', email: 'eve@example.com', authorities: [] }, before);
+    const { writes } = await update(
+      { login: 'eve', email: 'eve@example.com', authorities: [] },
+      before,
+    );
 
     expect(outline(writes)).toEqual([
       'Put LOGIN#eve login-taken',
@@ -257,12 +406,20 @@ describe('updateUser', () => {
   it('keeps the email address and its stamp when only the login changes', async () => {
     const { writes, stored, mails } = await update({ login: 'eve' });
 
-    expect(outline(writes)).toEqual(['Put LOGIN#eve login-taken', 'Delete LOGIN#ada retry', 'Update USER retry']);
+    expect(outline(writes)).toEqual([
+      'Put LOGIN#eve login-taken',
+      'Delete LOGIN#ada retry',
+      'Update USER retry',
+    ]);
     expect([stored?.resetStamp, mails]).toEqual(['reset', []]);
   });
 
   it('notifies the former address when it changes and voids mailed keys', async () => {
-    const { writes, stored, mails } = await update({ email: 'eve@example.com', login: 'eve', langKey: 'de' });
+    const { writes, stored, mails } = await update({
+      email: 'eve@example.com',
+      login: 'eve',
+      langKey: 'de',
+    });
 
     expect(outline(writes).slice(1, -1)).toEqual([
       'Put EMAIL#eve@example.com email-taken',
@@ -272,7 +429,13 @@ describe('updateUser', () => {
     ]);
     expect(stored?.resetStamp).toMatch(STAMP);
     expect(mails).toMatchObject([
-      { occasion: 'emailChanged', userId: 7, login: 'ada', email: 'ada@example.com', langKey: 'en' },
+      {
+        occasion: 'emailChanged',
+        userId: 7,
+        login: 'ada',
+        email: 'ada@example.com',
+        langKey: 'en',
+      },
     ]);
   });
 
@@ -291,7 +454,10 @@ describe('updateUser', () => {
     ['not while deactivated', {}, { email: 'ADA@example.com', activated: false }, []],
     ['not with a password', { passwordHash: 'hash', activated: false }, {}, []],
   ])('invites a user without a password again %s', async (_, before, fields, occasions) => {
-    const { mails } = await update(fields, userOf(7, 'ada', { passwordHash: undefined, ...before }));
+    const { mails } = await update(
+      fields,
+      userOf(7, 'ada', { passwordHash: undefined, ...before }),
+    );
 
     expect(mails.map((mail) => mail?.occasion)).toEqual(occasions);
   });
@@ -303,20 +469,27 @@ describe('updateUser', () => {
     const spelled = await update({ email: 'Ada@xn--bcher-kva.example' }, early);
     const moved = await update({ email: 'ada@b\u00fccher.org' }, early);
 
-    expect([outline(kept.writes), kept.stored?.emailKeyRule]).toEqual([['Update USER retry'], undefined]);
+    expect([outline(kept.writes), kept.stored?.emailKeyRule]).toEqual([
+      ['Update USER retry'],
+      undefined,
+    ]);
     expect(spelled.stored?.emailKeyRule).toBe('UTS46');
     expect(outline(spelled.writes).slice(0, 2)).toEqual([
       'Put EMAIL#ada@b\u00fccher.example email-taken',
       'Delete EMAIL#ada@xn--bcher-kva.example retry',
     ]);
     const checks = (table: MemoryTable) =>
-      (table.transactions[0] ?? []).filter(({ act, key }) => act === 'ConditionCheck' && key.pk.startsWith('EMAIL#'));
+      (table.transactions[0] ?? []).filter(
+        ({ act, key }) => act === 'ConditionCheck' && key.pk.startsWith('EMAIL#'),
+      );
     // A transaction cannot also check the guard that it deletes.
     expect(checks(spelled.table)).toEqual([]);
     expect(checks(moved.table)).toEqual([
       {
-        ...{ act: 'ConditionCheck', key: emailGuardKey('ada@xn--bcher-kva.org') },
-        ...{ condition: 'attribute_not_exists(pk)', onConditionFailed: 'email-taken' },
+        act: 'ConditionCheck',
+        key: emailGuardKey('ada@xn--bcher-kva.org'),
+        condition: 'attribute_not_exists(pk)',
+        onConditionFailed: 'email-taken',
       },
     ]);
   });
@@ -326,13 +499,28 @@ describe('updateUser', () => {
   const A: Role[] = ['ROLE_ADMIN'];
   it.each<[string, Partial<User>, Partial<UserChange>, string[]]>([
     ['is promoted', {}, { authorities: A }, [JOIN]],
-    ['is promoted while deactivated', { activated: false }, { activated: false, authorities: A }, []],
+    [
+      'is promoted while deactivated',
+      { activated: false },
+      { activated: false, authorities: A },
+      [],
+    ],
     ['is promoted and activated', { activated: false }, { authorities: A }, [JOIN]],
     ['is activated', { activated: false, authorities: A }, { authorities: A }, [JOIN]],
     ['is demoted', { authorities: A }, { authorities: ['ROLE_USER'] }, [LEAVE]],
     ['is deactivated', { authorities: A }, { authorities: A, activated: false }, [LEAVE]],
-    ['is demoted while deactivated', { authorities: A, activated: false }, { activated: false, authorities: [] }, []],
-    ['stays an administrator', { authorities: A }, { authorities: ['ROLE_USER', 'ROLE_ADMIN'] }, []],
+    [
+      'is demoted while deactivated',
+      { authorities: A, activated: false },
+      { activated: false, authorities: [] },
+      [],
+    ],
+    [
+      'stays an administrator',
+      { authorities: A },
+      { authorities: ['ROLE_USER', 'ROLE_ADMIN'] },
+      [],
+    ],
     ['is not an administrator', {}, { authorities: ['ROLE_ANALYST'] }, []],
   ])('updates the roster when a user %s', async (_, before, fields, expected) => {
     const { writes } = await update(fields, userOf(7, 'ada', before));
@@ -346,7 +534,12 @@ describe('updateUser', () => {
 
     const after = await updateUser(table, administrator(table), requested, undefined);
 
-    expect(after).toMatchObject({ firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', authorities: ['ROLE_USER'] });
+    expect(after).toMatchObject({
+      firstName: 'Ada',
+      lastName: 'L',
+      imageUrl: '/a.png',
+      authorities: ['ROLE_USER'],
+    });
     expect(changesOf(table).audit?.fields).toEqual([]);
   });
 
@@ -358,7 +551,9 @@ describe('updateUser', () => {
     await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
     await expect(change({ id: 99 }, ['2-abc'])).rejects.toMatchObject({ code: 'unknown-id' });
     // Only precedence over the user's own changes is taken.
-    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([[precedenceKey(7)]]);
+    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([
+      [precedenceKey(7)],
+    ]);
     expect((await update({}, ada, ['3-abc'])).after.version).toMatch(/^4-/);
   });
 });
@@ -368,26 +563,42 @@ describe('updateAccount', () => {
   async function update(fields: OwnAccountChange, before = ada) {
     const table = memoryTable(itemsOf(before));
     await updateAccount(authorize(table, OWNER, UpdateAccount.access), fields);
-    return { table, mails: mailsIn(table.transactions[0] ?? []), stored: table.find(entityKey('USER', 7)) };
+    return {
+      table,
+      mails: mailsIn(table.transactions[0] ?? []),
+      stored: table.find(entityKey('USER', 7)),
+    };
   }
-  const OWN = FIELDS.filter(([field]) => ['email', 'firstName', 'lastName', 'imageUrl', 'langKey'].includes(field));
+  const OWN = FIELDS.filter(([field]) =>
+    ['email', 'firstName', 'lastName', 'imageUrl', 'langKey'].includes(field),
+  );
 
   it.each(OWN)('stores and audits a change of %s', async (field, value) => {
     const { table, stored } = await update({ [field]: value });
 
     expect(stored).toMatchObject({
-      ...{ login: 'ada', lastModifiedBy: 'ada', lastModifiedDate: '2026-03-10T12:00:00.000Z' },
+      login: 'ada',
+      lastModifiedBy: 'ada',
+      lastModifiedDate: '2026-03-10T12:00:00.000Z',
       version: expect.stringMatching(/^4-[\da-f-]{36}$/),
     });
     expect(stored?.[field]).toBe(value);
     expect(table.transactions[0]?.at(-1)?.attributes).toMatchObject({
-      ...{ actor: 'ada', actorId: 7, action: 'account.updated', target: 'user/7', targetName: 'ada', fields: [field] },
+      actor: 'ada',
+      actorId: 7,
+      action: 'account.updated',
+      target: 'user/7',
+      targetName: 'ada',
+      fields: [field],
     });
   });
 
   it.each<[string, OwnAccountChange]>([
     ['no fields', {}],
-    ['unchanged fields', { email: ada.email, firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', langKey: 'en' }],
+    [
+      'unchanged fields',
+      { email: ada.email, firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', langKey: 'en' },
+    ],
   ])('writes nothing for %s', async (_, fields) => {
     const { table } = await update(fields);
 
@@ -408,7 +619,10 @@ describe('updateAccount', () => {
   });
 
   it('invites nobody, although the account has no password', async () => {
-    const { mails } = await update({ email: 'eve@example.com' }, userOf(7, 'ada', { passwordHash: undefined }));
+    const { mails } = await update(
+      { email: 'eve@example.com' },
+      userOf(7, 'ada', { passwordHash: undefined }),
+    );
 
     expect(mails).toHaveLength(1);
   });
@@ -425,15 +639,30 @@ describe('deleteUser', () => {
     const { writes, audit } = await remove(ada, ['3-abc']);
 
     expect(outline(writes)).toEqual([
-      ...['Delete LOGIN#ada retry', 'Delete EMAIL#ada@example.com retry', 'Delete USER retry', 'Update TOTAL'],
+      ...[
+        'Delete LOGIN#ada retry',
+        'Delete EMAIL#ada@example.com retry',
+        'Delete USER retry',
+        'Update TOTAL',
+      ],
     ]);
     expect([writes[0], writes[1]]).toMatchObject([guardOf(7), guardOf(7)]);
     expect(writes[2]).toMatchObject({
-      ...{ key: entityKey('USER', 7), condition: '#version = :version', values: { ':version': '3-abc' } },
+      key: entityKey('USER', 7),
+      condition: '#version = :version',
+      values: { ':version': '3-abc' },
     });
-    expect(writes[3]).toMatchObject({ key: totalKey('USER'), values: { ':amount': -1, ':one': 1 } });
+    expect(writes[3]).toMatchObject({
+      key: totalKey('USER'),
+      values: { ':amount': -1, ':one': 1 },
+    });
     expect(audit).toMatchObject({
-      ...{ actor: 'admin', actorId: 1, action: 'user.deleted', target: 'user/7', targetName: 'ada', fields: [] },
+      actor: 'admin',
+      actorId: 1,
+      action: 'user.deleted',
+      target: 'user/7',
+      targetName: 'ada',
+      fields: [],
     });
   });
 
@@ -441,7 +670,10 @@ describe('deleteUser', () => {
     const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] }));
 
     expect(writes[0]).toEqual({
-      ...{ act: 'Update', key: rosterKey, update: 'DELETE #ids :set', names: { '#ids': 'ids' } },
+      act: 'Update',
+      key: rosterKey,
+      update: 'DELETE #ids :set',
+      names: { '#ids': 'ids' },
       condition: 'contains(#ids, :id) AND size(#ids) > :one',
       values: { ':set': new Set([7]), ':id': 7, ':one': 1 },
       onConditionFailed: 'last-administrator',
@@ -449,13 +681,17 @@ describe('deleteUser', () => {
   });
 
   it('leaves the roster unchanged for a deactivated administrator', async () => {
-    const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'], activated: false }));
+    const { writes } = await remove(
+      userOf(7, 'ada', { authorities: ['ROLE_ADMIN'], activated: false }),
+    );
 
     expect(outline(writes)[0]).toBe('Delete LOGIN#ada retry');
   });
 
   it('releases the guard of an address under the former normalization rule', async () => {
-    const { writes } = await remove(userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined }));
+    const { writes } = await remove(
+      userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined }),
+    );
 
     expect(outline(writes)[1]).toBe('Delete EMAIL#ada@xn--bcher-kva.example retry');
   });
@@ -469,7 +705,9 @@ describe('deleteUser', () => {
     await expect(deleteUser(table, administrator(table), 'ada', ['2-abc'])).rejects.toMatchObject({
       code: 'version-changed',
     });
-    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([[precedenceKey(7)]]);
+    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([
+      [precedenceKey(7)],
+    ]);
   });
 });
 
@@ -479,17 +717,31 @@ describe('setting a password', () => {
   it('counts the change, excepts one token, invalidates mailed keys and keeps the version', () => {
     const write = passwordChange({ ...ada, passwordChanges: 4 }, 'new hash', 'token');
 
-    const { ':set0': hash, ':set1': changes, ':set2': excepted, ':set3': stamp } = write.values ?? {};
-    expect([hash, changes, excepted, stamp]).toEqual(['new hash', 5, 'token', expect.stringMatching(STAMP)]);
+    const {
+      ':set0': hash,
+      ':set1': changes,
+      ':set2': excepted,
+      ':set3': stamp,
+    } = write.values ?? {};
+    expect([hash, changes, excepted, stamp]).toEqual([
+      'new hash',
+      5,
+      'token',
+      expect.stringMatching(STAMP),
+    ]);
     expect(stamp).not.toBe(ada.resetStamp);
-    expect(namesOf(write)).toEqual(['passwordChanges', 'passwordHash', 'passwordHash', 'resetStamp', 'tokenExcepted']);
+    expect(namesOf(write)).toEqual([
+      'passwordChanges',
+      'passwordHash',
+      'passwordHash',
+      'resetStamp',
+      'tokenExcepted',
+    ]);
     expect(write).toMatchObject({
-      ...{
-        act: 'Update',
-        key: entityKey('USER', 7),
-        condition: '#passwordHash = :passwordHash',
-        onConditionFailed: 'retry',
-      },
+      act: 'Update',
+      key: entityKey('USER', 7),
+      condition: '#passwordHash = :passwordHash',
+      onConditionFailed: 'retry',
     });
     expect(write.values).toMatchObject({ ':passwordHash': 'hash' });
   });
@@ -513,14 +765,20 @@ describe('setting a password', () => {
   it('for an account without one requires that it still has none', () => {
     const write = passwordChange({ ...ada, passwordHash: undefined }, 'new hash');
 
-    expect(write).toMatchObject({ condition: 'attribute_not_exists(#passwordHash)', onConditionFailed: 'retry' });
+    expect(write).toMatchObject({
+      condition: 'attribute_not_exists(#passwordHash)',
+      onConditionFailed: 'retry',
+    });
     expect(write.values).not.toHaveProperty(':passwordHash');
   });
 });
 
 describe('findUserByLogin', () => {
   it('matches the login exactly', async () => {
-    expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'ada')).toMatchObject({ id: 7, login: 'ada' });
+    expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'ada')).toMatchObject({
+      id: 7,
+      login: 'ada',
+    });
     expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'Ada')).toBeUndefined();
   });
 

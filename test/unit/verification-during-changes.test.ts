@@ -7,10 +7,17 @@ import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { type InMemoryScanner, inMemoryScanner, type Read } from '../support/doubles/in-memory-scanner.ts';
+import {
+  type InMemoryScanner,
+  inMemoryScanner,
+  type Read,
+} from '../support/doubles/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
-/* How often a table is read again under concurrent changes, and how often a repair is retried after conflicts. */
+/*
+ * How often a table is read again under concurrent changes, and how often a repair is retried after
+ * conflicts.
+ */
 
 const { entityKey, totalKey, sequenceKey } = keys;
 const GATE = entityKey('INTEGRATION', 4);
@@ -22,7 +29,10 @@ beforeEach(() => {
   vi.useFakeTimers();
   waits = [];
   const setTimer = setTimeout;
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, milliseconds: number) => {
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
+    done: () => void,
+    milliseconds: number,
+  ) => {
     waits.push(milliseconds);
     return setTimer(done, milliseconds);
   }) as typeof setTimeout);
@@ -47,7 +57,9 @@ const counts = ({ reads }: InMemoryScanner) => reads.filter((read) => 'pk' in re
 const isCount = (read: Read) => 'pk' in read;
 
 /** A table with a wrong total, and the survey of it. */
-async function withWrongTotal(onRead?: (read: Read, count: number, table: InMemoryScanner) => void) {
+async function withWrongTotal(
+  onRead?: (read: Read, count: number, table: InMemoryScanner) => void,
+) {
   const table = inMemoryScanner(INTACT_ITEMS, onRead);
   table.put(TOTAL, { n: 5 });
   return { table, seen: await survey(table, () => undefined) };
@@ -68,7 +80,9 @@ describe('a total', () => {
 
     const { findings, undecided } = await skippingWaits(verifyTotal(table, seen, 'USER'));
 
-    expect(findings.map(({ message: says }) => says)).toEqual(['TOTAL / USER is 5, but the table holds 3.']);
+    expect(findings.map(({ message: says }) => says)).toEqual([
+      'TOTAL / USER is 5, but the table holds 3.',
+    ]);
     expect(undecided).toBeUndefined();
     const once = [{ keys: [TOTAL] }, { pk: 'USER', from: undefined }, { keys: [TOTAL] }];
     expect(table.reads).toEqual([...once, ...once]);
@@ -123,7 +137,8 @@ describe('a total', () => {
   it('is counted afresh when it changes between two counts', async () => {
     // The total is wrong and stable during each count, but changes between the counts.
     const { table, seen } = await withWrongTotal((read, count, table) => {
-      if (!isCount(read) && count % 3 === 1 && counts(table) < 3) table.put(TOTAL, { n: 5 + count });
+      if (!isCount(read) && count % 3 === 1 && counts(table) < 3)
+        table.put(TOTAL, { n: 5 + count });
     });
 
     const { findings } = await skippingWaits(verifyTotal(table, seen, 'USER'));
@@ -150,7 +165,9 @@ describe('a total', () => {
 });
 
 describe('the parameters of an integration', () => {
-  async function withWrongCount(onRead?: (read: Read, count: number, table: InMemoryScanner) => void) {
+  async function withWrongCount(
+    onRead?: (read: Read, count: number, table: InMemoryScanner) => void,
+  ) {
     const table = inMemoryScanner(INTACT_ITEMS, onRead);
     table.put(GATE, { parameterCount: 7 });
     return { table, seen: await survey(table, () => undefined) };
@@ -226,12 +243,15 @@ describe('the parameters of an integration', () => {
 
     const { undecided } = await skippingWaits(verifyParameters(table, seen));
 
-    expect(undecided?.split('; ').map((sentence) => /integration (\d)/.exec(sentence)?.[1])).toEqual(['4', '5']);
+    expect(
+      undecided?.split('; ').map((sentence) => /integration (\d)/.exec(sentence)?.[1]),
+    ).toEqual(['4', '5']);
   });
 
   it('are not reported when they are deleted with their integration after the scan', async () => {
     const { table, seen } = await withWrongCount((read, _, table) => {
-      if (isCount(read) && counts(table) === 1) table.items = table.items.filter(({ pk }) => !/CONF|INTEGR/.test(pk));
+      if (isCount(read) && counts(table) === 1)
+        table.items = table.items.filter(({ pk }) => !/CONF|INTEGR/.test(pk));
     });
 
     expect(await skippingWaits(verifyParameters(table, seen))).toEqual({ findings: [] });
@@ -244,13 +264,16 @@ it('a sequence is read after the scan and may have advanced since', async () => 
   });
   table.put(sequenceKey('USER'), { n: 1 });
 
-  expect(await verifySequence(table, await survey(table, () => undefined), 'USER')).toEqual({ findings: [] });
+  expect(await verifySequence(table, await survey(table, () => undefined), 'USER')).toEqual({
+    findings: [],
+  });
   expect(table.reads).toEqual([{ keys: [sequenceKey('USER')] }]);
 });
 
 it('verifyTable lists everything that is undecided', async () => {
   const table = inMemoryScanner(INTACT_ITEMS, (read, count, table) => {
-    if (isCount(read)) for (const key of [TOTAL, totalKey('CONF')]) table.put(key, { changes: count });
+    if (isCount(read))
+      for (const key of [TOTAL, totalKey('CONF')]) table.put(key, { changes: count });
   });
   table.put(TOTAL, { n: 9 });
   table.put(totalKey('CONF'), { n: 9 });
@@ -258,7 +281,9 @@ it('verifyTable lists everything that is undecided', async () => {
   const { findings, undecided } = await skippingWaits(verifyTable(table));
 
   expect(findings).toEqual([]);
-  expect(undecided).toEqual(['USER', 'CONF'].map((kind) => `TOTAL / ${kind} could not be verified: it kept changing`));
+  expect(undecided).toEqual(
+    ['USER', 'CONF'].map((kind) => `TOTAL / ${kind} could not be verified: it kept changing`),
+  );
 });
 
 describe('repairTable', () => {
@@ -274,9 +299,17 @@ describe('repairTable', () => {
     message: '',
     remedy: { description: `mends ${name}`, writes: [write(name)] },
   });
-  const beyondRepair: Finding = { kind: 'unknown-item', keys: [], message: '', remedy: { advice: 'none' } };
+  const beyondRepair: Finding = {
+    kind: 'unknown-item',
+    keys: [],
+    message: '',
+    remedy: { advice: 'none' },
+  };
   const cancelled = (Code: string) =>
-    Object.assign(new Error(Code), { name: 'TransactionCanceledException', CancellationReasons: [{ Code }] });
+    Object.assign(new Error(Code), {
+      name: 'TransactionCanceledException',
+      CancellationReasons: [{ Code }],
+    });
 
   /** A table whose transactions fail with these errors in turn, or succeed where there is none. */
   function tableFailingWith(...outcomes: (Error | undefined)[]) {
@@ -294,7 +327,9 @@ describe('repairTable', () => {
   it('announces each repair before it makes it, in order, and skips findings without a repair', async () => {
     const { table, log, onRepair } = tableFailingWith();
 
-    await skippingWaits(repairTable(table, [repairable('A'), beyondRepair, repairable('B')], onRepair));
+    await skippingWaits(
+      repairTable(table, [repairable('A'), beyondRepair, repairable('B')], onRepair),
+    );
 
     expect(log).toEqual(['mends A', 'writes A', 'mends B', 'writes B']);
   });
@@ -309,7 +344,9 @@ describe('repairTable', () => {
   });
 
   it('tries a conflicting repair 10 times and then continues with the next', async () => {
-    const { table, log, onRepair } = tableFailingWith(...Array(10).fill(cancelled('TransactionConflict')));
+    const { table, log, onRepair } = tableFailingWith(
+      ...Array(10).fill(cancelled('TransactionConflict')),
+    );
 
     await skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair));
 
@@ -319,7 +356,9 @@ describe('repairTable', () => {
 
   it('waits up to 400 milliseconds after a conflict', async () => {
     for (let run = 0; run < 5; run++) {
-      const { table, onRepair } = tableFailingWith(...Array(9).fill(cancelled('TransactionConflict')));
+      const { table, onRepair } = tableFailingWith(
+        ...Array(9).fill(cancelled('TransactionConflict')),
+      );
       await skippingWaits(repairTable(table, [repairable('A')], onRepair));
     }
 
@@ -331,9 +370,9 @@ describe('repairTable', () => {
   it('rethrows any other error of the table', async () => {
     const { table, log, onRepair } = tableFailingWith(new Error('no rights'));
 
-    await expect(skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair))).rejects.toThrow(
-      'no rights',
-    );
+    await expect(
+      skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair)),
+    ).rejects.toThrow('no rights');
     expect(log).toEqual(['mends A', 'writes A']);
   });
 });

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { firstVersion, isFirstVersion, nextVersion, requireVersion } from '../../lib/table/version.ts';
+import {
+  firstVersion,
+  isFirstVersion,
+  nextVersion,
+  requireVersion,
+} from '../../lib/table/version.ts';
 
 describe('a version', () => {
   it('starts with 1, followed by a random UUID', () => {
     const versions = Array.from({ length: 50 }, firstVersion);
 
-    for (const version of versions) expect(version).toMatch(/^1-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+    for (const version of versions)
+      expect(version).toMatch(/^1-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
     expect(new Set(versions).size).toBe(50);
   });
 
@@ -47,6 +53,8 @@ describe('a version', () => {
     ['3-a', ['3-b', '2-a']],
     [4, ['3']],
   ])('%j does not satisfy the precondition %j', (version, expected) => {
-    expect(() => requireVersion({ version }, expected)).toThrow(expect.objectContaining({ code: 'version-changed' }));
+    expect(() => requireVersion({ version }, expected)).toThrow(
+      expect.objectContaining({ code: 'version-changed' }),
+    );
   });
 });

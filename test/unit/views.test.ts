@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type AuditEntry, auditView } from '../../lib/audit/audit-entry.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-import { type Integration, integrationView, moduleView } from '../../lib/integrations/integration.ts';
+import {
+  type Integration,
+  integrationView,
+  moduleView,
+} from '../../lib/integrations/integration.ts';
 import { integrationOf } from '../../lib/integrations/integration-table.ts';
 import { parameterView } from '../../lib/integrations/parameter.ts';
 import { parameterOf } from '../../lib/integrations/parameter-table.ts';
@@ -12,25 +16,57 @@ import { userOf } from '../../lib/users/user-table.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const INTEGRATION: Integration = {
-  ...{ id: 7, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: false },
-  ...{ parameterCount: 1, parametersEver: 2, parameterBytes: 3, version: '4-a', revision: 5 },
+  id: 7,
+  name: 'Gate',
+  shortName: 'gate',
+  description: 'Doors',
+  integrationType: 'API',
+  active: false,
+  parameterCount: 1,
+  parametersEver: 2,
+  parameterBytes: 3,
+  version: '4-a',
+  revision: 5,
 };
 const MODULE = { needsRestart: true, changes: 6, secret: 'x' };
 
 describe('a user', () => {
   const required: User = {
-    ...{ id: 7, login: 'ada', email: 'ada@example.com', activated: false, langKey: 'de', authorities: ['ROLE_USER'] },
-    ...{ createdBy: 'a', createdDate: '2026-01-01', lastModifiedBy: 'b', lastModifiedDate: '2026-01-02' },
-    ...{ version: '1-a', passwordChanges: 3 },
+    id: 7,
+    login: 'ada',
+    email: 'ada@example.com',
+    activated: false,
+    langKey: 'de',
+    authorities: ['ROLE_USER'],
+    createdBy: 'a',
+    createdDate: '2026-01-01',
+    lastModifiedBy: 'b',
+    lastModifiedDate: '2026-01-02',
+    version: '1-a',
+    passwordChanges: 3,
   };
-  const secrets = { passwordHash: 'h', accountStamp: 's', resetStamp: 'r', tokenExcepted: 't', emailKeyRule: 'UTS46' };
+  const secrets = {
+    passwordHash: 'h',
+    accountStamp: 's',
+    resetStamp: 'r',
+    tokenExcepted: 't',
+    emailKeyRule: 'UTS46',
+  };
 
   it('is shown with every field that is not secret', () => {
     const person = { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png' };
 
     expect(userView({ ...required, ...person, ...secrets } as User)).toEqual({
-      ...{ id: 7, login: 'ada', email: 'ada@example.com', activated: false, langKey: 'de', authorities: ['ROLE_USER'] },
-      ...{ createdBy: 'a', createdDate: '2026-01-01', lastModifiedBy: 'b', lastModifiedDate: '2026-01-02' },
+      id: 7,
+      login: 'ada',
+      email: 'ada@example.com',
+      activated: false,
+      langKey: 'de',
+      authorities: ['ROLE_USER'],
+      createdBy: 'a',
+      createdDate: '2026-01-01',
+      lastModifiedBy: 'b',
+      lastModifiedDate: '2026-01-02',
       ...person,
     });
   });
@@ -54,7 +90,12 @@ describe('a user', () => {
 describe('an integration', () => {
   it('is shown with every field except its counters', () => {
     expect(integrationView({ ...INTEGRATION, module: MODULE })).toEqual({
-      ...{ id: 7, name: 'Gate', shortName: 'gate', description: 'Doors', integrationType: 'API', active: false },
+      id: 7,
+      name: 'Gate',
+      shortName: 'gate',
+      description: 'Doors',
+      integrationType: 'API',
+      active: false,
       module: { needsRestart: true, changes: 6 },
     });
   });
@@ -65,7 +106,8 @@ describe('an integration', () => {
     expect(integrationView(others)).toMatchObject({ description: null, module: null });
     expect(moduleView(INTEGRATION)).toBeNull();
     expect(moduleView({ ...INTEGRATION, module: { needsRestart: false, changes: 1 } })).toEqual({
-      ...{ needsRestart: false, changes: 1 },
+      needsRestart: false,
+      changes: 1,
     });
   });
 });
@@ -74,16 +116,25 @@ describe('a parameter', () => {
   const stored = { id: 7_000_001, confName: 'key', confValue: 'v', version: '1-a', sealed: 'x' };
 
   it('is shown with its value and with the id, name and module of its integration', () => {
-    const parameter = { ...stored, confDescription: 'Of the gate', integration: { ...INTEGRATION, module: MODULE } };
+    const parameter = {
+      ...stored,
+      confDescription: 'Of the gate',
+      integration: { ...INTEGRATION, module: MODULE },
+    };
 
     expect(parameterView(parameter)).toEqual({
-      ...{ id: 7_000_001, confName: 'key', confValue: 'v', confDescription: 'Of the gate' },
+      id: 7_000_001,
+      confName: 'key',
+      confValue: 'v',
+      confDescription: 'Of the gate',
       integration: { id: 7, name: 'Gate', module: { needsRestart: true, changes: 6 } },
     });
   });
 
   it('has null for an absent description and an absent module', () => {
-    expect(parameterView({ ...stored, confDescription: undefined, integration: INTEGRATION })).toMatchObject({
+    expect(
+      parameterView({ ...stored, confDescription: undefined, integration: INTEGRATION }),
+    ).toMatchObject({
       confDescription: null,
       integration: { module: null },
     });
@@ -91,10 +142,24 @@ describe('a parameter', () => {
 });
 
 it('an audit entry is shown as stored, without its expiry', () => {
-  const [actor, target] = [{ actor: 'ada', actorId: 7 }, { target: 'user/8', targetName: 'bob' } as const];
-  const entry: AuditEntry = { id: 'i', time: 't', ...actor, action: 'user.created', ...target, fields: ['email'] };
+  const [actor, target] = [
+    { actor: 'ada', actorId: 7 },
+    { target: 'user/8', targetName: 'bob' } as const,
+  ];
+  const entry: AuditEntry = {
+    id: 'i',
+    time: 't',
+    ...actor,
+    action: 'user.created',
+    ...target,
+    fields: ['email'],
+  };
 
-  expect(auditView({ ...entry, expires: 9 })).toEqual({ ...entry, integrationId: null, integrationName: null });
+  expect(auditView({ ...entry, expires: 9 })).toEqual({
+    ...entry,
+    integrationId: null,
+    integrationName: null,
+  });
 });
 
 describe('health', () => {
@@ -125,7 +190,15 @@ it('info is public and reports the production profile only', () => {
 });
 
 it('an entity lacks a text that an earlier release has stored as empty', () => {
-  const item = { pk: 'p', sk: 's', id: 7_000_001, firstName: '', description: '', confDescription: '', count: 0 };
+  const item = {
+    pk: 'p',
+    sk: 's',
+    id: 7_000_001,
+    firstName: '',
+    description: '',
+    confDescription: '',
+    count: 0,
+  };
 
   const entities = [userOf, integrationOf, parameterOf].map((of) => of(item));
 

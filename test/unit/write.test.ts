@@ -113,7 +113,10 @@ describe('a write', () => {
 
   it('can require that the item exists or is absent', () => {
     expect(EXISTS).toEqual({ condition: 'attribute_exists(pk)', onConditionFailed: 'retry' });
-    expect(isAbsent()).toEqual({ condition: 'attribute_not_exists(pk)', onConditionFailed: 'retry' });
+    expect(isAbsent()).toEqual({
+      condition: 'attribute_not_exists(pk)',
+      onConditionFailed: 'retry',
+    });
     expect(isAbsent('email-taken')).toEqual({
       condition: 'attribute_not_exists(pk)',
       onConditionFailed: 'email-taken',
@@ -214,6 +217,12 @@ describe('the keys of the table', () => {
 
   it('allow parameters only where their ids are safe integers', () => {
     // The largest safe integer is 9,007,199,254,740,991.
-    expect([-1, 0, 1, 9_007_199_253, 9_007_199_254].map(canOwnParameters)).toEqual([false, false, true, true, false]);
+    expect([-1, 0, 1, 9_007_199_253, 9_007_199_254].map(canOwnParameters)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
   });
 });

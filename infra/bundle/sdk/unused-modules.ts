@@ -1,8 +1,9 @@
 import { SignatureV4 } from '@smithy/signature-v4';
 
 /*
- * Replaces modules of the SDK that functions do not use: the discovery of endpoints (for Timestream) and signatures for
- * several regions. With the event streams, they were 22 KB of each bundle.
+ * Replaces modules of the SDK that functions do not use: the discovery of endpoints (for
+ * Timestream) and signatures for several regions. With the event streams, they were 22 KB of each
+ * bundle.
  */
 
 export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = {

@@ -1,7 +1,10 @@
 /** A value as DynamoDB's JSON protocol writes it, for example `{ "S": "text" }`. */
 export type AttributeValue = Readonly<Record<string, unknown>>;
 
-/** Converts a value to DynamoDB's JSON. Omits undefined fields; throws for values that DynamoDB cannot store. */
+/**
+ * Converts a value to DynamoDB's JSON. Omits undefined fields; throws for values that DynamoDB
+ * cannot store.
+ */
 function toAttributeValue(value: unknown): AttributeValue {
   if (typeof value === 'string') return { S: value };
   if (typeof value === 'number') return { N: numberText(value) };
@@ -19,14 +22,18 @@ function toAttributeValue(value: unknown): AttributeValue {
 export function toAttributes(object: object): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = {};
   const fields = object as Record<string, unknown>;
-  for (const name in fields) if (fields[name] !== undefined) attributes[name] = toAttributeValue(fields[name]);
+  for (const name in fields)
+    if (fields[name] !== undefined) attributes[name] = toAttributeValue(fields[name]);
   return attributes;
 }
 
 /** Converts the attributes of an item to an object. */
-export function fromAttributes(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
+export function fromAttributes(
+  attributes: Readonly<Record<string, AttributeValue>>,
+): Record<string, unknown> {
   const object: Record<string, unknown> = {};
-  for (const name in attributes) object[name] = fromAttributeValue(attributes[name] as AttributeValue);
+  for (const name in attributes)
+    object[name] = fromAttributeValue(attributes[name] as AttributeValue);
   return object;
 }
 
@@ -44,9 +51,11 @@ function fromAttributeValue({ S, N, BOOL, M, L, B, SS, NS, NULL }: AttributeValu
 }
 
 function numberText(value: number): string {
-  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) throw new Error('The number is not exact');
+  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw new Error('The number is not exact');
   return String(value);
 }
 
 /** A bigint where a number would not be exact, as the SDK returns it. */
-const numberOf = (text: string) => (Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER ? BigInt(text) : Number(text));
+const numberOf = (text: string) =>
+  Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER ? BigInt(text) : Number(text);

@@ -4,7 +4,10 @@ import { type Request, RequestSigner } from 'aws4';
 import { endpointOf, type Service } from '../../../lib/runtime/endpoint.ts';
 import { exchange, type HandlerOptions, type HttpResponse } from './http-exchange.ts';
 
-/** The part of an SDK client's configuration that the transport supports; the environment has the rest. */
+/**
+ * The part of an SDK client's configuration that the transport supports; the environment has the
+ * rest.
+ */
 export interface ClientConfig {
   readonly maxAttempts?: number;
   readonly requestHandler?: HandlerOptions;
@@ -17,8 +20,8 @@ type AwsError = Error & {
 };
 
 /*
- * Retries as in the SDK's standard mode: waits with full jitter that double, and a budget that stops retries when most
- * requests fail. Waits are in milliseconds.
+ * Retries as in the SDK's standard mode: waits with full jitter that double, and a budget that
+ * stops retries when most requests fail. Waits are in milliseconds.
  */
 const FIRST_THROTTLED_WAIT_MS = 1000;
 const MAX_WAIT_MS = 20_000;
@@ -59,7 +62,10 @@ export type SendOptions = { readonly abortSignal?: AbortSignal };
 /** By secret, date, region and service: one for each service and day. */
 const signingKeys = new Map<string, KeyObject>();
 
-/** Keeps signing keys as KeyObjects: `createHmac` with a buffer takes a sixth of the CPU of a repeated read. */
+/**
+ * Keeps signing keys as KeyObjects: `createHmac` with a buffer takes a sixth of the CPU of a
+ * repeated read.
+ */
 class Signer extends RequestSigner {
   override signature(): string {
     const secret = `AWS4${this.credentials.secretAccessKey}`;
@@ -76,7 +82,10 @@ class Signer extends RequestSigner {
 export class AwsClient {
   readonly #config: ClientConfig;
   readonly #firstWaitMs: number;
-  readonly #target: Pick<Request, 'hostname' | 'method' | 'port' | 'protocol' | 'region' | 'service'>;
+  readonly #target: Pick<
+    Request,
+    'hostname' | 'method' | 'port' | 'protocol' | 'region' | 'service'
+  >;
   readonly #host: string;
   readonly #basePath: string;
   #budget = RETRY_BUDGET;
@@ -89,17 +98,32 @@ export class AwsClient {
     this.#basePath = pathname.replace(/\/$/, '');
     const { AWS_REGION: region = '' } = process.env;
     // A URL has the brackets of an IPv6 address, a connection has none.
-    this.#target = { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, region, service, method: 'POST' };
+    this.#target = {
+      protocol,
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      region,
+      service,
+      method: 'POST',
+    };
   }
 
-  /** Posts JSON and returns the parsed body of a successful response. Fails with an error named as in the SDK. */
+  /**
+   * Posts JSON and returns the parsed body of a successful response. Fails with an error named as
+   * in the SDK.
+   */
   async post(path: string, headers: Record<string, string>, input: unknown, signal?: AbortSignal) {
     const { maxAttempts = 3, requestHandler = {} } = this.#config;
     const body = JSON.stringify(input);
     let retryCost = 1;
     for (let attempt = 1; ; attempt++) {
       try {
-        const response = await exchange(this.#signed(path, headers, body), body, signal, requestHandler);
+        const response = await exchange(
+          this.#signed(path, headers, body),
+          body,
+          signal,
+          requestHandler,
+        );
         if (response.status >= 300) throw errorOf(response);
         this.#budget = Math.min(RETRY_BUDGET, this.#budget + retryCost);
         return (response.text === '' ? {} : JSON.parse(response.text)) as Record<string, unknown>;
@@ -108,9 +132,15 @@ export class AwsClient {
         error.$metadata = { ...error.$metadata, attempts: attempt };
         const isThrottled = THROTTLED.has(error.name) || error.$metadata.httpStatusCode === 429;
         retryCost = isThrottled ? THROTTLED_RETRY_COST : RETRY_COST;
-        if (!(isThrottled || isTransient(error)) || attempt >= maxAttempts || this.#budget < retryCost) throw error;
+        if (
+          !(isThrottled || isTransient(error)) ||
+          attempt >= maxAttempts ||
+          this.#budget < retryCost
+        )
+          throw error;
         this.#budget -= retryCost;
-        const wait = (isThrottled ? FIRST_THROTTLED_WAIT_MS : this.#firstWaitMs) * 2 ** (attempt - 1);
+        const wait =
+          (isThrottled ? FIRST_THROTTLED_WAIT_MS : this.#firstWaitMs) * 2 ** (attempt - 1);
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, Math.random() * Math.min(wait, MAX_WAIT_MS));
           // The next attempt then fails before it sends anything.
@@ -120,7 +150,10 @@ export class AwsClient {
     }
   }
 
-  /** Signed again for each attempt, because a signature has a time. With the credentials in the environment. */
+  /**
+   * Signed again for each attempt, because a signature has a time. With the credentials in the
+   * environment.
+   */
   #signed(path: string, headers: Record<string, string>, body: string) {
     const { _X_AMZN_TRACE_ID: trace } = process.env;
     const all = { ...headers, Host: this.#host, ...(trace && { 'X-Amzn-Trace-Id': trace }) };
@@ -130,7 +163,9 @@ export class AwsClient {
 }
 
 const isTransient = ({ name, code = '', $metadata }: AwsError): boolean =>
-  RETRIED_NAME.test(name) || RETRIED_CODE.has(code) || RETRIED_STATUS.has($metadata?.httpStatusCode ?? 0);
+  RETRIED_NAME.test(name) ||
+  RETRIED_CODE.has(code) ||
+  RETRIED_STATUS.has($metadata?.httpStatusCode ?? 0);
 
 function errorOf({ status, headers, text }: HttpResponse): AwsError {
   const body = parsed(text);

@@ -1,4 +1,10 @@
-import { AwsClient, type ClientConfig, type Command, commandFor, type SendOptions } from './aws-client.ts';
+import {
+  AwsClient,
+  type ClientConfig,
+  type Command,
+  commandFor,
+  type SendOptions,
+} from './aws-client.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -13,8 +19,13 @@ export class KMSClient extends AwsClient {
 
   /** Sends a command. Fails with an error named as in the SDK. */
   async send({ operation, input }: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
-    const headers = { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': `TrentService.${operation}` };
-    const encoded = converted(input, (bytes) => Buffer.from(bytes as Uint8Array).toString('base64'));
+    const headers = {
+      'Content-Type': 'application/x-amz-json-1.1',
+      'X-Amz-Target': `TrentService.${operation}`,
+    };
+    const encoded = converted(input, (bytes) =>
+      Buffer.from(bytes as Uint8Array).toString('base64'),
+    );
     const output = await this.post('/', headers, encoded, abortSignal);
     return converted(output, (text) => new Uint8Array(Buffer.from(text as string, 'base64')));
   }

@@ -1,4 +1,10 @@
-import { AwsClient, type ClientConfig, type Command, commandFor, type SendOptions } from './aws-client.ts';
+import {
+  AwsClient,
+  type ClientConfig,
+  type Command,
+  commandFor,
+  type SendOptions,
+} from './aws-client.ts';
 
 /** Replaces the SDK's SES client in the bundles. */
 export class SESv2Client extends AwsClient {

@@ -1,7 +1,10 @@
 import http, { type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import https from 'node:https';
 
-/** The options of the SDK's request handler that the transport supports. Timeouts are in milliseconds. */
+/**
+ * The options of the SDK's request handler that the transport supports. Timeouts are in
+ * milliseconds.
+ */
 export interface HandlerOptions {
   readonly connectionTimeout?: number;
   /** From the request until the end of the response. */
@@ -20,7 +23,10 @@ export interface HttpResponse {
 /** Codes that the SDK reports as a TimeoutError: the connection broke, or was never made. */
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT']);
 
-/** Sends a request and reads the whole response. Fails with TimeoutError, AbortError, or an error of the network. */
+/**
+ * Sends a request and reads the whole response. Fails with TimeoutError, AbortError, or an error of
+ * the network.
+ */
 export function exchange(
   options: RequestOptions,
   body: string,
@@ -29,13 +35,19 @@ export function exchange(
 ): Promise<HttpResponse> {
   const isTls = options.protocol === 'https:';
   return new Promise((resolve, reject) => {
-    const request = (isTls ? https : http).request({ ...options, agent: isTls ? httpsAgent : httpAgent });
-    const stop = (name: string, message: string) => request.destroy(Object.assign(new Error(message), { name }));
+    const request = (isTls ? https : http).request({
+      ...options,
+      agent: isTls ? httpsAgent : httpAgent,
+    });
+    const stop = (name: string, message: string) =>
+      request.destroy(Object.assign(new Error(message), { name }));
     const expectWithin = (milliseconds: number | undefined, what: string) =>
-      milliseconds && setTimeout(stop, milliseconds, 'TimeoutError', `No ${what} within ${milliseconds} ms`);
+      milliseconds &&
+      setTimeout(stop, milliseconds, 'TimeoutError', `No ${what} within ${milliseconds} ms`);
     const timer = expectWithin(requestTimeout, 'response');
     let connectionTimer: ReturnType<typeof expectWithin>;
-    // `http.request` would watch the signal with a stream observer, which takes a tenth of a repeated call.
+    // `http.request` would watch the signal with a stream observer, which takes a tenth of a
+    // repeated call.
     const abort = () => stop('AbortError', 'The request was aborted');
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort);
@@ -62,7 +74,9 @@ export function exchange(
         text += chunk;
       });
       response.on('error', fail);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
     });
     request.end(body);
   });

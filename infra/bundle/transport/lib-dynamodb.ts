@@ -4,7 +4,9 @@ import { type AwsClient, type Command, commandFor, type SendOptions } from './aw
 type Fields = Record<string, unknown>;
 type Attributes = Record<string, AttributeValue>;
 
-/** Replaces the SDK's document client in the bundles: converts between objects and DynamoDB's JSON. */
+/**
+ * Replaces the SDK's document client in the bundles: converts between objects and DynamoDB's JSON.
+ */
 export class DynamoDBDocumentClient {
   readonly #client: AwsClient;
 
@@ -18,7 +20,10 @@ export class DynamoDBDocumentClient {
 
   /** Sends a command. Fails with an error named as in the SDK. */
   async send({ operation, input }: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
-    const headers = { 'Content-Type': 'application/x-amz-json-1.0', 'X-Amz-Target': `DynamoDB_20120810.${operation}` };
+    const headers = {
+      'Content-Type': 'application/x-amz-json-1.0',
+      'X-Amz-Target': `DynamoDB_20120810.${operation}`,
+    };
     return decoded(await this.#client.post('/', headers, encoded(input), abortSignal));
   }
 }
@@ -43,12 +48,15 @@ const VALUES = new Set(['Key', 'Item', 'ExclusiveStartKey', 'ExpressionAttribute
 function decoded(output: Fields): Fields {
   for (const [name, value] of Object.entries(output)) {
     if (ITEMS.has(name)) output[name] = fromAttributes(value as Attributes);
-    else if (name === 'Items' || name === 'Keys') output[name] = (value as Attributes[]).map(fromAttributes);
-    else if (name === 'UnprocessedKeys') for (const keys of Object.values(value as Fields)) decoded(keys as Fields);
+    else if (name === 'Items' || name === 'Keys')
+      output[name] = (value as Attributes[]).map(fromAttributes);
+    else if (name === 'UnprocessedKeys')
+      for (const keys of Object.values(value as Fields)) decoded(keys as Fields);
     else if (name === 'Responses' && Array.isArray(value)) value.forEach(decoded);
     else if (name === 'Responses') {
       const tables = value as Record<string, unknown>;
-      for (const table in tables) tables[table] = (tables[table] as Attributes[]).map(fromAttributes);
+      for (const table in tables)
+        tables[table] = (tables[table] as Attributes[]).map(fromAttributes);
     }
   }
   return output;

@@ -9,12 +9,20 @@ import type { TableConnection } from '../../local/aws/local-table.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 import { reportVerification } from '../verify/report-verification.ts';
-import { compareWithOriginal, type OriginalWishes, repeatAccountChanges, reportAccounts } from './adopt-accounts.ts';
+import {
+  compareWithOriginal,
+  type OriginalWishes,
+  repeatAccountChanges,
+  reportAccounts,
+} from './adopt-accounts.ts';
 import { carryMarkersOver, missingMarkers } from './adopt-markers.ts';
 import { applySettings, planSettings, type Wishes } from './restored-settings.ts';
 
 interface Options {
-  /** The name that the operator has given; undefined for the local table, whose settings are not changed. */
+  /**
+   * The name that the operator has given; undefined for the local table, whose settings are not
+   * changed.
+   */
   readonly name: string | undefined;
   readonly wishes: Wishes;
   readonly skippedIds: number;
@@ -23,8 +31,8 @@ interface Options {
 }
 
 /**
- * Adopts and verifies a table, and prints each change. Returns whether it is adopted and intact, and all changes of
- * accounts that are to be repeated are; prints errors, too.
+ * Adopts and verifies a table, and prints each change. Returns whether it is adopted and intact,
+ * and all changes of accounts that are to be repeated are; prints errors, too.
  */
 export async function adoptAndVerify(
   { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
@@ -55,19 +63,32 @@ export async function adoptAndVerify(
         onProgress: reportProgress('item', ' read'),
       },
     );
-    for (const { kind, before, after } of sequences) print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
-    print(`Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`);
-    print(`Deleted ${counted(resetKeys, 'reset key')}: users who still need one must request another`);
-    print(`Public signing keys deleted, of which the first login publishes the current ones: ${publicKeys}`);
-    print(`Modules flagged to restart, because the restore may have undone their parameters: ${restarts}`);
+    for (const { kind, before, after } of sequences)
+      print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
+    print(
+      `Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`,
+    );
+    print(
+      `Deleted ${counted(resetKeys, 'reset key')}: users who still need one must request another`,
+    );
+    print(
+      `Public signing keys deleted, of which the first login publishes the current ones: ${publicKeys}`,
+    );
+    print(
+      `Modules flagged to restart, because the restore may have undone their parameters: ${restarts}`,
+    );
     reportAccounts(original, comparison);
-    const isRepeated = !original?.apply || !comparison || (await repeatAccountChanges(table, original, comparison));
+    const isRepeated =
+      !original?.apply || !comparison || (await repeatAccountChanges(table, original, comparison));
     if (original && markers) await carryMarkersOver(table, original, markers);
     if (plan) for (const sentence of await applySettings(client, plan)) print(sentence);
     return isRepeated;
   }
 
-  /** A backup need not contain the changes of a transaction together, so a restored table can need a repair. */
+  /**
+   * A backup need not contain the changes of a transaction together, so a restored table can need a
+   * repair.
+   */
   async function verify(): Promise<boolean> {
     print(`Verifying ${tableName}`);
     const verification = await verifyTable(
@@ -76,7 +97,9 @@ export async function adoptAndVerify(
     );
     reportVerification(verification);
     if (verification.findings.length + verification.undecided.length === 0) return true;
-    printError(`The table is adopted, but not intact: npm run verify -- ${name ? `--table ${name} ` : ''}--repair`);
+    printError(
+      `The table is adopted, but not intact: npm run verify -- ${name ? `--table ${name} ` : ''}--repair`,
+    );
     return false;
   }
 

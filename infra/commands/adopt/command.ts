@@ -1,9 +1,19 @@
 import { SKIPPED_IDS, SKIPPED_PARAMETER_IDS } from '../../../lib/restore/adopt-table.ts';
 import { readCdkJson } from '../../settings/read-cdk-json.ts';
-import { exitOnSignal, fail, finish, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../command-line.ts';
+import {
+  exitOnSignal,
+  fail,
+  finish,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 
-/* `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the procedure. */
+/*
+ * `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the
+ * procedure.
+ */
 
 // Exit statuses.
 const ADOPTED = 0;
@@ -58,7 +68,16 @@ docs/operating.md has the procedure and lists the permissions.`,
   },
 } as const;
 
-const { table: name, skip, like, unprotected, original, apply, keep, ...tagValues } = readArguments(COMMAND).values;
+const {
+  table: name,
+  skip,
+  like,
+  unprotected,
+  original,
+  apply,
+  keep,
+  ...tagValues
+} = readArguments(COMMAND).values;
 const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/;
 const pepperKeys = tagValues['pepper-key']?.split(' ') ?? [];
 if (!pepperKeys.every((arn) => KEY_ARN.test(arn)))
@@ -68,24 +87,33 @@ if (valuesKey !== undefined && !KEY_ARN.test(valuesKey))
   rejectArguments('--values-key must be the ARN of a KMS key.', COMMAND);
 if (tagValues.environment !== undefined) requireEnvironment(tagValues.environment);
 if (name === undefined && (like !== undefined || unprotected || Object.keys(tagValues).length > 0))
-  rejectArguments('--like, --environment, --pepper-key, --values-key and --unprotected require --table.', COMMAND);
+  rejectArguments(
+    '--like, --environment, --pepper-key, --values-key and --unprotected require --table.',
+    COMMAND,
+  );
 if (original !== undefined && (name === undefined || name === original))
   rejectArguments('--original requires --table, and must be another table.', COMMAND);
 if (apply && original === undefined) rejectArguments('--apply requires --original.', COMMAND);
 if (keep !== undefined && !(apply && /^[1-9]\d*(,[1-9]\d*)*$/.test(keep)))
   rejectArguments('--keep requires --apply, and must be ids separated by commas.', COMMAND);
-if (!/^[1-9]\d{0,8}$/.test(skip)) rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
+if (!/^[1-9]\d{0,8}$/.test(skip))
+  rejectArguments('--skip must be a whole number from 1 to 999999999.', COMMAND);
 exitOnSignal(NOT_ADOPTED);
 // After the arguments: the AWS SDK takes most of the start of a command.
 const { openCommandTable } = await import('../command-table.ts');
 const { adoptAndVerify } = await import('./adopt-and-verify.ts');
 
-const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_ADOPTED));
+const connection = await openCommandTable(name).catch((error) =>
+  fail(explainError(error, name), NOT_ADOPTED),
+);
 const isAdopted = await adoptAndVerify(connection, {
   name,
   wishes: { like, tags: tagsOf(tagValues), isProtected: !unprotected },
   skippedIds: Number(skip),
-  original: original === undefined ? undefined : { name: original, apply, kept: keep?.split(',').map(Number) ?? [] },
+  original:
+    original === undefined
+      ? undefined
+      : { name: original, apply, kept: keep?.split(',').map(Number) ?? [] },
 });
 await connection.close();
 await finish(isAdopted ? ADOPTED : NOT_ADOPTED);

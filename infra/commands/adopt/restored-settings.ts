@@ -46,8 +46,15 @@ const REQUIRED_TAGS = {
   'gatehouse:values-key': '--values-key ARN',
 };
 
-/** Reads what is missing, and changes nothing. Throws a sentence if the table cannot be put into service. */
-export async function planSettings(client: DynamoDBClient, name: string, wishes: Wishes): Promise<Plan> {
+/**
+ * Reads what is missing, and changes nothing. Throws a sentence if the table cannot be put into
+ * service.
+ */
+export async function planSettings(
+  client: DynamoDBClient,
+  name: string,
+  wishes: Wishes,
+): Promise<Plan> {
   const table = await describe(client, name);
   if (table.TableStatus !== 'ACTIVE')
     throw new Error(`${name} is ${table.TableStatus}: run the command again when it is ACTIVE.`);
@@ -83,18 +90,23 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
   }
   if (isProtected) {
     const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
-    await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }));
+    await client.send(
+      new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }),
+    );
   }
   const streamArn = await enableStream(client, table);
   const update = {
     ...(isProtected && !DeletionProtectionEnabled && { DeletionProtectionEnabled: true }),
     ...(!isSameMaximum(maximum, table.OnDemandThroughput) && { OnDemandThroughput: maximum }),
   };
-  if (Object.keys(update).length > 0) await client.send(new UpdateTableCommand({ TableName, ...update }));
+  if (Object.keys(update).length > 0)
+    await client.send(new UpdateTableCommand({ TableName, ...update }));
   return [
     `Tags: ${Object.keys(tags).sort().join(', ')}`,
     'Expired items are deleted (time to live on expires)',
-    isProtected ? 'Deletion protection and point-in-time recovery are enabled' : 'The table is not protected',
+    isProtected
+      ? 'Deletion protection and point-in-time recovery are enabled'
+      : 'The table is not protected',
     maximum
       ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} write units a second`
       : 'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
@@ -104,19 +116,32 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
 
 /** DynamoDB cannot change what an enabled stream contains. */
 function requireUsableStream({ TableName, StreamSpecification }: TableDescription): void {
-  if (!StreamSpecification?.StreamEnabled || StreamSpecification.StreamViewType === STREAM.StreamViewType) return;
+  if (
+    !StreamSpecification?.StreamEnabled ||
+    StreamSpecification.StreamViewType === STREAM.StreamViewType
+  )
+    return;
   throw new Error(
     `${TableName} has a stream of ${StreamSpecification.StreamViewType} instead of ${STREAM.StreamViewType}: disable it ` +
       `with aws dynamodb update-table --table-name ${TableName} --stream-specification StreamEnabled=false.`,
   );
 }
 
-/** Enables the stream unless it is enabled, and waits until the table accepts other updates. Returns its ARN. */
-async function enableStream(client: DynamoDBClient, table: TableDescription): Promise<string | undefined> {
+/**
+ * Enables the stream unless it is enabled, and waits until the table accepts other updates. Returns
+ * its ARN.
+ */
+async function enableStream(
+  client: DynamoDBClient,
+  table: TableDescription,
+): Promise<string | undefined> {
   const { TableName, StreamSpecification, LatestStreamArn } = table;
   if (StreamSpecification?.StreamEnabled) return LatestStreamArn;
   await client.send(new UpdateTableCommand({ TableName, StreamSpecification: STREAM }));
-  await waitUntilTableExists({ client, maxWaitTime: MAX_WAIT_SECONDS, minDelay: 1, maxDelay: 5 }, { TableName });
+  await waitUntilTableExists(
+    { client, maxWaitTime: MAX_WAIT_SECONDS, minDelay: 1, maxDelay: 5 },
+    { TableName },
+  );
   const { Table } = await client.send(new DescribeTableCommand({ TableName }));
   return Table?.LatestStreamArn;
 }
@@ -137,11 +162,16 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
     return Table;
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error;
-    throw new Error(`There is no table ${TableName} in this account and region: check the credentials and AWS_REGION.`);
+    throw new Error(
+      `There is no table ${TableName} in this account and region: check the credentials and AWS_REGION.`,
+    );
   }
 }
 
-/** Takes the `Date` header of a response. Without it, as from an engine, there is nothing to compare. */
+/**
+ * Takes the `Date` header of a response. Without it, as from an engine, there is nothing to
+ * compare.
+ */
 function requireRightClock(date = ''): void {
   const aheadSeconds = Math.round((Date.now() - Date.parse(date)) / 1000);
   if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= MAX_CLOCK_DIFFERENCE_SECONDS) return;
@@ -151,7 +181,9 @@ function requireRightClock(date = ''): void {
 
 /** Functions may use only the key of the original table. */
 function requireSameKey(table: TableDescription, model: TableDescription): void {
-  const [own, expected] = [table, model].map(({ SSEDescription }) => SSEDescription?.KMSMasterKeyArn ?? 'a key of AWS');
+  const [own, expected] = [table, model].map(
+    ({ SSEDescription }) => SSEDescription?.KMSMasterKeyArn ?? 'a key of AWS',
+  );
   if (own !== expected)
     throw new Error(
       `${table.TableName} is encrypted under ${own}, ${model.TableName} under ${expected}: restore it under that key.`,
@@ -159,4 +191,5 @@ function requireSameKey(table: TableDescription, model: TableDescription): void 
 }
 
 const isSameMaximum = (one: Plan['maximum'], other: Plan['maximum']): boolean =>
-  one?.MaxReadRequestUnits === other?.MaxReadRequestUnits && one?.MaxWriteRequestUnits === other?.MaxWriteRequestUnits;
+  one?.MaxReadRequestUnits === other?.MaxReadRequestUnits &&
+  one?.MaxWriteRequestUnits === other?.MaxWriteRequestUnits;

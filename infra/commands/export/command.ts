@@ -14,7 +14,9 @@ import {
 } from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 
-/* `npm run export`: writes users and integrations to a JSON Lines file that `npm run import` reads. */
+/*
+ * `npm run export`: writes users and integrations to a JSON Lines file that `npm run import` reads.
+ */
 
 // Exit statuses.
 const EXPORTED = 0;
@@ -50,7 +52,10 @@ const { openStackTable } = await import('../stack-table.ts');
 const { exportRecords } = await import('../../../lib/transfer/export-records.ts');
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => void rm(partial, { force: true }).finally(() => process.exit(NOT_COMPLETED)));
+  process.on(
+    signal,
+    () => void rm(partial, { force: true }).finally(() => process.exit(NOT_COMPLETED)),
+  );
 }
 
 const counts = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
@@ -65,7 +70,10 @@ function requireNewFile(): void {
   try {
     accessSync(`${dirname(file)}/.`, constants.W_OK);
   } catch {
-    rejectArguments(`${file} cannot be created: its folder does not exist or cannot be written to.`, COMMAND);
+    rejectArguments(
+      `${file} cannot be created: its folder does not exist or cannot be written to.`,
+      COMMAND,
+    );
   }
   if (!isTaken(partial)) return;
   fail(

@@ -1,11 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { email, login } from '../../../lib/users/user-schema.ts';
-import { exitOnSignal, fail, finish, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../command-line.ts';
+import {
+  exitOnSignal,
+  fail,
+  finish,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 import { requireAwsEnvironment } from '../require-aws-environment.ts';
 
-/* `npm run first-admin`: creates the first administrator of a deployed table with the operator's AWS credentials. */
+/*
+ * `npm run first-admin`: creates the first administrator of a deployed table with the operator's
+ * AWS credentials.
+ */
 
 // Exit statuses.
 const CREATED = 0;
@@ -52,7 +62,10 @@ function readPerson(): { table: string; login: string; email: string } {
     values[option] ?? rejectArguments(`--${option} is missing.`, COMMAND);
   const person = { table: required('table'), login: required('login'), email: required('email') };
   if (!v.is(login, person.login))
-    rejectArguments('--login must have 1 to 50 letters, digits or characters of !$&*+=^_`{|}~.@-.', COMMAND);
+    rejectArguments(
+      '--login must have 1 to 50 letters, digits or characters of !$&*+=^_`{|}~.@-.',
+      COMMAND,
+    );
   if (!v.is(email, person.email)) rejectArguments('--email must be an e-mail address.', COMMAND);
   return person;
 }

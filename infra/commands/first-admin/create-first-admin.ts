@@ -22,25 +22,37 @@ interface Request {
   readonly password: string;
 }
 
-/** What an operator must know if the command ends for this reason before the response to the transaction. */
+/**
+ * What an operator must know if the command ends for this reason before the response to the
+ * transaction.
+ */
 export const unknownOutcome = (reason: string, password: string): string =>
   `${reason}, so the account may or may not exist. ` +
   `If it does, its password is ${password}; otherwise run the command again.`;
 
-/** Creates the first administrator and prints the password, or why there is none. Returns whether it was created. */
+/**
+ * Creates the first administrator and prints the password, or why there is none. Returns whether it
+ * was created.
+ */
 export async function createFirstAdmin(
   { dynamodb, kms }: Clients,
   { table, login, email, password }: Request,
 ): Promise<boolean> {
   try {
     if (isReservedLogin(login))
-      throw new Error(`The login ${login} is reserved: it names the operator in the audit trail. Nothing was changed.`);
+      throw new Error(
+        `The login ${login} is reserved: it names the operator in the audit trail. Nothing was changed.`,
+      );
     const pepperKeys = await pepperKeysOf(dynamodb, table);
-    const user = await createFirstAdministrator(openTable(table, dynamodb), openHasher(pepperKeys, kms), {
-      login,
-      email,
-      password,
-    });
+    const user = await createFirstAdministrator(
+      openTable(table, dynamodb),
+      openHasher(pepperKeys, kms),
+      {
+        login,
+        email,
+        password,
+      },
+    );
     if (!user) throw new Error(`${table} already has an administrator. Nothing was changed.`);
     print(`${user.login} is now an administrator of ${table}.`);
     print(`Password: ${password}`);
@@ -62,6 +74,7 @@ export async function createFirstAdmin(
 /** The stack records the ARNs of the keys that protect passwords in a tag of the table. */
 async function pepperKeysOf(client: DynamoDBClient, table: string): Promise<string[]> {
   const keys = (await tagsOf(client, table))['gatehouse:pepper-key'];
-  if (!keys) throw new Error(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`);
+  if (!keys)
+    throw new Error(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`);
   return keys.split(' ');
 }

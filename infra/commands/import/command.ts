@@ -13,7 +13,10 @@ import {
 } from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 
-/* `npm run import`: imports users and integrations from a JSON Lines file. docs/migrating.md has the procedure. */
+/*
+ * `npm run import`: imports users and integrations from a JSON Lines file. docs/migrating.md has
+ * the procedure.
+ */
 
 // Exit statuses.
 const IMPORTED = 0;
@@ -73,13 +76,16 @@ async function run(): Promise<Tally> {
     apply,
     again,
     onRejected,
-    onSkipped: (line, outcome, entity) => print(`Line ${line}: ${outcome} since its import as ${entity}`),
+    onSkipped: (line, outcome, entity) =>
+      print(`Line ${line}: ${outcome} since its import as ${entity}`),
     onProgress: reportProgress('record'),
   });
 }
 
 function onRejected(line: number, errors: readonly RecordError[]): void {
-  const reasons = errors.map(({ field, code }) => (field === undefined ? code : `${field} ${code}`));
+  const reasons = errors.map(({ field, code }) =>
+    field === undefined ? code : `${field} ${code}`,
+  );
   print(`Line ${line}: ${reasons.join(', ')}`);
 }
 

@@ -31,7 +31,11 @@ exitOnSignal(LEFT);
 const { openCommandTable } = await import('../command-table.ts');
 const { listMails } = await import('./list-mails.ts');
 
-const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), LEFT));
-const left = await listMails(connection, { send }).catch((error) => fail(explainError(error, name), LEFT));
+const connection = await openCommandTable(name).catch((error) =>
+  fail(explainError(error, name), LEFT),
+);
+const left = await listMails(connection, { send }).catch((error) =>
+  fail(explainError(error, name), LEFT),
+);
 await connection.close();
 await finish(left > 0 ? LEFT : NONE_LEFT);

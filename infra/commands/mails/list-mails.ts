@@ -11,8 +11,8 @@ import { print, reportProgress } from '../command-line.ts';
 const WAITED_MS = 60_000;
 
 /**
- * Prints each mail that was not sent. With `send`, hands it over again, or deletes it if it has expired. Returns how many
- * are left.
+ * Prints each mail that was not sent. With `send`, hands it over again, or deletes it if it has
+ * expired. Returns how many are left.
  */
 export async function listMails(
   { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
@@ -27,12 +27,18 @@ export async function listMails(
     progress(read);
     for (const item of items.filter(isWaiting)) {
       found++;
-      const { occasion, expires, ...mail } = item as unknown as OutboxMail & { readonly userId?: number };
+      const { occasion, expires, ...mail } = item as unknown as OutboxMail & {
+        readonly userId?: number;
+      };
       const to = mail.userId === undefined ? 'the address of the request' : `user ${mail.userId}`;
       const isExpired = expires <= Date.now() / 1000;
-      const outcome = send ? await (isExpired ? discard(table, item) : handOver(table, item)) : undefined;
+      const outcome = send
+        ? await (isExpired ? discard(table, item) : handOver(table, item))
+        : undefined;
       if (outcome === undefined) left++;
-      print(`${timeOf(item)} ${[`${occasion} to ${to}`, isExpired && 'expired', outcome].filter(Boolean).join(': ')}`);
+      print(
+        `${timeOf(item)} ${[`${occasion} to ${to}`, isExpired && 'expired', outcome].filter(Boolean).join(': ')}`,
+      );
     }
   }
   print(found === 1 ? '1 mail is waiting' : `${found} mails are waiting`);
@@ -41,9 +47,13 @@ export async function listMails(
 
 const timeOf = ({ sk }: Item): string => sk.slice(0, sk.indexOf('#'));
 const isWaiting = (item: Item): boolean =>
-  MAIL_PREFIXES.some((prefix) => item.pk.startsWith(prefix)) && Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
+  MAIL_PREFIXES.some((prefix) => item.pk.startsWith(prefix)) &&
+  Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
 
-/** Replaces the item by a new one, which the stream hands over. Undefined if another change prevents that. */
+/**
+ * Replaces the item by a new one, which the stream hands over. Undefined if another change prevents
+ * that.
+ */
 async function handOver(table: Table, { pk, sk }: Item): Promise<string | undefined> {
   const item = await table.get({ pk, sk });
   if (!item) return 'sent meanwhile';
@@ -55,5 +65,7 @@ async function handOver(table: Table, { pk, sk }: Item): Promise<string | undefi
 }
 
 async function discard(table: Table, { pk, sk }: Item): Promise<string | undefined> {
-  return (await commit(table, [{ act: 'Delete', key: { pk, sk } }])) === 'committed' ? 'deleted' : undefined;
+  return (await commit(table, [{ act: 'Delete', key: { pk, sk } }])) === 'committed'
+    ? 'deleted'
+    : undefined;
 }

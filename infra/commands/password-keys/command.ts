@@ -1,5 +1,12 @@
 import { usersOf } from '../../../lib/transfer/entities.ts';
-import { exitOnSignal, fail, finish, print, readArguments, reportProgress } from '../command-line.ts';
+import {
+  exitOnSignal,
+  fail,
+  finish,
+  print,
+  readArguments,
+  reportProgress,
+} from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 
 /* `npm run password-keys`: shows how far the replacement of the pepper key has come. */
@@ -47,12 +54,17 @@ async function run(): Promise<number> {
     else byKey.set(key, (byKey.get(key) ?? 0) + 1);
   }
   for (const [key, hashes] of byKey) print(`${hashes} under the key ${key}${remarkOn(key)}`);
-  if (bcrypt > 0) print(`${bcrypt} of imported users, under no key until a login or a new password replaces them`);
+  if (bcrypt > 0)
+    print(
+      `${bcrypt} of imported users, under no key until a login or a new password replaces them`,
+    );
   return [...byKey].some(([key, hashes]) => key !== first && hashes > 0) ? OTHERS_IN_USE : REPLACED;
 
   function remarkOn(key: string): string {
     if (key === first) return ', the first one';
-    return others.includes(key) ? '' : ', which the stack does not have: these users must reset their passwords';
+    return others.includes(key)
+      ? ''
+      : ', which the stack does not have: these users must reset their passwords';
   }
 }
 

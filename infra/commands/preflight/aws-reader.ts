@@ -12,7 +12,10 @@ interface AwsRequest {
 
 const TIMEOUT_MS = 10_000;
 
-/** Reads what AWS has, with the operator's credentials. The project has SDK clients for few services. */
+/**
+ * Reads what AWS has, with the operator's credentials. The project has SDK clients for few
+ * services.
+ */
 export interface AwsReader {
   readonly region: string;
   readonly ses: SESv2Client;
@@ -39,7 +42,10 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
         headers: { ...headers },
         ...(body && { body }),
       };
-      const { Host: _, ...signed } = aws4.sign(unsigned, credentials).headers as Record<string, string>;
+      const { Host: _, ...signed } = aws4.sign(unsigned, credentials).headers as Record<
+        string,
+        string
+      >;
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const response = await fetch(url, { method, headers: signed, signal, ...(body && { body }) });
       const text = await response.text();
@@ -52,9 +58,15 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
 /** The type of an error is in a header, in JSON or in XML, depending on the age of the API. */
 function errorIn({ headers, status }: Response, text: string): Error {
   const inText = /"__type":\s*"(?:[^"]*#)?(\w+)|<Code>(\w+)/.exec(text);
-  const name = headers.get('x-amzn-errortype')?.split(':')[0] ?? inText?.[1] ?? inText?.[2] ?? `HTTP ${status}`;
+  const name =
+    headers.get('x-amzn-errortype')?.split(':')[0] ??
+    inText?.[1] ??
+    inText?.[2] ??
+    `HTTP ${status}`;
   const message = /"[mM]essage":\s*"([^"]*)|<Message>([^<]*)/.exec(text);
-  return Object.assign(new Error(message?.[1] ?? message?.[2] ?? name), { name: ERRORS[name] ?? name });
+  return Object.assign(new Error(message?.[1] ?? message?.[2] ?? name), {
+    name: ERRORS[name] ?? name,
+  });
 }
 
 /** SNS abbreviates names that other services have in full. */

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
-import { GetAccountCommand, GetConfigurationSetCommand, GetEmailIdentityCommand } from '@aws-sdk/client-sesv2';
+import {
+  GetAccountCommand,
+  GetConfigurationSetCommand,
+  GetEmailIdentityCommand,
+} from '@aws-sdk/client-sesv2';
 import { EDGE_REGION, edgeStackName, type Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
@@ -18,8 +22,19 @@ interface Missing {
 }
 
 /** The checks of an environment. */
-export function checksOf(environment: string, settings: Settings, readerOf: (region: string) => AwsReader): Check[] {
-  const { mail, loginConcurrency, domain, alarms, edge, existing: { table, tableStream } = {} } = settings;
+export function checksOf(
+  environment: string,
+  settings: Settings,
+  readerOf: (region: string) => AwsReader,
+): Check[] {
+  const {
+    mail,
+    loginConcurrency,
+    domain,
+    alarms,
+    edge,
+    existing: { table, tableStream } = {},
+  } = settings;
   const aws = readerOf(settings.region);
   // The stack itself creates the topic of an e-mail address.
   const topic = alarms?.startsWith('arn:') ? alarms : undefined;
@@ -27,7 +42,12 @@ export function checksOf(environment: string, settings: Settings, readerOf: (reg
     { name: 'CDK bootstrap', missing: () => bootstrap(environment, aws) },
     { name: `sender ${mail.sender}`, missing: () => sender(mail, aws) },
     ...(mail.configurationSet
-      ? [{ name: `configuration set ${mail.configurationSet}`, missing: () => configurationSet(mail, aws) }]
+      ? [
+          {
+            name: `configuration set ${mail.configurationSet}`,
+            missing: () => configurationSet(mail, aws),
+          },
+        ]
       : []),
     { name: 'SES outside of the sandbox', missing: () => sandbox(mail, aws) },
     { name: 'Lambda concurrency', missing: () => concurrency(loginConcurrency, aws) },
@@ -37,11 +57,18 @@ export function checksOf(environment: string, settings: Settings, readerOf: (reg
             name: `certificate for ${domain.name}`,
             // The public logs of certificates would reveal the name of an origin.
             missing: () =>
-              certificate(domain.name, domain.certificate, aws, edge ? `'${wildcardOf(domain.name)}'` : domain.name),
+              certificate(
+                domain.name,
+                domain.certificate,
+                aws,
+                edge ? `'${wildcardOf(domain.name)}'` : domain.name,
+              ),
           },
         ]
       : []),
-    ...(table ? [{ name: `stream of ${table}`, missing: () => stream(table, tableStream, aws) }] : []),
+    ...(table
+      ? [{ name: `stream of ${table}`, missing: () => stream(table, tableStream, aws) }]
+      : []),
     ...(topic ? [{ name: `alarm topic ${topic}`, missing: () => alarmTopic(topic, aws) }] : []),
     ...(edge ? checksOfEdge(environment, edge, readerOf(EDGE_REGION)) : []),
   ];
@@ -51,7 +78,8 @@ export function checksOf(environment: string, settings: Settings, readerOf: (reg
 export async function accountOf(aws: AwsReader): Promise<string> {
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
   const body = 'Action=GetCallerIdentity&Version=2011-06-15';
-  const [, account] = /<Account>(\d+)<\/Account>/.exec(await aws.read({ service: 'sts', headers, body })) ?? [];
+  const [, account] =
+    /<Account>(\d+)<\/Account>/.exec(await aws.read({ service: 'sts', headers, body })) ?? [];
   if (account === undefined) throw new Error('STS does not name the account of the credentials.');
   return account;
 }
@@ -60,14 +88,19 @@ function checksOfEdge(environment: string, edge: Edge, aws: AwsReader): Check[] 
   const { hostName } = edge;
   return [
     { name: `CDK bootstrap in ${aws.region}`, missing: () => bootstrap(environment, aws) },
-    { name: `certificate for ${hostName}`, missing: () => certificate(hostName, edge.certificate, aws) },
+    {
+      name: `certificate for ${hostName}`,
+      missing: () => certificate(hostName, edge.certificate, aws),
+    },
     { name: `secret ${edge.secret}`, missing: () => secret(environment, edge, aws) },
   ];
 }
 
 type Edge = NonNullable<Settings['edge']>;
 
-/** The version that the cloud assembly requires (`requiresBootstrapStackVersion` in its manifest). */
+/**
+ * The version that the cloud assembly requires (`requiresBootstrapStackVersion` in its manifest).
+ */
 export const BOOTSTRAP_VERSION = 6;
 
 async function bootstrap(environment: string, aws: AwsReader): Promise<Missing | undefined> {
@@ -75,7 +108,10 @@ async function bootstrap(environment: string, aws: AwsReader): Promise<Missing |
   const text = await ifFound('ParameterNotFound', () =>
     aws.read({
       service: 'ssm',
-      headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': 'AmazonSSM.GetParameter' },
+      headers: {
+        'Content-Type': 'application/x-amz-json-1.1',
+        'X-Amz-Target': 'AmazonSSM.GetParameter',
+      },
       body: JSON.stringify({ Name: '/cdk-bootstrap/hnb659fds/version' }),
     }),
   );
@@ -86,7 +122,10 @@ async function bootstrap(environment: string, aws: AwsReader): Promise<Missing |
 }
 
 /** SES uses the identity of the address if there is one, otherwise that of its domain. */
-async function sender({ sender, configurationSet }: Settings['mail'], aws: AwsReader): Promise<Missing | undefined> {
+async function sender(
+  { sender, configurationSet }: Settings['mail'],
+  aws: AwsReader,
+): Promise<Missing | undefined> {
   const { ses, region } = aws;
   const domain = sender.slice(sender.indexOf('@') + 1);
   const find = (EmailIdentity: string) =>
@@ -115,7 +154,10 @@ async function sender({ sender, configurationSet }: Settings['mail'], aws: AwsRe
   };
 }
 
-async function configurationSet({ configurationSet: name }: Settings['mail'], { ses, region }: AwsReader) {
+async function configurationSet(
+  { configurationSet: name }: Settings['mail'],
+  { ses, region }: AwsReader,
+) {
   const found = await ifFound('NotFoundException', () =>
     ses.send(new GetConfigurationSetCommand({ ConfigurationSetName: name })),
   );
@@ -126,7 +168,10 @@ async function configurationSet({ configurationSet: name }: Settings['mail'], { 
   };
 }
 
-async function sandbox({ linkBase }: Settings['mail'], { ses, region }: AwsReader): Promise<Missing | undefined> {
+async function sandbox(
+  { linkBase }: Settings['mail'],
+  { ses, region }: AwsReader,
+): Promise<Missing | undefined> {
   const { ProductionAccessEnabled, SendingEnabled } = await ses.send(new GetAccountCommand({}));
   if (!ProductionAccessEnabled) {
     const url = new URL(linkBase).origin;
@@ -146,8 +191,13 @@ async function sandbox({ linkBase }: Settings['mail'], { ses, region }: AwsReade
 const RESERVING_FUNCTIONS = 3;
 const UNRESERVED_MIN = 100;
 
-async function concurrency(loginConcurrency: number | undefined, aws: AwsReader): Promise<Missing | undefined> {
-  const { AccountLimit } = JSON.parse(await aws.read({ service: 'lambda', path: '/2016-08-19/account-settings' }));
+async function concurrency(
+  loginConcurrency: number | undefined,
+  aws: AwsReader,
+): Promise<Missing | undefined> {
+  const { AccountLimit } = JSON.parse(
+    await aws.read({ service: 'lambda', path: '/2016-08-19/account-settings' }),
+  );
   const quota: number = AccountLimit.ConcurrentExecutions;
   if (loginConcurrency === undefined) return undefined;
   const needed = RESERVING_FUNCTIONS * loginConcurrency + UNRESERVED_MIN;
@@ -158,7 +208,12 @@ async function concurrency(loginConcurrency: number | undefined, aws: AwsReader)
   };
 }
 
-async function certificate(name: string, arn: string, aws: AwsReader, requested = name): Promise<Missing | undefined> {
+async function certificate(
+  name: string,
+  arn: string,
+  aws: AwsReader,
+  requested = name,
+): Promise<Missing | undefined> {
   const request = `aws acm request-certificate --domain-name ${requested} --validation-method DNS --region ${aws.region}`;
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
@@ -184,15 +239,23 @@ async function certificate(name: string, arn: string, aws: AwsReader, requested 
 }
 
 /** The stream of a table that the stack adopts; the stack enables that of its own table. */
-async function stream(table: string, configured: string | undefined, aws: AwsReader): Promise<Missing | undefined> {
+async function stream(
+  table: string,
+  configured: string | undefined,
+  aws: AwsReader,
+): Promise<Missing | undefined> {
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
       service: 'dynamodb',
-      headers: { 'Content-Type': 'application/x-amz-json-1.0', 'X-Amz-Target': 'DynamoDB_20120810.DescribeTable' },
+      headers: {
+        'Content-Type': 'application/x-amz-json-1.0',
+        'X-Amz-Target': 'DynamoDB_20120810.DescribeTable',
+      },
       body: JSON.stringify({ TableName: table }),
     }),
   );
-  if (text === undefined) return { problem: 'the table does not exist', remedy: 'correct existing.table' };
+  if (text === undefined)
+    return { problem: 'the table does not exist', remedy: 'correct existing.table' };
   const { StreamSpecification, LatestStreamArn } = JSON.parse(text).Table;
   const { StreamEnabled, StreamViewType } = StreamSpecification ?? {};
   if (StreamEnabled && StreamViewType === 'KEYS_ONLY') {
@@ -204,8 +267,14 @@ async function stream(table: string, configured: string | undefined, aws: AwsRea
   const updateTo = (specification: string) =>
     `aws dynamodb update-table --table-name ${table} --region ${aws.region} --stream-specification ${specification}`;
   if (StreamEnabled)
-    return { problem: `has ${StreamViewType} instead of KEYS_ONLY`, remedy: updateTo('StreamEnabled=false') };
-  return { problem: 'is not enabled', remedy: updateTo('StreamEnabled=true,StreamViewType=KEYS_ONLY') };
+    return {
+      problem: `has ${StreamViewType} instead of KEYS_ONLY`,
+      remedy: updateTo('StreamEnabled=false'),
+    };
+  return {
+    problem: 'is not enabled',
+    remedy: updateTo('StreamEnabled=true,StreamViewType=KEYS_ONLY'),
+  };
 }
 
 /** A wildcard stands for one label. */
@@ -217,14 +286,20 @@ async function secret(environment: string, { secret: name, secretHashes }: Edge,
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
       service: 'secretsmanager',
-      headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': 'secretsmanager.GetSecretValue' },
+      headers: {
+        'Content-Type': 'application/x-amz-json-1.1',
+        'X-Amz-Target': 'secretsmanager.GetSecretValue',
+      },
       body: JSON.stringify({ SecretId: name }),
     }),
   );
   if (text === undefined) return { problem: 'does not exist', remedy: create };
   const value = String(JSON.parse(text).SecretString);
   if (!/^[0-9a-f]{64}$/.test(value))
-    return { problem: 'is not 64 hexadecimal digits: create one with another name', remedy: create };
+    return {
+      problem: 'is not 64 hexadecimal digits: create one with another name',
+      remedy: create,
+    };
   const hash = createHash('sha256').update(value).digest('hex');
   if (secretHashes.includes(hash)) return undefined;
   return {
@@ -234,14 +309,24 @@ async function secret(environment: string, { secret: name, secretHashes }: Edge,
 }
 
 async function alarmTopic(topic: string, aws: AwsReader): Promise<Missing | undefined> {
-  const body = new URLSearchParams({ Action: 'GetTopicAttributes', Version: '2010-03-31', TopicArn: topic }).toString();
+  const body = new URLSearchParams({
+    Action: 'GetTopicAttributes',
+    Version: '2010-03-31',
+    TopicArn: topic,
+  }).toString();
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
-  const text = await ifFound('NotFoundException', () => aws.read({ service: 'sns', headers, body }));
+  const text = await ifFound('NotFoundException', () =>
+    aws.read({ service: 'sns', headers, body }),
+  );
   if (text === undefined) {
     const name = topic.split(':').at(-1);
-    return { problem: 'does not exist', remedy: `aws sns create-topic --name ${name} --region ${aws.region}` };
+    return {
+      problem: 'does not exist',
+      remedy: `aws sns create-topic --name ${name} --region ${aws.region}`,
+    };
   }
-  const [, confirmed] = /<key>SubscriptionsConfirmed<\/key>\s*<value>(\d+)<\/value>/.exec(text) ?? [];
+  const [, confirmed] =
+    /<key>SubscriptionsConfirmed<\/key>\s*<value>(\d+)<\/value>/.exec(text) ?? [];
   if (Number(confirmed) > 0) return undefined;
   return {
     problem: 'nobody has confirmed a subscription',

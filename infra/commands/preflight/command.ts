@@ -1,5 +1,13 @@
 import { readCdkJson } from '../../settings/read-cdk-json.ts';
-import { exitOnSignal, fail, finish, print, readArguments, rejectArguments, WRONG_ARGUMENTS } from '../command-line.ts';
+import {
+  exitOnSignal,
+  fail,
+  finish,
+  print,
+  readArguments,
+  rejectArguments,
+  WRONG_ARGUMENTS,
+} from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 import { requireAwsEnvironment } from '../require-aws-environment.ts';
 
@@ -44,7 +52,11 @@ print(`Reading what ${name} needs in ${settings.region} of the account ${account
 for (const check of checksOf(name, settings, awsReader)) {
   try {
     const missing = await check.missing();
-    print(missing ? `MISSING  ${check.name}: ${missing.problem}\n  ${missing.remedy}` : `ok       ${check.name}`);
+    print(
+      missing
+        ? `MISSING  ${check.name}: ${missing.problem}\n  ${missing.remedy}`
+        : `ok       ${check.name}`,
+    );
     if (missing) status ||= MISSING;
   } catch (error) {
     print(`UNKNOWN  ${check.name}: ${explainError(causeOf(error as Error), undefined)}`);
@@ -55,7 +67,10 @@ for (const check of checksOf(name, settings, awsReader)) {
 if (status === 0) print(`Everything is ready. Deploy with -c env=${name}: the CDK ignores --env`);
 await finish(status);
 
-/** The environment as `-c env=NAME` would select it, so that mistakes in its settings are found, too. */
+/**
+ * The environment as `-c env=NAME` would select it, so that mistakes in its settings are found,
+ * too.
+ */
 function readEnvironment(env: string) {
   try {
     requireAwsEnvironment();

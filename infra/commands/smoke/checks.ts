@@ -21,7 +21,9 @@ export class Checks {
     this.#report = report;
   }
 
-  /** Runs one check, which fails if its action throws. The route is the one that it checks, if any. */
+  /**
+   * Runs one check, which fails if its action throws. The route is the one that it checks, if any.
+   */
   async check<T>(name: string, action: () => Promise<T>, route?: Route['route']): Promise<T> {
     if (route) this.#checkedRoutes.add(route);
     try {
@@ -34,17 +36,27 @@ export class Checks {
     }
   }
 
-  /** Checks that a route succeeds as its contract states. Returns the headers and the body of its response. */
+  /**
+   * Checks that a route succeeds as its contract states. Returns the headers and the body of its
+   * response.
+   */
   async succeeds(route: Route['route'], sent?: Sent) {
     return this.check(route, () => this.deployment.succeed(route, sent), route);
   }
 
   /** Checks that a route rejects a request with this status. */
   async rejects(route: Route['route'], cause: string, status: number, sent: Sent) {
-    return this.check(`${route} rejects ${cause}`, () => this.deployment.reject(route, status, sent), route);
+    return this.check(
+      `${route} rejects ${cause}`,
+      () => this.deployment.reject(route, status, sent),
+      route,
+    );
   }
 
-  /** Runs checks that depend on each other: the first failure ends them, but not those of the next sequence. */
+  /**
+   * Runs checks that depend on each other: the first failure ends them, but not those of the next
+   * sequence.
+   */
   async inSequence<T>(checks: () => Promise<T>): Promise<T | undefined> {
     try {
       return await checks();
@@ -56,7 +68,9 @@ export class Checks {
 
   /** Fails unless every row of routes.ts was checked. */
   reportUnchecked(): void {
-    const unchecked = routes.map(({ route }) => route).filter((route) => !this.#checkedRoutes.has(route));
+    const unchecked = routes
+      .map(({ route }) => route)
+      .filter((route) => !this.#checkedRoutes.has(route));
     const failure = unchecked.length > 0 ? { failure: `not ${unchecked.join(', ')}` } : {};
     this.#report({ name: 'every route was checked', ...failure });
   }

@@ -15,7 +15,9 @@ import {
 import { Deployment } from './deployment.ts';
 import { smokeTest } from './smoke-test.ts';
 
-/* `npm run smoke`: checks a deployed environment over HTTP, with the account of an administrator. */
+/*
+ * `npm run smoke`: checks a deployed environment over HTTP, with the account of an administrator.
+ */
 
 // Exit status.
 const FAILED = 1;
@@ -49,23 +51,35 @@ docs/operating.md explains what the checks prove.`,
   },
 } as const;
 
-/** The lines of standard input without a terminal: one interface for all questions, because it reads ahead. */
+/**
+ * The lines of standard input without a terminal: one interface for all questions, because it reads
+ * ahead.
+ */
 let pipedLines: AsyncIterator<string> | undefined;
 
 const { url, mail, origin, pastEdge } = readOptions();
 exitOnSignal(FAILED);
 const login = required('SMOKE_LOGIN', process.env.SMOKE_LOGIN || (await ask('Login: ')));
-const password = required('SMOKE_PASSWORD', process.env.SMOKE_PASSWORD || (await ask('Password: ', true)));
+const password = required(
+  'SMOKE_PASSWORD',
+  process.env.SMOKE_PASSWORD || (await ask('Password: ', true)),
+);
 const invitation =
-  mail === undefined ? undefined : { address: mail, askForLink: () => ask(`Link in the mail to ${mail}: `) };
+  mail === undefined
+    ? undefined
+    : { address: mail, askForLink: () => ask(`Link in the mail to ${mail}: `) };
 let [passed, failed] = [0, 0];
 
 print(`Checking ${url}`);
-await smokeTest(new Deployment(url), { login, password, invitation, origin, pastEdge }, ({ name, failure }) => {
-  if (failure === undefined) passed++;
-  else failed++;
-  print(failure === undefined ? `ok    ${name}` : `FAIL  ${name}: ${failure}`);
-});
+await smokeTest(
+  new Deployment(url),
+  { login, password, invitation, origin, pastEdge },
+  ({ name, failure }) => {
+    if (failure === undefined) passed++;
+    else failed++;
+    print(failure === undefined ? `ok    ${name}` : `FAIL  ${name}: ${failure}`);
+  },
+);
 print(`${passed} passed, ${failed} failed`);
 await finish(failed === 0 ? 0 : FAILED);
 
@@ -75,14 +89,27 @@ function readOptions() {
   const isLocal = hostname === '127.0.0.1' || hostname === 'localhost';
   if (!url) return rejectArguments('--url is missing.', COMMAND);
   if (protocol !== 'https:' && !(protocol === 'http:' && isLocal))
-    return rejectArguments('--url must start with https://, because a password is sent to it.', COMMAND);
-  if (mail !== undefined && !v.is(email, mail)) return rejectArguments('--mail must be an e-mail address.', COMMAND);
+    return rejectArguments(
+      '--url must start with https://, because a password is sent to it.',
+      COMMAND,
+    );
+  if (mail !== undefined && !v.is(email, mail))
+    return rejectArguments('--mail must be an e-mail address.', COMMAND);
   if (origin !== undefined && !(isHttpUrl(origin) && URL.parse(origin)?.origin === origin))
-    return rejectArguments('--origin must be an origin, such as https://admin.example.com.', COMMAND);
+    return rejectArguments(
+      '--origin must be an origin, such as https://admin.example.com.',
+      COMMAND,
+    );
   if (pastEdge !== undefined && !isHttpUrl(pastEdge))
-    return rejectArguments('--past-edge must be a URL that starts with https:// or http://.', COMMAND);
+    return rejectArguments(
+      '--past-edge must be a URL that starts with https:// or http://.',
+      COMMAND,
+    );
   if (hasCredentials(url) || (pastEdge !== undefined && hasCredentials(pastEdge)))
-    return rejectArguments('--url and --past-edge must not contain credentials, because they are printed.', COMMAND);
+    return rejectArguments(
+      '--url and --past-edge must not contain credentials, because they are printed.',
+      COMMAND,
+    );
   return { url, mail, origin, pastEdge: pastEdge ? new Deployment(pastEdge) : undefined };
 }
 
@@ -95,7 +122,10 @@ function required(name: string, value: string): string {
   return value || rejectArguments(`${name} is missing.`, COMMAND);
 }
 
-/** Asks for one line; without a terminal, reads it from standard input without a prompt. Empty if there is none. */
+/**
+ * Asks for one line; without a terminal, reads it from standard input without a prompt. Empty if
+ * there is none.
+ */
 async function ask(question: string, isSecret = false): Promise<string> {
   if (process.stdin.isTTY) return askOnTerminal(question, isSecret);
   pipedLines ??= createInterface({ input: process.stdin })[Symbol.asyncIterator]();

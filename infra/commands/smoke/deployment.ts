@@ -44,9 +44,14 @@ export class Deployment {
   }
 
   /** Sends a request. Fails only if there is no response. */
-  async send(route: string, { token, path = {}, query = '', body, headers }: Sent = {}): Promise<Received> {
+  async send(
+    route: string,
+    { token, path = {}, query = '', body, headers }: Sent = {},
+  ): Promise<Received> {
     const [method = '', pattern = ''] = route.split(' ');
-    const target = pattern.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
+    const target = pattern.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(path[name] ?? ''),
+    );
     const response = await fetch(`${this.#url}${target}${query}`, {
       method,
       redirect: 'manual',
@@ -58,7 +63,11 @@ export class Deployment {
       },
       ...(body && { body: JSON.stringify(body) }),
     });
-    return { status: response.status, headers: response.headers, body: parsed(await response.text()) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: parsed(await response.text()),
+    };
   }
 
   /** Sends a request that must succeed as its contract states: status, headers and body. */
@@ -80,12 +89,15 @@ export class Deployment {
     if (received.body !== undefined) throw new Unexpected('the response has a body');
   }
 
-  /** Sends a request that must be rejected with this status by the service itself, not by a proxy. */
+  /**
+   * Sends a request that must be rejected with this status by the service itself, not by a proxy.
+   */
   async reject(route: Route['route'], status: number, sent: Sent = {}): Promise<Received> {
     const received = await this.send(route, sent);
     expectStatus(received, status);
     expectHeaders(received, []);
-    if (received.body?.status !== status) throw new Unexpected('the body is not that of an error of the service');
+    if (received.body?.status !== status)
+      throw new Unexpected('the body is not that of an error of the service');
     return received;
   }
 }
@@ -105,7 +117,8 @@ function expectHeaders({ headers }: Received, required: readonly string[]): void
     if (!headers.has(name)) throw new Unexpected(`the header ${name} is missing`);
   }
   for (const [name, pattern] of Object.entries(SECURITY_HEADERS)) {
-    if (!pattern.test(headers.get(name) ?? '')) throw new Unexpected(`the header ${name} is ${headers.get(name)}`);
+    if (!pattern.test(headers.get(name) ?? ''))
+      throw new Unexpected(`the header ${name} is ${headers.get(name)}`);
   }
   const renamed = [...headers.keys()].find((name) => name.startsWith('x-amzn-remapped-'));
   if (renamed) throw new Unexpected(`a header was renamed to ${renamed}`);

@@ -5,7 +5,10 @@ import { markedIntegration } from './marked.ts';
 
 /** Creates the marked integration with two parameters, changes them, and deletes them. */
 export async function checkIntegrations(checks: Checks, token: string): Promise<void> {
-  const { body: created } = await checks.succeeds('POST /api/utm-integrations', { token, body: markedIntegration });
+  const { body: created } = await checks.succeeds('POST /api/utm-integrations', {
+    token,
+    body: markedIntegration,
+  });
   const path = { id: created.id as number };
   await checks.succeeds('GET /api/utm-integrations', { token, query: '?size=1' });
   await checks.succeeds('GET /api/utm-integrations/count', { token });
@@ -51,11 +54,17 @@ async function checkParameters(checks: Checks, token: string, integration: numbe
     token,
     body: { ...parameter('kept', value), id: kept.id },
   });
-  const { body: read } = await checks.succeeds('GET /api/utm-integration-confs/{id}', { token, path: { id: kept.id } });
+  const { body: read } = await checks.succeeds('GET /api/utm-integration-confs/{id}', {
+    token,
+    path: { id: kept.id },
+  });
   await checks.check('a value is decrypted as it was sent', async () => {
     if (read.confValue !== value) throw new Unexpected('the value is a different one');
   });
   await checks.succeeds('GET /api/utm-integration-confs', { token, query });
   await checks.succeeds('GET /api/utm-integration-confs/count', { token, query });
-  await checks.succeeds('DELETE /api/utm-integration-confs/{id}', { token, path: { id: other.id } });
+  await checks.succeeds('DELETE /api/utm-integration-confs/{id}', {
+    token,
+    path: { id: other.id },
+  });
 }

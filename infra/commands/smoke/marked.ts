@@ -1,13 +1,18 @@
 import type { Deployment } from './deployment.ts';
 
-/* What a smoke test creates. Its marks make it recognizable, so that the next run can remove what this one left. */
+/*
+ * What a smoke test creates. Its marks make it recognizable, so that the next run can remove what
+ * this one left.
+ */
 
 const MARK = 'Created by npm run smoke';
 
 /** The login of the marked user, which the test renames. */
 export const LOGINS = { first: 'gatehouse-smoke', renamed: 'gatehouse-smoke-renamed' };
 
-/** The mailbox simulator of SES accepts these addresses, even in the sandbox, and delivers nothing. */
+/**
+ * The mailbox simulator of SES accepts these addresses, even in the sandbox, and delivers nothing.
+ */
 export const ADDRESSES = {
   first: 'success+gatehouse-smoke@simulator.amazonses.com',
   changed: 'success+gatehouse-smoke-changed@simulator.amazonses.com',
@@ -15,7 +20,11 @@ export const ADDRESSES = {
 
 export const markedUser = { login: LOGINS.first, lastName: MARK, authorities: ['ROLE_USER'] };
 export const markedIntegration = {
-  ...{ name: 'gatehouse-smoke', shortName: 'smoke', integrationType: 'API', active: false, description: MARK },
+  name: 'gatehouse-smoke',
+  shortName: 'smoke',
+  integrationType: 'API',
+  active: false,
+  description: MARK,
 };
 
 /** Leftovers are among the newest integrations; the maximum of a page. */
@@ -24,11 +33,17 @@ const NEWEST = '?sort=id,desc&size=2000';
 /** Deletes marked users and integrations, and nothing without the mark. */
 export async function removeMarked(deployment: Deployment, token: string): Promise<void> {
   for (const login of Object.values(LOGINS)) {
-    const { status, body } = await deployment.send('GET /api/users/{login}', { token, path: { login } });
+    const { status, body } = await deployment.send('GET /api/users/{login}', {
+      token,
+      path: { login },
+    });
     if (status !== 200 || body?.lastName !== MARK) continue;
     await deployment.succeed('DELETE /api/users/{login}', { token, path: { login } });
   }
-  const { body: integrations } = await deployment.succeed('GET /api/utm-integrations', { token, query: NEWEST });
+  const { body: integrations } = await deployment.succeed('GET /api/utm-integrations', {
+    token,
+    query: NEWEST,
+  });
   for (const { id, name, description } of integrations) {
     if (name !== markedIntegration.name || description !== MARK) continue;
     await deployment.succeed('DELETE /api/utm-integrations/{id}', { token, path: { id } });

@@ -1,7 +1,10 @@
 import { exitOnSignal, fail, finish, readArguments, WRONG_ARGUMENTS } from '../command-line.ts';
 import { explainError } from '../explain-error.ts';
 
-/* `npm run verify`: checks the rules that span several items; --repair corrects items that follow from other items. */
+/*
+ * `npm run verify`: checks the rules that span several items; --repair corrects items that follow
+ * from other items.
+ */
 
 // Exit statuses.
 const INTACT = 0;
@@ -31,7 +34,9 @@ exitOnSignal(NOT_VERIFIED);
 const { openCommandTable } = await import('../command-table.ts');
 const { verifyAndRepair } = await import('./verify-and-repair.ts');
 
-const connection = await openCommandTable(name).catch((error) => fail(explainError(error, name), NOT_VERIFIED));
+const connection = await openCommandTable(name).catch((error) =>
+  fail(explainError(error, name), NOT_VERIFIED),
+);
 const outcome = await verifyAndRepair(connection, { name, repair });
 await connection.close();
 await finish({ intact: INTACT, findings: FINDINGS, 'not-verified': NOT_VERIFIED }[outcome]);

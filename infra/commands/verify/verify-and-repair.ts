@@ -18,7 +18,10 @@ interface Options {
 
 type Outcome = 'intact' | 'findings' | 'not-verified';
 
-/** Verifies a table and prints the findings; with `repair`, repairs it and verifies it again. Prints errors, too. */
+/**
+ * Verifies a table and prints the findings; with `repair`, repairs it and verifies it again. Prints
+ * errors, too.
+ */
 export async function verifyAndRepair(
   { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
   { name, repair }: Options,

@@ -3,7 +3,8 @@
 let token;
 
 const darkScheme = matchMedia('(prefers-color-scheme: dark)');
-const applyScheme = () => document.documentElement.classList.toggle('dark-mode', darkScheme.matches);
+const applyScheme = () =>
+  document.documentElement.classList.toggle('dark-mode', darkScheme.matches);
 applyScheme();
 darkScheme.addEventListener('change', applyScheme);
 
@@ -12,18 +13,25 @@ const filteredField = (parameter) =>
   parameter.get('in') === 'query' ? /^(.+)\.\w+$/.exec(parameter.get('name'))?.[1] : undefined;
 
 /**
- * Wraps the parameters of an operation: lists have up to a hundred filters, of which it shows those of chosen fields.
- * A field cannot be hidden again, because its values would still be sent.
+ * Wraps the parameters of an operation: lists have up to a hundred filters, of which it shows those
+ * of chosen fields. A field cannot be hidden again, because its values would still be sent.
  */
 const chosenFilters = (Parameters, { React }) =>
   function ChosenFilters(props) {
     const [chosen, setChosen] = React.useState([]);
-    const fields = [...new Set(props.parameters.map(filteredField))].filter((field) => field !== undefined);
+    const fields = [...new Set(props.parameters.map(filteredField))].filter(
+      (field) => field !== undefined,
+    );
     const isShown = (parameter) => [...chosen, undefined].includes(filteredField(parameter));
     const addButton = (field) =>
       React.createElement(
         'button',
-        { key: field, type: 'button', className: 'btn btn-sm', onClick: () => setChosen([...chosen, field]) },
+        {
+          key: field,
+          type: 'button',
+          className: 'btn btn-sm',
+          onClick: () => setChosen([...chosen, field]),
+        },
         field,
       );
     const others = fields.filter((field) => !chosen.includes(field));
@@ -68,5 +76,7 @@ form.addEventListener('submit', async (event) => {
   });
   const { id_token, detail, title, message } = await response.json();
   token = id_token;
-  output.value = response.ok ? `Logged in as ${username}` : `${response.status} ${detail ?? title ?? message}`;
+  output.value = response.ok
+    ? `Logged in as ${username}`
+    : `${response.status} ${detail ?? title ?? message}`;
 });

@@ -17,9 +17,15 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
 };
 
-/** The pages that the local service has in addition to its API: `/` and the API reference at `/docs`. */
+/**
+ * The pages that the local service has in addition to its API: `/` and the API reference at
+ * `/docs`.
+ */
 export function openPages(mailboxUrl: () => string | undefined): Pages {
-  const swaggerUi = join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..');
+  const swaggerUi = join(
+    createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
+    '..',
+  );
   const files: Readonly<Record<string, string>> = {
     '/': join(import.meta.dirname, 'home.html'),
     '/docs': join(import.meta.dirname, 'index.html'),
@@ -39,6 +45,8 @@ export function openPages(mailboxUrl: () => string | undefined): Pages {
 
 /** The start page, which links to the mailbox once its URL is known. */
 function homePage(file: string, mailboxUrl: string | undefined): Buffer {
-  const link = mailboxUrl ? `<li><a href="${mailboxUrl}">The mailbox</a>, which receives all mail</li>` : '';
+  const link = mailboxUrl
+    ? `<li><a href="${mailboxUrl}">The mailbox</a>, which receives all mail</li>`
+    : '';
   return Buffer.from(readFileSync(file, 'utf8').replace('<!-- mailbox -->', link));
 }

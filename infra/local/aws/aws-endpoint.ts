@@ -40,7 +40,10 @@ interface AwsEndpointOptions {
   /** Receives each write that the engine has accepted. */
   readonly onCommitted: (call: Pick<AwsCall, 'operation' | 'input'>) => void;
   readonly intercept?: Interceptor | undefined;
-  /** Called when a function makes a call after its response; Lambda would have frozen the instance by then. */
+  /**
+   * Called when a function makes a call after its response; Lambda would have frozen the instance
+   * by then.
+   */
   readonly onLateCall: (name: string, operation: string) => void;
   /** Called with the reason when the policies of a function do not allow its call. */
   readonly onDenied: (reason: string) => void;
@@ -50,35 +53,47 @@ interface AwsEndpointOptions {
   readonly capacity?: CapacityOptions | undefined;
 }
 
-const SERVICES: Record<string, AwsCall['service']> = { DynamoDB_20120810: 'DynamoDB', TrentService: 'KMS', SES: 'SES' };
+const SERVICES: Record<string, AwsCall['service']> = {
+  DynamoDB_20120810: 'DynamoDB',
+  TrentService: 'KMS',
+  SES: 'SES',
+};
 const SEND_MAIL = '/v2/email/outbound-emails';
 
 /**
- * Starts a loopback endpoint for DynamoDB, KMS and SES, selected by the headers and path of a request. It also serves
- * the mailbox page.
+ * Starts a loopback endpoint for DynamoDB, KMS and SES, selected by the headers and path of a
+ * request. It also serves the mailbox page.
  */
 export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const engine = { ...urlToHttpOptions(new URL(options.engineUrl)), agent };
   const respondAboutSettings = tableSettings(options.stackTable);
   const forwardUnlessConflicting = detectConflicts(options.holdTransactions);
-  const meter: Meter = options.capacity ? meterCapacity(options.capacity) : ({ input }, forward) => forward(input);
+  const meter: Meter = options.capacity
+    ? meterCapacity(options.capacity)
+    : ({ input }, forward) => forward(input);
 
   async function handle(req: IncomingMessage): Promise<AwsResponse> {
-    const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
+    const target =
+      req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
     const [prefix = '', operation = ''] = target.split('.');
     const service = SERVICES[prefix];
     const text = await readText(req);
     const [, accessKey] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
     // A web page cannot send this header without the permission that a preflight asks for.
-    if (accessKey === undefined) return forbidden('MissingAuthenticationTokenException', 'The request is not signed');
+    if (accessKey === undefined)
+      return forbidden('MissingAuthenticationTokenException', 'The request is not signed');
     if (!service)
-      return unknownOperation(`The local cloud does not support ${prefix || 'a request without x-amz-target'}`);
+      return unknownOperation(
+        `The local cloud does not support ${prefix || 'a request without x-amz-target'}`,
+      );
 
     const identity = options.identify(accessKey);
-    if (identity?.state === 'ended') return { ...unknownOperation(`${identity.name} was killed`), cut: 'before' };
+    if (identity?.state === 'ended')
+      return { ...unknownOperation(`${identity.name} was killed`), cut: 'before' };
     if (identity?.state === 'idle') {
-      // On a busy machine, a call that the function aborted before it responded may arrive only now.
+      // On a busy machine, a call that the function aborted before it responded may arrive only
+      // now.
       await wait(5);
       if (req.socket.destroyed || req.socket.readableEnded)
         return unknownOperation('The caller has closed the connection');
@@ -89,7 +104,10 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
     const denial = identity && options.denialReason(identity.name, { service, operation, input });
     if (denial) {
       options.onDenied(denial);
-      return { status: service === 'SES' ? 403 : 400, body: { __type: 'AccessDeniedException', message: denial } };
+      return {
+        status: service === 'SES' ? 403 : 400,
+        body: { __type: 'AccessDeniedException', message: denial },
+      };
     }
     const forward = async (): Promise<AwsResponse> => {
       if (service === 'KMS') return options.kms(operation, input);
@@ -111,7 +129,10 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
     };
     const kill = () => options.kill(accessKey);
     return options.intercept
-      ? options.intercept({ service, operation, input, functionName: identity?.name, kill }, forward)
+      ? options.intercept(
+          { service, operation, input, functionName: identity?.name, kill },
+          forward,
+        )
       : forward();
   }
 
@@ -120,7 +141,8 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
       const rejection = foreignHost(req);
       if (rejection) return send(res, forbidden('AccessDeniedException', rejection));
       const isPage = req.method === 'GET' || req.url?.startsWith('/mailbox');
-      if (isPage) return await serveMailbox(req, res, { ...options.mailbox, apiUrl: options.apiUrl });
+      if (isPage)
+        return await serveMailbox(req, res, { ...options.mailbox, apiUrl: options.apiUrl });
       send(res, await handle(req));
     } catch (error) {
       send(res, { status: 500, body: { __type: 'InternalServerError', message: String(error) } });
@@ -156,7 +178,10 @@ const unknownOperation = (message: string): AwsResponse => ({
   body: { __type: 'UnknownOperationException', message },
 });
 
-const forbidden = (__type: string, message: string): AwsResponse => ({ status: 403, body: { __type, message } });
+const forbidden = (__type: string, message: string): AwsResponse => ({
+  status: 403,
+  body: { __type, message },
+});
 
 function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   if (cut === 'before') return void res.destroy();
@@ -168,7 +193,11 @@ function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   else res.end(text);
 }
 
-function sendToEngine(engine: RequestOptions, operation: string, body: string): Promise<AwsResponse> {
+function sendToEngine(
+  engine: RequestOptions,
+  operation: string,
+  body: string,
+): Promise<AwsResponse> {
   return new Promise((resolve, reject) => {
     const headers = { ...engineHeaders(operation), 'Content-Length': Buffer.byteLength(body) };
     const call = request({ ...engine, method: 'POST', headers }, (res) => {

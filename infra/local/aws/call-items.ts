@@ -14,8 +14,14 @@ interface ItemWrite extends Key {
   readonly update?: Update | undefined;
 }
 
-/** The `RequestItems` of a batch: for each table, the keys and options of a read, or a list of write requests. */
-export type RequestItems = Record<string, { readonly Keys: unknown[]; readonly ConsistentRead?: boolean } | unknown[]>;
+/**
+ * The `RequestItems` of a batch: for each table, the keys and options of a read, or a list of write
+ * requests.
+ */
+export type RequestItems = Record<
+  string,
+  { readonly Keys: unknown[]; readonly ConsistentRead?: boolean } | unknown[]
+>;
 
 /** Identifies an item in a map. */
 export const itemId = ({ table, pk, sk }: Key): string => JSON.stringify([table, pk, sk]);
@@ -45,7 +51,9 @@ export function writesOf({ operation, input }: Pick<AwsCall, 'operation' | 'inpu
       ([TableName, requests]) =>
         requests
           .flatMap((request) => Object.entries(request))
-          .map(([request, parts]) => writeOf(request.replace('Request', ''), { TableName, ...parts })),
+          .map(([request, parts]) =>
+            writeOf(request.replace('Request', ''), { TableName, ...parts }),
+          ),
     );
   }
   return [writeOf(operation.replace('Item', ''), input)];
@@ -65,7 +73,8 @@ export async function storedItems(
   );
   while (pending && Object.keys(pending).length > 0) {
     const response = await batchGetItem({ RequestItems: pending });
-    // The engine rejects invalid keys, such as duplicates; it will reject the metered call for the same reason.
+    // The engine rejects invalid keys, such as duplicates; it will reject the metered call for the
+    // same reason.
     if (response.status !== 200) break;
     for (const [id, item] of itemsIn('BatchGetItem', [], parsedBody(response))) found.set(id, item);
     pending = parsedBody(response).UnprocessedKeys as RequestItems | undefined;
@@ -74,20 +83,37 @@ export async function storedItems(
 }
 
 /** The items in the response to a read by keys, by item id. */
-export function itemsIn(operation: string, reads: readonly Key[], body: Record<string, unknown>): Map<string, Item> {
+export function itemsIn(
+  operation: string,
+  reads: readonly Key[],
+  body: Record<string, unknown>,
+): Map<string, Item> {
   if (operation === 'BatchGetItem') {
-    const items = Object.entries((body.Responses ?? {}) as Record<string, Item[]>).flatMap(([table, found]) =>
-      found.map((item) => [itemId({ table, pk: String(item.pk?.S), sk: String(item.sk?.S) }), item] as const),
+    const items = Object.entries((body.Responses ?? {}) as Record<string, Item[]>).flatMap(
+      ([table, found]) =>
+        found.map(
+          (item) =>
+            [itemId({ table, pk: String(item.pk?.S), sk: String(item.sk?.S) }), item] as const,
+        ),
     );
     return new Map(items);
   }
   const responses =
-    operation === 'TransactGetItems' ? (body.Responses as { Item?: Item }[]) : [body as { Item?: Item }];
-  return new Map(reads.flatMap((key, index) => (responses[index]?.Item ? [[itemId(key), responses[index].Item]] : [])));
+    operation === 'TransactGetItems'
+      ? (body.Responses as { Item?: Item }[])
+      : [body as { Item?: Item }];
+  return new Map(
+    reads.flatMap((key, index) =>
+      responses[index]?.Item ? [[itemId(key), responses[index].Item]] : [],
+    ),
+  );
 }
 
 /** A batch reduced to the keys or requests at the selected positions. */
-export function batchSubset(input: Input, isSelected: (position: number) => boolean): { RequestItems: RequestItems } {
+export function batchSubset(
+  input: Input,
+  isSelected: (position: number) => boolean,
+): { RequestItems: RequestItems } {
   let position = 0;
   const select = <T>(list: readonly T[]): T[] => list.filter(() => isSelected(position++));
   const parts = Object.entries(input.RequestItems as RequestItems).map(
@@ -96,11 +122,17 @@ export function batchSubset(input: Input, isSelected: (position: number) => bool
       Array.isArray(part) ? select(part) : { ...part, Keys: select(part.Keys) },
     ],
   );
-  return { ...input, RequestItems: Object.fromEntries(parts.filter(([, part]) => listIn(part).length > 0)) };
+  return {
+    ...input,
+    RequestItems: Object.fromEntries(parts.filter(([, part]) => listIn(part).length > 0)),
+  };
 }
 
 /** Merges two parts of a batch. */
-export function mergeRequestItems(first: RequestItems = {}, second: RequestItems = {}): RequestItems {
+export function mergeRequestItems(
+  first: RequestItems = {},
+  second: RequestItems = {},
+): RequestItems {
   const merged = { ...first };
   for (const [table, part] of Object.entries(second)) {
     const list = [...listIn(first[table]), ...listIn(part)];
@@ -109,4 +141,5 @@ export function mergeRequestItems(first: RequestItems = {}, second: RequestItems
   return merged;
 }
 
-const listIn = (part: RequestItems[string] | undefined): unknown[] => (Array.isArray(part) ? part : (part?.Keys ?? []));
+const listIn = (part: RequestItems[string] | undefined): unknown[] =>
+  Array.isArray(part) ? part : (part?.Keys ?? []);

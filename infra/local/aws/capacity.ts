@@ -11,18 +11,29 @@ import {
   storedItems,
   writesOf,
 } from './call-items.ts';
-import { bytesAfterUpdate, type Item, itemBytes, type ReadMode, readUnits, writeUnits } from './item-size.ts';
+import {
+  bytesAfterUpdate,
+  type Item,
+  itemBytes,
+  type ReadMode,
+  readUnits,
+  writeUnits,
+} from './item-size.ts';
 import { transactionCanceled } from './transaction-conflicts.ts';
 
 /*
- * DynamoDB limits the throughput of a partition and of a table, and throttles calls above it; the embedded engine does
- * not. The rules and their sources are in docs/adr/0003-local-cloud-runs-the-template.md.
+ * DynamoDB limits the throughput of a partition and of a table, and throttles calls above it; the
+ * embedded engine does not. The rules and their sources are in
+ * docs/adr/0003-local-cloud-runs-the-template.md.
  */
 
 export interface CapacityOptions {
   readonly region: string;
   /** The maximum throughput in units per second; undefined if the template sets none. */
-  readonly tableMaximum: () => { readonly Read?: number | undefined; readonly Write?: number | undefined };
+  readonly tableMaximum: () => {
+    readonly Read?: number | undefined;
+    readonly Write?: number | undefined;
+  };
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
@@ -39,7 +50,9 @@ type Input = Record<string, unknown>;
 type Kind = 'Read' | 'Write';
 type Limit = 'KeyRangeThroughputExceeded' | 'MaxOnDemandThroughputExceeded';
 
-/** The capacity that an action requires of its table and, unless it is a Scan, of one partition key. */
+/**
+ * The capacity that an action requires of its table and, unless it is a Scan, of one partition key.
+ */
 interface Demand {
   readonly kind: Kind;
   readonly table: string;
@@ -58,12 +71,19 @@ const TOKEN_VALID_MS = 10 * 60 * 1000;
 
 interface TokenBucket {
   available(): number;
-  /** May take more units than are available; the balance is then negative until it has been refilled. */
+  /**
+   * May take more units than are available; the balance is then negative until it has been
+   * refilled.
+   */
   take(units: number): void;
   isFull(): boolean;
 }
 
-export function tokenBucket(ratePerSecond: number, capacity: number, now: () => number): TokenBucket {
+export function tokenBucket(
+  ratePerSecond: number,
+  capacity: number,
+  now: () => number,
+): TokenBucket {
   // A new bucket holds one second of capacity, because no unused capacity has accumulated.
   let units = ratePerSecond;
   let since = now();
@@ -82,12 +102,17 @@ export function tokenBucket(ratePerSecond: number, capacity: number, now: () => 
   };
 }
 
-export function meterCapacity({ region, tableMaximum, now = () => performance.now() }: CapacityOptions): Meter {
+export function meterCapacity({
+  region,
+  tableMaximum,
+  now = () => performance.now(),
+}: CapacityOptions): Meter {
   const partitions = new Map<string, TokenBucket>();
   const tables = new Map<string, TokenBucket>();
   /** The ClientRequestTokens of committed transactions and their commit times, oldest first. */
   const committedTokens = new Map<string, number>();
-  const isRecent = (time: number | undefined): boolean => time !== undefined && time > now() - TOKEN_VALID_MS;
+  const isRecent = (time: number | undefined): boolean =>
+    time !== undefined && time > now() - TOKEN_VALID_MS;
 
   function partitionBucket(table: string, kind: Kind, pk: string): TokenBucket {
     const name = JSON.stringify([table, kind, pk]);
@@ -111,8 +136,10 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
   function bucketsOf({ kind, table, pk }: Demand): [Limit, TokenBucket][] {
     const maximum = tableMaximum()[kind];
     const buckets: [Limit, TokenBucket][] = [];
-    if (pk !== undefined) buckets.push(['KeyRangeThroughputExceeded', partitionBucket(table, kind, pk)]);
-    if (maximum !== undefined) buckets.push(['MaxOnDemandThroughputExceeded', tableBucket(table, kind, maximum)]);
+    if (pk !== undefined)
+      buckets.push(['KeyRangeThroughputExceeded', partitionBucket(table, kind, pk)]);
+    if (maximum !== undefined)
+      buckets.push(['MaxOnDemandThroughputExceeded', tableBucket(table, kind, maximum)]);
     return buckets;
   }
 
@@ -120,7 +147,9 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     for (const [, bucket] of bucketsOf(demand)) bucket.take(units);
   }
 
-  /** Charges each demand that fits on its own. Returns the limits that each of the others exceeds. */
+  /**
+   * Charges each demand that fits on its own. Returns the limits that each of the others exceeds.
+   */
   function takeEach(demands: readonly Demand[]): Limit[][] {
     return demands.map((demand) => {
       const exceeded = bucketsOf(demand).filter(([, bucket]) => bucket.available() < demand.units);
@@ -133,16 +162,23 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
   function takeAll(demands: readonly Demand[]): Limit[][] {
     const exceeded = takeEach(demands);
     if (exceeded.some(isExceeded)) {
-      for (const [index, demand] of demands.entries()) if (!exceeded[index]?.length) charge(demand, -demand.units);
+      for (const [index, demand] of demands.entries())
+        if (!exceeded[index]?.length) charge(demand, -demand.units);
     }
     return exceeded;
   }
 
-  function throttled(operation: string, demands: readonly Demand[], exceeded: readonly Limit[][]): AwsResponse {
+  function throttled(
+    operation: string,
+    demands: readonly Demand[],
+    exceeded: readonly Limit[][],
+  ): AwsResponse {
     const [first = 'KeyRangeThroughputExceeded'] = exceeded.flat();
     if (operation.startsWith('Transact')) {
       return transactionCanceled(
-        exceeded.map(([limit]) => (limit ? { Code: 'ThrottlingError', Message: MESSAGES[limit] } : { Code: 'None' })),
+        exceeded.map(([limit]) =>
+          limit ? { Code: 'ThrottlingError', Message: MESSAGES[limit] } : { Code: 'None' },
+        ),
       );
     }
     const reasons = demands.flatMap(({ kind, table }, index) =>
@@ -155,7 +191,9 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
       ({ reason }, index) => reasons.findIndex((other) => other.reason === reason) === index,
     );
     return operation.startsWith('Batch')
-      ? errorResponse('ProvisionedThroughputExceededException', BATCH_MESSAGE, { ThrottlingReasons: distinct })
+      ? errorResponse('ProvisionedThroughputExceededException', BATCH_MESSAGE, {
+          ThrottlingReasons: distinct,
+        })
       : errorResponse('ThrottlingException', MESSAGES[first], { throttlingReasons: distinct });
   }
 
@@ -170,16 +208,22 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     if (!exceeded.some(isExceeded)) return forward(input);
     if (!isBatch || exceeded.every(isExceeded)) return throttled(operation, demands, exceeded);
 
-    const response = await forward(batchSubset(input, (position) => !isExceeded(exceeded[position])));
+    const response = await forward(
+      batchSubset(input, (position) => !isExceeded(exceeded[position])),
+    );
     if (response.status !== 200) return response;
     const body = parsedBody(response);
     const name = operation === 'BatchGetItem' ? 'UnprocessedKeys' : 'UnprocessedItems';
-    const throttledPart = batchSubset(input, (position) => isExceeded(exceeded[position])).RequestItems;
+    const throttledPart = batchSubset(input, (position) =>
+      isExceeded(exceeded[position]),
+    ).RequestItems;
     const unprocessed = mergeRequestItems(body[name] as RequestItems | undefined, throttledPart);
     return { ...response, body: { ...body, [name]: unprocessed } };
   }
 
-  async function meterWrite(...[call, forward, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
+  async function meterWrite(
+    ...[call, forward, batchGetItem]: Parameters<Meter>
+  ): Promise<AwsResponse> {
     const { operation, input } = call;
     const writes = writesOf(call);
     const stored = await storedItems(writes, batchGetItem);
@@ -190,9 +234,15 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
       const before = stored.get(itemId(write));
       const { table, pk } = write;
       // DynamoDB only reads the items when the token belongs to a committed transaction.
-      if (isCommitted) return { kind: 'Read', table, pk, units: readUnits(itemBytes(before), 'transactional') };
+      if (isCommitted)
+        return { kind: 'Read', table, pk, units: readUnits(itemBytes(before), 'transactional') };
       const after = write.update ? bytesAfterUpdate(write.update, before) : itemBytes(write.item);
-      return { kind: 'Write', table, pk, units: writeUnits(Math.max(itemBytes(before), after), transactional) };
+      return {
+        kind: 'Write',
+        table,
+        pk,
+        units: writeUnits(Math.max(itemBytes(before), after), transactional),
+      };
     });
     const response = await forwardUnlessThrottled(call, demands, forward);
     if (token !== undefined && !isCommitted && response.status === 200) {
@@ -205,13 +255,19 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     return response;
   }
 
-  /** The cost of a read is known only afterwards: it is admitted at the minimum cost, then charged the rest. */
-  async function meterKeyRead(...[call, forward, batchGetItem]: Parameters<Meter>): Promise<AwsResponse> {
+  /**
+   * The cost of a read is known only afterwards: it is admitted at the minimum cost, then charged
+   * the rest.
+   */
+  async function meterKeyRead(
+    ...[call, forward, batchGetItem]: Parameters<Meter>
+  ): Promise<AwsResponse> {
     const { operation, input } = call;
     const reads = actionsOf(call);
     const modeOf = (table: string): ReadMode => {
       if (operation === 'TransactGetItems') return 'transactional';
-      const options = operation === 'GetItem' ? input : ((input.RequestItems as RequestItems)[table] as Input);
+      const options =
+        operation === 'GetItem' ? input : ((input.RequestItems as RequestItems)[table] as Input);
       return options.ConsistentRead ? 'strong' : 'eventual';
     };
     const demands = reads.map(
@@ -230,12 +286,18 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     for (const [index, demand] of demands.entries()) {
       const key = reads[index];
       if (!key || !read.has(itemId(key))) continue;
-      charge(demand, readUnits(itemBytes(items.get(itemId(key))), modeOf(key.table)) - demand.units);
+      charge(
+        demand,
+        readUnits(itemBytes(items.get(itemId(key))), modeOf(key.table)) - demand.units,
+      );
     }
     return response;
   }
 
-  /** A Query reads one partition key. A page of a Scan starts at the key where the previous page ended. */
+  /**
+   * A Query reads one partition key. A page of a Scan starts at the key where the previous page
+   * ended.
+   */
   async function meterPage(...[call, forward]: Parameters<Meter>): Promise<AwsResponse> {
     const { operation, input } = call;
     const table = String(input.TableName);
@@ -251,8 +313,11 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     if (exceeded.some(isExceeded)) return throttled(operation, [least], exceeded);
 
     const isRequested = (input.ReturnConsumedCapacity ?? 'NONE') !== 'NONE';
-    // Filters and projections hide items that were read, so the engine computes the cost, by the same rules.
-    const response = await forward(isRequested ? input : { ...input, ReturnConsumedCapacity: 'TOTAL' });
+    // Filters and projections hide items that were read, so the engine computes the cost, by the
+    // same rules.
+    const response = await forward(
+      isRequested ? input : { ...input, ReturnConsumedCapacity: 'TOTAL' },
+    );
     if (response.status !== 200) return response;
     const { ConsumedCapacity, ...body } = parsedBody(response);
     const { CapacityUnits } = ConsumedCapacity as { CapacityUnits: number };
@@ -264,13 +329,17 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     return isRequested ? response : { ...response, body };
   }
 
-  /** Charges the table for the whole page, and each partition key for its share of the returned bytes. */
+  /**
+   * Charges the table for the whole page, and each partition key for its share of the returned
+   * bytes.
+   */
   function chargeScan(table: string, units: number, items: readonly Item[]): void {
     charge({ kind: 'Read', table, pk: undefined, units });
     const total = items.reduce((bytes, item) => bytes + itemBytes(item), 0);
     for (const item of items) {
       const { S: pk } = (item.pk ?? {}) as { S?: string };
-      if (pk !== undefined) partitionBucket(table, 'Read', pk).take((units * itemBytes(item)) / total);
+      if (pk !== undefined)
+        partitionBucket(table, 'Read', pk).take((units * itemBytes(item)) / total);
     }
   }
 
@@ -286,23 +355,30 @@ export function meterCapacity({ region, tableMaximum, now = () => performance.no
     Query: meterPage,
     Scan: meterPage,
   };
-  return (call, forward, batchGetItem) => meters[call.operation]?.(call, forward, batchGetItem) ?? forward(call.input);
+  return (call, forward, batchGetItem) =>
+    meters[call.operation]?.(call, forward, batchGetItem) ?? forward(call.input);
 }
 
-const isExceeded = (limits: readonly Limit[] | undefined): boolean => limits !== undefined && limits.length > 0;
+const isExceeded = (limits: readonly Limit[] | undefined): boolean =>
+  limits !== undefined && limits.length > 0;
 
 const MESSAGES = {
   KeyRangeThroughputExceeded:
     'Throughput exceeds the current capacity of your table or index. DynamoDB is automatically scaling your table or ' +
     'index so please try again shortly. If exceptions persist, check if you have a hot key: ' +
     'https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html.',
-  MaxOnDemandThroughputExceeded: 'Throughput exceeds the maximum OnDemandThroughput configured on table or index',
+  MaxOnDemandThroughputExceeded:
+    'Throughput exceeds the maximum OnDemandThroughput configured on table or index',
 } satisfies Record<Limit, string>;
 const BATCH_MESSAGE =
   'The level of configured provisioned throughput for the table was exceeded. Consider increasing your provisioning ' +
   'level with the UpdateTable API.';
 
-const errorResponse = (name: string, message: string, reasons: Record<string, unknown>): AwsResponse => ({
+const errorResponse = (
+  name: string,
+  message: string,
+  reasons: Record<string, unknown>,
+): AwsResponse => ({
   status: 400,
   body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message, ...reasons },
 });

@@ -21,8 +21,9 @@ const RESPONSE_TIMEOUT_MS = 10_000;
 export const ENGINE_REGION = 'us-east-1';
 
 /**
- * The headers of a call to the engine. Engines do not verify signatures, but without `-sharedDb` DynamoDB Local keeps
- * separate tables for each access key and region, so all callers must use the same.
+ * The headers of a call to the engine. Engines do not verify signatures, but without `-sharedDb`
+ * DynamoDB Local keeps separate tables for each access key and region, so all callers must use the
+ * same.
  */
 export const engineHeaders = (operation: string) => ({
   'Content-Type': 'application/x-amz-json-1.0',
@@ -35,7 +36,8 @@ export const engineHeaders = (operation: string) => ({
 
 /**
  * Starts the embedded engine on a file or in memory, or connects to the engine at `externalUrl`.
- * `onStart` receives the pid as soon as the process exists; `onEngineExit` is called if it exits unexpectedly.
+ * `onStart` receives the pid as soon as the process exists; `onEngineExit` is called if it exits
+ * unexpectedly.
  */
 export async function startEngine(
   { file, externalUrl }: { file: string | undefined; externalUrl: string | undefined },
@@ -45,17 +47,23 @@ export async function startEngine(
   if (externalUrl) return connect(externalUrl);
 
   const binary = embeddedBinary();
-  // The engine lets every web page read it (CORS), so it listens where no page would find it. On Linux, for which it
-  // exists, all of 127.0.0.0/8 is the loopback network.
+  // The engine lets every web page read it (CORS), so it listens where no page would find it. On
+  // Linux, for which it exists, all of 127.0.0.0/8 is the loopback network.
   const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
-  // Another process may take the free port first; the engine then exits with 1, and the loop tries another.
+  // Another process may take the free port first; the engine then exits with 1, and the loop tries
+  // another.
   for (let tries = 1; ; tries++) {
     const port = await freePort(host);
-    const child = spawn(binary, ['--host', host, '--port', String(port), ...(file ? ['--db-path', file] : [])], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      // A separate process group: Ctrl-C must not stop the engine before the service has finished its requests.
-      detached: true,
-    });
+    const child = spawn(
+      binary,
+      ['--host', host, '--port', String(port), ...(file ? ['--db-path', file] : [])],
+      {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        // A separate process group: Ctrl-C must not stop the engine before the service has finished
+        // its requests.
+        detached: true,
+      },
+    );
     // Stops the engine on every exit of this process except by a signal without a listener.
     const kill = () => child.kill('SIGKILL');
     process.on('exit', kill);
@@ -109,8 +117,8 @@ function embeddedBinary(): string {
 }
 
 /**
- * Waits for any response, since an engine with a damaged database fails every call. Also checks that the process is
- * alive: the response could come from another server that has taken the port.
+ * Waits for any response, since an engine with a damaged database fails every call. Also checks
+ * that the process is alive: the response could come from another server that has taken the port.
  */
 async function isReady(url: string, child: ChildProcess): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS;
@@ -124,9 +132,12 @@ async function isReady(url: string, child: ChildProcess): Promise<boolean> {
 
 async function firstResponse(url: string): Promise<Response | undefined> {
   const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-  return fetch(url, { method: 'POST', headers: engineHeaders('ListTables'), body: '{}', signal }).catch(
-    () => undefined,
-  );
+  return fetch(url, {
+    method: 'POST',
+    headers: engineHeaders('ListTables'),
+    body: '{}',
+    signal,
+  }).catch(() => undefined);
 }
 
 async function freePort(host: string): Promise<number> {

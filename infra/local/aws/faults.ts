@@ -4,9 +4,14 @@ import { actionsOf, isWrite } from '../calls/actions.ts';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import { CONFLICT, canceledByConflict } from './transaction-conflicts.ts';
 
-/* Fault injection between the functions and the local cloud; the functions contain no code for it. */
+/*
+ * Fault injection between the functions and the local cloud; the functions contain no code for it.
+ */
 
-/** The first four prevent the call. The others execute it, but the function learns the result late or never. */
+/**
+ * The first four prevent the call. The others execute it, but the function learns the result late
+ * or never.
+ */
 export const FAULTS = [
   /** Rejected because another transaction is in progress on the item. Applies to writes only. */
   'conflict',
@@ -49,7 +54,9 @@ const rule = v.strictObject({
   /** Applies only to the nth matching call, counted from 1. */
   nth: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   fault: v.picklist(FAULTS),
-  /** The delay of `late` and `slow`; by default longer than the timeout of any endpoint function. */
+  /**
+   * The delay of `late` and `slow`; by default longer than the timeout of any endpoint function.
+   */
   milliseconds: v.optional(v.pipe(v.number(), v.minValue(0)), 15_000),
 });
 
@@ -60,8 +67,8 @@ export interface Faults {
   /** Applies faults to calls of functions only: operators and tests always see the real state. */
   readonly intercept: Interceptor;
   /**
-   * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid rule, even one for
-   * a function that is not among these names if they are given.
+   * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid
+   * rule, even one for a function that is not among these names if they are given.
    */
   inject(rules: readonly unknown[], functionNames?: readonly string[]): void;
 }
@@ -71,10 +78,15 @@ export function openFaults(): Faults {
   return {
     inject(rules, functionNames) {
       const { success, output, issues } = v.safeParse(v.array(rule), rules);
-      if (!success) throw new Error(issues.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`).join('; '));
+      if (!success)
+        throw new Error(
+          issues.map((issue) => `${v.getDotPath(issue)}: ${issue.message}`).join('; '),
+        );
       for (const [index, { function: name }] of output.entries()) {
         if (name !== undefined && functionNames?.includes(name) === false)
-          throw new Error(`${index}.function: There is no function ${name}: name a route of routes.ts`);
+          throw new Error(
+            `${index}.function: There is no function ${name}: name a route of routes.ts`,
+          );
       }
       active = output.map((parsedRule) => ({ rule: parsedRule, calls: 0 }));
     },
@@ -82,7 +94,9 @@ export function openFaults(): Faults {
       if (call.functionName === undefined) return forward();
       const matching = active.filter((entry) => appliesTo(entry.rule, call));
       for (const entry of matching) entry.calls++;
-      const selected = matching.find(({ rule: { nth }, calls }) => nth === undefined || nth === calls);
+      const selected = matching.find(
+        ({ rule: { nth }, calls }) => nth === undefined || nth === calls,
+      );
       return selected ? applyFault(selected.rule, call, forward) : forward();
     },
   };
@@ -117,7 +131,9 @@ async function applyFault(
       if (call.operation !== 'TransactWriteItems') return CONFLICT;
       const actions = actionsOf(call);
       return canceledByConflict(
-        actions.map(({ pk, sk }, position) => (item === undefined ? position === 0 : matches(item, `${pk}/${sk}`))),
+        actions.map(({ pk, sk }, position) =>
+          item === undefined ? position === 0 : matches(item, `${pk}/${sk}`),
+        ),
       );
     }
     case 'throttle':

@@ -1,6 +1,7 @@
 /*
- * Item sizes and the capacity units of reads and writes. Sources: "Item sizes and formats" and "Read and write
- * operations" in the DynamoDB Developer Guide; docs/adr/0003-local-cloud-runs-the-template.md links them.
+ * Item sizes and the capacity units of reads and writes. Sources: "Item sizes and formats" and
+ * "Read and write operations" in the DynamoDB Developer Guide;
+ * docs/adr/0003-local-cloud-runs-the-template.md links them.
  */
 
 /** An attribute value in wire format: a single property from type to content. */
@@ -9,7 +10,10 @@ export type Item = Readonly<Record<string, Value>>;
 
 export type ReadMode = 'eventual' | 'strong' | 'transactional';
 
-const UNITS_PER_READ = { eventual: 0.5, strong: 1, transactional: 2 } satisfies Record<ReadMode, number>;
+const UNITS_PER_READ = { eventual: 0.5, strong: 1, transactional: 2 } satisfies Record<
+  ReadMode,
+  number
+>;
 const BYTES_PER_READ_UNIT = 4096;
 const BYTES_PER_WRITE_UNIT = 1024;
 
@@ -22,7 +26,8 @@ export const writeUnits = (bytes: number, transactional: boolean): number =>
   Math.max(1, Math.ceil(bytes / BYTES_PER_WRITE_UNIT)) * (transactional ? 2 : 1);
 
 const utf8Bytes = (text: string): number => Buffer.byteLength(text, 'utf8');
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+const sum = (numbers: readonly number[]): number =>
+  numbers.reduce((total, number) => total + number, 0);
 
 /** Includes the attribute names. The size of an item that does not exist is 0. */
 export const itemBytes = (item: Item | undefined): number =>
@@ -40,7 +45,9 @@ function valueBytes(value: Value): number {
     case 'SS':
     case 'NS':
     case 'BS':
-      return sum((content as string[]).map((element) => valueBytes({ [type.slice(0, 1)]: element })));
+      return sum(
+        (content as string[]).map((element) => valueBytes({ [type.slice(0, 1)]: element })),
+      );
     case 'L':
       return 3 + sum((content as Value[]).map((element) => 1 + valueBytes(element)));
     case 'M':
@@ -65,14 +72,21 @@ export interface Update {
 }
 
 /**
- * The size of an item after an Update. It is exact if the Update only sets attributes to values, removes attributes, or
- * adds new members to a set. The operands of other actions are added to the item's size, so it is never too low.
+ * The size of an item after an Update. It is exact if the Update only sets attributes to values,
+ * removes attributes, or adds new members to a set. The operands of other actions are added to the
+ * item's size, so it is never too low.
  */
 export function bytesAfterUpdate(update: Update, before: Item | undefined): number {
-  const { Key, UpdateExpression = '', ExpressionAttributeNames = {}, ExpressionAttributeValues = {} } = update;
+  const {
+    Key,
+    UpdateExpression = '',
+    ExpressionAttributeNames = {},
+    ExpressionAttributeValues = {},
+  } = update;
   const after: Record<string, Value> = { ...before, ...Key };
   const bytesOf = (operand: string): number => {
-    const value = ExpressionAttributeValues[operand] ?? before?.[ExpressionAttributeNames[operand] ?? operand];
+    const value =
+      ExpressionAttributeValues[operand] ?? before?.[ExpressionAttributeNames[operand] ?? operand];
     return value ? valueBytes(value) : 0;
   };
   let extraBytes = 0;

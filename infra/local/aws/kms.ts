@@ -36,14 +36,17 @@ export function createKey(spec: string): StoredKey {
 
 function createMaterial(spec: string): Buffer {
   if (spec === 'ECC_NIST_P256')
-    return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'der', type: 'pkcs8' });
+    return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+      format: 'der',
+      type: 'pkcs8',
+    });
   if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT') return randomBytes(SECRET_BYTES);
   throw new Error(`The local cloud does not support the key spec ${spec}`);
 }
 
 /**
- * A UUID of version 8 (RFC 9562) that is made from the hash of a key. Data names the id of its key, so no other key can
- * take its place unnoticed.
+ * A UUID of version 8 (RFC 9562) that is made from the hash of a key. Data names the id of its key,
+ * so no other key can take its place unnoticed.
  */
 function idOf(material: Buffer): string {
   const hash = createHash('sha256').update(material).digest('hex');
@@ -69,19 +72,28 @@ const UUID_VERSION_4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da
 function isMaterial(material: Buffer, spec: string): boolean {
   if (spec !== 'ECC_NIST_P256') return material.length === SECRET_BYTES;
   try {
-    const { asymmetricKeyDetails } = createPrivateKey({ key: material, format: 'der', type: 'pkcs8' });
+    const { asymmetricKeyDetails } = createPrivateKey({
+      key: material,
+      format: 'der',
+      type: 'pkcs8',
+    });
     return asymmetricKeyDetails?.namedCurve === 'prime256v1';
   } catch {
     return false;
   }
 }
 
-/** The KMS operations that the functions use; others get the response of AWS to unknown operations. */
+/**
+ * The KMS operations that the functions use; others get the response of AWS to unknown operations.
+ */
 export function localKms(region: string, keys: readonly StoredKey[]) {
   return (operation: string, input: Input): AwsResponse => {
     const perform = OPERATIONS[operation];
     if (!perform)
-      return errorResponse('UnknownOperationException', `The local cloud does not support kms:${operation}`);
+      return errorResponse(
+        'UnknownOperationException',
+        `The local cloud does not support kms:${operation}`,
+      );
     const wantedId = String(input.KeyId).split('/').at(-1);
     const key = keys.find(({ id }) => id === wantedId);
     if (!key) return errorResponse('NotFoundException', `Key '${input.KeyId}' does not exist`);
@@ -114,13 +126,24 @@ const SPECS: Record<string, string[]> = {
 const OPERATIONS: Record<string, Operation> = {
   Sign(key, { Message, SigningAlgorithm }, arn) {
     const privateKey = createPrivateKey({ key: secret(key), format: 'der', type: 'pkcs8' });
-    return { KeyId: arn, SigningAlgorithm, Signature: sign('sha256', bytes(Message), privateKey).toString('base64') };
+    return {
+      KeyId: arn,
+      SigningAlgorithm,
+      Signature: sign('sha256', bytes(Message), privateKey).toString('base64'),
+    };
   },
 
   GetPublicKey(key, _, arn) {
-    const publicKey = createPublicKey(createPrivateKey({ key: secret(key), format: 'der', type: 'pkcs8' }));
+    const publicKey = createPublicKey(
+      createPrivateKey({ key: secret(key), format: 'der', type: 'pkcs8' }),
+    );
     const der = publicKey.export({ format: 'der', type: 'spki' });
-    return { KeyId: arn, KeySpec: key.spec, KeyUsage: 'SIGN_VERIFY', PublicKey: der.toString('base64') };
+    return {
+      KeyId: arn,
+      KeySpec: key.spec,
+      KeyUsage: 'SIGN_VERIFY',
+      PublicKey: der.toString('base64'),
+    };
   },
 
   GenerateMac(key, { Message, MacAlgorithm }, arn) {
@@ -131,10 +154,16 @@ const OPERATIONS: Record<string, Operation> = {
   GenerateDataKey(key, { EncryptionContext }, arn) {
     const dataKey = randomBytes(32);
     const nonce = randomBytes(12);
-    const cipher = createCipheriv('aes-256-gcm', secret(key), nonce).setAAD(additionalData(EncryptionContext));
+    const cipher = createCipheriv('aes-256-gcm', secret(key), nonce).setAAD(
+      additionalData(EncryptionContext),
+    );
     const encrypted = Buffer.concat([cipher.update(dataKey), cipher.final()]);
     const wrapped = Buffer.concat([Buffer.from(key.id), nonce, cipher.getAuthTag(), encrypted]);
-    return { KeyId: arn, Plaintext: dataKey.toString('base64'), CiphertextBlob: wrapped.toString('base64') };
+    return {
+      KeyId: arn,
+      Plaintext: dataKey.toString('base64'),
+      CiphertextBlob: wrapped.toString('base64'),
+    };
   },
 
   Decrypt(key, { CiphertextBlob, EncryptionContext }, arn) {
@@ -142,11 +171,17 @@ const OPERATIONS: Record<string, Operation> = {
     const decipher = createDecipheriv('aes-256-gcm', secret(key), wrapped.subarray(0, 12));
     decipher.setAAD(additionalData(EncryptionContext)).setAuthTag(wrapped.subarray(12, 28));
     const plaintext = Buffer.concat([decipher.update(wrapped.subarray(28)), decipher.final()]);
-    return { KeyId: arn, Plaintext: plaintext.toString('base64'), EncryptionAlgorithm: 'SYMMETRIC_DEFAULT' };
+    return {
+      KeyId: arn,
+      Plaintext: plaintext.toString('base64'),
+      EncryptionAlgorithm: 'SYMMETRIC_DEFAULT',
+    };
   },
 };
 
 /** Serializes the encryption context independently of the order of its entries. */
 function additionalData(context: unknown): Buffer {
-  return Buffer.from(JSON.stringify(Object.entries((context as Record<string, string>) ?? {}).sort()));
+  return Buffer.from(
+    JSON.stringify(Object.entries((context as Record<string, string>) ?? {}).sort()),
+  );
 }

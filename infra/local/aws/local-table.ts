@@ -13,8 +13,9 @@ export interface TableConnection {
 }
 
 /**
- * Opens the table of a state folder: through the service that runs on the folder, or, when none runs, through an engine
- * started here. That engine locks the folder, so no service can start on it until the connection is closed.
+ * Opens the table of a state folder: through the service that runs on the folder, or, when none
+ * runs, through an engine started here. That engine locks the folder, so no service can start on it
+ * until the connection is closed.
  */
 export async function openLocalTable(stateDir: string): Promise<TableConnection> {
   if (stateDir === ':memory:') {
@@ -25,7 +26,11 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
   }
   const running = runningTable(stateDir);
   if (running) {
-    const client = scannerClient({ endpoint: running.endpoint, region: running.region, credentials: OPERATOR });
+    const client = scannerClient({
+      endpoint: running.endpoint,
+      region: running.region,
+      credentials: OPERATOR,
+    });
     return { tableName: running.tableName, client, close: async () => client.destroy() };
   }
   if (!hasDatabase(stateDir) && !externalEngine()) {
@@ -47,9 +52,14 @@ async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection
     state.close();
     throw error;
   });
-  // Releases the folder on every exit except SIGKILL. The engine's own exit handler has run before this one.
+  // Releases the folder on every exit except SIGKILL. The engine's own exit handler has run before
+  // this one.
   process.on('exit', state.close);
-  const client = scannerClient({ endpoint: engine.url, region: ENGINE_REGION, credentials: OPERATOR });
+  const client = scannerClient({
+    endpoint: engine.url,
+    region: ENGINE_REGION,
+    credentials: OPERATOR,
+  });
   const close = async () => {
     client.destroy();
     await engine.stop();

@@ -4,7 +4,10 @@ import type { FieldError } from '../../../lib/contract/failure.ts';
 import { readText } from '../calls/read-body.ts';
 import type { Mail } from './mailbox.ts';
 
-/* The pages of the local mailbox: the messages, and a form that sets a password with the key of a mailed link. */
+/*
+ * The pages of the local mailbox: the messages, and a form that sets a password with the key of a
+ * mailed link.
+ */
 
 interface Content {
   readonly status: number;
@@ -17,7 +20,10 @@ const SET_PASSWORD = '/mailbox/set-password';
 /** The page that sets a password; the key is appended to it. */
 export const setPasswordPage = (endpoint: string): string => `${endpoint}${SET_PASSWORD}?key=`;
 
-/** Responds to requests for the mailbox, and to any other GET with 404. `apiUrl` is the URL of the HTTP API. */
+/**
+ * Responds to requests for the mailbox, and to any other GET with 404. `apiUrl` is the URL of the
+ * HTTP API.
+ */
 export async function serveMailbox(
   req: IncomingMessage,
   res: ServerResponse,
@@ -27,9 +33,12 @@ export async function serveMailbox(
   const route = `${req.method} ${pathname}`;
   if (route === 'GET /mailbox') return sendPage(res, messages(mails));
   if (route === `GET ${SET_PASSWORD}`) return sendPage(res, form(searchParams.get('key') ?? ''));
-  if (route === `POST ${SET_PASSWORD}`) return sendPage(res, await setPassword(await readForm(req), apiUrl()));
+  if (route === `POST ${SET_PASSWORD}`)
+    return sendPage(res, await setPassword(await readForm(req), apiUrl()));
   if (route !== 'GET /mailbox.json') return void res.writeHead(404).end();
-  res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(mails));
+  res
+    .writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' })
+    .end(JSON.stringify(mails));
 }
 
 const messages = (mails: readonly Mail[]): Content => ({
@@ -87,10 +96,18 @@ interface Problem {
   readonly fieldErrors?: readonly FieldError[];
 }
 
-const readForm = async (req: IncomingMessage): Promise<URLSearchParams> => new URLSearchParams(await readText(req));
+const readForm = async (req: IncomingMessage): Promise<URLSearchParams> =>
+  new URLSearchParams(await readText(req));
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
 const withLinks = (html: string): string =>
   html.replace(/https?:\/\/[^\s<]+/g, (link) => `<a href="${link}">${link}</a>`);
 

@@ -44,9 +44,12 @@ export function localMailbox(state: State) {
       ];
       // Stored, it would break the page for good.
       const parts: unknown[] = [from, subject, text, ...(Array.isArray(to) ? to : [to])];
-      if (!parts.every((part) => typeof part === 'string')) return badRequest('The mail is incomplete');
-      // SES supports no SMTPUTF8: the domain of a recipient must be in Punycode, and the local part ASCII.
-      if (!to.every((recipient) => /^\p{ASCII}*$/u.test(recipient))) return badRequest('A recipient is not ASCII');
+      if (!parts.every((part) => typeof part === 'string'))
+        return badRequest('The mail is incomplete');
+      // SES supports no SMTPUTF8: the domain of a recipient must be in Punycode, and the local part
+      // ASCII.
+      if (!to.every((recipient) => /^\p{ASCII}*$/u.test(recipient)))
+        return badRequest('A recipient is not ASCII');
       mails.push({ time: new Date().toISOString(), from, to, subject, text });
       if (mails.length > MAX_MESSAGES) mails.shift();
       state.write(FILE, JSON.stringify(mails));

@@ -5,8 +5,9 @@ import type { AwsCall } from '../calls/aws-call.ts';
 import type { Template } from '../stack/template.ts';
 
 /*
- * The stream of the table and its event source mappings. The stream of the embedded engine is not used: each write
- * takes longer the more records it has. Records are instead made from the writes that the engine has accepted.
+ * The stream of the table and its event source mappings. The stream of the embedded engine is not
+ * used: each write takes longer the more records it has. Records are instead made from the writes
+ * that the engine has accepted.
  */
 
 /** An event source mapping of the template. */
@@ -29,7 +30,8 @@ export function mappingsOf(
   functionOf: (FunctionName: string) => string | undefined,
 ): Mapping[] {
   return template.ofType('AWS::Lambda::EventSourceMapping').map(([, properties]) => {
-    const { FunctionName, EventSourceArn, BatchSize, MaximumRecordAgeInSeconds, FilterCriteria } = properties;
+    const { FunctionName, EventSourceArn, BatchSize, MaximumRecordAgeInSeconds, FilterCriteria } =
+      properties;
     const { ParallelizationFactor = 1 } = properties;
     const { Filters } = FilterCriteria as { Filters: { Pattern: string }[] };
     return {
@@ -52,7 +54,10 @@ interface StreamRecord {
   };
 }
 
-/** The records that wait for a function in their order. Those of one partition key are in one lane, as on AWS. */
+/**
+ * The records that wait for a function in their order. Those of one partition key are in one lane,
+ * as on AWS.
+ */
 interface Lane {
   readonly mapping: Mapping;
   readonly records: { readonly record: StreamRecord; readonly at: number; isTried: boolean }[];
@@ -101,7 +106,9 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
       for (const entry of batch) entry.isTried = true;
       records.splice(0, done);
       if (records[0] && Date.now() > records[0].at + mapping.recordAgeMaxMs) {
-        onLine(`${mapping.functionName} has failed for too long: a record of the stream is discarded`);
+        onLine(
+          `${mapping.functionName} has failed for too long: a record of the stream is discarded`,
+        );
         records.shift();
       }
       notifyIfSettled();
@@ -119,7 +126,9 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
   async function handOver(mapping: Mapping, Records: readonly StreamRecord[]): Promise<number> {
     try {
       const response = await invoke(mapping.functionName, { Records }, randomUUID());
-      const { batchItemFailures = [] } = response as { batchItemFailures?: { itemIdentifier: string }[] };
+      const { batchItemFailures = [] } = response as {
+        batchItemFailures?: { itemIdentifier: string }[];
+      };
       const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
       const first = Records.findIndex(({ dynamodb }) => failed.has(dynamodb.SequenceNumber));
       return first < 0 ? Records.length : first;
@@ -129,7 +138,8 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
     }
   }
 
-  const isSettled = () => [...lanes.values()].every(({ records }) => records.every(({ isTried }) => isTried));
+  const isSettled = () =>
+    [...lanes.values()].every(({ records }) => records.every(({ isTried }) => isTried));
   function notifyIfSettled(): void {
     if (!isSettled() && !isStopped) return;
     for (const resolve of waiting) resolve();
@@ -145,7 +155,8 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
         const Keys = { pk: { S: pk }, sk: { S: sk } };
         const record = { eventName, dynamodb: { SequenceNumber: String(sequenceNumber), Keys } };
         for (const [index, mapping] of mappings().entries()) {
-          if (mapping.table !== table || !mapping.patterns.some((each) => matches(each, record))) continue;
+          if (mapping.table !== table || !mapping.patterns.some((each) => matches(each, record)))
+            continue;
           const name = `${index} ${hashOf(pk) % mapping.lanes}`;
           const lane = lanes.get(name) ?? { mapping, records: [] };
           lane.records.push({ record, at: Date.now(), isTried: false });
@@ -155,7 +166,8 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
         }
       }
     },
-    settled: () => (isSettled() ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve))),
+    settled: () =>
+      isSettled() ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve)),
     stop() {
       isStopped = true;
       notifyIfSettled();
@@ -165,13 +177,19 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
 
 const hashOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE();
 
-/** Whether a value matches an event pattern: an object of patterns, or a list of texts and prefixes. */
+/**
+ * Whether a value matches an event pattern: an object of patterns, or a list of texts and prefixes.
+ */
 function matches(pattern: unknown, value: unknown): boolean {
   if (Array.isArray(pattern)) {
     return pattern.some((rule) =>
-      typeof rule === 'object' ? String(value).startsWith((rule as { prefix: string }).prefix) : rule === value,
+      typeof rule === 'object'
+        ? String(value).startsWith((rule as { prefix: string }).prefix)
+        : rule === value,
     );
   }
   const members = Object.entries(pattern as object);
-  return members.every(([name, inner]) => matches(inner, (value as Record<string, unknown> | undefined)?.[name]));
+  return members.every(([name, inner]) =>
+    matches(inner, (value as Record<string, unknown> | undefined)?.[name]),
+  );
 }

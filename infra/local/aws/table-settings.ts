@@ -12,9 +12,9 @@ interface StackTable {
 }
 
 /**
- * The settings of tables that an engine lacks: tags, point-in-time recovery and streams, which slow the embedded engine
- * down. They are kept in memory. Returns the response to a call about them, which may complete that of the engine, and
- * undefined for any other call.
+ * The settings of tables that an engine lacks: tags, point-in-time recovery and streams, which slow
+ * the embedded engine down. They are kept in memory. Returns the response to a call about them,
+ * which may complete that of the engine, and undefined for any other call.
  */
 export function tableSettings(stackTable: () => StackTable) {
   const tags = new Map<string, Tag[]>();
@@ -37,14 +37,20 @@ export function tableSettings(stackTable: () => StackTable) {
       const { status, body } = await callEngine('DescribeTable', JSON.stringify({ TableName }));
       const { Table, ...error } = JSON.parse(String(body));
       if (!Table) return { status, body: error };
-      return { status, body: { [member]: { ...Table, ...streamOf(Table.TableArn, streams.get(name)) } } };
+      return {
+        status,
+        body: { [member]: { ...Table, ...streamOf(Table.TableArn, streams.get(name)) } },
+      };
     };
     switch (operation) {
       case 'ListTagsOfResource':
         return { status: 200, body: { Tags: tagsOf(nameIn(ResourceArn)) } };
       case 'TagResource': {
         const byName = new Map(
-          [...(tags.get(nameIn(ResourceArn)) ?? []), ...(Tags as Tag[])].map((tag) => [tag.Key, tag]),
+          [...(tags.get(nameIn(ResourceArn)) ?? []), ...(Tags as Tag[])].map((tag) => [
+            tag.Key,
+            tag,
+          ]),
         );
         tags.set(nameIn(ResourceArn), [...byName.values()]);
         return { status: 200, body: {} };
@@ -86,6 +92,8 @@ const streamOf = (tableArn: string, stream: Stream | undefined) =>
 const continuousBackups = (isRecoverable: boolean) => ({
   ContinuousBackupsDescription: {
     ContinuousBackupsStatus: 'ENABLED',
-    PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus: isRecoverable ? 'ENABLED' : 'DISABLED' },
+    PointInTimeRecoveryDescription: {
+      PointInTimeRecoveryStatus: isRecoverable ? 'ENABLED' : 'DISABLED',
+    },
   },
 });

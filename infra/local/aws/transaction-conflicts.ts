@@ -3,13 +3,13 @@ import { actionsOf, isWrite } from '../calls/actions.ts';
 import type { AwsResponse } from '../calls/aws-call.ts';
 
 /*
- * The embedded engine serializes transactions, so they never conflict. DynamoDB rejects any write to an item of a
- * transaction in progress, condition checks included.
+ * The embedded engine serializes transactions, so they never conflict. DynamoDB rejects any write
+ * to an item of a transaction in progress, condition checks included.
  */
 
 /**
- * Forwards calls, but rejects a write that conflicts with a transaction in progress, as DynamoDB would. BatchWriteItem
- * is not checked.
+ * Forwards calls, but rejects a write that conflicts with a transaction in progress, as DynamoDB
+ * would. BatchWriteItem is not checked.
  */
 export function detectConflicts(holdMs = 0) {
   /** The ClientRequestToken of the transaction in progress, by item. */
@@ -21,7 +21,9 @@ export function detectConflicts(holdMs = 0) {
     forward: () => Promise<AwsResponse>,
   ): Promise<AwsResponse> {
     if (!isWrite(operation)) return forward();
-    const items = actionsOf({ operation, input }).map(({ table, pk, sk }) => JSON.stringify([table, pk, sk]));
+    const items = actionsOf({ operation, input }).map(({ table, pk, sk }) =>
+      JSON.stringify([table, pk, sk]),
+    );
     const conflicts = items.map((item) => held.has(item));
     if (operation !== 'TransactWriteItems') return conflicts.includes(true) ? CONFLICT : forward();
 
@@ -50,19 +52,26 @@ const IN_PROGRESS = {
 /** The response to a single write that conflicts with a transaction. */
 export const CONFLICT: AwsResponse = {
   status: 400,
-  body: { __type: `${TYPE}TransactionConflictException`, message: 'Transaction is ongoing for the item' },
+  body: {
+    __type: `${TYPE}TransactionConflictException`,
+    message: 'Transaction is ongoing for the item',
+  },
 };
 
 /** The response to a transaction whose items at the `true` positions conflict with another one. */
 export const canceledByConflict = (conflicts: readonly boolean[]): AwsResponse =>
   transactionCanceled(
     conflicts.map((conflict) =>
-      conflict ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' } : { Code: 'None' },
+      conflict
+        ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' }
+        : { Code: 'None' },
     ),
   );
 
 /** `reasons` has one entry per item of the transaction. */
-export function transactionCanceled(reasons: readonly { Code: string; Message?: string }[]): AwsResponse {
+export function transactionCanceled(
+  reasons: readonly { Code: string; Message?: string }[],
+): AwsResponse {
   const codes = reasons.map(({ Code }) => Code).join(', ');
   return {
     status: 400,

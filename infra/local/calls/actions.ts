@@ -20,8 +20,8 @@ const TRANSACT_ACTIONS: Record<string, string> = {
 };
 
 /**
- * The actions of a DynamoDB call, one per item of a transaction or batch read; empty for other operations, such as Scan
- * and BatchWriteItem.
+ * The actions of a DynamoDB call, one per item of a transaction or batch read; empty for other
+ * operations, such as Scan and BatchWriteItem.
  */
 export function actionsOf({ operation, input }: Pick<AwsCall, 'operation' | 'input'>): Action[] {
   const actionOn = (action: string, { TableName, Key, Item }: Input): Action => {
@@ -35,19 +35,28 @@ export function actionsOf({ operation, input }: Pick<AwsCall, 'operation' | 'inp
     case 'DeleteItem':
       return [actionOn(`dynamodb:${operation}`, input)];
     case 'BatchGetItem':
-      return Object.entries(input.RequestItems as Record<string, { Keys: Input[] }>).flatMap(([TableName, { Keys }]) =>
-        Keys.map((Key) => actionOn('dynamodb:BatchGetItem', { TableName, Key })),
+      return Object.entries(input.RequestItems as Record<string, { Keys: Input[] }>).flatMap(
+        ([TableName, { Keys }]) =>
+          Keys.map((Key) => actionOn('dynamodb:BatchGetItem', { TableName, Key })),
       );
     case 'TransactWriteItems':
       return (input.TransactItems as Record<string, Input>[]).flatMap((member) =>
         Object.entries(member).map(([act, parts]) => actionOn(TRANSACT_ACTIONS[act] ?? act, parts)),
       );
     case 'TransactGetItems':
-      return (input.TransactItems as { Get: Input }[]).map(({ Get }) => actionOn('dynamodb:GetItem', Get));
+      return (input.TransactItems as { Get: Input }[]).map(({ Get }) =>
+        actionOn('dynamodb:GetItem', Get),
+      );
     case 'Query': {
       const [, value = ''] = /\bpk = (:\w+)/.exec(String(input.KeyConditionExpression)) ?? [];
       const table = `${input.TableName}${input.IndexName ? `/index/${input.IndexName}` : ''}`;
-      return [{ action: 'dynamodb:Query', table, pk: (input.ExpressionAttributeValues as Attributes)[value]?.S ?? '' }];
+      return [
+        {
+          action: 'dynamodb:Query',
+          table,
+          pk: (input.ExpressionAttributeValues as Attributes)[value]?.S ?? '',
+        },
+      ];
     }
     default:
       return [];

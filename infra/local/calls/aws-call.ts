@@ -10,7 +10,10 @@ export interface AwsCall {
 }
 
 /** Middleware on every call: can delay it, count it, or respond without forwarding it. */
-export type Interceptor = (call: AwsCall, forward: () => Promise<AwsResponse>) => Promise<AwsResponse>;
+export type Interceptor = (
+  call: AwsCall,
+  forward: () => Promise<AwsResponse>,
+) => Promise<AwsResponse>;
 
 /** The response of an AWS service; a string body is serialized already. */
 export interface AwsResponse {

@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http';
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1)(:\d+)?$/i;
 
 /**
- * Why a request is rejected whose `Host` is another name, or undefined. A web page can make its own name resolve to
- * this machine (DNS rebinding), and the browser would then let it read every response.
+ * Why a request is rejected whose `Host` is another name, or undefined. A web page can make its own
+ * name resolve to this machine (DNS rebinding), and the browser would then let it read every
+ * response.
  */
 export function foreignHost({ headers: { host } }: IncomingMessage): string | undefined {
   if (host === undefined || LOOPBACK_HOST.test(host)) return undefined;

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Reads a body to its end. Rejects if the connection breaks. Listens to events: `for await` took 7 % of the CPU time of
- * a local request.
+ * Reads a body to its end. Rejects if the connection breaks. Listens to events: `for await` took 7
+ * % of the CPU time of a local request.
  */
 export function readBody(message: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -26,7 +26,12 @@ export interface Cors {
 }
 
 /** Invokes a function. One that has not started when the signal aborts does not start at all. */
-type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string, signal: AbortSignal) => Promise<unknown>;
+type Invoke = (
+  name: string,
+  event: APIGatewayProxyEventV2,
+  requestId: string,
+  signal: AbortSignal,
+) => Promise<unknown>;
 
 interface Match {
   readonly routeKey: string;
@@ -49,11 +54,15 @@ const MESSAGES = {
 const MAX_HEAD_BYTES = 10_240;
 const INTEGRATION_TIMEOUT_MS = 30_000;
 /**
- * Lambda's quota for the payload of an invocation. API Gateway's quota of 10 MB for a body is higher. REST APIs respond
- * with 413 beyond either; no source states the status of HTTP APIs beyond Lambda's.
+ * Lambda's quota for the payload of an invocation. API Gateway's quota of 10 MB for a body is
+ * higher. REST APIs respond with 413 beyond either; no source states the status of HTTP APIs beyond
+ * Lambda's.
  */
 const MAX_EVENT_BYTES = 6 * 1024 * 1024;
-/** With a body of this size, no event exceeds its limit: JSON has at most six bytes for each byte of the body. */
+/**
+ * With a body of this size, no event exceeds its limit: JSON has at most six bytes for each byte of
+ * the body.
+ */
 const SMALL_BODY_BYTES = 1_000_000;
 
 interface GatewayOptions {
@@ -63,13 +72,15 @@ interface GatewayOptions {
 }
 
 /**
- * An API Gateway HTTP API with payload format 2.0 on the loopback address. It does not emulate throttling, access logs
- * or custom domains. `api` is read at each request, so a new deployment takes effect immediately, and requests wait for
- * a deployment in progress. `pages` are served at paths that the API does not have.
+ * An API Gateway HTTP API with payload format 2.0 on the loopback address. It does not emulate
+ * throttling, access logs or custom domains. `api` is read at each request, so a new deployment
+ * takes effect immediately, and requests wait for a deployment in progress. `pages` are served at
+ * paths that the API does not have.
  *
- * It decodes a path, drops what follows a `?`, selects the route, and decodes again. Captures of a catch-all route show
- * all but the order (github.com/hotsock/voker, examples/aws-ingress-probe/README.md, September 2026). The order follows
- * from reports that `%2F` in a path parameter is 404 and `%252F` arrives as `/`.
+ * It decodes a path, drops what follows a `?`, selects the route, and decodes again. Captures of a
+ * catch-all route show all but the order (github.com/hotsock/voker,
+ * examples/aws-ingress-probe/README.md, September 2026). The order follows from reports that `%2F`
+ * in a path parameter is 404 and `%252F` arrives as `/`.
  */
 export async function startGateway(
   port: number,
@@ -128,27 +139,36 @@ export async function startGateway(
         invoke(match.name, event, requestId, signal),
       );
       if (response === undefined) return respond(503);
-      send(req, res, response as APIGatewayProxyStructuredResultV2, { ...corsHeaders, 'apigw-requestid': requestId });
+      send(req, res, response as APIGatewayProxyStructuredResultV2, {
+        ...corsHeaders,
+        'apigw-requestid': requestId,
+      });
     } catch (error) {
       onError(error instanceof Error ? error.message : String(error));
       respond(500);
     }
   }
 
-  const server = createServer({ maxHeaderSize: 32 * 1024, keepAliveTimeout: 60_000 }, (req, res) => {
-    serve(req, res).catch((error) => {
-      if (error.code !== 'ECONNRESET') onError(String(error));
-      res.destroy();
-    });
-  });
-  // When the backlog is full, the kernel drops connection attempts, and clients retry only after a second.
+  const server = createServer(
+    { maxHeaderSize: 32 * 1024, keepAliveTimeout: 60_000 },
+    (req, res) => {
+      serve(req, res).catch((error) => {
+        if (error.code !== 'ECONNRESET') onError(String(error));
+        res.destroy();
+      });
+    },
+  );
+  // When the backlog is full, the kernel drops connection attempts, and clients retry only after a
+  // second.
   server.listen({ port, host: '127.0.0.1', backlog: 4096 });
   await once(server, 'listening');
   const address = server.address() as { port: number };
 
   return {
     url: `http://127.0.0.1:${address.port}`,
-    /** Accepts no more connections, and gives requests in flight this many milliseconds to finish. */
+    /**
+     * Accepts no more connections, and gives requests in flight this many milliseconds to finish.
+     */
     async stop(graceMs: number) {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
@@ -159,8 +179,14 @@ export async function startGateway(
   };
 }
 
-/** The most specific route, with the most literal segments, for a path that has been decoded once. */
-function matchRoute(routes: ReadonlyMap<string, string>, method: string, path: string): Match | undefined {
+/**
+ * The most specific route, with the most literal segments, for a path that has been decoded once.
+ */
+function matchRoute(
+  routes: ReadonlyMap<string, string>,
+  method: string,
+  path: string,
+): Match | undefined {
   const segments = path.split('/');
   let best: (Match & { literals: number }) | undefined;
   for (const [routeKey, name] of routes) {
@@ -178,7 +204,8 @@ function matchRoute(routes: ReadonlyMap<string, string>, method: string, path: s
       parameters[part.slice(1, -1)] = decodeURIComponent(segment);
       return segment !== '';
     });
-    if (matches && (!best || literals > best.literals)) best = { routeKey, name, parameters, literals };
+    if (matches && (!best || literals > best.literals))
+      best = { routeKey, name, parameters, literals };
   }
   return best;
 }
@@ -268,7 +295,8 @@ function send(
   { statusCode = 200, headers = {}, body = '', isBase64Encoded }: APIGatewayProxyStructuredResultV2,
   extraHeaders: Record<string, string>,
 ): void {
-  // Without reading the rest of the body, closing the connection could discard the response before it arrives.
+  // Without reading the rest of the body, closing the connection could discard the response before
+  // it arrives.
   req.resume();
   // Text is written together with the headers.
   const content = isBase64Encoded ? Buffer.from(body, 'base64') : body;
@@ -278,7 +306,8 @@ function send(
     ...extraHeaders,
     ...(!isEmpty && { 'Content-Length': Buffer.byteLength(content) }),
   });
-  // In a response to HEAD, Node omits the content; its length is that of the response to GET (RFC 9110, 8.6).
+  // In a response to HEAD, Node omits the content; its length is that of the response to GET (RFC
+  // 9110, 8.6).
   res.end(isEmpty ? undefined : content);
 }
 
@@ -298,7 +327,10 @@ function sendPage(req: IncomingMessage, res: ServerResponse, { contentType, body
   res.end(body);
 }
 
-async function withTimeout<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+async function withTimeout<T>(
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const expired = new AbortController();
   const timedOut = new Promise<undefined>((resolve) => {

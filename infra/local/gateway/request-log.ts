@@ -1,7 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import { styleText } from 'node:util';
 
-/** A request as people read it. It has the route instead of the path and the query, which can hold secrets. */
+/**
+ * A request as people read it. It has the route instead of the path and the query, which can hold
+ * secrets.
+ */
 export interface RequestSummary {
   /** Such as `GET /api/users/{login}`. */
   readonly route: string;
@@ -12,8 +15,8 @@ export interface RequestSummary {
 }
 
 /**
- * Prints one line per request, and writes the log of the functions to a file that each start begins anew. Anything
- * else that a function writes is printed as it is.
+ * Prints one line per request, and writes the log of the functions to a file that each start begins
+ * anew. Anything else that a function writes is printed as it is.
  */
 export function openRequestLog(print: (line: string) => void, file: string | undefined) {
   const log = file === undefined ? undefined : createWriteStream(file, { mode: 0o600 });
@@ -22,7 +25,8 @@ export function openRequestLog(print: (line: string) => void, file: string | und
     const entry = entryOf(line);
     if (entry) log?.write(`${line}\n`);
     if (!entry) print(line);
-    else if (typeof entry.route === 'string') print(requestLine(entry as unknown as RequestSummary));
+    else if (typeof entry.route === 'string')
+      print(requestLine(entry as unknown as RequestSummary));
   };
 }
 
@@ -36,12 +40,28 @@ function entryOf(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** A request on one line: method, route, status, duration, caller and failure code. In color on a terminal only. */
-export function requestLine({ route, status, milliseconds, callerId, failure }: RequestSummary): string {
+/**
+ * A request on one line: method, route, status, duration, caller and failure code. In color on a
+ * terminal only.
+ */
+export function requestLine({
+  route,
+  status,
+  milliseconds,
+  callerId,
+  failure,
+}: RequestSummary): string {
   const [method = '', path = ''] = route.split(' ');
   const shown = styleText(colorOf(status), String(status ?? '---'));
   const caller = callerId === undefined ? [] : [`user ${callerId}`];
-  return [method.padEnd(6), path.padEnd(44), shown, `${milliseconds} ms`.padStart(8), ...caller, failure ?? '']
+  return [
+    method.padEnd(6),
+    path.padEnd(44),
+    shown,
+    `${milliseconds} ms`.padStart(8),
+    ...caller,
+    failure ?? '',
+  ]
     .join(' ')
     .trimEnd();
 }

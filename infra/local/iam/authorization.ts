@@ -1,13 +1,25 @@
 import { actionsOf } from '../calls/actions.ts';
 import type { AwsCall } from '../calls/aws-call.ts';
 import { ACCOUNT, keyArn, type Template } from '../stack/template.ts';
-import { type AccessRequest, type Grant, type Policy, type PolicyDocument, readPolicy } from './policy.ts';
+import {
+  type AccessRequest,
+  type Grant,
+  type Policy,
+  type PolicyDocument,
+  readPolicy,
+} from './policy.ts';
 
 /* Authorizes calls by the synthesized policies alone, and records which grants have been used. */
 
 export interface Authorization {
-  /** A sentence that names the first permission that the function lacks for this call; undefined if it lacks none. */
-  denialReason(functionName: string, call: Pick<AwsCall, 'service' | 'operation' | 'input'>): string | undefined;
+  /**
+   * A sentence that names the first permission that the function lacks for this call; undefined if
+   * it lacks none.
+   */
+  denialReason(
+    functionName: string,
+    call: Pick<AwsCall, 'service' | 'operation' | 'input'>,
+  ): string | undefined;
   /** One sentence for each grant that no call has used, except those that Lambda itself uses. */
   unused(): string[];
 }
@@ -21,7 +33,10 @@ interface StackIdentifiers {
 }
 
 /** `policies` is keyed by function name. */
-export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: StackIdentifiers): Authorization {
+export function openAuthorization(
+  policies: ReadonlyMap<string, Policy>,
+  stack: StackIdentifiers,
+): Authorization {
   const used = new Set<Grant>();
   const describe = ({ action, resource }: Grant | AccessRequest, leadingKey?: string) =>
     `${action} on ${stack.nameOf(resource)}${leadingKey === undefined ? '' : ` for ${leadingKey}`}`;
@@ -33,7 +48,8 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: 
       for (const request of requests) {
         const grants = policies.get(functionName)?.allows(request);
         const [leadingKey] = request.context[LEADING_KEYS] ?? [];
-        if (!grants) return `${functionName} is not authorized to perform ${describe(request, leadingKey)}`;
+        if (!grants)
+          return `${functionName} is not authorized to perform ${describe(request, leadingKey)}`;
         for (const grant of grants) if (!isUnbounded(grant)) used.add(grant);
       }
       return undefined;
@@ -48,16 +64,18 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: 
 }
 
 /** To write logs, and to read the stream of an event source mapping. */
-const USED_BY_LAMBDA = /^(logs:.*|dynamodb:(DescribeStream|GetRecords|GetShardIterator|ListStreams))$/;
+const USED_BY_LAMBDA =
+  /^(logs:.*|dynamodb:(DescribeStream|GetRecords|GetShardIterator|ListStreams))$/;
 
 const LEADING_KEYS = 'dynamodb:LeadingKeys';
 
 /**
- * A grant with wildcards or without a single kind of item as its leading key. It never counts as used; `LOGIN#*` is
- * bounded, because it covers one kind.
+ * A grant with wildcards or without a single kind of item as its leading key. It never counts as
+ * used; `LOGIN#*` is bounded, because it covers one kind.
  */
 function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
-  const anyKey = leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z-]+(#\*)?$/.test(leadingKey);
+  const anyKey =
+    leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z-]+(#\*)?$/.test(leadingKey);
   return /[*?]/.test(action + resource) || anyKey;
 }
 
@@ -66,12 +84,14 @@ function accessRequestsOf(
   { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
   stack: StackIdentifiers,
 ): AccessRequest[] | undefined {
-  const arn = (awsService: string, name: string) => `arn:aws:${awsService}:${stack.region}:${ACCOUNT}:${name}`;
+  const arn = (awsService: string, name: string) =>
+    `arn:aws:${awsService}:${stack.region}:${ACCOUNT}:${name}`;
   switch (service) {
     case 'DynamoDB': {
       const table = (name: unknown) => arn('dynamodb', `table/${name}`);
       const actions = actionsOf({ operation, input });
-      // DynamoDB checks the items of a transaction or batch one by one or all at once; the result is the same.
+      // DynamoDB checks the items of a transaction or batch one by one or all at once; the result
+      // is the same.
       const requests: AccessRequest[] = actions.map(({ action, table: name, pk }) => ({
         action,
         resource: table(name),
@@ -84,7 +104,8 @@ function accessRequestsOf(
         requests.push({ action: 'dynamodb:Scan', resource: table(input.TableName), context: {} });
       if (requests.length === 0) return undefined;
       const viaTable = { 'kms:ViaService': [`dynamodb.${stack.region}.amazonaws.com`] };
-      if (stack.tableKey) requests.push({ action: 'kms:Decrypt', resource: stack.tableKey, context: viaTable });
+      if (stack.tableKey)
+        requests.push({ action: 'kms:Decrypt', resource: stack.tableKey, context: viaTable });
       return requests;
     }
     case 'KMS': {
@@ -94,15 +115,19 @@ function accessRequestsOf(
         {
           action: `kms:${operation}`,
           resource: id.startsWith('arn:') ? id : keyArn(stack.region, id),
-          context: Object.fromEntries(context.map(([key, value]) => [`kms:EncryptionContext:${key}`, [value]])),
+          context: Object.fromEntries(
+            context.map(([key, value]) => [`kms:EncryptionContext:${key}`, [value]]),
+          ),
         },
       ];
     }
     case 'SES': {
-      // SES authorizes the verified identity, which may be the address or its domain, so both must be allowed.
+      // SES authorizes the verified identity, which may be the address or its domain, so both must
+      // be allowed.
       const sender = String(input.FromEmailAddress);
       const resources = [`identity/${sender}`, `identity/${sender.slice(sender.indexOf('@') + 1)}`];
-      if (input.ConfigurationSetName) resources.push(`configuration-set/${input.ConfigurationSetName}`);
+      if (input.ConfigurationSetName)
+        resources.push(`configuration-set/${input.ConfigurationSetName}`);
       return resources.map((resource) => ({
         action: 'ses:SendEmail',
         resource: arn('ses', resource),
@@ -113,14 +138,21 @@ function accessRequestsOf(
 }
 
 /**
- * The policies of each function, keyed by the function's description. Throws if two functions share a role, or if
- * permissions come from anything other than the role's inline and attached policies.
+ * The policies of each function, keyed by the function's description. Throws if two functions share
+ * a role, or if permissions come from anything other than the role's inline and attached policies.
  */
-export function readPolicies(template: Template, evaluate: <T>(value: unknown) => T): Map<string, Policy> {
+export function readPolicies(
+  template: Template,
+  evaluate: <T>(value: unknown) => T,
+): Map<string, Policy> {
   const documents = new Map<string, PolicyDocument[]>();
-  for (const [role, { ManagedPolicyArns, PermissionsBoundary, Policies = [] }] of template.ofType('AWS::IAM::Role')) {
+  for (const [role, { ManagedPolicyArns, PermissionsBoundary, Policies = [] }] of template.ofType(
+    'AWS::IAM::Role',
+  )) {
     if (ManagedPolicyArns || PermissionsBoundary) {
-      throw new Error(`The local cloud does not support managed policies or permissions boundaries, which ${role} has`);
+      throw new Error(
+        `The local cloud does not support managed policies or permissions boundaries, which ${role} has`,
+      );
     }
     const inline = evaluate<{ PolicyDocument: PolicyDocument }[]>(Policies);
     documents.set(
@@ -128,9 +160,13 @@ export function readPolicies(template: Template, evaluate: <T>(value: unknown) =
       inline.map(({ PolicyDocument }) => PolicyDocument),
     );
   }
-  for (const [policy, { Roles, Users, Groups, PolicyDocument }] of template.ofType('AWS::IAM::Policy')) {
-    if (Users || Groups) throw new Error(`The local cloud does not support users or groups, which ${policy} names`);
-    for (const role of evaluate<string[]>(Roles)) documents.get(role)?.push(evaluate<PolicyDocument>(PolicyDocument));
+  for (const [policy, { Roles, Users, Groups, PolicyDocument }] of template.ofType(
+    'AWS::IAM::Policy',
+  )) {
+    if (Users || Groups)
+      throw new Error(`The local cloud does not support users or groups, which ${policy} names`);
+    for (const role of evaluate<string[]>(Roles))
+      documents.get(role)?.push(evaluate<PolicyDocument>(PolicyDocument));
   }
 
   const policies = new Map<string, Policy>();

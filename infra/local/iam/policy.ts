@@ -1,6 +1,6 @@
 /*
- * IAM's evaluation of identity-based policies, limited to the features that the stack uses. Reading a policy with any
- * other feature throws: a permission evaluated incorrectly would prove nothing.
+ * IAM's evaluation of identity-based policies, limited to the features that the stack uses. Reading
+ * a policy with any other feature throws: a permission evaluated incorrectly would prove nothing.
  */
 
 /** A policy document of a template, after its intrinsic functions are evaluated. */
@@ -18,7 +18,10 @@ export interface AccessRequest {
   readonly context: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The smallest part of an Allow statement: one action on one resource, for one partition key if it names any. */
+/**
+ * The smallest part of an Allow statement: one action on one resource, for one partition key if it
+ * names any.
+ */
 export interface Grant {
   readonly action: string;
   readonly resource: string;
@@ -61,7 +64,9 @@ const OPERATORS: Record<string, (pattern: string) => Test> = {
 export function readPolicy(documents: readonly PolicyDocument[]): Policy {
   const statements = documents.flatMap(({ Version, Statement }) => {
     if (Version !== '2012-10-17') throw unsupported(`a policy of version ${Version}`);
-    return listOf(Statement).map((statement) => readStatement(statement as Record<string, unknown>));
+    return listOf(Statement).map((statement) =>
+      readStatement(statement as Record<string, unknown>),
+    );
   });
   const allowing = statements.filter(({ denies }) => !denies);
   const denying = statements.filter(({ denies }) => denies);
@@ -69,7 +74,9 @@ export function readPolicy(documents: readonly PolicyDocument[]): Policy {
     grants: allowing.flatMap(({ grants }) => grants),
     allows(request) {
       if (denying.some((statement) => statement.matches(request))) return undefined;
-      return allowing.find((statement) => statement.matches(request))?.grants.filter((grant) => grant.covers(request));
+      return allowing
+        .find((statement) => statement.matches(request))
+        ?.grants.filter((grant) => grant.covers(request));
     },
   };
 }
@@ -78,9 +85,13 @@ function readStatement(statement: Record<string, unknown>): Statement {
   const { Sid: _, Effect, Action, Resource, Condition = {}, ...others } = statement;
   for (const element of Object.keys(others)) throw unsupported(`${element} in a policy`);
   if (Effect !== 'Allow' && Effect !== 'Deny') throw unsupported(`the effect ${Effect}`);
-  const actions = texts(Action).map((action) => ({ action, matches: wildcards(action, '[^]', 'i') }));
+  const actions = texts(Action).map((action) => ({
+    action,
+    matches: wildcards(action, '[^]', 'i'),
+  }));
   const resources = texts(Resource).map((resource) => ({ resource, matches: matchArn(resource) }));
-  if (actions.length === 0 || resources.length === 0) throw unsupported('a statement without action or resource');
+  if (actions.length === 0 || resources.length === 0)
+    throw unsupported('a statement without action or resource');
 
   const conditions: ((request: AccessRequest) => boolean)[] = [];
   let leadingKeys: { leadingKey?: string; matches: Test }[] = [{ matches: () => true }];
@@ -90,7 +101,10 @@ function readStatement(statement: Record<string, unknown>): Statement {
       conditions.push(({ context }) => holds(valuesOf(context, key)));
       if (operator !== 'Null' && key.toLowerCase() === LEADING_KEYS.toLowerCase()) {
         const test = OPERATORS[operator.split(':').at(-1) as string] as (pattern: string) => Test;
-        leadingKeys = texts(expected).map((leadingKey) => ({ leadingKey, matches: test(leadingKey) }));
+        leadingKeys = texts(expected).map((leadingKey) => ({
+          leadingKey,
+          matches: test(leadingKey),
+        }));
       }
     }
   }
@@ -117,18 +131,25 @@ function readStatement(statement: Record<string, unknown>): Statement {
 }
 
 /** A condition on one key. The expected values are alternatives. */
-function readCondition(operator: string, key: string, expected: Values): (values: Values) => boolean {
+function readCondition(
+  operator: string,
+  key: string,
+  expected: Values,
+): (values: Values) => boolean {
   const [, isMultivalued] = KEYS.find(([name]) => name.test(key)) ?? [];
   if (isMultivalued === undefined) throw unsupported(`the condition key ${key}`);
   if (operator === 'Null') {
-    if (expected.length !== 1 || !/^(true|false)$/.test(String(expected[0]))) throw unsupported(`Null: ${expected}`);
+    if (expected.length !== 1 || !/^(true|false)$/.test(String(expected[0])))
+      throw unsupported(`Null: ${expected}`);
     return (values) => isNull(values) === (expected[0] === 'true');
   }
   const [, set, name = ''] = /^(?:(ForAllValues|ForAnyValue):)?(\w+)$/.exec(operator) ?? [];
   const test = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined;
   if (!test) throw unsupported(`the condition operator ${operator}`);
-  // IAM defines no result for a multivalued key without a set operator; its documentation only forbids it.
-  if (isMultivalued && !set) throw unsupported(`${operator} without ForAllValues or ForAnyValue on ${key}`);
+  // IAM defines no result for a multivalued key without a set operator; its documentation only
+  // forbids it.
+  if (isMultivalued && !set)
+    throw unsupported(`${operator} without ForAllValues or ForAnyValue on ${key}`);
   const tests = expected.map(test);
   const isExpected = (value: string) => tests.some((matches) => matches(value));
   if (set === 'ForAllValues') return (values) => isNull(values) || values.every(isExpected);
@@ -150,7 +171,9 @@ function valuesOf(context: AccessRequest['context'], key: string): Values {
 function matchArn(pattern: string): Test {
   if (pattern === '*') return () => true;
   if (!pattern.startsWith('arn:')) throw unsupported(`the resource ${pattern}`);
-  const segments = pattern.split(':').map((segment) => source(segment, '[^:]').replace(/\[\^:\]\*$/, '[^]*'));
+  const segments = pattern
+    .split(':')
+    .map((segment) => source(segment, '[^:]').replace(/\[\^:\]\*$/, '[^]*'));
   return matching(new RegExp(`^${segments.join(':')}$`));
 }
 
@@ -161,14 +184,18 @@ const matching =
   (value) =>
     expression.test(value);
 
-/** Converts an IAM pattern to a regular expression: `?` matches one character of the class `any`, `*` any number. */
+/**
+ * Converts an IAM pattern to a regular expression: `?` matches one character of the class `any`,
+ * `*` any number.
+ */
 const source = (pattern: string, any: string): string =>
   pattern
     .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
     .replaceAll('?', any)
     .replaceAll('*', `${any}*`);
 
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
+const listOf = (value: unknown): unknown[] =>
+  Array.isArray(value) ? value : value === undefined ? [] : [value];
 
 function texts(value: unknown): string[] {
   return listOf(value).map((text) => {
@@ -178,4 +205,5 @@ function texts(value: unknown): string[] {
   });
 }
 
-const unsupported = (feature: string): Error => new Error(`The local cloud does not support ${feature}`);
+const unsupported = (feature: string): Error =>
+  new Error(`The local cloud does not support ${feature}`);

@@ -5,7 +5,10 @@ import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/* The Lambda runtime in a worker thread: loads a function's bundle (cold start), then handles one event at a time. */
+/*
+ * The Lambda runtime in a worker thread: loads a function's bundle (cold start), then handles one
+ * event at a time.
+ */
 
 export interface WorkerData {
   readonly file: string;
@@ -18,7 +21,10 @@ export interface Invocation {
   readonly requestId: string;
   readonly timeoutMs: number;
 }
-export type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
+export type Report =
+  | { readonly ready: true }
+  | { readonly result: unknown }
+  | { readonly error: string };
 /** What the function writes to standard output. */
 export type Output = { readonly output: string };
 /** An error that the function has logged, with its message, stack and causes. */
@@ -30,7 +36,8 @@ const send = (report: Report | Output | LoggedError): void => port.postMessage(r
 
 subscribe('gatehouse:error', (error) => send({ loggedError: inspect(error) }));
 
-// The stream of a worker takes several messages for each line: 5 % of the CPU time of a local request.
+// The stream of a worker takes several messages for each line: 5 % of the CPU time of a local
+// request.
 process.stdout.write = (output: string | Uint8Array, ...rest: unknown[]): boolean => {
   send({ output: typeof output === 'string' ? output : Buffer.from(output).toString() });
   const done = rest.at(-1);
@@ -38,8 +45,8 @@ process.stdout.write = (output: string | Uint8Array, ...rest: unknown[]): boolea
   return true;
 };
 
-// All instances of a function share the cache, which is deleted with the cloud assembly. Workers are terminated, so
-// Node would never write it at their exit.
+// All instances of a function share the cache, which is deleted with the cloud assembly. Workers
+// are terminated, so Node would never write it at their exit.
 enableCompileCache(join(dirname(file), '../../compiled'));
 const { handler } = await import(pathToFileURL(file).href);
 flushCompileCache();

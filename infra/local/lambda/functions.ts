@@ -36,34 +36,47 @@ interface Instance {
 }
 
 let runtime: URL | undefined;
-/** The runtime as JavaScript: stripping its types in each worker would take a third of a cold start. */
+/**
+ * The runtime as JavaScript: stripping its types in each worker would take a third of a cold start.
+ */
 function runtimeUrl(): URL {
   if (runtime) return runtime;
   const source = readFileSync(new URL('./function-worker.ts', import.meta.url), 'utf8');
   const { code } = transformSync(source, { loader: 'ts' });
   // Stack traces show the source URL; without one, they would contain the whole code.
-  runtime = new URL(`data:text/javascript,${encodeURIComponent(`${code}//# sourceURL=local-lambda-runtime.mjs`)}`);
+  runtime = new URL(
+    `data:text/javascript,${encodeURIComponent(`${code}//# sourceURL=local-lambda-runtime.mjs`)}`,
+  );
   return runtime;
 }
 
-/** Exceeds the number of functions. At the limit, a new instance replaces the least recently used idle one. */
+/**
+ * Exceeds the number of functions. At the limit, a new instance replaces the least recently used
+ * idle one.
+ */
 const MAX_INSTANCES = 48;
 
 /** Lambda's limit for the init phase. */
 const INIT_TIMEOUT_MS = 10_000;
 
-/** Runs functions as Lambda does: each instance handles one request at a time and has its own environment. */
+/**
+ * Runs functions as Lambda does: each instance handles one request at a time and has its own
+ * environment.
+ */
 export interface Functions {
   /**
-   * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event waits for one; when
-   * the signal aborts meanwhile, it rejects, and no instance handles the event.
+   * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event
+   * waits for one; when the signal aborts meanwhile, it rejects, and no instance handles the event.
    */
   invoke(name: string, event: unknown, requestId: string, signal?: AbortSignal): Promise<unknown>;
   /** The function that an access key belongs to; every instance has its own key. */
   identify(accessKey: string): Identity | undefined;
   /** Terminates the instance with this access key immediately. */
   kill(accessKey: string): void;
-  /** Terminates each instance as soon as it is idle, so that the next requests run the current bundles. */
+  /**
+   * Terminates each instance as soon as it is idle, so that the next requests run the current
+   * bundles.
+   */
   recycle(): void;
   /** Replaces all functions; requests in flight finish on their old instances. */
   replace(configs: readonly FunctionConfig[]): void;
@@ -87,7 +100,14 @@ interface RunOptions {
 /** Starts instances on demand. */
 export function runFunctions(
   configs: readonly FunctionConfig[],
-  { endpoint, region, maxInstancesPerFunction, onLine, onError, timeoutMs: commonTimeoutMs }: RunOptions,
+  {
+    endpoint,
+    region,
+    maxInstancesPerFunction,
+    onLine,
+    onError,
+    timeoutMs: commonTimeoutMs,
+  }: RunOptions,
 ): Functions {
   const instances = new Set<Instance>();
   /** By access key. Calls of a killed instance may still arrive for a moment. */
@@ -99,7 +119,11 @@ export function runFunctions(
   function start(config: FunctionConfig): Instance {
     const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
     const worker = new Worker(runtimeUrl(), {
-      workerData: { file: config.file, name: config.name, memoryMb: String(config.memoryMb) } satisfies WorkerData,
+      workerData: {
+        file: config.file,
+        name: config.name,
+        memoryMb: String(config.memoryMb),
+      } satisfies WorkerData,
       env: environmentOf(config, { region, endpoint, accessKey }),
       stderr: true,
     });
@@ -121,7 +145,8 @@ export function runFunctions(
     });
     worker.on('error', (error) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      if (instance.state === 'idle') onLine(`${config.name} failed after it had responded: ${readableError(text)}`);
+      if (instance.state === 'idle')
+        onLine(`${config.name} failed after it had responded: ${readableError(text)}`);
       fail(instance, text);
     });
     worker.on('exit', () => fail(instance, `${config.name} has exited`));
@@ -143,7 +168,9 @@ export function runFunctions(
   function acquire(name: string): Instance | undefined {
     const config = byName.get(name);
     if (!config) throw new Error(`There is no function ${name}`);
-    const candidates = [...instances].filter((instance) => instance.config.name === name && !instance.stale);
+    const candidates = [...instances].filter(
+      (instance) => instance.config.name === name && !instance.stale,
+    );
     const idle = candidates.find(({ state }) => state === 'idle');
     if (idle) {
       idle.state = 'busy';
@@ -151,7 +178,9 @@ export function runFunctions(
     }
     if (candidates.length >= maxInstancesPerFunction) return undefined;
     if (instances.size >= MAX_INSTANCES) {
-      const [oldest] = [...instances].filter(({ state }) => state === 'idle').sort((a, b) => a.lastUsed - b.lastUsed);
+      const [oldest] = [...instances]
+        .filter(({ state }) => state === 'idle')
+        .sort((a, b) => a.lastUsed - b.lastUsed);
       if (!oldest) return undefined;
       instances.delete(oldest);
       void oldest.worker.terminate();
@@ -177,7 +206,11 @@ export function runFunctions(
   }
 
   /** Terminates an instance that does not report in time. */
-  async function withTimeout(timeoutMs: number, instance: Instance, report: Promise<Report>): Promise<Report> {
+  async function withTimeout(
+    timeoutMs: number,
+    instance: Instance,
+    report: Promise<Report>,
+  ): Promise<Report> {
     const timedOut = `${instance.config.name} timed out after ${timeoutMs / 1000} seconds`;
     const timer = setTimeout(() => terminate(instance, timedOut), timeoutMs);
     return report.finally(() => clearTimeout(timer));
@@ -198,15 +231,26 @@ export function runFunctions(
           });
         });
       const instance = acquire(name) ?? (await queued());
-      if (!instance) throw new Error(`${name} was stopped, or busy for too long, before it could handle the request`);
+      if (!instance)
+        throw new Error(
+          `${name} was stopped, or busy for too long, before it could handle the request`,
+        );
       if (instance.state === 'starting') {
-        const started = await withTimeout(commonTimeoutMs ?? INIT_TIMEOUT_MS, instance, nextReport(instance));
+        const started = await withTimeout(
+          commonTimeoutMs ?? INIT_TIMEOUT_MS,
+          instance,
+          nextReport(instance),
+        );
         if ('error' in started) throw new Error(started.error);
         instance.state = 'busy';
       }
 
       const timeoutMs = commonTimeoutMs ?? instance.config.timeoutMs;
-      const report = await withTimeout(timeoutMs, instance, nextReport(instance, { event, requestId, timeoutMs }));
+      const report = await withTimeout(
+        timeoutMs,
+        instance,
+        nextReport(instance, { event, requestId, timeoutMs }),
+      );
 
       instance.state = 'idle';
       instance.lastUsed = Date.now();
@@ -218,7 +262,9 @@ export function runFunctions(
 
     identify(accessKey) {
       const instance = instanceWith(accessKey);
-      return instance ? { name: instance.config.name, state: instance.state } : killed.get(accessKey);
+      return instance
+        ? { name: instance.config.name, state: instance.state }
+        : killed.get(accessKey);
     },
 
     kill(accessKey) {
@@ -248,7 +294,9 @@ export function runFunctions(
   };
 }
 
-/** The environment variables of an instance: those of the Lambda runtime and those of the template. */
+/**
+ * The environment variables of an instance: those of the Lambda runtime and those of the template.
+ */
 export function environmentOf(
   { name, memoryMb, environment }: FunctionConfig,
   { region, endpoint, accessKey }: { region: string; endpoint: string; accessKey: string },

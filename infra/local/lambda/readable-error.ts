@@ -9,27 +9,38 @@ const BUNDLE_POSITION = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)/;
 /** A frame in the source of this project. */
 const OWN_FRAME = /\bat ((?:functions|lib)\/[^:\s]+):(\d+):(\d+)$/;
 
-/** The runtime, whose URL contains its whole source, as the importer of a bundle that cannot be found. */
+/**
+ * The runtime, whose URL contains its whole source, as the importer of a bundle that cannot be
+ * found.
+ */
 const RUNTIME_URL = / imported from data:\S+/;
 
 /** An error of a function with the positions of its source, followed by the line that threw it. */
 export function readableError(error: string): string {
-  const lines = error.replace(RUNTIME_URL, '').split('\n').filter(isOfInterest).map(withSourcePosition);
-  const [, file, line, column] = lines.map((each) => OWN_FRAME.exec(each)).find((found) => found !== null) ?? [];
+  const lines = error
+    .replace(RUNTIME_URL, '')
+    .split('\n')
+    .filter(isOfInterest)
+    .map(withSourcePosition);
+  const [, file, line, column] =
+    lines.map((each) => OWN_FRAME.exec(each)).find((found) => found !== null) ?? [];
   return [...lines, ...(file ? excerpt(file, Number(line), Number(column)) : [])].join('\n');
 }
 
 /** Frames of Node.js and of the runtime are the same in every stack. */
-const isOfInterest = (line: string): boolean => !/^\s*at .*\(?(node:|local-lambda-runtime)/.test(line);
+const isOfInterest = (line: string): boolean =>
+  !/^\s*at .*\(?(node:|local-lambda-runtime)/.test(line);
 
-/** Omits the name of the function, which is minified. The map is read each time: the bundle may have changed. */
+/**
+ * Omits the name of the function, which is minified. The map is read each time: the bundle may have
+ * changed.
+ */
 function withSourcePosition(frame: string): string {
   const [, bundle, line, column] = BUNDLE_POSITION.exec(frame) ?? [];
   if (!/^\s*at /.test(frame) || !bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
-  const origin = new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8'))).findOrigin(
-    Number(line),
-    Number(column),
-  );
+  const origin = new SourceMap(
+    JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')),
+  ).findOrigin(Number(line), Number(column));
   if (!('fileName' in origin)) return frame;
   const rest = /[^)\d]*$/.exec(frame)?.[0] ?? '';
   return `    at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}${rest}`;

@@ -18,7 +18,10 @@ export interface Template {
   readonly stack: string;
   readonly region: string;
   ofType(type: string): [logicalId: string, properties: Record<string, unknown>][];
-  /** The value of an output, which may contain intrinsic functions; undefined if there is no such output. */
+  /**
+   * The value of an output, which may contain intrinsic functions; undefined if there is no such
+   * output.
+   */
   output(name: string): unknown;
   /** The source folder of the asset with this S3 object key. */
   assetFolder(objectKey: string): string;
@@ -26,9 +29,13 @@ export interface Template {
 
 export const ACCOUNT = '000000000000';
 
-export const keyArn = (region: string, id: string): string => `arn:aws:kms:${region}:${ACCOUNT}:key/${id}`;
+export const keyArn = (region: string, id: string): string =>
+  `arn:aws:kms:${region}:${ACCOUNT}:key/${id}`;
 
-/** The types that the local cloud runs, and those that it can ignore because they have an effect only on AWS. */
+/**
+ * The types that the local cloud runs, and those that it can ignore because they have an effect
+ * only on AWS.
+ */
 const SUPPORTED_TYPES = new Set([
   'AWS::ApiGatewayV2::Api',
   'AWS::ApiGatewayV2::ApiMapping',
@@ -70,15 +77,22 @@ interface TemplateFile {
   readonly Outputs?: Record<string, { Value: unknown }>;
 }
 
-/** Reads a cloud assembly of the CDK. Throws an error that names the first unsupported resource type. */
+/**
+ * Reads a cloud assembly of the CDK. Throws an error that names the first unsupported resource
+ * type.
+ */
 export function readTemplate(assembly: string): Template {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
   const artifacts: [string, Artifact][] = Object.entries(read('manifest.json').artifacts);
   // Without the edge, whose stack comes after that of the API.
-  const [stack, artifact] = artifacts.find(([, { type }]) => type === 'aws:cloudformation:stack') ?? [];
-  if (!stack || !artifact?.properties?.templateFile) throw new Error(`${assembly} contains no stack`);
+  const [stack, artifact] =
+    artifacts.find(([, { type }]) => type === 'aws:cloudformation:stack') ?? [];
+  if (!stack || !artifact?.properties?.templateFile)
+    throw new Error(`${assembly} contains no stack`);
 
-  const { Resources: resources, Outputs: outputs = {} }: TemplateFile = read(artifact.properties.templateFile);
+  const { Resources: resources, Outputs: outputs = {} }: TemplateFile = read(
+    artifact.properties.templateFile,
+  );
   for (const [logicalId, { Type }] of Object.entries(resources)) {
     if (!SUPPORTED_TYPES.has(Type))
       throw new Error(`The local cloud does not support ${Type}, the type of ${logicalId}`);
@@ -101,8 +115,15 @@ export function readTemplate(assembly: string): Template {
   };
 }
 
-/** Evaluates the intrinsic functions in a value. Throws an error that names the first unsupported one. */
-export function resolve<T = unknown>(value: unknown, resources: ReadonlyMap<string, ReturnValues>, region: string): T {
+/**
+ * Evaluates the intrinsic functions in a value. Throws an error that names the first unsupported
+ * one.
+ */
+export function resolve<T = unknown>(
+  value: unknown,
+  resources: ReadonlyMap<string, ReturnValues>,
+  region: string,
+): T {
   const pseudo: Record<string, string> = {
     'AWS::Region': region,
     'AWS::AccountId': ACCOUNT,
@@ -111,12 +132,14 @@ export function resolve<T = unknown>(value: unknown, resources: ReadonlyMap<stri
   };
   const ref = (name: string): string => {
     const found = pseudo[name] ?? resources.get(name)?.ref;
-    if (found === undefined) throw new Error(`The local cloud cannot resolve a reference to ${name}`);
+    if (found === undefined)
+      throw new Error(`The local cloud cannot resolve a reference to ${name}`);
     return found;
   };
   const attribute = (logicalId: string, name: string): string => {
     const found = resources.get(logicalId)?.attributes?.[name];
-    if (found === undefined) throw new Error(`The local cloud does not support ${logicalId}.${name}`);
+    if (found === undefined)
+      throw new Error(`The local cloud does not support ${logicalId}.${name}`);
     return found;
   };
   const evaluate = (part: unknown): unknown => {
@@ -130,7 +153,9 @@ export function resolve<T = unknown>(value: unknown, resources: ReadonlyMap<stri
       if (name === 'Fn::Sub' && typeof argument === 'string') {
         return argument.replace(/\$\{([^}]+)\}/g, (_, inner: string) => ref(inner));
       }
-      throw new Error(`The local cloud does not support ${name} in this form: ${JSON.stringify(part)}`);
+      throw new Error(
+        `The local cloud does not support ${name} in this form: ${JSON.stringify(part)}`,
+      );
     }
     return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, evaluate(inner)]));
   };

@@ -3,5 +3,8 @@ export const OPERATOR = { accessKeyId: 'operator', secretAccessKey: 'local' };
 
 const variables = `AWS_ACCESS_KEY_ID=${OPERATOR.accessKeyId} AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey}`;
 
-/** Runs a command in a shell with these credentials: the AWS SDK would prefer the profile of the shell. */
+/**
+ * Runs a command in a shell with these credentials: the AWS SDK would prefer the profile of the
+ * shell.
+ */
 export const ENV_OPERATOR = `env -u AWS_PROFILE ${variables}`;

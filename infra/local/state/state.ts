@@ -25,21 +25,27 @@ import { DATABASE, shownPath, startOver } from './database.ts';
 export interface State {
   /** The engine's database file; undefined if it stores its data in memory. */
   readonly database: string | undefined;
-  /** Appended to the name of the table. Unique in memory, because other instances may share an external engine. */
+  /**
+   * Appended to the name of the table. Unique in memory, because other instances may share an
+   * external engine.
+   */
   readonly tableSuffix: string;
   /** The folder of the state as messages name it; undefined if it is in memory. */
   readonly folder: string | undefined;
   /** The parent folder of all cloud assemblies. */
   readonly assemblies: string;
-  /** Records the engine's process, so that the next start can terminate it if a crash has left it running. */
+  /**
+   * Records the engine's process, so that the next start can terminate it if a crash has left it
+   * running.
+   */
   recordEngine(pid: number | undefined): void;
   /** Records how to reach the table, so that the operator's commands can connect to it. */
   recordTable(location: TableLocation): void;
   /** The content of a file; undefined if it does not exist. */
   read(name: string): string | undefined;
   /**
-   * The content of a JSON file; undefined if it does not exist. Throws an error that names the file if it is invalid,
-   * and the remedy, which is to start over unless another one is given.
+   * The content of a JSON file; undefined if it does not exist. Throws an error that names the file
+   * if it is invalid, and the remedy, which is to start over unless another one is given.
    */
   readJson<T>(name: string, remedy?: string): T | undefined;
   /** Writes a file that only its owner can read, and flushes it to disk before returning. */
@@ -53,7 +59,10 @@ interface TableLocation {
   readonly tableName: string;
 }
 
-/** The content of the lock file: the processes that use the folder, as pid:startTime, and the table that they serve. */
+/**
+ * The content of the lock file: the processes that use the folder, as pid:startTime, and the table
+ * that they serve.
+ */
 interface Lock {
   readonly service: string;
   readonly engine?: string | undefined;
@@ -84,7 +93,10 @@ export function openMemoryState(): State {
   };
 }
 
-/** Opens a folder. Throws if a running service uses it; terminates an engine that a killed service has left running. */
+/**
+ * Opens a folder. Throws if a running service uses it; terminates an engine that a killed service
+ * has left running.
+ */
 export async function openState(path: string): Promise<State> {
   const folder = resolve(path);
   createFolder(folder);
@@ -119,11 +131,17 @@ export async function openState(path: string): Promise<State> {
 
 export const hasDatabase = (path: string): boolean => existsSync(join(path, DATABASE));
 
-/** The table of the service that runs on a folder; undefined if none runs. Throws while the service is starting. */
+/**
+ * The table of the service that runs on a folder; undefined if none runs. Throws while the service
+ * is starting.
+ */
 export function runningTable(path: string): TableLocation | undefined {
   const { service, table } = readLock(join(path, LOCK_FILE)) ?? {};
   if (!isAlive(service)) return undefined;
-  if (!table) throw new Error(`${path} is in use by process ${pidOf(service)}, which has no table yet. Try again.`);
+  if (!table)
+    throw new Error(
+      `${path} is in use by process ${pidOf(service)}, which has no table yet. Try again.`,
+    );
   return table;
 }
 
@@ -169,7 +187,10 @@ function makeFolders(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
 }
 
-/** Returns false if the file exists. Appears with its whole content, so that a kill cannot leave a partial lock. */
+/**
+ * Returns false if the file exists. Appears with its whole content, so that a kill cannot leave a
+ * partial lock.
+ */
 function createLock(lockFile: string, lock: Lock): boolean {
   const temporary = `${lockFile}.${process.pid}`;
   writeFileSync(temporary, JSON.stringify(lock));
@@ -225,7 +246,10 @@ function writeDurably(folder: string, name: string, content: string): void {
   closeSync(directory);
 }
 
-/** A running process as pid:startTime, because the system reuses pids. Outside Linux, only the pid is available. */
+/**
+ * A running process as pid:startTime, because the system reuses pids. Outside Linux, only the pid
+ * is available.
+ */
 export function processIdentity(pid: number): string | undefined {
   try {
     process.kill(pid, 0);

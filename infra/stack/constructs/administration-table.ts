@@ -10,13 +10,20 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { FilterCriteria, FilterRule, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import {
+  FilterCriteria,
+  FilterRule,
+  type Function as LambdaFunction,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Permissions } from '../../../routes.ts';
 import { domainOf } from '../../settings/domain-of.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** The DynamoDB action of each permission; IAM authorizes a transaction by the actions of its items. */
+/**
+ * The DynamoDB action of each permission; IAM authorizes a transaction by the actions of its items.
+ */
 const ACTIONS = {
   get: 'dynamodb:GetItem',
   batchGet: 'dynamodb:BatchGetItem',
@@ -28,7 +35,10 @@ const ACTIONS = {
   conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
-/** A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in transactions. */
+/**
+ * A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in
+ * transactions.
+ */
 const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'delete']);
 
 /** The table; grants each function the table name together with the permissions in its row. */
@@ -41,12 +51,17 @@ export class AdministrationTable extends Construct {
     super(scope, id);
     this.key = key;
     const { table, tableStream } = settings.existing ?? {};
-    this.table = table ? this.adoptTable({ table, tableStream }, settings) : this.createTable(settings);
+    this.table = table
+      ? this.adoptTable({ table, tableStream }, settings)
+      : this.createTable(settings);
     this.name = this.table.tableName;
   }
 
   private adoptTable(
-    { table: tableName, tableStream: tableStreamArn }: { table: string; tableStream?: string | undefined },
+    {
+      table: tableName,
+      tableStream: tableStreamArn,
+    }: { table: string; tableStream?: string | undefined },
     { tableMaximum: { readUnits, writeUnits } }: Settings,
   ): ITable {
     Annotations.of(this).addInfo(
@@ -54,7 +69,10 @@ export class AdministrationTable extends Construct {
         `--table-name ${tableName} --on-demand-throughput ` +
         `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`,
     );
-    return Table.fromTableAttributes(this, 'Table', { tableName, ...(tableStreamArn && { tableStreamArn }) });
+    return Table.fromTableAttributes(this, 'Table', {
+      tableName,
+      ...(tableStreamArn && { tableStreamArn }),
+    });
   }
 
   private createTable({ keepData, unprotected, tableMaximum }: Settings): Table {
@@ -85,11 +103,17 @@ export class AdministrationTable extends Construct {
     return table;
   }
 
-  /** Grants each action on its partition keys only; a function without permissions gets no table name. */
+  /**
+   * Grants each action on its partition keys only; a function without permissions gets no table
+   * name.
+   */
   grantTo(fn: LambdaFunction, { keys: _keys, ...permissions }: Permissions): void {
     if (Object.keys(permissions).length === 0) return;
     fn.addEnvironment('TABLE_NAME', this.name);
-    for (const [permission, keys] of Object.entries(permissions) as [keyof typeof ACTIONS, string[]][]) {
+    for (const [permission, keys] of Object.entries(permissions) as [
+      keyof typeof ACTIONS,
+      string[],
+    ][]) {
       fn.addToRolePolicy(
         new PolicyStatement({
           actions: [ACTIONS[permission]],
@@ -108,7 +132,10 @@ export class AdministrationTable extends Construct {
     this.grantKeyTo(fn);
   }
 
-  /** Grants the daily verification read access to the whole table; no other function is allowed to scan. */
+  /**
+   * Grants the daily verification read access to the whole table; no other function is allowed to
+   * scan.
+   */
   grantWholeTableTo(verification: LambdaFunction): void {
     verification.addEnvironment('TABLE_NAME', this.name);
     verification.addToRolePolicy(
@@ -121,8 +148,9 @@ export class AdministrationTable extends Construct {
   }
 
   /**
-   * Hands the keys of items that are created under these prefixes to a function, in the order of each partition key. A
-   * shard of the stream serves two readers: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
+   * Hands the keys of items that are created under these prefixes to a function, in the order of
+   * each partition key. A shard of the stream serves two readers:
+   * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
    */
   handOver(prefixes: readonly [string, string], fn: LambdaFunction): void {
     fn.addToRolePolicy(
@@ -132,7 +160,9 @@ export class AdministrationTable extends Construct {
       }),
     );
     // IAM supports no narrower resource for this action.
-    fn.addToRolePolicy(new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }));
+    fn.addToRolePolicy(
+      new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }),
+    );
     for (const prefix of prefixes) {
       fn.addEventSourceMapping(prefix, {
         eventSourceArn: this.streamArn,
@@ -155,11 +185,15 @@ export class AdministrationTable extends Construct {
 
   private get streamArn(): string {
     const { tableStreamArn } = this.table;
-    if (!tableStreamArn) throw new Error('existing.tableStream is missing: `npm run adopt` prints it.');
+    if (!tableStreamArn)
+      throw new Error('existing.tableStream is missing: `npm run adopt` prints it.');
     return tableStreamArn;
   }
 
-  /** A table with a customer managed key also requires kms:Decrypt of its callers; here only through DynamoDB. */
+  /**
+   * A table with a customer managed key also requires kms:Decrypt of its callers; here only through
+   * DynamoDB.
+   */
   private grantKeyTo(fn: LambdaFunction): void {
     fn.addToRolePolicy(
       new PolicyStatement({
@@ -171,7 +205,10 @@ export class AdministrationTable extends Construct {
   }
 }
 
-/** How KMS names DynamoDB as a caller. AWS does not document which of the two domains other partitions use. */
+/**
+ * How KMS names DynamoDB as a caller. AWS does not document which of the two domains other
+ * partitions use.
+ */
 function namesOfDynamoDb(region: string): string | string[] {
   const [name = '', ...others] = [...new Set(['amazonaws.com', domainOf(region)])].map(
     (domain) => `dynamodb.${region}.${domain}`,

@@ -36,9 +36,9 @@ const HOUR = Duration.hours(1);
 const runbookSection = (name: string): string => `docs/runbook.md#${name}`;
 
 /**
- * The alarms, and the topic that notifies the recipient. Each has a section of the same name in docs/runbook.md, and a
- * saved query. One alarm covers all functions: an error of any function is a 5xx of the API, and an alarm per function
- * would cost more than it tells.
+ * The alarms, and the topic that notifies the recipient. Each has a section of the same name in
+ * docs/runbook.md, and a saved query. One alarm covers all functions: an error of any function is a
+ * 5xx of the API, and an alarm per function would cost more than it tells.
  */
 export class Alarms extends Construct {
   readonly all: Alarm[] = [];
@@ -46,7 +46,11 @@ export class Alarms extends Construct {
   readonly ofDeployments: readonly Alarm[];
   private readonly topic: ITopic;
 
-  constructor(scope: Construct, id: string, { recipient, metrics, keyArns, verifiesDaily, hasEdge }: Props) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { recipient, metrics, keyArns, verifiesDaily, hasEdge }: Props,
+  ) {
     super(scope, id);
     this.topic = this.openTopic(recipient);
 
@@ -61,16 +65,21 @@ export class Alarms extends Construct {
         metric: metrics.rejections('unexpected').with({ period: MINUTE }),
         threshold: 1,
       }),
-      // Functions log no defect of these. During a canary, they are a tenth of the requests: too few for server-errors.
+      // Functions log no defect of these. During a canary, they are a tenth of the requests: too
+      // few for server-errors.
       this.add('failed-invocations', 'A function could not start, crashed or exceeded its time.', {
         metric: metrics.failedInvocations.with({ period: MINUTE }),
         threshold: 1,
       }),
     ];
-    this.add('unavailable', 'Requests end with 503: changes conflict for too long, or AWS does not respond.', {
-      metric: metrics.rejections('unavailable'),
-      threshold: 10,
-    });
+    this.add(
+      'unavailable',
+      'Requests end with 503: changes conflict for too long, or AWS does not respond.',
+      {
+        metric: metrics.rejections('unavailable'),
+        threshold: 10,
+      },
+    );
     this.add('throttled', 'API Gateway, Lambda or DynamoDB throttles.', {
       metric: new MathExpression({
         expression: 'SUM([gateway, functions, reads, writes])',
@@ -94,21 +103,32 @@ export class Alarms extends Construct {
       metric: metrics.duration('change', Stats.p(99)),
       ...slow,
     });
-    this.add('mail-not-sent', 'A mail could not be sent.', { metric: metrics.mailsNotSent, threshold: 1 });
+    this.add('mail-not-sent', 'A mail could not be sent.', {
+      metric: metrics.mailsNotSent,
+      threshold: 1,
+    });
     this.add('mail-delayed', 'Mail has waited for more than five minutes.', {
       metric: metrics.mailDelay,
       threshold: FIVE_MINUTES.toMilliseconds(),
     });
-    this.add('too-many-attempts', 'The login throttle rejects many requests: passwords may be guessed.', {
-      metric: metrics.rejections('too-many-attempts'),
-      threshold: 50,
-    });
+    this.add(
+      'too-many-attempts',
+      'The login throttle rejects many requests: passwords may be guessed.',
+      {
+        metric: metrics.rejections('too-many-attempts'),
+        threshold: 50,
+      },
+    );
     if (hasEdge) {
       // Not one of deployments: anybody who reaches the API directly could roll them back.
-      this.add('not-from-edge', 'Requests without the secret of the edge: it may not match the hashes.', {
-        metric: metrics.rejections('not-from-edge'),
-        threshold: 10,
-      });
+      this.add(
+        'not-from-edge',
+        'Requests without the secret of the edge: it may not match the hashes.',
+        {
+          metric: metrics.rejections('not-from-edge'),
+          threshold: 10,
+        },
+      );
     }
     if (verifiesDaily) this.addForVerification(metrics);
     this.notifyOfKeyStates(keyArns);
@@ -147,7 +167,9 @@ export class Alarms extends Construct {
     return alarm;
   }
 
-  /** KMS has no metric of a key's state, so an event notifies of the calls that make a key unusable. */
+  /**
+   * KMS has no metric of a key's state, so an event notifies of the calls that make a key unusable.
+   */
   private notifyOfKeyStates(keyArns: readonly string[]): void {
     const name = 'key-states';
     const message = `A key of ${Stack.of(this).stackName} was disabled, or its deletion was scheduled.`;
@@ -172,7 +194,8 @@ export class Alarms extends Construct {
     });
     Validations.of(rule).acknowledge({
       id: 'Annotation::@aws-cdk/aws-events:ruleUnresolvedEnvironment',
-      reason: 'The topic is in the region of the stack, as the settings require, and in its account',
+      reason:
+        'The topic is in the region of the stack, as the settings require, and in its account',
     });
   }
 

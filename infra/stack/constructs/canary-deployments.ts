@@ -1,6 +1,10 @@
 import { Validations } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
-import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import {
+  LambdaApplication,
+  LambdaDeploymentConfig,
+  LambdaDeploymentGroup,
+} from 'aws-cdk-lib/aws-codedeploy';
 import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { EndpointFunction } from './endpoint-function.ts';
@@ -11,19 +15,31 @@ interface Props {
   readonly alarms: readonly Alarm[];
 }
 
-/** Sends a tenth of the requests to new versions for ten minutes, then all; an alarm or a failure rolls back. */
+/**
+ * Sends a tenth of the requests to new versions for ten minutes, then all; an alarm or a failure
+ * rolls back.
+ */
 export class CanaryDeployments extends Construct {
   constructor(scope: Construct, id: string, { functions, alarms }: Props) {
     super(scope, id);
     const application = new LambdaApplication(this, 'Application');
-    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
+    });
     const policy = new Policy(this, 'Policy', {
       roles: [role],
       statements: [
         new PolicyStatement({
-          actions: ['lambda:GetAlias', 'lambda:UpdateAlias', 'lambda:GetProvisionedConcurrencyConfig'],
+          actions: [
+            'lambda:GetAlias',
+            'lambda:UpdateAlias',
+            'lambda:GetProvisionedConcurrencyConfig',
+          ],
           // Not the aliases themselves: they depend on the groups, which depend on this policy.
-          resources: functions.flatMap(({ functionArn, live }) => [functionArn, `${functionArn}:${live.aliasName}`]),
+          resources: functions.flatMap(({ functionArn, live }) => [
+            functionArn,
+            `${functionArn}:${live.aliasName}`,
+          ]),
         }),
         // It reads states of alarms. CodeDeploy's documentation names no narrower resource.
         new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }),
@@ -40,7 +56,8 @@ export class CanaryDeployments extends Construct {
         deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES,
         alarms: [...alarms],
         autoRollback: { deploymentInAlarm: true, failedDeployment: true, stoppedDeployment: true },
-        // The managed policy that the CDK would add allows the same for all functions of the account.
+        // The managed policy that the CDK would add allows the same for all functions of the
+        // account.
         role: role.withoutPolicyUpdates(),
       });
       group.node.addDependency(policy);

@@ -14,7 +14,9 @@ interface Props {
   readonly settings: Settings;
 }
 
-/** Verifies the whole table once a day and logs the number of findings, on which there are alarms. */
+/**
+ * Verifies the whole table once a day and logs the number of findings, on which there are alarms.
+ */
 export class DailyVerification extends Construct {
   readonly logGroupName: string;
 
@@ -33,7 +35,10 @@ export class DailyVerification extends Construct {
       retryAttempts: 0,
     });
     table.grantWholeTableTo(verification);
-    new Rule(this, 'Daily', { schedule: Schedule.rate(Duration.days(1)), targets: [new Target(verification)] });
+    new Rule(this, 'Daily', {
+      schedule: Schedule.rate(Duration.days(1)),
+      targets: [new Target(verification)],
+    });
     this.logGroupName = verification.logGroup.logGroupName;
   }
 }

@@ -24,12 +24,17 @@ const KINDS: readonly RequestKind[] = ['login', 'reset', 'change', 'read'];
 
 /** The dashboard of an environment, named after its stack and region. */
 export class EnvironmentDashboard extends Construct {
-  constructor(scope: Construct, id: string, { metrics, alarms, keyIds, settings: { tableMaximum, edge } }: Props) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { metrics, alarms, keyIds, settings: { tableMaximum, edge } }: Props,
+  ) {
     super(scope, id);
     const { stackName, region } = Stack.of(this);
     // Dashboards belong to the account: the same environment in another region needs another name.
     const dashboard = new Dashboard(this, 'Dashboard', { dashboardName: `${stackName}-${region}` });
-    if (alarms.length > 0) dashboard.addWidgets(new AlarmStatusWidget({ alarms: [...alarms], width: 24, height: 3 }));
+    if (alarms.length > 0)
+      dashboard.addWidgets(new AlarmStatusWidget({ alarms: [...alarms], width: 24, height: 3 }));
     const { duration } = metrics;
     dashboard.addWidgets(
       graph(
@@ -59,20 +64,35 @@ export class EnvironmentDashboard extends Construct {
       ]),
     );
     dashboard.addWidgets(
-      graph('Capacity: read units per second', [metrics.readUnits], maximum(tableMaximum.readUnits)),
-      graph('Capacity: write units per second', [metrics.writeUnits], maximum(tableMaximum.writeUnits)),
+      graph(
+        'Capacity: read units per second',
+        [metrics.readUnits],
+        maximum(tableMaximum.readUnits),
+      ),
+      graph(
+        'Capacity: write units per second',
+        [metrics.writeUnits],
+        maximum(tableMaximum.writeUnits),
+      ),
       graph('Calls to KMS', metrics.keyUse(keyIds)),
     );
     const { mail } = metrics;
     dashboard.addWidgets(
-      graph('Mail of the account', [mail('Send'), mail('Bounce'), mail('Complaint'), mail('Reject')]),
+      graph('Mail of the account', [
+        mail('Send'),
+        mail('Bounce'),
+        mail('Complaint'),
+        mail('Reject'),
+      ]),
       graph('Mail not sent, and the longest wait of a mail (ms)', [metrics.mailsNotSent], {
         right: [metrics.mailDelay],
       }),
       graph('Findings of the daily verification', [metrics.findings]),
     );
     dashboard.addWidgets(
-      graph('Oldest pending restart of a module (hours), measured once a day', [metrics.oldestPendingRestart]),
+      graph('Oldest pending restart of a module (hours), measured once a day', [
+        metrics.oldestPendingRestart,
+      ]),
       ...(edge
         ? [
             graph('Requests that the edge blocks', metrics.edgeBlocks),

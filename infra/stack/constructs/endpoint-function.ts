@@ -31,10 +31,14 @@ export class EndpointFunction extends GatehouseFunction {
       environmentName: environment,
       settings,
       description: route.route,
-      memorySize: route.permissions.keys?.includes('pepper') ? MEMORY_MB.hashing : MEMORY_MB.default,
+      memorySize: route.permissions.keys?.includes('pepper')
+        ? MEMORY_MB.hashing
+        : MEMORY_MB.default,
       timeout: TIMEOUT,
       ...(route.strictThrottle &&
-        settings.loginConcurrency !== undefined && { reservedConcurrentExecutions: settings.loginConcurrency }),
+        settings.loginConcurrency !== undefined && {
+          reservedConcurrentExecutions: settings.loginConcurrency,
+        }),
       environment: {
         TOKEN_ISSUER: `gatehouse-${environment}`,
         TOKEN_SECONDS: String(settings.tokenLife.minutes * 60),

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type CfnElement, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { type Policy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import {
+  Architecture,
+  Code,
+  type FunctionProps,
+  Function as LambdaFunction,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { bundleOf } from '../../bundle/bundle.ts';
@@ -12,7 +18,12 @@ import { metricsNamespace } from './metrics.ts';
 interface Props
   extends Pick<
     FunctionProps,
-    'description' | 'memorySize' | 'timeout' | 'environment' | 'retryAttempts' | 'reservedConcurrentExecutions'
+    | 'description'
+    | 'memorySize'
+    | 'timeout'
+    | 'environment'
+    | 'retryAttempts'
+    | 'reservedConcurrentExecutions'
   > {
   /** A file name in `functions/`, without its extension. */
   readonly file: string;
@@ -22,18 +33,25 @@ interface Props
   readonly settings: Settings;
 }
 
-/** A Lambda function with its own role and log group, so that every permission is granted to a single function. */
+/**
+ * A Lambda function with its own role and log group, so that every permission is granted to a
+ * single function.
+ */
 export class GatehouseFunction extends LambdaFunction {
   constructor(
     scope: Construct,
     id: string,
     { file, bundles, environmentName, settings, environment, ...props }: Props,
   ) {
-    const role = new Role(scope, `${id}-role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const role = new Role(scope, `${id}-role`, {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    });
     const logGroup = new LogGroup(scope, `${id}-log`, {
       logGroupName: `/aws/lambda/${Stack.of(scope).stackName}/${file}`,
       retention: settings.logRetentionDays,
-      removalPolicy: settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+      removalPolicy: settings.keepData
+        ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        : RemovalPolicy.DESTROY,
     });
     logGroup.grantWrite(role);
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
@@ -56,10 +74,11 @@ export class GatehouseFunction extends LambdaFunction {
 }
 
 /**
- * Makes the logical id of a policy, and with it its name, depend on its statements. A changed policy is then added to
- * the role before the function is updated, and the former one is removed at the end of the deployment: versions that
- * still serve requests, or serve them again after a rollback, keep the permissions that they need. The role stays,
- * because an alias cannot divide requests between versions with different roles:
+ * Makes the logical id of a policy, and with it its name, depend on its statements. A changed
+ * policy is then added to the role before the function is updated, and the former one is removed at
+ * the end of the deployment: versions that still serve requests, or serve them again after a
+ * rollback, keep the permissions that they need. The role stays, because an alias cannot divide
+ * requests between versions with different roles:
  * https://docs.aws.amazon.com/lambda/latest/dg/configuring-alias-routing.html
  */
 function nameByStatements(policy: Policy): void {

@@ -37,10 +37,16 @@ const EXPOSED_HEADERS = [
   'X-gatehouseApp-params',
 ];
 
-/** Chromium remembers the response to a preflight request for two hours at most. A removed origin is still blocked. */
+/**
+ * Chromium remembers the response to a preflight request for two hours at most. A removed origin is
+ * still blocked.
+ */
 const PREFLIGHT_MAX_AGE = Duration.hours(2);
 
-/** The HTTP API: a route for each row, and for HEAD beside GET; throttling that bounds the cost, and an access log. */
+/**
+ * The HTTP API: a route for each row, and for HEAD beside GET; throttling that bounds the cost, and
+ * an access log.
+ */
 export class GatehouseHttpApi extends Construct {
   /** The URL that clients use. */
   readonly url: string;
@@ -51,7 +57,11 @@ export class GatehouseHttpApi extends Construct {
   private readonly strictLimits: Settings['throttle']['login'];
   private readonly routeSettings: Record<string, object> = {};
 
-  constructor(scope: Construct, id: string, { environment, ...settings }: Settings & { environment: string }) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { environment, ...settings }: Settings & { environment: string },
+  ) {
     const { throttle, corsOrigins, domain, edge, logRetentionDays, keepData } = settings;
     super(scope, id);
     this.strictLimits = throttle.login;
@@ -71,7 +81,8 @@ export class GatehouseHttpApi extends Construct {
       }),
     });
     const accessLog = new LogGroup(this, 'AccessLog', {
-      // Below this prefix, AWS needs no statement per log group in the resource policy, whose size is limited.
+      // Below this prefix, AWS needs no statement per log group in the resource policy, whose size
+      // is limited.
       logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
       retention: logRetentionDays,
       removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
@@ -102,7 +113,8 @@ export class GatehouseHttpApi extends Construct {
     accessLog.addMetricFilter('Throttled', {
       metricNamespace: metricsNamespace(environment),
       metricName: GATEWAY_THROTTLES,
-      // A request that API Gateway throttles reaches no function; other 429 are those of the functions.
+      // A request that API Gateway throttles reaches no function; other 429 are those of the
+      // functions.
       filterPattern: FilterPattern.literal('{ $.status = "429" && $.integrationStatus = "-" }'),
       metricValue: '1',
     });
@@ -144,8 +156,8 @@ export class GatehouseHttpApi extends Construct {
           ? 'Public by its contract: its callers neither have nor need a token'
           : 'The function verifies the token itself: JWT authorizers do not support ES256 (docs/adr/0004)',
     });
-    // One automatic deployment instead of one per route, and CloudFormation fails if the stage has settings for a route
-    // that does not exist yet.
+    // One automatic deployment instead of one per route, and CloudFormation fails if the stage has
+    // settings for a route that does not exist yet.
     this.stage.node.addDependency(httpRoute);
     if (method === 'GET') this.stage.node.addDependency(this.headRoute(httpRoute, path));
     if (!strictThrottle) return;
@@ -155,8 +167,9 @@ export class GatehouseHttpApi extends Construct {
   }
 
   /**
-   * Sends HEAD to the integration of GET. The function responds as to GET, and API Gateway omits the body. The
-   * permission of the GET route is for all methods of its path, so an HttpRoute, which adds one, would repeat it.
+   * Sends HEAD to the integration of GET. The function responds as to GET, and API Gateway omits
+   * the body. The permission of the GET route is for all methods of its path, so an HttpRoute,
+   * which adds one, would repeat it.
    */
   private headRoute(getRoute: HttpRoute, path: string): CfnRoute {
     const { apiId, target, authorizationType } = getRoute.node.defaultChild as CfnRoute;

@@ -6,7 +6,10 @@ import { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** The KMS keys; grants each function the key ARNs together with the KMS actions that its row requires. */
+/**
+ * The KMS keys; grants each function the key ARNs together with the KMS actions that its row
+ * requires.
+ */
 export class Keys extends Construct {
   /** Encrypts the table. */
   readonly table: IKey;
@@ -17,7 +20,11 @@ export class Keys extends Construct {
   /** Wraps the data keys that encrypt parameter values. */
   readonly values: IKey;
 
-  constructor(scope: Construct, id: string, { keepData, pepperKeys, signingKeys, existing }: Settings) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { keepData, pepperKeys, signingKeys, existing }: Settings,
+  ) {
     super(scope, id);
     const addKey = (
       logicalId: string,
@@ -37,22 +44,33 @@ export class Keys extends Construct {
         ...(multiRegion && { multiRegion }),
         removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       });
-      // A different logical id would replace the key and make everything encrypted or signed with it unusable.
+      // A different logical id would replace the key and make everything encrypted or signed with
+      // it unusable.
       (key.node.defaultChild as CfnKey).overrideLogicalId(logicalId);
       return key;
     };
     const { SYMMETRIC_DEFAULT, HMAC_256, ECC_NIST_P256 } = KeySpec;
     const { ENCRYPT_DECRYPT, GENERATE_VERIFY_MAC, SIGN_VERIFY } = KeyUsage;
-    this.table = addKey('TableKey', 'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, { rotate: true });
-    // What these two protect would be lost with the region; docs/adr/0016 has the reasons.
-    this.values = addKey('ValuesKey', 'wraps the keys of parameter values', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, {
+    this.table = addKey('TableKey', 'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, {
       rotate: true,
-      multiRegion: true,
     });
+    // What these two protect would be lost with the region; docs/adr/0016 has the reasons.
+    this.values = addKey(
+      'ValuesKey',
+      'wraps the keys of parameter values',
+      SYMMETRIC_DEFAULT,
+      ENCRYPT_DECRYPT,
+      {
+        rotate: true,
+        multiRegion: true,
+      },
+    );
     this.pepper = pepperKeys.map((key) =>
       addKey(key, 'protects password hashes', HMAC_256, GENERATE_VERIFY_MAC, { multiRegion: true }),
     );
-    this.signing = signingKeys.map((key) => addKey(key, 'signs tokens', ECC_NIST_P256, SIGN_VERIFY));
+    this.signing = signingKeys.map((key) =>
+      addKey(key, 'signs tokens', ECC_NIST_P256, SIGN_VERIFY),
+    );
   }
 
   /** The ids and ARNs of all keys. */
@@ -63,7 +81,11 @@ export class Keys extends Construct {
 
   grantTo(fn: LambdaFunction, { permissions }: Route): void {
     const uses = {
-      sign: { variable: 'SIGNING_KEYS', keys: this.signing, actions: ['kms:Sign', 'kms:GetPublicKey'] },
+      sign: {
+        variable: 'SIGNING_KEYS',
+        keys: this.signing,
+        actions: ['kms:Sign', 'kms:GetPublicKey'],
+      },
       pepper: { variable: 'PEPPER_KEYS', keys: this.pepper, actions: ['kms:GenerateMac'] },
       seal: { variable: 'VALUES_KEY', keys: [this.values], actions: ['kms:GenerateDataKey'] },
       unseal: { variable: 'VALUES_KEY', keys: [this.values], actions: ['kms:Decrypt'] },
@@ -76,8 +98,8 @@ export class Keys extends Construct {
         new PolicyStatement({
           actions,
           resources: arns,
-          // Requires the encryption context that binds a value to its integration; without this condition, KMS would
-          // accept any context.
+          // Requires the encryption context that binds a value to its integration; without this
+          // condition, KMS would accept any context.
           ...(keys.includes(this.values) && {
             conditions: {
               StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },

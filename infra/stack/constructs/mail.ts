@@ -25,7 +25,10 @@ const PERMISSIONS: Permissions = {
   delete: MAILS,
 };
 
-/** The only function that sends mail. The stream of the table hands it each mail that a transaction has created. */
+/**
+ * The only function that sends mail. The stream of the table hands it each mail that a transaction
+ * has created.
+ */
 export class Mail extends Construct {
   readonly functionName: string;
   readonly logGroupName: string;
@@ -57,7 +60,8 @@ export class Mail extends Construct {
       new PolicyStatement({
         actions: ['ses:SendEmail'],
         resources: [
-          // The verified identity is either the address or its domain; SES authorizes against the one that exists.
+          // The verified identity is either the address or its domain; SES authorizes against the
+          // one that exists.
           arn('identity', sender),
           arn('identity', sender.slice(sender.indexOf('@') + 1)),
           // SES requires the permission on the configuration set as well, under the same condition.

@@ -10,7 +10,9 @@ export const metricsNamespace = (environment: string): string => `Gatehouse/${en
 /** The metric of requests that API Gateway throttled, which a filter of the access log counts. */
 export const GATEWAY_THROTTLES = 'gatewayThrottles';
 
-/** The metric of invocations that ended without a response, which a filter of the access log counts. */
+/**
+ * The metric of invocations that ended without a response, which a filter of the access log counts.
+ */
 export const FAILED_INVOCATIONS = 'failedInvocations';
 
 /** The rules of the edge in the order in which WAF applies them, each with a metric of its name. */
@@ -28,10 +30,19 @@ export type Metrics = ReturnType<typeof metricsOf>;
 
 /** The metrics that alarms and dashboard of an environment share. */
 export function metricsOf({ environment, apiId, tableName, mailFunction }: Measured) {
-  const logged = (metricName: string, statistic: string, dimensionsMap: Record<string, string> = {}) =>
+  const logged = (
+    metricName: string,
+    statistic: string,
+    dimensionsMap: Record<string, string> = {},
+  ) =>
     new Metric({ namespace: metricsNamespace(environment), metricName, statistic, dimensionsMap });
   const ofApi = (metricName: string) =>
-    new Metric({ namespace: 'AWS/ApiGateway', metricName, statistic: Stats.SUM, dimensionsMap: { ApiId: apiId } });
+    new Metric({
+      namespace: 'AWS/ApiGateway',
+      metricName,
+      statistic: Stats.SUM,
+      dimensionsMap: { ApiId: apiId },
+    });
   const ofTable = (metricName: string) =>
     new Metric({
       namespace: 'AWS/DynamoDB',
@@ -41,7 +52,11 @@ export function metricsOf({ environment, apiId, tableName, mailFunction }: Measu
     });
   /** The units per second that the table consumed. */
   const consumed = (label: string, metricName: string): IMetric =>
-    new MathExpression({ expression: 'units / PERIOD(units)', usingMetrics: { units: ofTable(metricName) }, label });
+    new MathExpression({
+      expression: 'units / PERIOD(units)',
+      usingMetrics: { units: ofTable(metricName) },
+      label,
+    });
   return {
     /** Milliseconds; the number of samples is that of the requests. */
     duration: (kind: RequestKind, statistic: string) => logged('milliseconds', statistic, { kind }),
@@ -73,7 +88,11 @@ export function metricsOf({ environment, apiId, tableName, mailFunction }: Measu
     failedInvocations: logged(FAILED_INVOCATIONS, Stats.SUM),
     gatewayThrottles: logged(GATEWAY_THROTTLES, Stats.SUM),
     /** Of all functions in the account, because they share its quota of concurrent executions. */
-    functionThrottles: new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', statistic: Stats.SUM }),
+    functionThrottles: new Metric({
+      namespace: 'AWS/Lambda',
+      metricName: 'Throttles',
+      statistic: Stats.SUM,
+    }),
     serverErrors: ofApi('5xx'),
     clientErrors: ofApi('4xx'),
     readThrottles: ofTable('ReadThrottleEvents'),

@@ -13,7 +13,11 @@ interface Logs {
 
 /** Saves the Logs Insights query of each section of docs/runbook.md under the name of its alarm. */
 export class Queries extends Construct {
-  constructor(scope: Construct, id: string, { access, functions, mail, verification, hasEdge }: Logs) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { access, functions, mail, verification, hasEdge }: Logs,
+  ) {
     super(scope, id);
     const save = (name: string, logGroupNames: readonly string[], ...commands: string[]) =>
       new CfnQueryDefinition(this, name, {
@@ -88,7 +92,9 @@ export class Queries extends Construct {
     save(
       'too-many-attempts',
       hasEdge ? functions : [access],
-      hasEdge ? 'filter failure = "too-many-attempts"' : 'filter status = "429" and integrationStatus != "-"',
+      hasEdge
+        ? 'filter failure = "too-many-attempts"'
+        : 'filter status = "429" and integrationStatus != "-"',
       `stats count(*) as times by ${hasEdge ? 'clientAddress' : 'sourceIp'}, route`,
       'sort times desc',
     );
@@ -116,6 +122,11 @@ export class Queries extends Construct {
       'fields @timestamp, @message',
       'sort @timestamp desc',
     );
-    save('verification-missing', [verification], 'fields @timestamp, @message', 'sort @timestamp desc');
+    save(
+      'verification-missing',
+      [verification],
+      'fields @timestamp, @message',
+      'sort @timestamp desc',
+    );
   }
 }

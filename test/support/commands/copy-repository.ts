@@ -18,7 +18,8 @@ export const SOURCES = [
 
 /** Copies the source into a folder, with the shipped settings in its cdk.json. */
 export function copyRepository(folder: string): void {
-  for (const source of SOURCES) cpSync(join(ROOT, source), join(folder, source), { recursive: true });
+  for (const source of SOURCES)
+    cpSync(join(ROOT, source), join(folder, source), { recursive: true });
   writeFileSync(join(folder, 'cdk.json'), JSON.stringify({ context: shippedContext }));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
 }

@@ -15,7 +15,12 @@ export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint
 });
 
 /** Runs a command of infra/ to its end, in its own process, or that of a copy of the repository. */
-export async function runCommand(script: string, options: readonly string[], environment: object, root = ROOT) {
+export async function runCommand(
+  script: string,
+  options: readonly string[],
+  environment: object,
+  root = ROOT,
+) {
   const { code, stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [`infra/commands/${script}/command.ts`, ...options],

@@ -37,7 +37,10 @@ export const integrationRecord = (name: string, values: readonly string[] = []) 
 export const jsonLines = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/** Imports records in this process, which takes less time than a command, or than a request for each entity. */
+/**
+ * Imports records in this process, which takes less time than a command, or than a request for each
+ * entity.
+ */
 export async function importHere(
   { cloud, table }: Gatehouse,
   records: readonly object[],
@@ -55,7 +58,8 @@ export async function importHere(
   const tally = await importRecords({ table, pepperKeys, valuesKey, kms }, lines, {
     apply,
     again,
-    onRejected: (line, errors) => rejected.push(`${line} ${errors.map(({ field, code }) => `${field} ${code}`)}`),
+    onRejected: (line, errors) =>
+      rejected.push(`${line} ${errors.map(({ field, code }) => `${field} ${code}`)}`),
     onSkipped: (line, outcome, entity) => skipped.push(`${line} ${outcome} ${entity}`),
     onProgress: () => undefined,
   });
@@ -63,13 +67,24 @@ export async function importHere(
   return { tally, rejected, skipped };
 }
 
-/** Runs an import or export to its end. How often it reports progress depends on the machine, so that is separate. */
-export async function runTransfer(script: 'import' | 'export', options: readonly string[], environment: object) {
+/**
+ * Runs an import or export to its end. How often it reports progress depends on the machine, so
+ * that is separate.
+ */
+export async function runTransfer(
+  script: 'import' | 'export',
+  options: readonly string[],
+  environment: object,
+) {
   const { code, stdout, stderr } = await runCommand(script, options, environment);
   const linesOf = (text: string) => text.split('\n').slice(0, -1);
   const isProgress = (line: string) => /^\d+ records$/.test(line);
   return {
-    result: { code, stdout: linesOf(stdout), stderr: linesOf(stderr).filter((line) => !isProgress(line)) },
+    result: {
+      code,
+      stdout: linesOf(stdout),
+      stderr: linesOf(stderr).filter((line) => !isProgress(line)),
+    },
     progress: linesOf(stderr).filter(isProgress),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What a request costs in a warm function, by route: sequential round trips | read units + write units | calls.
- * test/api/call-budgets.test.ts measures it, and docs/cost.md is calculated from it.
+ * What a request costs in a warm function, by route: sequential round trips | read units + write
+ * units | calls. test/api/call-budgets.test.ts measures it, and docs/cost.md is calculated from it.
  */
 // biome-ignore format: a table is read by its columns
 export const BUDGETS: Readonly<Record<string, string>> = {
@@ -49,7 +49,10 @@ interface Budget {
 export function budgetOf(route: string): Budget {
   const [roundTrips = '', units = '', calls = ''] = BUDGETS[route]?.split('|') ?? [];
   const [reads = '', writes = ''] = units.split('+');
-  const counted = [...calls.matchAll(/(\d+ )?(\w+)/g)].map(([, count = '1', operation]) => [operation, Number(count)]);
+  const counted = [...calls.matchAll(/(\d+ )?(\w+)/g)].map(([, count = '1', operation]) => [
+    operation,
+    Number(count),
+  ]);
   return {
     roundTrips: Number(roundTrips),
     reads: Number(reads),

@@ -2,21 +2,33 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { digits, table } from '../../bench/tables.ts';
 import { BUDGETS } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
-import { COMMON_DOLLARS, cpuTimes, type RequestCost, requestCost, TRAFFIC } from './request-costs.ts';
+import {
+  COMMON_DOLLARS,
+  cpuTimes,
+  type RequestCost,
+  requestCost,
+  TRAFFIC,
+} from './request-costs.ts';
 
 /* The generated tables of docs/cost.md and docs/scale.md. */
 
 const SECONDS_PER_MONTH = 730 * 3600;
 const RATES = [10, 1000, 100_000];
 
-const dollars = (value: number): string => (value === 0 ? '' : `$${value >= 100 ? digits(value) : value.toFixed(2)}`);
-const total = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+const dollars = (value: number): string =>
+  value === 0 ? '' : `$${value >= 100 ? digits(value) : value.toFixed(2)}`;
+const total = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, number) => sum + number, 0);
 
 /** Every price with its unit and its source. */
 export const priceTable = (): string =>
   table(
     ['for each', 'US dollars', 'source'],
-    Object.values(PRICES).map(({ dollars, per, page }) => [per, String(dollars), `[page](${page})`]),
+    Object.values(PRICES).map(({ dollars, per, page }) => [
+      per,
+      String(dollars),
+      `[page](${page})`,
+    ]),
   );
 
 /** The costs of an environment without traffic, counted in its template. */
@@ -26,12 +38,18 @@ export function fixedCostTable(template: Template): string {
   const rotated = keys.filter(({ Properties }) => Properties.EnableKeyRotation).length;
   const alarms = all('AWS::CloudWatch::Alarm').map(({ Properties }) => metricsOf(Properties));
   const custom = new Set(
-    alarms.flat().flatMap((metric) => (metric.Namespace.startsWith('AWS/') ? [] : [JSON.stringify(metric)])),
+    alarms
+      .flat()
+      .flatMap((metric) => (metric.Namespace.startsWith('AWS/') ? [] : [JSON.stringify(metric)])),
   );
   const dashboards = all('AWS::CloudWatch::Dashboard').length;
   return monthlyCosts([
     ['KMS keys', keys.length, PRICES.key.dollars],
-    ['KMS keys that rotate: from the third year, two older versions each', 2 * rotated, PRICES.key.dollars],
+    [
+      'KMS keys that rotate: from the third year, two older versions each',
+      2 * rotated,
+      PRICES.key.dollars,
+    ],
     ['metrics of alarms', alarms.flat().length, PRICES.alarm.dollars],
     ['custom metrics that alarms use', custom.size, PRICES.metric.dollars],
     ['dashboards', dashboards, PRICES.dashboard.dollars],
@@ -44,13 +62,21 @@ function monthlyCosts(rows: readonly [name: string, count: number, price: number
   return table(
     ['', 'number', 'each', 'a month'],
     [
-      ...rows.map(([name, count, price]) => [name, String(count), dollars(price), `$${(count * price).toFixed(2)}`]),
+      ...rows.map(([name, count, price]) => [
+        name,
+        String(count),
+        dollars(price),
+        `$${(count * price).toFixed(2)}`,
+      ]),
       ['total', '', '', `$${sum.toFixed(2)}`],
     ],
   );
 }
 
-/** The costs of the edge without traffic, counted in its template, with the alarm on it and its secret. */
+/**
+ * The costs of the edge without traffic, counted in its template, with the alarm on it and its
+ * secret.
+ */
 export function edgeTable(edge: Template): string {
   const webAcls = Object.values(edge.findResources('AWS::WAFv2::WebACL'));
   const rules = webAcls.flatMap(({ Properties }) => Properties.Rules as unknown[]);
@@ -67,7 +93,10 @@ export function edgeTable(edge: Template): string {
 export function edgeRequestTable(): string {
   const { edgeRequest, edgeFunction, webAclRequest } = PRICES;
   const parts = [edgeRequest, edgeFunction, webAclRequest].map((price) => price.dollars);
-  return table(['CloudFront', 'CloudFront Function', 'WAF', 'total'], [[...parts, total(parts)].map(dollars)]);
+  return table(
+    ['CloudFront', 'CloudFront Function', 'WAF', 'total'],
+    [[...parts, total(parts)].map(dollars)],
+  );
 }
 
 interface Metric {
@@ -88,10 +117,14 @@ function metricsOf(alarm: {
   return Metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : []));
 }
 
-/** The costs of all routes, from the memory of the functions in a template and docs/performance.md. */
+/**
+ * The costs of all routes, from the memory of the functions in a template and docs/performance.md.
+ */
 export function requestCosts(template: Template, performance: string): Map<string, RequestCost> {
   const functions = Object.values(template.findResources('AWS::Lambda::Function'));
-  const memory = new Map(functions.map(({ Properties }) => [Properties.Description, Properties.MemorySize as number]));
+  const memory = new Map(
+    functions.map(({ Properties }) => [Properties.Description, Properties.MemorySize as number]),
+  );
   const cpu = cpuTimes(performance);
   return new Map(
     Object.keys(BUDGETS).map((route) => {
@@ -112,7 +145,16 @@ export const commonTable = (): string =>
 /** The cost of a million requests of each route, with the quantities behind it. */
 export const requestTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   table(
-    ['dollars per million requests', 'ms × MB', 'duration', 'reads + writes', 'table', 'keys', 'mail', 'total'],
+    [
+      'dollars per million requests',
+      'ms × MB',
+      'duration',
+      'reads + writes',
+      'table',
+      'keys',
+      'mail',
+      'total',
+    ],
     [...costs].map(([route, { milliseconds, megabytes, reads, writes, dollars: parts, total }]) => [
       route,
       `${milliseconds.toLocaleString('en')} × ${megabytes}`,
@@ -126,8 +168,13 @@ export const requestTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   );
 
 /** The mean of a quantity over the example of traffic. */
-const mean = (costs: ReadonlyMap<string, RequestCost>, value: (cost: RequestCost) => number): number =>
-  total(Object.entries(TRAFFIC).map(([route, share]) => share * value(costs.get(route) as RequestCost)));
+const mean = (
+  costs: ReadonlyMap<string, RequestCost>,
+  value: (cost: RequestCost) => number,
+): number =>
+  total(
+    Object.entries(TRAFFIC).map(([route, share]) => share * value(costs.get(route) as RequestCost)),
+  );
 
 /** The shares of the example of traffic. */
 export const trafficTable = (): string =>
@@ -154,13 +201,18 @@ export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string =>
 
 /** What the example of traffic demands of the quotas at several rates. */
 export const demandTable = (costs: ReadonlyMap<string, RequestCost>): string => {
-  const changes = total(Object.keys(TRAFFIC).map((route) => (route.startsWith('PUT ') ? (TRAFFIC[route] ?? 0) : 0)));
+  const changes = total(
+    Object.keys(TRAFFIC).map((route) => (route.startsWith('PUT ') ? (TRAFFIC[route] ?? 0) : 0)),
+  );
   const rows: [string, number][] = [
     ['read units of the table', mean(costs, ({ reads }) => reads)],
     ['write units of the table', mean(costs, ({ writes }) => writes)],
     ['write units of the audit partition', 2 * changes],
     ['concurrent executions of functions', mean(costs, ({ milliseconds }) => milliseconds / 1000)],
-    ['calls of KMS with symmetric and HMAC keys', mean(costs, ({ symmetricCalls }) => symmetricCalls)],
+    [
+      'calls of KMS with symmetric and HMAC keys',
+      mean(costs, ({ symmetricCalls }) => symmetricCalls),
+    ],
     ['calls of KMS with the signing key', mean(costs, ({ signatures }) => signatures)],
   ];
   return table(

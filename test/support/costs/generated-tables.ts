@@ -1,6 +1,6 @@
 /**
- * Replaces the generated parts of a Markdown document: `<!-- begin NAME -->` and `<!-- end NAME -->` enclose each of
- * them. Throws if the document has no place for a part.
+ * Replaces the generated parts of a Markdown document: `<!-- begin NAME -->` and `<!-- end NAME
+ * -->` enclose each of them. Throws if the document has no place for a part.
  */
 export function withGenerated(document: string, parts: Readonly<Record<string, string>>): string {
   return Object.entries(parts).reduce((text, [name, part]) => {

@@ -16,7 +16,10 @@ const WAF = 'https://aws.amazon.com/waf/pricing/';
 const CLOUDFRONT = 'https://aws.amazon.com/cloudfront/pricing/pay-as-you-go/';
 const CLOUDWATCH = 'https://aws.amazon.com/cloudwatch/pricing/';
 
-/** Prices of eu-central-1 for the first tier of usage, without taxes and free tiers. docs/cost.md says how to check. */
+/**
+ * Prices of eu-central-1 for the first tier of usage, without taxes and free tiers. docs/cost.md
+ * says how to check.
+ */
 export const PRICES = {
   gatewayRequest: price(1.2, 'million requests to the HTTP API, of up to 512 KB', GATEWAY),
   functionRequest: price(0.2, 'million invocations', LAMBDA),

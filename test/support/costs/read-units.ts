@@ -1,10 +1,18 @@
-import { type Item, itemBytes, type ReadMode, readUnits } from '../../../infra/local/aws/item-size.ts';
+import {
+  type Item,
+  itemBytes,
+  type ReadMode,
+  readUnits,
+} from '../../../infra/local/aws/item-size.ts';
 import type { AwsCall, AwsResponse } from '../../../infra/local/calls/aws-call.ts';
 
-/** The read units of a call to DynamoDB, by the sizes of the items in its response; 0 for writes. */
+/**
+ * The read units of a call to DynamoDB, by the sizes of the items in its response; 0 for writes.
+ */
 export function readUnitsOf({ operation, input }: AwsCall, { body }: AwsResponse): number {
   // biome-ignore lint/suspicious/noExplicitAny: responses differ by operation
-  const response: any = typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(String(body)) : body;
+  const response: any =
+    typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(String(body)) : body;
   const unitsOf = (items: readonly (Item | undefined)[], mode: ReadMode) =>
     items.reduce((units, item) => units + readUnits(itemBytes(item), mode), 0);
   switch (operation) {
@@ -16,7 +24,10 @@ export function readUnitsOf({ operation, input }: AwsCall, { body }: AwsResponse
       return unitsOf(found, 'strong') + Keys.length - found.length;
     }
     case 'TransactGetItems':
-      return unitsOf(response.Responses?.map(({ Item }: { Item?: Item }) => Item) ?? [], 'transactional');
+      return unitsOf(
+        response.Responses?.map(({ Item }: { Item?: Item }) => Item) ?? [],
+        'transactional',
+      );
     case 'Query':
       return response.ConsumedCapacity?.CapacityUnits ?? 0;
     default:

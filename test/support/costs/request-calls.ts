@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
-import { CHANGES, type Change, CREATION_WITH_PASSWORD, type Prepared, type Setup } from '../instance/changes.ts';
+import {
+  CHANGES,
+  type Change,
+  CREATION_WITH_PASSWORD,
+  type Prepared,
+  type Setup,
+} from '../instance/changes.ts';
 import { readsOf } from '../instance/reads.ts';
 import { roundsOf } from './rounds.ts';
 
@@ -26,15 +32,16 @@ interface RequestCalls {
 interface CallObserver {
   readonly intercept: Interceptor;
   /**
-   * Sends a request to a function that is warm for it. Fails if the request does not succeed. Responses are held back
-   * `factor` times as long as usual, for the case that concurrent calls did not overlap.
+   * Sends a request to a function that is warm for it. Fails if the request does not succeed.
+   * Responses are held back `factor` times as long as usual, for the case that concurrent calls did
+   * not overlap.
    */
   callsOf(setup: Setup, change: Change, factor?: number): Promise<RequestCalls>;
 }
 
 /**
- * How long each response is held back, so that concurrent calls overlap even on a busy machine: longer than it takes to
- * compute a password hash, where KMS is called with one.
+ * How long each response is held back, so that concurrent calls overlap even on a busy machine:
+ * longer than it takes to compute a password hash, where KMS is called with one.
  */
 const OVERLAP_MS = { usual: 15, hashing: 250 };
 const HASHING: readonly string[] = [
@@ -63,16 +70,21 @@ export function openCallObserver(): CallObserver {
     async callsOf(setup, change, factor = 1) {
       const first = await change.prepare(setup);
       await send(change, first);
-      // A request that can be repeated finds the data key of its integration; the others need a new prerequisite.
-      const second = change.changesAgain && !change.hidesOutcome ? first : await change.prepare(setup);
+      // A request that can be repeated finds the data key of its integration; the others need a new
+      // prerequisite.
+      const second =
+        change.changesAgain && !change.hidesOutcome ? first : await change.prepare(setup);
       const calls: Call[] = [];
       const usual = HASHING.includes(change.route) ? OVERLAP_MS.hashing : OVERLAP_MS.usual;
       observed.set(change.route, { calls, overlapMs: usual * factor });
       await send(change, second);
       observed.delete(change.route);
       const counts = Map.groupBy(calls, ({ operation }) => operation);
-      const names = [...counts].map(([operation, { length }]) => (length > 1 ? `${length} ${operation}` : operation));
-      const sum = (unit: 'reads' | 'writes') => calls.reduce((total, call) => total + call[unit], 0);
+      const names = [...counts].map(([operation, { length }]) =>
+        length > 1 ? `${length} ${operation}` : operation,
+      );
+      const sum = (unit: 'reads' | 'writes') =>
+        calls.reduce((total, call) => total + call[unit], 0);
       return {
         roundTrips: roundsOf(calls).length,
         reads: sum('reads'),
@@ -83,7 +95,10 @@ export function openCallObserver(): CallObserver {
   };
 }
 
-/** Capacity units by operation: a strongly consistent read costs 1, a write 1, and an action of a transaction 2. */
+/**
+ * Capacity units by operation: a strongly consistent read costs 1, a write 1, and an action of a
+ * transaction 2.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
 function unitsOf(operation: string, input: any): { reads: number; writes: number } {
   if (operation === 'GetItem' || operation === 'Query') return { reads: 1, writes: 0 };
@@ -93,13 +108,15 @@ function unitsOf(operation: string, input: any): { reads: number; writes: number
   }
   if (operation === 'TransactGetItems') return { reads: 2 * input.TransactItems.length, writes: 0 };
   if (operation === 'UpdateItem') return { reads: 0, writes: 1 };
-  if (operation === 'TransactWriteItems') return { reads: 0, writes: 2 * input.TransactItems.length };
+  if (operation === 'TransactWriteItems')
+    return { reads: 0, writes: 2 * input.TransactItems.length };
   return { reads: 0, writes: 0 };
 }
 
 async function send(change: Change, prepared: Prepared): Promise<void> {
   const { status, text } = await prepared.send();
-  if (status !== change.success) throw new Error(`${change.route} responds with ${status}: ${text}`);
+  if (status !== change.success)
+    throw new Error(`${change.route} responds with ${status}: ${text}`);
 }
 
 /** A login without a rehash, which CHANGES counts. */
@@ -108,9 +125,18 @@ const LOGIN: Change = {
   success: 200,
   repeated: 200,
   async prepare({ gatehouse }) {
-    const request = { method: 'POST', path: '/api/authenticate', body: { username: 'admin', password: 'admin' } };
+    const request = {
+      method: 'POST',
+      path: '/api/authenticate',
+      body: { username: 'admin', password: 'admin' },
+    };
     const { method, path, body } = request;
-    return { item: '', request, send: () => gatehouse.call(method, path, { body }), countChanges: async () => 0 };
+    return {
+      item: '',
+      request,
+      send: () => gatehouse.call(method, path, { body }),
+      countChanges: async () => 0,
+    };
   },
 };
 

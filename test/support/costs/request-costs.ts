@@ -2,18 +2,29 @@ import { budgetOf } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
 
 /*
- * What a million requests of a route cost, from its budget, its CPU time in docs/performance.md and the prices. A
- * deployed function was not available: the assumptions stand in for what only AWS can measure.
+ * What a million requests of a route cost, from its budget, its CPU time in docs/performance.md and
+ * the prices. A deployed function was not available: the assumptions stand in for what only AWS can
+ * measure.
  */
 
-/** Milliseconds of a call to DynamoDB, KMS or SES from Lambda in the same region: AWS promises single-digit ones. */
+/**
+ * Milliseconds of a call to DynamoDB, KMS or SES from Lambda in the same region: AWS promises
+ * single-digit ones.
+ */
 const ROUND_TRIP_MS = 8;
-/** CPU milliseconds of sockets and TLS for a call, which docs/performance.md does not count: measured over loopback. */
+/**
+ * CPU milliseconds of sockets and TLS for a call, which docs/performance.md does not count:
+ * measured over loopback.
+ */
 const NETWORK_CPU_MS = 0.3;
-/** The memory at which Lambda allocates one vCPU; a function with less memory takes proportionally longer. */
+/**
+ * The memory at which Lambda allocates one vCPU; a function with less memory takes proportionally
+ * longer.
+ */
 const MB_PER_CPU = 1769;
 /**
- * Lambda's three lines per request (about 380 bytes), one of the function (180), one of the gateway (310), overhead.
+ * Lambda's three lines per request (about 380 bytes), one of the function (180), one of the gateway
+ * (310), overhead.
  */
 const LOG_BYTES = 1000;
 /** A response with its headers: most are a single entity. */
@@ -62,20 +73,31 @@ export const COMMON_DOLLARS = {
 
 /** CPU milliseconds by route: the column `gatehouse` of the table in docs/performance.md. */
 export function cpuTimes(performance: string): Map<string, number> {
-  const [, section = ''] = performance.split('## Repeated calls')[1]?.split('### CPU time in µs per call') ?? [];
-  const rows = section.split('\n###')[0]?.matchAll(/^\| ([A-Z]+ \S+) \| [\d.,]+ \| ([\d.,]+) /gm) ?? [];
-  return new Map([...rows].map(([, route = '', text = '']) => [route, Number(text.replaceAll(',', '')) / 1000]));
+  const [, section = ''] =
+    performance.split('## Repeated calls')[1]?.split('### CPU time in µs per call') ?? [];
+  const rows =
+    section.split('\n###')[0]?.matchAll(/^\| ([A-Z]+ \S+) \| [\d.,]+ \| ([\d.,]+) /gm) ?? [];
+  return new Map(
+    [...rows].map(([, route = '', text = '']) => [route, Number(text.replaceAll(',', '')) / 1000]),
+  );
 }
 
 /** The cost of a route whose function has this memory. */
-export function requestCost(route: string, megabytes: number, cpu: ReadonlyMap<string, number>): RequestCost {
+export function requestCost(
+  route: string,
+  megabytes: number,
+  cpu: ReadonlyMap<string, number>,
+): RequestCost {
   const { roundTrips, reads, writes, calls } = budgetOf(route);
   const cpuMs = cpu.get(MEASURED_AS[route] ?? route);
   if (cpuMs === undefined) throw new Error(`docs/performance.md has no CPU time of ${route}`);
   const networkMs = sum(Object.values(calls)) * NETWORK_CPU_MS;
-  const busyMs = Math.ceil(((cpuMs + networkMs) * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS);
+  const busyMs = Math.ceil(
+    ((cpuMs + networkMs) * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS,
+  );
   const milliseconds = Math.max(busyMs, 1);
-  const symmetricCalls = (calls.GenerateMac ?? 0) + (calls.Decrypt ?? 0) + (calls.GenerateDataKey ?? 0);
+  const symmetricCalls =
+    (calls.GenerateMac ?? 0) + (calls.Decrypt ?? 0) + (calls.GenerateDataKey ?? 0);
   const [signatures, mails] = [calls.Sign ?? 0, MAILING.has(route) ? 1 : 0];
   const dollars = {
     common: sum(Object.values(COMMON_DOLLARS)),
@@ -85,7 +107,17 @@ export function requestCost(route: string, megabytes: number, cpu: ReadonlyMap<s
     mail: mails * MAIL_DOLLARS,
   };
   const total = sum(Object.values(dollars));
-  return { reads, writes, milliseconds, megabytes, symmetricCalls, signatures, mails, dollars, total };
+  return {
+    reads,
+    writes,
+    milliseconds,
+    megabytes,
+    symmetricCalls,
+    signatures,
+    mails,
+    dollars,
+    total,
+  };
 }
 
 /** An example of traffic, as shares of all requests: 90 % reads, 5 % changes and 5 % logins. */
@@ -101,4 +133,5 @@ export const TRAFFIC: Readonly<Record<string, number>> = {
   'POST /api/authenticate': 0.05,
 };
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+const sum = (numbers: readonly number[]): number =>
+  numbers.reduce((total, number) => total + number, 0);

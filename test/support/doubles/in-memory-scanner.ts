@@ -3,7 +3,9 @@ import type { Item } from '../../../lib/table/table.ts';
 import type { TableScanner } from '../../../lib/table/table-scanner.ts';
 
 /** A read: the keys of a snapshot, or the partition of a range. */
-export type Read = { readonly keys: readonly Key[] } | { readonly pk: string; readonly from?: string | undefined };
+export type Read =
+  | { readonly keys: readonly Key[] }
+  | { readonly pk: string; readonly from?: string | undefined };
 
 /** A scannable table in memory that records its reads. */
 export interface InMemoryScanner extends TableScanner {
@@ -22,7 +24,10 @@ const PAGE = 3;
 /** More than any verification in the tests needs, so that an endless loop fails. */
 const READS_MAX = 1000;
 
-/** Opens a table for a verification without an engine. `onRead` runs before each read, with the number of reads. */
+/**
+ * Opens a table for a verification without an engine. `onRead` runs before each read, with the
+ * number of reads.
+ */
 export function inMemoryScanner(
   items: readonly Item[],
   onRead: (read: Read, count: number, table: InMemoryScanner) => void = () => undefined,
@@ -39,7 +44,8 @@ export function inMemoryScanner(
     find: (key) => table.items.find(isAt(key)),
     put(key, attributes) {
       const changed: Item = { ...table.find(key), ...attributes, ...key };
-      for (const [name, value] of Object.entries(attributes)) if (value === undefined) delete changed[name];
+      for (const [name, value] of Object.entries(attributes))
+        if (value === undefined) delete changed[name];
       table.items = [...table.items.filter((item) => !isAt(key)(item)), changed];
     },
     remove(key) {
@@ -56,7 +62,9 @@ export function inMemoryScanner(
     async range(pk, range) {
       recordRead({ pk, from: range?.from });
       return table.items
-        .filter((item) => item.pk === pk && (!range || (item.sk >= range.from && item.sk <= range.to)))
+        .filter(
+          (item) => item.pk === pk && (!range || (item.sk >= range.from && item.sk <= range.to)),
+        )
         .sort((one, other) => (one.sk < other.sk ? -1 : 1))
         .map(({ pk, sk, bytes }) => ({ pk, sk, ...(bytes !== undefined && { bytes }) }));
     },

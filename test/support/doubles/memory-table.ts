@@ -6,7 +6,10 @@ import { waitMicrotasks } from './microtasks.ts';
 
 /** A table in memory that records reads when they begin and writes when they have ended. */
 export interface MemoryTable extends SnapshotTable {
-  /** The reads and id requests in order: the operation, and its partition key, kind or number of keys. */
+  /**
+   * The reads and id requests in order: the operation, and its partition key, kind or number of
+   * keys.
+   */
   readonly calls: string[];
   readonly queries: { readonly pk: string; readonly range: Range }[];
   /** The writes of every transaction, applied without evaluating their conditions. */
@@ -17,15 +20,21 @@ export interface MemoryTable extends SnapshotTable {
 }
 
 /** Opens a table with these items. A total that is not given is the number of items of its kind. */
-export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record<Kind, number>> = {}): MemoryTable {
+export function memoryTable(
+  stored: readonly Item[] = [],
+  totals: Partial<Record<Kind, number>> = {},
+): MemoryTable {
   const items = new Map(stored.map((item) => [nameOf(item), item]));
   const [calls, queries, updates]: [string[], MemoryTable['queries'], Write[]] = [[], [], []];
   const transactions: (readonly Write[])[] = [];
-  const inPartition = (partition: string) => [...items.values()].filter(({ pk }) => pk === partition);
+  const inPartition = (partition: string) =>
+    [...items.values()].filter(({ pk }) => pk === partition);
   /** Includes the totals. */
   const read = (key: Key): Item | undefined =>
     items.get(nameOf(key)) ??
-    (key.pk === 'TOTAL' ? { ...key, n: totals[key.sk as Kind] ?? inPartition(key.sk).length } : undefined);
+    (key.pk === 'TOTAL'
+      ? { ...key, n: totals[key.sk as Kind] ?? inPartition(key.sk).length }
+      : undefined);
   let lastId = 1000;
   return {
     calls,
@@ -40,7 +49,8 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
     async getAll(keys) {
       calls.push(`getAll ${keys.length}`);
       // DynamoDB rejects duplicate keys too.
-      if (new Set(keys.map(nameOf)).size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
+      if (new Set(keys.map(nameOf)).size < keys.length)
+        throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
       return keys.map(read);
     },
     async snapshot(keys) {
@@ -52,7 +62,8 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       queries.push({ pk, range });
       const { from = '', to = '\uffff', backwards = false, limit } = range;
       // DynamoDB rejects these ranges too.
-      if (from > to || (limit !== undefined && limit < 1)) throw new Error(`No such range: ${JSON.stringify(range)}`);
+      if (from > to || (limit !== undefined && limit < 1))
+        throw new Error(`No such range: ${JSON.stringify(range)}`);
       const found = inPartition(pk)
         .filter(({ sk }) => sk >= from && sk <= to)
         .sort((a, b) => (a.sk < b.sk ? -1 : 1));
@@ -74,9 +85,11 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
       await waitMicrotasks();
       transactions.push(writes);
       for (const write of writes) {
-        if (write.act === 'Put') items.set(nameOf(write.key), { ...write.attributes, ...write.key });
+        if (write.act === 'Put')
+          items.set(nameOf(write.key), { ...write.attributes, ...write.key });
         if (write.act === 'Delete') items.delete(nameOf(write.key));
-        if (write.act === 'Update') items.set(nameOf(write.key), applyUpdate(items.get(nameOf(write.key)), write));
+        if (write.act === 'Update')
+          items.set(nameOf(write.key), applyUpdate(items.get(nameOf(write.key)), write));
       }
     },
   };
@@ -85,9 +98,13 @@ export function memoryTable(stored: readonly Item[] = [], totals: Partial<Record
 const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 
 /** Applies `SET` of plain values and `REMOVE`; arithmetic and sets are not supported. */
-function applyUpdate(item: Item | undefined, { key, update = '', names = {}, values = {} }: Write): Item {
+function applyUpdate(
+  item: Item | undefined,
+  { key, update = '', names = {}, values = {} }: Write,
+): Item {
   const after: Item = { ...item, ...key };
-  for (const [, name = '', value = ''] of update.matchAll(/(#\w+) = (:\w+)/g)) after[names[name] ?? ''] = values[value];
+  for (const [, name = '', value = ''] of update.matchAll(/(#\w+) = (:\w+)/g))
+    after[names[name] ?? ''] = values[value];
   const [, removed = ''] = /REMOVE (.*)/.exec(update) ?? [];
   for (const name of removed.split(', ')) delete after[names[name] ?? ''];
   return after;

@@ -2,7 +2,9 @@ import { EventEmitter } from 'node:events';
 import https from 'node:https';
 import { afterEach, beforeEach, vi } from 'vitest';
 
-/** Records the URLs that the tests of a file connect to ahead of time, without opening connections. */
+/**
+ * Records the URLs that the tests of a file connect to ahead of time, without opening connections.
+ */
 export function useOpenedConnections(): string[] {
   const opened: string[] = [];
   beforeEach(() => {

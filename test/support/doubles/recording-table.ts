@@ -67,5 +67,8 @@ export function recordingTable(...items: Item[]): RecordingTable {
 /** The error of a transaction that DynamoDB cancels, with one reason code per write. */
 export function cancelledBy(...codes: string[]): Error {
   const CancellationReasons = codes.map((Code) => ({ Code }));
-  return Object.assign(new Error('cancelled'), { name: 'TransactionCanceledException', CancellationReasons });
+  return Object.assign(new Error('cancelled'), {
+    name: 'TransactionCanceledException',
+    CancellationReasons,
+  });
 }

@@ -8,8 +8,8 @@ import type { InMemoryScanner } from './in-memory-scanner.ts';
 export type Input = Record<string, any>;
 
 /**
- * A response: an object is a success, `{ xml }` one of an older API, `{ error }` an exception, `'cut'` closes the
- * connection, `'no-response'` leaves the request open.
+ * A response: an object is a success, `{ xml }` one of an older API, `{ error }` an exception,
+ * `'cut'` closes the connection, `'no-response'` leaves the request open.
  */
 export type ScriptedResponse =
   | object
@@ -19,25 +19,32 @@ export type ScriptedResponse =
   | 'no-response';
 
 /**
- * Starts a server that stands in for AWS and responds as the test decides. An operation is the name of a JSON or a
- * query API, or method and path of a REST API.
+ * Starts a server that stands in for AWS and responds as the test decides. An operation is the name
+ * of a JSON or a query API, or method and path of a REST API.
  */
-export async function scriptedAws(respond: (operation: string, input: Input) => ScriptedResponse | undefined) {
+export async function scriptedAws(
+  respond: (operation: string, input: Input) => ScriptedResponse | undefined,
+) {
   const calls: string[] = [];
   const server = createServer(async (request, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
-    const isForm = String(request.headers['content-type']).startsWith('application/x-www-form-urlencoded');
+    const isForm = String(request.headers['content-type']).startsWith(
+      'application/x-www-form-urlencoded',
+    );
     const input = isForm ? Object.fromEntries(new URLSearchParams(body)) : JSON.parse(body || '{}');
     const target = request.headers['x-amz-target'];
-    const operation = input.Action ?? target?.toString().split('.').at(-1) ?? `${request.method} ${request.url}`;
+    const operation =
+      input.Action ?? target?.toString().split('.').at(-1) ?? `${request.method} ${request.url}`;
     calls.push(operation);
     const response = respond(operation, input);
     if (response === 'no-response') return;
     if (response === 'cut' || response === undefined) return request.socket.destroy();
     const { error, xml, ...fields } = response as { error?: string; xml?: string };
-    outgoing.writeHead(error ? 400 : 200, { 'Content-Type': xml ? 'text/xml' : 'application/x-amz-json-1.0' });
+    outgoing.writeHead(error ? 400 : 200, {
+      'Content-Type': xml ? 'text/xml' : 'application/x-amz-json-1.0',
+    });
     outgoing.end(xml ?? JSON.stringify(error ? { __type: error, ...fields } : fields));
   });
   server.listen(0, '127.0.0.1');
@@ -72,20 +79,33 @@ const found = (item: Item | undefined) => (item ? { Item: marshalItem(item) } : 
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
 
 const numbersIn = (item: Input) =>
-  Object.fromEntries(Object.entries(item).flatMap(([name, { N }]) => (N === undefined ? [] : [[name, Number(N)]])));
+  Object.fromEntries(
+    Object.entries(item).flatMap(([name, { N }]) => (N === undefined ? [] : [[name, Number(N)]])),
+  );
 
-/** Responds like DynamoDB to reads, and to deletes and puts of numbers without evaluating their conditions. */
-export function respondFrom(table: InMemoryScanner, operation: string, input: Input): ScriptedResponse {
+/**
+ * Responds like DynamoDB to reads, and to deletes and puts of numbers without evaluating their
+ * conditions.
+ */
+export function respondFrom(
+  table: InMemoryScanner,
+  operation: string,
+  input: Input,
+): ScriptedResponse {
   switch (operation) {
     case 'Scan':
       return { Items: table.items.map(marshalItem) };
     case 'GetItem':
       return found(table.find(keyIn(input.Key)));
     case 'TransactGetItems':
-      return { Responses: input.TransactItems.map(({ Get }: Input) => found(table.find(keyIn(Get.Key)))) };
+      return {
+        Responses: input.TransactItems.map(({ Get }: Input) => found(table.find(keyIn(Get.Key)))),
+      };
     case 'Query': {
       const pk = input.ExpressionAttributeValues[':pk'].S;
-      const items = table.items.filter((item) => item.pk === pk).sort((one, other) => (one.sk < other.sk ? -1 : 1));
+      const items = table.items
+        .filter((item) => item.pk === pk)
+        .sort((one, other) => (one.sk < other.sk ? -1 : 1));
       return { Items: items.map(marshalItem) };
     }
     case 'TransactWriteItems':

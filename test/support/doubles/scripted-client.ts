@@ -21,13 +21,16 @@ interface HttpRequest {
 }
 
 /**
- * Client settings under which the requests of a real AWS client receive these responses in turn, and the requests that
- * it sent. A request beyond the last response fails.
+ * Client settings under which the requests of a real AWS client receive these responses in turn,
+ * and the requests that it sent. A request beyond the last response fails.
  */
 export function scriptedClient(...responses: ScriptedResponse[]) {
   const requests: SentRequest[] = [];
   const requestHandler = {
-    async handle({ path, headers, body }: HttpRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
+    async handle(
+      { path, headers, body }: HttpRequest,
+      { abortSignal }: { abortSignal?: AbortSignal } = {},
+    ) {
       const operation = headers['x-amz-target']?.split('.').at(-1) ?? path;
       requests.push({ operation, input: JSON.parse(textOf(body) || '{}'), signal: abortSignal });
       if (abortSignal?.aborted) throw Object.assign(new Error('Given up'), { name: 'AbortError' });
@@ -35,7 +38,11 @@ export function scriptedClient(...responses: ScriptedResponse[]) {
       const response = responses.shift() as ScriptedResponse;
       if (response instanceof Error) throw response;
       if (!('error' in response)) return respond(200, response);
-      const { error, status = 400, more } = response as { error: string; status?: number; more?: object };
+      const {
+        error,
+        status = 400,
+        more,
+      } = response as { error: string; status?: number; more?: object };
       return respond(status, { __type: error, message: error, ...more });
     },
   };
@@ -55,6 +62,9 @@ const textOf = (body: string | Uint8Array = ''): string =>
 
 function respond(statusCode: number, body: object) {
   const text = JSON.stringify(body);
-  const headers = { 'content-type': 'application/x-amz-json-1.0', 'content-length': String(text.length) };
+  const headers = {
+    'content-type': 'application/x-amz-json-1.0',
+    'content-length': String(text.length),
+  };
   return { response: { statusCode, headers, body: Readable.from([Buffer.from(text)]) } };
 }

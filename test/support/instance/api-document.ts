@@ -46,7 +46,8 @@ const validators = new Map<string, ValidateFunction>();
 /** The violations of a schema of the document; undefined if there are none. */
 function violationsOf(schema: Json, value: unknown): string | undefined {
   const text = JSON.stringify(schema);
-  const validate = validators.get(text) ?? ajv.compile(JSON.parse(text.replaceAll('"#/', '"api#/')));
+  const validate =
+    validators.get(text) ?? ajv.compile(JSON.parse(text.replaceAll('"#/', '"api#/')));
   validators.set(text, validate);
   return validate(value) ? undefined : ajv.errorsText(validate.errors);
 }
@@ -70,7 +71,15 @@ function operationOf(route: string): Operation {
 
 /** All response headers that the document knows; others, such as Date, come from the server. */
 const KNOWN_HEADERS = [
-  ...['Authorization', 'Cache-Control', 'ETag', 'Link', 'Location', 'Retry-After', 'WWW-Authenticate'],
+  ...[
+    'Authorization',
+    'Cache-Control',
+    'ETag',
+    'Link',
+    'Location',
+    'Retry-After',
+    'WWW-Authenticate',
+  ],
   ...['X-Total-Count', 'X-gatehouseApp-alert', 'X-gatehouseApp-error', 'X-gatehouseApp-params'],
 ];
 
@@ -78,8 +87,15 @@ const KNOWN_HEADERS = [
 const isUndocumented = (name: string, value: string | undefined): boolean =>
   value === undefined || (name === 'Cache-Control' && value === 'no-store');
 
-/** Fails unless the document describes this response to a request of a route: its status, headers and body, if any. */
-export function checkResponse(route: string, { status, headers, body, text }: Received, isHead = false): void {
+/**
+ * Fails unless the document describes this response to a request of a route: its status, headers
+ * and body, if any.
+ */
+export function checkResponse(
+  route: string,
+  { status, headers, body, text }: Received,
+  isHead = false,
+): void {
   const where = `${route} returned ${status} ${JSON.stringify(headers)} ${text}`;
   const response = resolved(operationOf(route).responses[status]);
   assert(response, `The document has no such status: ${where}`);
@@ -88,7 +104,12 @@ export function checkResponse(route: string, { status, headers, body, text }: Re
     const value = headers[name.toLowerCase()];
     if (!header) assert(isUndocumented(name, value), `The document has no ${name} here: ${where}`);
     else if (value === undefined) assert(!header.required, `${name} is missing: ${where}`);
-    else assert.equal(violationsOf(header.schema, typedValue(value, header.schema)), undefined, `${name}: ${where}`);
+    else
+      assert.equal(
+        violationsOf(header.schema, typedValue(value, header.schema)),
+        undefined,
+        `${name}: ${where}`,
+      );
   }
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   const { schema } = response.content?.[type] ?? {};
@@ -101,7 +122,11 @@ export function checkResponse(route: string, { status, headers, body, text }: Re
 }
 
 /** The violations of the document in a request: in its JSON body and in its query string. */
-export function violationsInRequest(route: string, path: string, { body, headers = {} }: Sent): string[] {
+export function violationsInRequest(
+  route: string,
+  path: string,
+  { body, headers = {} }: Sent,
+): string[] {
   const { requestBody, parameters = [] } = operationOf(route);
   const type = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
   const isText = String(type).startsWith('text/plain');
@@ -114,15 +139,21 @@ export function violationsInRequest(route: string, path: string, { body, headers
   return [...inBody, ...inQuery].filter((violations) => violations !== undefined);
 }
 
-/** Whether this is the name of a query parameter that the document does not have: an unknown filter, or a cursor. */
+/**
+ * Whether this is the name of a query parameter that the document does not have: an unknown filter,
+ * or a cursor.
+ */
 export function isUnknownParameter(route: string, path: string, name: string): boolean {
   const { parameters = [] } = operationOf(route);
-  return new URLSearchParams(path.split('?')[1]).has(name) && !parameters.some((parameter) => parameter.name === name);
+  return (
+    new URLSearchParams(path.split('?')[1]).has(name) &&
+    !parameters.some((parameter) => parameter.name === name)
+  );
 }
 
 /**
- * The JSON value of a body, with a fraction in place of a number that would be rounded. The service normalizes new
- * passwords before it counts their code points.
+ * The JSON value of a body, with a fraction in place of a number that would be rounded. The service
+ * normalizes new passwords before it counts their code points.
  */
 function parsed(body: unknown): unknown {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array;
@@ -134,10 +165,16 @@ function parsed(body: unknown): unknown {
 }
 
 /** A parameter that is not an array can be repeated: all of its conditions must hold. */
-function violationsInQuery({ schema, explode }: Parameter, values: readonly string[]): string | undefined {
+function violationsInQuery(
+  { schema, explode }: Parameter,
+  values: readonly string[],
+): string | undefined {
   const { type, items = schema } = schema as { type?: string; items?: Json };
-  const texts = type === 'array' && explode === false ? values.flatMap((value) => value.split(',')) : values;
-  return texts.map((value) => violationsOf(items as Json, typedValue(value, items as Json))).find(Boolean);
+  const texts =
+    type === 'array' && explode === false ? values.flatMap((value) => value.split(',')) : values;
+  return texts
+    .map((value) => violationsOf(items as Json, typedValue(value, items as Json)))
+    .find(Boolean);
 }
 
 function typedValue(text: string, { type }: Json): unknown {

@@ -2,14 +2,20 @@ import assert from 'node:assert/strict';
 import type { AwsCall, AwsResponse } from '../../../infra/local/calls/aws-call.ts';
 import type { Received, Sent } from './launch.ts';
 
-/* Every secret that passes through a test is a canary: it must not appear in any log line, error or header. */
+/*
+ * Every secret that passes through a test is a canary: it must not appear in any log line, error or
+ * header.
+ */
 
 /** A shorter secret could match by chance. */
 const SECRET_CHARACTERS_MIN = 8;
 /** The beginning of a long secret is enough to find it. */
 const SECRET_CHARACTERS_MAX = 100;
 const SECRET_FIELDS = ['password', 'newPassword', 'currentPassword', 'confValue', 'key'];
-/** Fields that may be visible and may equal a password: in tests many accounts have their login as their password. */
+/**
+ * Fields that may be visible and may equal a password: in tests many accounts have their login as
+ * their password.
+ */
 const OPEN_FIELDS = ['login', 'username', 'email'];
 
 /** Collects secrets and everything that must not contain them. */
@@ -32,11 +38,15 @@ export function canaries(): Canaries {
       secrets.add(secret.slice(0, SECRET_CHARACTERS_MAX));
   };
   /** Only the signature of a token is secret: its header and claims are useless without it. */
-  const hideToken = (token: unknown) => hide(typeof token === 'string' ? token.split('.')[2] : undefined);
+  const hideToken = (token: unknown) =>
+    hide(typeof token === 'string' ? token.split('.')[2] : undefined);
 
   return {
     exchanged(method, path, { token, body }, received) {
-      const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+      const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<
+        string,
+        unknown
+      >;
       for (const name of SECRET_FIELDS) hide(fields[name]);
       for (const name of OPEN_FIELDS) open.add(String(fields[name]));
       open.add(path).add(decodedOrRaw(path));
@@ -49,7 +59,8 @@ export function canaries(): Canaries {
       }
     },
     called({ service, operation, input }, { body }) {
-      if (service === 'KMS' && typeof body === 'object') for (const name of ['Plaintext', 'Mac']) hide(body[name]);
+      if (service === 'KMS' && typeof body === 'object')
+        for (const name of ['Plaintext', 'Mac']) hide(body[name]);
       if (service === 'SES') hide(/key=([\w-]{43})/.exec(JSON.stringify(input))?.[1]);
       if (operation === 'TransactWriteItems')
         for (const [hash] of JSON.stringify(input).matchAll(/\$argon2id\$[^"]+/g))
@@ -59,15 +70,22 @@ export function canaries(): Canaries {
       // Most lines differ only in these fields; deduplication shortens the search.
       const varying = /"(requestId":"[\da-f-]{36}|(milliseconds|callerId|Timestamp)":\d+)"?/g;
       const text = [...new Set(lines.map((line) => line.replace(varying, ''))), ...seen].join('\n');
-      const hidden = [...secrets].filter((secret) => ![...open].some((known) => known.includes(secret)));
-      const found = hidden.filter((secret) => encodingsOf(secret).some((encoded) => text.includes(encoded)));
+      const hidden = [...secrets].filter(
+        (secret) => ![...open].some((known) => known.includes(secret)),
+      );
+      const found = hidden.filter((secret) =>
+        encodingsOf(secret).some((encoded) => text.includes(encoded)),
+      );
       for (const memory of [secrets, open, seen]) memory.clear();
       assert.deepEqual(found, [], 'secrets in log lines, errors or headers');
     },
   };
 }
 
-/** The encodings in which a secret could leak: plain, JSON, URL, hexadecimal, and base64 at any offset in a text. */
+/**
+ * The encodings in which a secret could leak: plain, JSON, URL, hexadecimal, and base64 at any
+ * offset in a text.
+ */
 export function encodingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((before) =>
@@ -76,7 +94,11 @@ export function encodingsOf(secret: string): string[] {
       .toString('base64')
       .slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6)),
   );
-  const plain = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())];
+  const plain = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret.toWellFormed()),
+  ];
   const inUrls = base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
   return [...plain, bytes.toString('hex'), ...base64, ...inUrls];
 }

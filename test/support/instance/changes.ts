@@ -20,8 +20,8 @@ import { methodAndPath, type Params } from './method-and-path.ts';
 import { makeTokens } from './mint.ts';
 
 /*
- * Every route that changes something, as a request whose effect can be counted. Prerequisites are written straight into
- * the table, so that only the function under test runs.
+ * Every route that changes something, as a request whose effect can be counted. Prerequisites are
+ * written straight into the table, so that only the function under test runs.
  */
 
 type RouteKey = (typeof routes)[number]['route'];
@@ -33,9 +33,15 @@ export interface Change {
   readonly success: number;
   /** The status when the same request is repeated. */
   readonly repeated: number;
-  /** Whether a repeated request changes something again: integrations may be equal, and an update adds a version. */
+  /**
+   * Whether a repeated request changes something again: integrations may be equal, and an update
+   * adds a version.
+   */
   readonly changesAgain?: true;
-  /** Whether the response hides the outcome: a login succeeds without a rehash, and a reset reveals no addresses. */
+  /**
+   * Whether the response hides the outcome: a login succeeds without a rehash, and a reset reveals
+   * no addresses.
+   */
   readonly hidesOutcome?: true;
   prepare(setup: Setup): Promise<Prepared>;
 }
@@ -63,7 +69,9 @@ export interface Prepared {
 interface Row extends Omit<Change, 'prepare'> {
   prepare(
     setup: Setup,
-  ): Promise<Omit<Prepared, 'request' | 'send'> & Pick<Sent, 'token' | 'body'> & { readonly params?: Params }>;
+  ): Promise<
+    Omit<Prepared, 'request' | 'send'> & Pick<Sent, 'token' | 'body'> & { readonly params?: Params }
+  >;
 }
 
 /** Creates the prerequisites of requests. */
@@ -95,26 +103,53 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
     async account(fields = {}) {
       const id = await table.nextId('USER');
       const login = `account-${id}`;
-      const person = { id, login, email: `${login}@example.com`, activated: true, langKey: 'en', passwordHash };
-      const user = newAccount({ ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields }, 'test', Date.now());
+      const person = {
+        id,
+        login,
+        email: `${login}@example.com`,
+        activated: true,
+        langKey: 'en',
+        passwordHash,
+      };
+      const user = newAccount(
+        { ...person, authorities: ['ROLE_ADMIN', 'ROLE_USER'], ...fields },
+        'test',
+        Date.now(),
+      );
       await untilCommitted(() => commit(table, creation(user)));
       return { user, token: tokens.of(user), item: Object.values(entityKey('USER', id)).join('/') };
     },
     async integration(parameters = 0) {
       const { accountStamp } = (await findUser(table, 1)) as User;
-      const admin = { id: 1, roles: ['ROLE_ADMIN'], accountStamp, jti: 'test', passwordChanges: 0 } as const;
+      const admin = {
+        id: 1,
+        roles: ['ROLE_ADMIN'],
+        accountStamp,
+        jti: 'test',
+        passwordChanges: 0,
+      } as const;
       const fields = { id: undefined, name: 'Tap', shortName: 'tap', description: undefined };
-      const integration = await createIntegration(table, authorize(table, admin, CreateIntegration.access), {
-        ...fields,
-        integrationType: 'API',
-        active: true,
-      });
+      const integration = await createIntegration(
+        table,
+        authorize(table, admin, CreateIntegration.access),
+        {
+          ...fields,
+          integrationType: 'API',
+          active: true,
+        },
+      );
       if (parameters === 0) return integration.id;
       const counters = { parameterCount: parameters, parametersEver: parameters };
-      const ids = Array.from({ length: parameters }, (_, index) => parameterId(integration.id, index + 1));
+      const ids = Array.from({ length: parameters }, (_, index) =>
+        parameterId(integration.id, index + 1),
+      );
       await untilCommitted(() =>
         commit(table, [
-          integrationChanged(integration, { ...integration, ...counters, module: { needsRestart: true, changes: 1 } }),
+          integrationChanged(integration, {
+            ...integration,
+            ...counters,
+            module: { needsRestart: true, changes: 1 },
+          }),
           ...ids.map((id) => {
             const stored = { id, confName: 'Key', confValue: new Uint8Array([1]), version: 1 };
             return claim(entityKey('CONF', id), stored, 'retry');
@@ -126,7 +161,11 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
     },
     async openParameter() {
       const { token } = await setup.account();
-      const body = { integration: { id: await setup.integration() }, confName: 'Key', confValue: 'value' };
+      const body = {
+        integration: { id: await setup.integration() },
+        confName: 'Key',
+        confValue: 'value',
+      };
       return (await gatehouse.call('POST', '/api/utm-integration-confs', { token, body })).body.id;
     },
     async outdatedHash() {
@@ -145,14 +184,20 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
 
 /** Repeats a write until it commits: concurrent preparations update the same counters. */
 async function untilCommitted(send: () => Promise<string>): Promise<void> {
-  while ((await send()) !== 'committed') await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+  while ((await send()) !== 'committed')
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
 }
 
 const stored = (setup: Setup, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number) =>
   setup.gatehouse.table.get(entityKey(kind, id));
 
 /** The number of changes since the creation, by a counter of the item. */
-async function changesOf(setup: Setup, kind: 'USER' | 'INTEGRATION' | 'CONF', id: number, counter = 'version') {
+async function changesOf(
+  setup: Setup,
+  kind: 'USER' | 'INTEGRATION' | 'CONF',
+  id: number,
+  counter = 'version',
+) {
   const count = Number.parseInt(String((await stored(setup, kind, id))?.[counter]), 10);
   return count - (counter === 'passwordChanges' ? 0 : 1);
 }
@@ -180,7 +225,8 @@ const createUser = (password: string | undefined): Row => ({
     const { user, token, item } = await setup.account();
     const login = `made-by-${user.id}`;
     const body = { login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'], password };
-    const countChanges = async () => Number((await setup.gatehouse.table.get(loginGuardKey(login))) !== undefined);
+    const countChanges = async () =>
+      Number((await setup.gatehouse.table.get(loginGuardKey(login))) !== undefined);
     return { item, token, body, countChanges };
   },
 });
@@ -220,7 +266,12 @@ const ROWS: readonly Row[] = [
     async prepare(setup) {
       const { user, token, item } = await setup.account();
       const body = { currentPassword: 'pass', newPassword: 'word' };
-      return { item, token, body, countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges') };
+      return {
+        item,
+        token,
+        body,
+        countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges'),
+      };
     },
   },
   {
@@ -234,7 +285,12 @@ const ROWS: readonly Row[] = [
       const { email } = user;
       // Each mail is an item of its own.
       const item = 'RESET-MAIL#*';
-      return { item, read, body: { email }, countChanges: async () => (await setup.gatehouse.mailsTo(email)).length };
+      return {
+        item,
+        read,
+        body: { email },
+        countChanges: async () => (await setup.gatehouse.mailsTo(email)).length,
+      };
     },
   },
   {
@@ -247,7 +303,11 @@ const ROWS: readonly Row[] = [
       const { key, write } = newResetKey(user, Date.now());
       await commit(setup.gatehouse.table, [write]);
       const body = { key, newPassword: 'word' };
-      return { item, body, countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges') };
+      return {
+        item,
+        body,
+        countChanges: () => changesOf(setup, 'USER', user.id, 'passwordChanges'),
+      };
     },
   },
   createUser(undefined),
@@ -260,7 +320,12 @@ const ROWS: readonly Row[] = [
       const { token, item } = await setup.account();
       const { user: target } = await setup.account({ authorities: ['ROLE_USER'] });
       const login = `renamed-${target.id}`;
-      const body = { id: target.id, login, email: `${login}@example.com`, authorities: ['ROLE_ADMIN'] };
+      const body = {
+        id: target.id,
+        login,
+        email: `${login}@example.com`,
+        authorities: ['ROLE_ADMIN'],
+      };
       return { item, token, body, countChanges: () => changesOf(setup, 'USER', target.id) };
     },
   },
@@ -271,7 +336,8 @@ const ROWS: readonly Row[] = [
     async prepare(setup) {
       const { token, item } = await setup.account();
       const { user: target } = await setup.account();
-      const countChanges = async () => Number((await stored(setup, 'USER', target.id)) === undefined);
+      const countChanges = async () =>
+        Number((await stored(setup, 'USER', target.id)) === undefined);
       return { item, token, params: { login: target.login }, countChanges };
     },
   },
@@ -285,7 +351,9 @@ const ROWS: readonly Row[] = [
       const name = `Made by ${user.id}`;
       const body = { name, shortName: 'made', integrationType: 'API' };
       const countChanges = async () =>
-        (await setup.gatehouse.table.query('INTEGRATION')).filter((integration) => integration.name === name).length;
+        (await setup.gatehouse.table.query('INTEGRATION')).filter(
+          (integration) => integration.name === name,
+        ).length;
       return { item, token, body, countChanges };
     },
   },
@@ -297,7 +365,13 @@ const ROWS: readonly Row[] = [
     async prepare(setup) {
       const { token, item } = await setup.account();
       const id = await setup.integration();
-      const body = { id, name: 'Changed', shortName: 'changed', integrationType: 'CLOUD', active: false };
+      const body = {
+        id,
+        name: 'Changed',
+        shortName: 'changed',
+        integrationType: 'CLOUD',
+        active: false,
+      };
       return { item, token, body, countChanges: () => changesOf(setup, 'INTEGRATION', id) };
     },
   },
@@ -309,8 +383,12 @@ const ROWS: readonly Row[] = [
       const { token, item } = await setup.account();
       const id = await setup.integration(2);
       const countChanges = async () => {
-        const left = await Promise.all([1, 2].map((n) => stored(setup, 'CONF', parameterId(id, n))));
-        const items = [await stored(setup, 'INTEGRATION', id), ...left].filter((each) => each !== undefined);
+        const left = await Promise.all(
+          [1, 2].map((n) => stored(setup, 'CONF', parameterId(id, n))),
+        );
+        const items = [await stored(setup, 'INTEGRATION', id), ...left].filter(
+          (each) => each !== undefined,
+        );
         return items.length === 0 ? 1 : items.length === 3 ? 0 : Number.NaN;
       };
       return { item, token, params: { id }, countChanges };
@@ -336,7 +414,8 @@ const ROWS: readonly Row[] = [
       const { token, item } = await setup.account();
       const id = await setup.integration();
       const body = { integration: { id }, confName: 'Key', confValue: 'value' };
-      const countChanges = async () => (await stored(setup, 'INTEGRATION', id))?.parameterCount as number;
+      const countChanges = async () =>
+        (await stored(setup, 'INTEGRATION', id))?.parameterCount as number;
       return { item, token, body, countChanges };
     },
   },
@@ -348,8 +427,18 @@ const ROWS: readonly Row[] = [
     async prepare(setup) {
       const { token, item } = await setup.account();
       const id = await setup.integration(1);
-      const body = { id: parameterId(id, 1), integration: { id }, confName: 'Key', confValue: 'other' };
-      return { item, token, body, countChanges: () => changesOf(setup, 'CONF', parameterId(id, 1)) };
+      const body = {
+        id: parameterId(id, 1),
+        integration: { id },
+        confName: 'Key',
+        confValue: 'other',
+      };
+      return {
+        item,
+        token,
+        body,
+        countChanges: () => changesOf(setup, 'CONF', parameterId(id, 1)),
+      };
     },
   },
   {

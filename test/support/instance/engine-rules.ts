@@ -6,8 +6,8 @@ import type { Table } from '../../../lib/table/table.ts';
 import { add, claim, type Write } from '../../../lib/table/write.ts';
 
 /*
- * The guarantees of DynamoDB that every race test relies on. Local engines have violated each of them, so tests check
- * the engine first.
+ * The guarantees of DynamoDB that every race test relies on. Local engines have violated each of
+ * them, so tests check the engine first.
  */
 
 const newKey = (name: string): Key => ({ pk: `ENGINE-RULES#${name}`, sk: randomUUID() });
@@ -23,7 +23,9 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     const key = newKey('claim');
     const put = async (n: number) => {
       for (;;) {
-        const outcome = await commit(table, [claim(key, { n }, 'login-taken')]).catch((error) => error.code);
+        const outcome = await commit(table, [claim(key, { n }, 'login-taken')]).catch(
+          (error) => error.code,
+        );
         if (outcome !== 'busy') return { n, outcome };
       }
     };
@@ -43,7 +45,9 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     for (let times = 0; times < 5; times++) await table.transact([add(key, 1)], token);
 
     assert.equal(await counterOf(table, key), 1);
-    await assert.rejects(table.transact([add(key, 2)], token), { name: 'IdempotentParameterMismatchException' });
+    await assert.rejects(table.transact([add(key, 2)], token), {
+      name: 'IdempotentParameterMismatchException',
+    });
     await table.transact([add(key, 1)], randomUUID());
     assert.equal(await counterOf(table, key), 2);
     await deleteItems(table, key);
@@ -54,7 +58,9 @@ export const ENGINE_RULES: Record<string, (table: Table) => Promise<void>> = {
     await table.transact([add(taken, 1)], randomUUID());
     const writes: Write[] = [add(first, 1), claim(taken, {}, 'retry'), add(last, 1)];
 
-    await assert.rejects(table.transact(writes, randomUUID()), { name: 'TransactionCanceledException' });
+    await assert.rejects(table.transact(writes, randomUUID()), {
+      name: 'TransactionCanceledException',
+    });
 
     assert.deepEqual(await Promise.all([first, taken, last].map((key) => counterOf(table, key))), [
       undefined,

@@ -14,25 +14,42 @@ export async function fillUsers({ cloud, table }: Gatehouse, size: number): Prom
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   const from = Number((await table.get(totalKey('USER')))?.n) + 1;
   const text = (S: string) => ({ S });
-  const names = (id: number) => ({ firstName: text('Anna Katharina'), lastName: text(`Musterfrau-${id % 97}`) });
+  const names = (id: number) => ({
+    firstName: text('Anna Katharina'),
+    lastName: text(`Musterfrau-${id % 97}`),
+  });
   const audit = { createdBy: text('admin'), lastModifiedBy: text('admin') };
-  const dates = { createdDate: text('2026-01-01T00:00:00.000Z'), lastModifiedDate: text('2026-01-01T00:00:00.000Z') };
+  const dates = {
+    createdDate: text('2026-01-01T00:00:00.000Z'),
+    lastModifiedDate: text('2026-01-01T00:00:00.000Z'),
+  };
   for (let start = from; start <= size; start += 25) {
     const ids = Array.from({ length: Math.min(25, size - start + 1) }, (_, n) => start + n);
     const requests = ids.map((id) => ({
       PutRequest: {
         Item: {
-          ...{ pk: text('USER'), sk: text(idText(id)), id: { N: String(id) }, version: { N: '1' } },
-          ...{ login: text(`user-${id}`), email: text(`user-${id}@example.com`), langKey: text('en') },
-          ...{ activated: { BOOL: true }, authorities: { L: [text('ROLE_USER')] }, passwordChanges: { N: '0' } },
-          ...{ passwordHash: text('x'.repeat(140)), ...names(id), ...audit, ...dates },
+          pk: text('USER'),
+          sk: text(idText(id)),
+          id: { N: String(id) },
+          version: { N: '1' },
+          login: text(`user-${id}`),
+          email: text(`user-${id}@example.com`),
+          langKey: text('en'),
+          activated: { BOOL: true },
+          authorities: { L: [text('ROLE_USER')] },
+          passwordChanges: { N: '0' },
+          passwordHash: text('x'.repeat(140)),
+          ...names(id),
+          ...audit,
+          ...dates,
         },
       },
     }));
     let RequestItems: BatchWriteItemCommandInput['RequestItems'] = { [tableName]: requests };
     // Throttled requests are returned as unprocessed.
     while (Object.keys(RequestItems ?? {}).length > 0) {
-      RequestItems = (await client.send(new BatchWriteItemCommand({ RequestItems }))).UnprocessedItems;
+      RequestItems = (await client.send(new BatchWriteItemCommand({ RequestItems })))
+        .UnprocessedItems;
     }
   }
   await client.send(

@@ -14,25 +14,38 @@ export type { Gatehouse, Received } from './launch.ts';
 type Options = Partial<Omit<LaunchOptions, 'checksPermissions'>>;
 
 /**
- * Starts an instance on the stack of this run and records the permissions that it does not use, or starts one on the
- * stack of a mutant.
+ * Starts an instance on the stack of this run and records the permissions that it does not use, or
+ * starts one on the stack of a mutant.
  */
 export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const assembly = inject('assembly');
   if (options.assembly !== undefined)
     return launch({ ...options, assembly: options.assembly, checksPermissions: false });
-  return launch({ ...options, assembly, onUnusedPermissions: (permissions) => recordUnused(assembly, permissions) });
+  return launch({
+    ...options,
+    assembly,
+    onUnusedPermissions: (permissions) => recordUnused(assembly, permissions),
+  });
 }
 
 /** An instance whose table has the key that signs minted tokens. */
 export interface SharedGatehouse extends Gatehouse {
   /** Mints a token of a user, which would otherwise cost a login. */
   tokenOf(login: string): Promise<string>;
-  /** Creates an account without a password, and mints its token: a password and a login would compute a hash each. */
-  makeCaller(login: string, fields?: Record<string, unknown>): Promise<{ user: Received['body']; token: string }>;
+  /**
+   * Creates an account without a password, and mints its token: a password and a login would
+   * compute a hash each.
+   */
+  makeCaller(
+    login: string,
+    fields?: Record<string, unknown>,
+  ): Promise<{ user: Received['body']; token: string }>;
 }
 
-/** One instance per worker serves its test files in turn, because the start dominates the cost of a file. */
+/**
+ * One instance per worker serves its test files in turn, because the start dominates the cost of a
+ * file.
+ */
 interface Shared {
   readonly gatehouse: SharedGatehouse;
   /** The table before the first test. */
@@ -52,8 +65,11 @@ async function share(): Promise<Shared> {
   // Published before any test, so that no function encounters the minting key as an unknown one.
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(instance.table, [claim({ pk, sk }, { jwk }, 'retry')]);
-  const start = [...(await itemsOf(instance.cloud))].filter(([, { pk }]) => !pk.startsWith('ATTEMPTS#'));
-  const tokenOf = async (login: string) => tokens.of((await findUserByLogin(instance.table, login)) as User);
+  const start = [...(await itemsOf(instance.cloud))].filter(
+    ([, { pk }]) => !pk.startsWith('ATTEMPTS#'),
+  );
+  const tokenOf = async (login: string) =>
+    tokens.of((await findUserByLogin(instance.table, login)) as User);
   const gatehouse: SharedGatehouse = Object.assign(instance, {
     tokenOf,
     // A new token for each test file: one that adopts the table ends all earlier sessions.
@@ -68,10 +84,13 @@ async function share(): Promise<Shared> {
 }
 
 /**
- * The instance that the test files of a worker share. After each file, its table is restored to the accounts admin and
- * user, and its mailbox is emptied.
+ * The instance that the test files of a worker share. After each file, its table is restored to the
+ * accounts admin and user, and its mailbox is emptied.
  */
-export async function useGatehouse({ intercept, breaksData }: Pick<Options, 'intercept' | 'breaksData'> = {}) {
+export async function useGatehouse({
+  intercept,
+  breaksData,
+}: Pick<Options, 'intercept' | 'breaksData'> = {}) {
   started ??= share();
   const shared = await started;
   const { gatehouse, start } = shared;

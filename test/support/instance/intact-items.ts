@@ -1,14 +1,30 @@
 import * as keys from '../../../lib/table/keys.ts';
 import type { Item } from '../../../lib/table/table.ts';
 
-const audit = { createdBy: 'system', createdDate: 'then', lastModifiedBy: 'system', lastModifiedDate: 'then' };
+const audit = {
+  createdBy: 'system',
+  createdDate: 'then',
+  lastModifiedBy: 'system',
+  lastModifiedDate: 'then',
+};
 const user = (id: number, login: string, email: string, authorities: string[]): Item => ({
   ...keys.entityKey('USER', id),
-  ...{ id, login, email, authorities, activated: true, langKey: 'en', ...audit },
-  ...{ version: `v${id}`, passwordChanges: 1, emailKeyRule: 'UTS46' },
+  id,
+  login,
+  email,
+  authorities,
+  activated: true,
+  langKey: 'en',
+  ...audit,
+  version: `v${id}`,
+  passwordChanges: 1,
+  emailKeyRule: 'UTS46',
 });
 
-/** A minimal intact table with every kind of item that invariants span: three users, an integration, two parameters. */
+/**
+ * A minimal intact table with every kind of item that invariants span: three users, an integration,
+ * two parameters.
+ */
 export const INTACT_ITEMS: readonly Item[] = [
   user(1, 'admin', 'admin@example.com', ['ROLE_ADMIN', 'ROLE_USER']),
   user(2, 'user', 'user@example.com', ['ROLE_USER']),
@@ -22,8 +38,16 @@ export const INTACT_ITEMS: readonly Item[] = [
   { ...keys.rosterKey, ids: new Set([1]) },
   {
     ...keys.entityKey('INTEGRATION', 4),
-    ...{ id: 4, name: 'Gate', shortName: 'gate', integrationType: 'API', active: true },
-    ...{ parameterCount: 2, parametersEver: 9, parameterBytes: 30, version: 'g', revision: 6 },
+    id: 4,
+    name: 'Gate',
+    shortName: 'gate',
+    integrationType: 'API',
+    active: true,
+    parameterCount: 2,
+    parametersEver: 9,
+    parameterBytes: 30,
+    version: 'g',
+    revision: 6,
   },
   { ...keys.entityKey('CONF', 4_000_007), id: 4_000_007, confName: 'url', version: 'p', bytes: 10 },
   { ...keys.entityKey('CONF', 4_000_009), id: 4_000_009, confName: 'key', version: 'q', bytes: 20 },

@@ -6,7 +6,9 @@ import { openTableScanner, scannerClient } from '../../../lib/table/table-scanne
 import type { Gatehouse } from './launch.ts';
 
 /** Verifies the table of an instance as `npm run verify` does. */
-async function verify({ cloud: { endpoint, region, tableName } }: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
+async function verify({
+  cloud: { endpoint, region, tableName },
+}: Pick<Gatehouse, 'cloud'>): Promise<Verification> {
   const client = scannerClient({ endpoint, region, credentials: OPERATOR });
   try {
     return await verifyTable(openTableScanner(VERIFIED_ATTRIBUTES, tableName, client));
@@ -18,5 +20,9 @@ async function verify({ cloud: { endpoint, region, tableName } }: Pick<Gatehouse
 /** Fails unless every invariant across items holds. */
 export async function expectIntact(gatehouse: Pick<Gatehouse, 'cloud'>): Promise<void> {
   const { findings, undecided } = await verify(gatehouse);
-  assert.deepEqual([...findings.map(({ message }) => message), ...undecided], [], 'findings of the verification');
+  assert.deepEqual(
+    [...findings.map(({ message }) => message), ...undecided],
+    [],
+    'findings of the verification',
+  );
 }

@@ -4,8 +4,22 @@ import type { Gatehouse } from './gatehouse.ts';
 /** The body that creates an integration. */
 export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 
-/** Spellings of an id in a path, in which `#` is the id of an entity, that identify neither this entity nor another. */
-export const UNKNOWN_IDS = ['0#', '+#', '#e0', '#.0', '%20#', '#%20', '-#', '0', 'abc', '9007199254740993'];
+/**
+ * Spellings of an id in a path, in which `#` is the id of an entity, that identify neither this
+ * entity nor another.
+ */
+export const UNKNOWN_IDS = [
+  '0#',
+  '+#',
+  '#e0',
+  '#.0',
+  '%20#',
+  '#%20',
+  '-#',
+  '0',
+  'abc',
+  '9007199254740993',
+];
 
 /** Requests on integrations and their parameters, sent as user. */
 export function useIntegrations(gatehouse: Gatehouse) {
@@ -40,5 +54,8 @@ export function useIntegrations(gatehouse: Gatehouse) {
     };
     return requests;
   }
-  return { integrations: requestsOn('/api/utm-integrations'), parameters: requestsOn('/api/utm-integration-confs') };
+  return {
+    integrations: requestsOn('/api/utm-integrations'),
+    parameters: requestsOn('/api/utm-integration-confs'),
+  };
 }

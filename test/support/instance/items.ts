@@ -13,7 +13,8 @@ const clients = new WeakMap<Cloud, DynamoDBDocumentClient>();
 function clientOf(cloud: Cloud): DynamoDBDocumentClient {
   const { endpoint, region } = cloud;
   const client =
-    clients.get(cloud) ?? DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
+    clients.get(cloud) ??
+    DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
   clients.set(cloud, client);
   return client;
 }
@@ -25,7 +26,11 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
   let next: Record<string, unknown> | undefined;
   do {
     const page = await client.send(
-      new ScanCommand({ TableName: cloud.tableName, ConsistentRead: true, ...(next && { ExclusiveStartKey: next }) }),
+      new ScanCommand({
+        TableName: cloud.tableName,
+        ConsistentRead: true,
+        ...(next && { ExclusiveStartKey: next }),
+      }),
     );
     for (const item of page.Items ?? []) items.set(`${item.pk} ${item.sk}`, item as Item);
     next = page.LastEvaluatedKey;
@@ -42,13 +47,17 @@ export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
   const client = clientOf(cloud);
   const now = await itemsOf(cloud);
   const added = [...now].filter(([name]) => !start.has(name)).map(([, item]) => item);
-  const changed = [...start].filter(([name, item]) => !isDeepStrictEqual(now.get(name), item)).map(([, item]) => item);
+  const changed = [...start]
+    .filter(([name, item]) => !isDeepStrictEqual(now.get(name), item))
+    .map(([, item]) => item);
   const writes = [
     ...added.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })),
     ...changed.map((Item) => ({ PutRequest: { Item } })),
   ];
   while (writes.length > 0) {
-    await client.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }));
+    await client.send(
+      new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }),
+    );
   }
 }
 
@@ -77,5 +86,7 @@ export async function createTable(
   );
   const writes = [...items.values()].map((Item) => ({ PutRequest: { Item } }));
   while (writes.length > 0)
-    await client.send(new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }));
+    await client.send(
+      new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }),
+    );
 }

@@ -23,7 +23,10 @@ export interface Sent {
   readonly headers?: Record<string, string | string[]>;
   /** The source address in the loopback network; 127.0.0.1 unless given. */
   readonly from?: string;
-  /** Whether the function may crash, so that the response is API Gateway's and exempt from the contract check. */
+  /**
+   * Whether the function may crash, so that the response is API Gateway's and exempt from the
+   * contract check.
+   */
   readonly mayCrash?: boolean;
 }
 
@@ -46,15 +49,24 @@ export interface Gatehouse {
   call(method: string, path: string, sent?: Sent): Promise<Received>;
   /** Logs in and returns the token. */
   logIn(login: string, password?: string): Promise<string>;
-  /** A token of admin that takes no further login, for tests that are not about logins: each computes a hash. */
+  /**
+   * A token of admin that takes no further login, for tests that are not about logins: each
+   * computes a hash.
+   */
   adminToken(): Promise<string>;
-  /** Creates an account as admin. Its password is its login, padded with dots to the minimum of four characters. */
+  /**
+   * Creates an account as admin. Its password is its login, padded with dots to the minimum of four
+   * characters.
+   */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
   /** The messages to an address, oldest first, once all mails have been tried. */
   mailsTo(address: string): Promise<Mail[]>;
   /** The key in the last mail to an address. */
   keyMailedTo(address: string): Promise<string>;
-  /** Fails if the table is not intact, or if calls were late or denied or secrets leaked since the last check. */
+  /**
+   * Fails if the table is not intact, or if calls were late or denied or secrets leaked since the
+   * last check.
+   */
   assertNoViolations(): Promise<void>;
   /** Rejects new calls until the pending ones have ended, so that a timed-out test ends too. */
   quiesce(): Promise<void>;
@@ -68,18 +80,33 @@ export interface LaunchOptions
     Partial<
       Pick<
         CloudOptions,
-        'intercept' | 'holdTransactions' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction' | 'pages'
+        | 'intercept'
+        | 'holdTransactions'
+        | 'mailLinkBase'
+        | 'meterCapacity'
+        | 'maxInstancesPerFunction'
+        | 'pages'
       >
     > {
-  /** Whether the instance must stay within its permissions and leave the table intact; false for mutants. */
+  /**
+   * Whether the instance must stay within its permissions and leave the table intact; false for
+   * mutants.
+   */
   readonly checksPermissions?: boolean;
-  /** Whether tests write items that no function would, so that the table need not be intact at the end. */
+  /**
+   * Whether tests write items that no function would, so that the table need not be intact at the
+   * end.
+   */
   readonly breaksData?: boolean;
-  /** Receives the permissions that its functions have not used so far, whenever it is checked for violations. */
+  /**
+   * Receives the permissions that its functions have not used so far, whenever it is checked for
+   * violations.
+   */
   readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
 }
 
-// vitest stops its workers with SIGTERM, and Ctrl-C reaches every process; only an exit stops the engines too.
+// vitest stops its workers with SIGTERM, and Ctrl-C reaches every process; only an exit stops the
+// engines too.
 exitOnSignal(1);
 // Each running instance has two exit listeners: of its engine and of its files.
 process.setMaxListeners(100);
@@ -108,7 +135,8 @@ export async function launch({
     onLine: (line) => lines.push(line),
   });
   await createFirstAccounts(cloud, state);
-  // Closes idle connections before the server does: a connection that the server closes would break the next request.
+  // Closes idle connections before the server does: a connection that the server closes would break
+  // the next request.
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
   const send = sender(agent, cloud.url);
 
@@ -124,7 +152,8 @@ export async function launch({
       pendingCalls++;
       const received = await send(method, path, sent).finally(() => pendingCalls--);
       secrets.exchanged(method, path, sent ?? {}, received);
-      if (!(sent?.mayCrash && received.text === CRASHED)) checkContract(method, path, sent ?? {}, received);
+      if (!(sent?.mayCrash && received.text === CRASHED))
+        checkContract(method, path, sent ?? {}, received);
       return received;
     },
     async logIn(login, password = login) {
@@ -140,7 +169,12 @@ export async function launch({
     },
     async makeUser(login, fields = {}) {
       const token = await gatehouse.adminToken();
-      const body = { login, email: `${login}@example.com`, password: login.padEnd(4, '.'), ...fields };
+      const body = {
+        login,
+        email: `${login}@example.com`,
+        password: login.padEnd(4, '.'),
+        ...fields,
+      };
       const created = await gatehouse.call('POST', '/api/users', { token, body });
       assert.equal(created.status, 201, created.text);
       return created.body;
@@ -150,7 +184,9 @@ export async function launch({
       return cloud.mails.filter(({ to }) => to.includes(address));
     },
     async keyMailedTo(address) {
-      return /key=([\w-]+)/.exec((await gatehouse.mailsTo(address)).at(-1)?.text ?? '')?.[1] ?? 'no key';
+      return (
+        /key=([\w-]+)/.exec((await gatehouse.mailsTo(address)).at(-1)?.text ?? '')?.[1] ?? 'no key'
+      );
     },
     async assertNoViolations() {
       await cloud.mailsHandedOver();
@@ -160,7 +196,8 @@ export async function launch({
       if (checksPermissions && !breaksData) await expectIntact(gatehouse);
       assert.deepEqual(late, [], 'calls after the response');
       secrets.check(printed);
-      if (checksPermissions) assert.deepEqual(denied, [], 'calls that the policies of the function do not allow');
+      if (checksPermissions)
+        assert.deepEqual(denied, [], 'calls that the policies of the function do not allow');
     },
     async quiesce() {
       isQuiescing = true;
@@ -213,8 +250,14 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
 /** The response of API Gateway when a function ends without one. */
 const CRASHED = '{"message":"Internal Server Error"}';
 
-/** Rejections by API Gateway itself: paths that cannot be decoded twice, and more than 10 KB of headers. */
-const REJECTED_BY_API_GATEWAY = ['{"message":"Bad Request"}', '{"message":"Request Header Fields Too Large"}'];
+/**
+ * Rejections by API Gateway itself: paths that cannot be decoded twice, and more than 10 KB of
+ * headers.
+ */
+const REJECTED_BY_API_GATEWAY = [
+  '{"message":"Bad Request"}',
+  '{"message":"Request Header Fields Too Large"}',
+];
 
 /** Fails unless this request of a route may have this response, whatever else the test checks. */
 function checkContract(method: string, path: string, sent: Sent, received: Received): void {
@@ -227,19 +270,31 @@ function checkContract(method: string, path: string, sent: Sent, received: Recei
   // Without a body, the media type shows that API Gateway rejected the path.
   if (isHead && status >= 400 && headers['content-type'] === 'application/json') return;
   const where = `${method} ${path} returned ${status} ${received.text}`;
-  expectCommonHeaders(headers, where, status === 200 && contract.headers?.includes('Cache-Control'));
+  expectCommonHeaders(
+    headers,
+    where,
+    status === 200 && contract.headers?.includes('Cache-Control'),
+  );
   checkResponse(route, received, isHead);
   if (isHead || status === 304) return;
   if (status < 300) {
     if (contract.response) v.parse(contract.response, body);
-    assert.deepEqual(violationsInRequest(route, path, sent), [], `A request that the document forbids: ${where}`);
+    assert.deepEqual(
+      violationsInRequest(route, path, sent),
+      [],
+      `A request that the document forbids: ${where}`,
+    );
     return;
   }
   assert.equal(body.status, status, where);
   const isBeyondDocument = (error: FieldError) =>
     isBeyondJsonSchema(error) || isUnknownParameter(route, path, error.field);
   if (body.message === 'error.validation' && !body.fieldErrors.some(isBeyondDocument)) {
-    assert.notDeepEqual(violationsInRequest(route, path, sent), [], `A request that the document allows: ${where}`);
+    assert.notDeepEqual(
+      violationsInRequest(route, path, sent),
+      [],
+      `A request that the document allows: ${where}`,
+    );
   }
 }
 
@@ -248,12 +303,20 @@ function isBeyondJsonSchema({ message, allowed, pattern, min, unit }: FieldError
   if (message === 'Email' || unit === 'bytes') return true;
   // Lone surrogates, and dates whose year in UTC has more than four digits.
   if (message === 'Pattern') return !allowed && !pattern;
-  // An address that is too long after normalization, a query that is too long for a link, a change that is yet to come.
+  // An address that is too long after normalization, a query that is too long for a link, a change
+  // that is yet to come.
   return message === 'Size' && min === undefined;
 }
 
-/** Fails unless the response has the security headers, and must not be cached unless it is cacheable. */
-export function expectCommonHeaders(headers: Received['headers'], where: string, isCacheable = false): void {
+/**
+ * Fails unless the response has the security headers, and must not be cached unless it is
+ * cacheable.
+ */
+export function expectCommonHeaders(
+  headers: Received['headers'],
+  where: string,
+  isCacheable = false,
+): void {
   const expected = {
     vary: 'Origin',
     'cache-control': isCacheable ? 'public, max-age=300' : 'no-store',
@@ -262,7 +325,11 @@ export function expectCommonHeaders(headers: Received['headers'], where: string,
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'referrer-policy': 'no-referrer',
   };
-  assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])), expected, where);
+  assert.deepEqual(
+    Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])),
+    expected,
+    where,
+  );
 }
 
 /** The route that API Gateway selects. It decodes the path first. */
@@ -275,7 +342,9 @@ function routeOf(method: string, path: string): Route | undefined {
     return (
       routeMethod === method &&
       pattern.length === segments.length &&
-      pattern.every((part, index) => (part.startsWith('{') ? segments[index] !== '' : segments[index] === part))
+      pattern.every((part, index) =>
+        part.startsWith('{') ? segments[index] !== '' : segments[index] === part,
+      )
     );
   });
   return candidates.find(({ route }) => !route.includes('{')) ?? candidates[0];

@@ -2,7 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { openFaults } from '../../../infra/local/aws/faults.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
-/* What becomes of a mail when its delivery goes wrong. docs/faults.md shows these rows; test/api tries each. */
+/*
+ * What becomes of a mail when its delivery goes wrong. docs/faults.md shows these rows; test/api
+ * tries each.
+ */
 
 const MAIL_FUNCTION = 'sends mail';
 
@@ -22,7 +25,10 @@ interface MailTrial {
 
 const addressOf = (login: string): string => `${login}@example.com`;
 
-/** Writes the items of this many notices to a user without handing them over. Returns their stream records. */
+/**
+ * Writes the items of this many notices to a user without handing them over. Returns their stream
+ * records.
+ */
 async function causeMails({ gatehouse }: Stage, login: string, count: number, fields: object = {}) {
   const records = [];
   for (let n = 0; n < count; n++) {
@@ -30,8 +36,18 @@ async function causeMails({ gatehouse }: Stage, login: string, count: number, fi
       pk: `MAIL#trial-${login.replace('ä', 'x')}`,
       sk: `${new Date(Date.now() + n).toISOString()}#${n}`,
     };
-    const notice = { occasion: 'passwordChanged', userId: 1, login: `${login}-${n}`, email: addressOf(login) };
-    const item = { ...notice, langKey: 'en', expires: Math.ceil(Date.now() / 1000) + 60, ...fields };
+    const notice = {
+      occasion: 'passwordChanged',
+      userId: 1,
+      login: `${login}-${n}`,
+      email: addressOf(login),
+    };
+    const item = {
+      ...notice,
+      langKey: 'en',
+      expires: Math.ceil(Date.now() / 1000) + 60,
+      ...fields,
+    };
     // An update, which the stream does not hand over.
     const names = Object.keys(item).map((name, index) => [`#n${index}`, name]);
     const values = Object.values(item).map((value, index) => [`:v${index}`, value]);
@@ -42,15 +58,24 @@ async function causeMails({ gatehouse }: Stage, login: string, count: number, fi
       names: Object.fromEntries(names),
       values: Object.fromEntries(values),
     });
-    records.push({ eventName: 'INSERT', dynamodb: { SequenceNumber: `${n}`, Keys: { pk: { S: pk }, sk: { S: sk } } } });
+    records.push({
+      eventName: 'INSERT',
+      dynamodb: { SequenceNumber: `${n}`, Keys: { pk: { S: pk }, sk: { S: sk } } },
+    });
   }
   return records;
 }
 
-const handOver = ({ gatehouse }: Stage, ...Records: object[]) => gatehouse.cloud.invoke(MAIL_FUNCTION, { Records });
+const handOver = ({ gatehouse }: Stage, ...Records: object[]) =>
+  gatehouse.cloud.invoke(MAIL_FUNCTION, { Records });
 
 /** Changes the password of a new user while SES has this fault, which ends after a moment. */
-async function notifyDuring({ gatehouse, faults }: Stage, login: string, rules: object[], forMs: number) {
+async function notifyDuring(
+  { gatehouse, faults }: Stage,
+  login: string,
+  rules: object[],
+  forMs: number,
+) {
   await gatehouse.makeUser(login);
   const token = await gatehouse.logIn(login);
   faults.inject(rules.map((rule) => ({ function: MAIL_FUNCTION, ...rule })));
@@ -78,7 +103,10 @@ export const MAIL_TRIALS: readonly MailTrial[] = [
     left: 0,
     note: 'a request for a reset expires after an hour, any other mail after 30 days',
     async run(stage, login) {
-      await handOver(stage, ...(await causeMails(stage, login, 1, { expires: Math.floor(Date.now() / 1000) - 1 })));
+      await handOver(
+        stage,
+        ...(await causeMails(stage, login, 1, { expires: Math.floor(Date.now() / 1000) - 1 })),
+      );
     },
   },
   {
@@ -104,26 +132,30 @@ export const MAIL_TRIALS: readonly MailTrial[] = [
     mails: 1,
     left: 0,
     note: 'the stream hands the mail over again, for up to six hours',
-    run: (stage, login) => notifyDuring(stage, login, [{ service: 'SES', fault: 'throttle' }], 1000),
+    run: (stage, login) =>
+      notifyDuring(stage, login, [{ service: 'SES', fault: 'throttle' }], 1000),
   },
   {
     event: 'the table does not respond for a second',
     mails: 1,
     left: 0,
-    run: (stage, login) => notifyDuring(stage, login, [{ service: 'DynamoDB', fault: 'error-before' }], 1000),
+    run: (stage, login) =>
+      notifyDuring(stage, login, [{ service: 'DynamoDB', fault: 'error-before' }], 1000),
   },
   {
     event: 'the response of SES is lost',
     mails: 2,
     left: 0,
     note: 'SES cannot recognize a repetition',
-    run: (stage, login) => notifyDuring(stage, login, [{ service: 'SES', fault: 'lost', nth: 1 }], 1000),
+    run: (stage, login) =>
+      notifyDuring(stage, login, [{ service: 'SES', fault: 'lost', nth: 1 }], 1000),
   },
   {
     event: 'the function is killed after SES has accepted the mail',
     mails: 2,
     left: 0,
-    run: (stage, login) => notifyDuring(stage, login, [{ service: 'SES', fault: 'kill', nth: 1 }], 1000),
+    run: (stage, login) =>
+      notifyDuring(stage, login, [{ service: 'SES', fault: 'kill', nth: 1 }], 1000),
   },
 ];
 

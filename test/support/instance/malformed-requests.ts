@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { routes } from '../../../routes.ts';
 
-/* Generates malformed requests: valid ones of a route with corrupted parts, and ones that match no route. */
+/*
+ * Generates malformed requests: valid ones of a route with corrupted parts, and ones that match no
+ * route.
+ */
 
 /** A request as a client would send it; the test supplies the token of this kind. */
 export interface MalformedRequest {
@@ -36,7 +39,17 @@ const TEXTS = [
     'e\u0301',
     '\uFF20\uFF0C',
   ],
-  ...['__proto__', 'constructor', 'prototype', 'toString', 'null', 'undefined', 'NaN', 'true', '[object Object]'],
+  ...[
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'null',
+    'undefined',
+    'NaN',
+    'true',
+    '[object Object]',
+  ],
   ...[
     '../..',
     '.',
@@ -81,24 +94,66 @@ const TEXTS = [
     '9999-12-31T23:59-12:00',
     'after 5',
   ],
-  ...['x'.repeat(51), 'x'.repeat(256), 'ﷺ'.repeat(120), '\u0300'.repeat(999), 'x'.repeat(17_000), '1'.repeat(400)],
+  ...[
+    'x'.repeat(51),
+    'x'.repeat(256),
+    'ﷺ'.repeat(120),
+    '\u0300'.repeat(999),
+    'x'.repeat(17_000),
+    '1'.repeat(400),
+  ],
 ];
 const text = fc.oneof(fc.constantFrom(...TEXTS), fc.string({ unit: 'binary', maxLength: 30 }));
 const number = fc.oneof(
   fc.integer({ min: -2, max: 12 }),
-  fc.constantFrom(2 ** 31, 2 ** 53, 2 ** 53 + 2, 1e21, 1.5, -1e308, 5e-324, 1_000_001, 9_007_199_254_740_991),
+  fc.constantFrom(
+    2 ** 31,
+    2 ** 53,
+    2 ** 53 + 2,
+    1e21,
+    1.5,
+    -1e308,
+    5e-324,
+    1_000_001,
+    9_007_199_254_740_991,
+  ),
 );
 const value: fc.Arbitrary<unknown> = fc.oneof(
   text,
   number,
-  fc.constantFrom(null, true, false, [], {}, [[]], [null], { id: {} }, { length: 1 }, { toString: 1 }),
+  fc.constantFrom(
+    null,
+    true,
+    false,
+    [],
+    {},
+    [[]],
+    [null],
+    { id: {} },
+    { length: 1 },
+    { toString: 1 },
+  ),
   fc.array(text, { maxLength: 3 }),
   fc.jsonValue({ maxDepth: 4 }),
 );
 
 /** JSON and malformed JSON that JSON.stringify never produces. */
 const RAW = [
-  ...['1e400', '-0', '1E5', '01', '+1', '.5', 'NaN', 'undefined', "'x'", '"\\ud800"', '"\\u0000"', '"\\x"', '"\n"'],
+  ...[
+    '1e400',
+    '-0',
+    '1E5',
+    '01',
+    '+1',
+    '.5',
+    'NaN',
+    'undefined',
+    "'x'",
+    '"\\ud800"',
+    '"\\u0000"',
+    '"\\x"',
+    '"\n"',
+  ],
   ...[
     '{"a":1,"a":2}',
     '{"__proto__":{}}',
@@ -113,11 +168,23 @@ const RAW = [
 /** A valid body for each route that takes one. */
 const BODIES: Record<string, Record<string, unknown>> = {
   'POST /api/authenticate': { username: 'user', password: 'wrong', rememberMe: true },
-  'POST /api/account': { firstName: 'A', lastName: 'B', email: 'fuzz@example.com', langKey: 'de', imageUrl: '' },
+  'POST /api/account': {
+    firstName: 'A',
+    lastName: 'B',
+    email: 'fuzz@example.com',
+    langKey: 'de',
+    imageUrl: '',
+  },
   'POST /api/account/change-password': { currentPassword: 'wrong', newPassword: 'next' },
   'POST /api/account/reset-password/init': { email: 'nobody@example.com' },
   'POST /api/account/reset-password/finish': { key: 'key', newPassword: 'next' },
-  'POST /api/users': { login: 'made', email: 'made@example.com', authorities: ['ROLE_USER'], langKey: 'en', id: '' },
+  'POST /api/users': {
+    login: 'made',
+    email: 'made@example.com',
+    authorities: ['ROLE_USER'],
+    langKey: 'en',
+    id: '',
+  },
   'PUT /api/users': {
     id: 5,
     login: 'made',
@@ -133,15 +200,36 @@ const BODIES: Record<string, Record<string, unknown>> = {
     active: true,
     description: '',
   },
-  'PUT /api/utm-integrations': { id: 1, name: 'Tap', shortName: 'tap', integrationType: 'CLOUD', active: false },
+  'PUT /api/utm-integrations': {
+    id: 1,
+    name: 'Tap',
+    shortName: 'tap',
+    integrationType: 'CLOUD',
+    active: false,
+  },
   'POST /api/utm-integrations/{id}/module/restarted': { changes: 1 },
-  'POST /api/utm-integration-confs': { confName: 'Key', confValue: 'secret', integration: { id: '1' } },
-  'PUT /api/utm-integration-confs': { id: 1_000_001, confName: 'Key', confValue: 'next', integration: { id: 1 } },
+  'POST /api/utm-integration-confs': {
+    confName: 'Key',
+    confValue: 'secret',
+    integration: { id: '1' },
+  },
+  'PUT /api/utm-integration-confs': {
+    id: 1_000_001,
+    confName: 'Key',
+    confValue: 'next',
+    integration: { id: 1 },
+  },
 };
 
 const CONTENT_TYPES = [
   ...Array.from({ length: 20 }, () => 'application/json'),
-  ...['application/json', 'application/json', 'application/json;charset=UTF-8', 'application/json; charset=utf-16', ''],
+  ...[
+    'application/json',
+    'application/json',
+    'application/json;charset=UTF-8',
+    'application/json; charset=utf-16',
+    '',
+  ],
   ...[
     'text/plain',
     'text/plain;charset=utf-8',
@@ -170,7 +258,10 @@ const corruptedBody = (valid: Record<string, unknown>): fc.Arbitrary<string | Ui
     { weight: 1, arbitrary: fc.constantFrom(...RAW, ...TEXTS) },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }) },
     { weight: 1, arbitrary: corrupted.map((body) => Buffer.from(`\uFEFF${body}`, 'utf16le')) },
-    { weight: 1, arbitrary: corrupted.map((body) => Buffer.from(body.toWellFormed()).subarray(0, -3)) },
+    {
+      weight: 1,
+      arbitrary: corrupted.map((body) => Buffer.from(body.toWellFormed()).subarray(0, -3)),
+    },
     { weight: 1, arbitrary: corrupted.map((body) => body.padEnd(65 * 1024)) },
   );
 };
@@ -199,7 +290,14 @@ const OPERATORS = [
   'lessThanOrEqual',
   '__proto__',
 ];
-const DATES = ['2024-13-45', '2024-02-30', '2024-01-01T25:00Z', '9999-12-31T23:59-12:00', '0000-00-00', '2024-01-01'];
+const DATES = [
+  '2024-13-45',
+  '2024-02-30',
+  '2024-01-01T25:00Z',
+  '9999-12-31T23:59-12:00',
+  '0000-00-00',
+  '2024-01-01',
+];
 const joined = (parts: readonly string[], by = '.') => parts.join(by);
 const parameter = fc.oneof(
   fc.tuple(fc.constantFrom('page', 'size', 'sort', 'cursor', 'cacheBuster', 'page.equals'), text),
@@ -209,7 +307,9 @@ const parameter = fc.oneof(
   ),
   fc.tuple(
     fc.constant('sort'),
-    fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom('', ',asc', ',desc')).map((of) => joined(of, '')),
+    fc
+      .tuple(fc.constantFrom(...FIELDS), fc.constantFrom('', ',asc', ',desc'))
+      .map((of) => joined(of, '')),
   ),
   fc.tuple(
     fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom(...OPERATORS)).map((of) => joined(of)),
@@ -219,13 +319,18 @@ const parameter = fc.oneof(
     weight: 5,
     arbitrary: fc.tuple(
       fc
-        .tuple(fc.constantFrom('createdDate', 'lastModifiedDate', 'time'), fc.constantFrom(...OPERATORS.slice(0, 4)))
+        .tuple(
+          fc.constantFrom('createdDate', 'lastModifiedDate', 'time'),
+          fc.constantFrom(...OPERATORS.slice(0, 4)),
+        )
         .map((of) => joined(of)),
       fc.constantFrom(...DATES),
     ),
   },
   fc.tuple(
-    fc.tuple(fc.constantFrom('id', 'integrationId', 'actorId'), fc.constantFrom(...OPERATORS)).map((of) => joined(of)),
+    fc
+      .tuple(fc.constantFrom('id', 'integrationId', 'actorId'), fc.constantFrom(...OPERATORS))
+      .map((of) => joined(of)),
     number.map(String),
   ),
 );
@@ -276,14 +381,30 @@ const segment = fc.oneof(
 const header = fc.oneof(
   fc.tuple(
     fc.constant('If-Match'),
-    fc.constantFrom('*', '"1"', 'W/"1"', '"1", "2"', '"', '', '"99999999999999999999"', '"-1"', '\xff'),
+    fc.constantFrom(
+      '*',
+      '"1"',
+      'W/"1"',
+      '"1", "2"',
+      '"',
+      '',
+      '"99999999999999999999"',
+      '"-1"',
+      '\xff',
+    ),
   ),
   fc.tuple(
     fc.constantFrom('Content-Encoding', 'Accept', 'Range', 'Origin', 'Cookie', 'Referer'),
     fc.constantFrom('', 'gzip', '*/*', 'x=y; x=z', 'null', '\xe9', 'x'.repeat(900)),
   ),
   fc.tuple(
-    fc.constantFrom('X-Forwarded-For', 'X-HTTP-Method-Override', 'X-Amzn-Trace-Id', '__proto__', 'constructor'),
+    fc.constantFrom(
+      'X-Forwarded-For',
+      'X-HTTP-Method-Override',
+      'X-Amzn-Trace-Id',
+      '__proto__',
+      'constructor',
+    ),
     fc.constantFrom('127.0.0.1', 'DELETE', '1'),
   ),
 );
@@ -292,36 +413,59 @@ const header = fc.oneof(
 const ofRoute = (route: string): fc.Arbitrary<MalformedRequest> => {
   const [method = '', pattern = ''] = route.split(' ');
   const valid = BODIES[route];
-  const path = fc.tuple(segment, fc.option(query, { freq: valid ? 2 : 8 })).map(([part, search]) => {
-    // A function, because the replacement may contain `$`.
-    const filled = pattern.replace(/\{\w+\}/, () => part);
-    return search === null ? filled : `${filled}?${search}`;
-  });
+  const path = fc
+    .tuple(segment, fc.option(query, { freq: valid ? 2 : 8 }))
+    .map(([part, search]) => {
+      // A function, because the replacement may contain `$`.
+      const filled = pattern.replace(/\{\w+\}/, () => part);
+      return search === null ? filled : `${filled}?${search}`;
+    });
   return fc.record({
     method: fc.constant(method),
     path,
     token: fc.constantFrom(...TOKENS),
-    headers: fc.tuple(fc.constantFrom(...CONTENT_TYPES), fc.array(header, { maxLength: 2 })).map(([type, others]) => ({
-      'Content-Type': type,
-      ...Object.fromEntries(others.filter(([name]) => name !== '__proto__')),
-    })),
+    headers: fc
+      .tuple(fc.constantFrom(...CONTENT_TYPES), fc.array(header, { maxLength: 2 }))
+      .map(([type, others]) => ({
+        'Content-Type': type,
+        ...Object.fromEntries(others.filter(([name]) => name !== '__proto__')),
+      })),
     body: valid ? corruptedBody(valid) : fc.option(value.map(json), { nil: undefined, freq: 3 }),
   });
 };
 
 const ofNoRoute = fc.record({
-  method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD', 'TRACE', 'PROPFIND'),
+  method: fc.constantFrom(
+    'GET',
+    'POST',
+    'PUT',
+    'DELETE',
+    'PATCH',
+    'OPTIONS',
+    'HEAD',
+    'TRACE',
+    'PROPFIND',
+  ),
   path: fc
-    .array(fc.oneof(segment, fc.constantFrom('api', 'users', 'account', '', 'utm-integrations', '.well-known')), {
-      maxLength: 5,
-    })
+    .array(
+      fc.oneof(
+        segment,
+        fc.constantFrom('api', 'users', 'account', '', 'utm-integrations', '.well-known'),
+      ),
+      {
+        maxLength: 5,
+      },
+    )
     .map((parts) => `/${parts.join('/')}`),
   token: fc.constantFrom(...TOKENS),
   headers: fc.constant({}),
   body: fc.constant(undefined),
 });
 
-/** Generates requests for each route and for none, determined by the seed and grouped by route to avoid cold starts. */
+/**
+ * Generates requests for each route and for none, determined by the seed and grouped by route to
+ * avoid cold starts.
+ */
 export function malformedRequests(seed: number, count: number): MalformedRequest[][] {
   const kinds = [...routes.map(({ route }) => ofRoute(route)), ofNoRoute];
   return kinds.map((kind, index) => fc.sample(kind, { seed: seed + index, numRuns: count }));

@@ -8,7 +8,8 @@ import type { User } from '../../../lib/users/user.ts';
 export type Part = Record<string, unknown>;
 
 /** Encodes a part of a token as base64url JSON. */
-export const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+export const encode = (part: unknown): string =>
+  Buffer.from(JSON.stringify(part)).toString('base64url');
 /** Decodes a part of a token. */
 export const decode = (part = ''): Part => JSON.parse(Buffer.from(part, 'base64url').toString());
 
@@ -27,18 +28,24 @@ export function makeSigningKeyPair(kid?: string): SigningKeyPair {
 
 /** Signs with ES256 in the format of JWS (RFC 7518, section 3.4). */
 export function es256(input: string, key: KeyObject): string {
-  return sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+  return sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString(
+    'base64url',
+  );
 }
 
 /** The attributes of an account that go into its tokens. */
-type TokenHolder = Pick<User, 'id' | 'accountStamp'> & Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges'>>;
+type TokenHolder = Pick<User, 'id' | 'accountStamp'> &
+  Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges'>>;
 
-/** One key for all files of a worker: after an unknown key a function does not read keys again for a while. */
+/**
+ * One key for all files of a worker: after an unknown key a function does not read keys again for a
+ * while.
+ */
 let mintingKey: SigningKeyPair | undefined;
 
 /**
- * Mints tokens without logins, each of which computes two hashes. A minted token differs from a real one only in its
- * key and account.
+ * Mints tokens without logins, each of which computes two hashes. A minted token differs from a
+ * real one only in its key and account.
  */
 export function makeTokens(real: string) {
   mintingKey ??= makeSigningKeyPair();
@@ -47,9 +54,21 @@ export function makeTokens(real: string) {
   return {
     /** Must be in the table for verification to succeed. */
     publicKey: { ...publicKeyItemKey(jwk.kid), jwk } satisfies Item,
-    of({ id, login, accountStamp, authorities: roles = [], passwordChanges = 0 }: TokenHolder): string {
+    of({
+      id,
+      login,
+      accountStamp,
+      authorities: roles = [],
+      passwordChanges = 0,
+    }: TokenHolder): string {
       const iat = Math.floor(Date.now() / 1000);
-      const own = { sub: String(id), preferred_username: login, accountStamp, roles, passwordChanges };
+      const own = {
+        sub: String(id),
+        preferred_username: login,
+        accountStamp,
+        roles,
+        passwordChanges,
+      };
       const mine = { ...claims, ...own, jti: randomUUID(), iat, exp: iat + 3600 };
       const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;
       return `${input}.${es256(input, privateKey)}`;

@@ -1,4 +1,7 @@
-/** The routes that need no token. Listed apart from the contracts, so that opening one by mistake fails a test. */
+/**
+ * The routes that need no token. Listed apart from the contracts, so that opening one by mistake
+ * fails a test.
+ */
 export const PUBLIC_ROUTES: readonly string[] = [
   'POST /api/authenticate',
   'GET /.well-known/jwks.json',

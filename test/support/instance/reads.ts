@@ -2,7 +2,10 @@ import { routes } from '../../../routes.ts';
 import { CHANGES, type Change } from './changes.ts';
 import { methodAndPath } from './method-and-path.ts';
 
-/** The routes that change nothing, as requests. `parameter` is the id of a parameter whose value KMS can decrypt. */
+/**
+ * The routes that change nothing, as requests. `parameter` is the id of a parameter whose value KMS
+ * can decrypt.
+ */
 export const readsOf = (parameter: number): Change[] =>
   routes
     .filter(({ route }) => CHANGES.every((change) => change.route !== route))
@@ -14,7 +17,9 @@ export const readsOf = (parameter: number): Change[] =>
       async prepare(setup) {
         const { token } = await setup.account();
         const id = route.includes('confs') ? parameter : await setup.integration();
-        const query = route.endsWith('confs') ? `?integrationId.equals=${Math.floor(id / 1_000_000)}` : '';
+        const query = route.endsWith('confs')
+          ? `?integrationId.equals=${Math.floor(id / 1_000_000)}`
+          : '';
         const [method, pathname] = methodAndPath(route, { login: 'admin', id });
         const path = pathname + query;
         return {

@@ -17,18 +17,30 @@ export function httpRequestFor(
     }
     case 'update user': {
       const { login, email, activated, authorities, firstName } = request;
-      return ['PUT', '/api/users', { id: idOf(request.user), login, email, activated, authorities, firstName }];
+      return [
+        'PUT',
+        '/api/users',
+        { id: idOf(request.user), login, email, activated, authorities, firstName },
+      ];
     }
     case 'delete user':
       return ['DELETE', `/api/users/${request.login}`];
     case 'update account':
       return ['POST', '/api/account', { email: request.email, firstName: request.firstName }];
     case 'change password':
-      return ['POST', '/api/account/change-password', { currentPassword: request.from, newPassword: request.to }];
+      return [
+        'POST',
+        '/api/account/change-password',
+        { currentPassword: request.from, newPassword: request.to },
+      ];
     case 'request reset':
       return ['POST', '/api/account/reset-password/init', { email: request.email }];
     case 'finish reset':
-      return ['POST', '/api/account/reset-password/finish', { key: keyOf(request.key), newPassword: request.to }];
+      return [
+        'POST',
+        '/api/account/reset-password/finish',
+        { key: keyOf(request.key), newPassword: request.to },
+      ];
     case 'log in':
       return ['POST', '/api/authenticate', { username: request.login, password: request.password }];
     case 'read user':
@@ -75,4 +87,8 @@ export function comparable({ status, headers, body }: Received, expected: ModelR
 }
 
 /** An entity without its dates, which the model does not predict. */
-export const withoutDates = ({ createdDate: _c, lastModifiedDate: _m, ...rest }: Record<string, unknown>) => rest;
+export const withoutDates = ({
+  createdDate: _c,
+  lastModifiedDate: _m,
+  ...rest
+}: Record<string, unknown>) => rest;

@@ -12,7 +12,10 @@ import { inject } from 'vitest';
 const folders: string[] = [];
 const running = new Set<ChildProcess>();
 
-/** Stops the processes that are still running, which must end with status 0, and removes all folders. */
+/**
+ * Stops the processes that are still running, which must end with status 0, and removes all
+ * folders.
+ */
 export async function stopAll(): Promise<void> {
   const statuses: unknown[] = [];
   for (const child of running) {
@@ -46,10 +49,15 @@ export interface Launched {
   line(text: string, from?: number): Promise<string>;
 }
 
-/** Starts the process with these environment variables and options, in this copy of the repository. */
+/**
+ * Starts the process with these environment variables and options, in this copy of the repository.
+ */
 export function launchStart(
   environment: Record<string, string>,
-  { root = inject('repository'), options = [] }: { root?: string; options?: readonly string[] } = {},
+  {
+    root = inject('repository'),
+    options = [],
+  }: { root?: string; options?: readonly string[] } = {},
 ): Launched {
   const child = spawn(process.execPath, ['infra/local/start.ts', ...options], {
     // A process group of its own, as a shell creates for each command.
@@ -81,7 +89,9 @@ export function launchStart(
       waiting.add(look);
       look();
       ended.then((status) =>
-        reject(new Error(`It exited with ${status} before it printed ${text}:\n${lines.join('\n')}`)),
+        reject(
+          new Error(`It exited with ${status} before it printed ${text}:\n${lines.join('\n')}`),
+        ),
       );
     });
   return { child, lines, ended, line };

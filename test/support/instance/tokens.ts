@@ -4,8 +4,15 @@ import { openVerifier, type Verifier } from '../../../lib/tokens/verify-token.ts
 import { useFrozenClock } from '../doubles/frozen-clock.ts';
 import { encode, es256, type Part, type SigningKeyPair } from './mint.ts';
 
-/** The Authorization header with a token that this key signs now; undefined removes a header parameter or claim. */
-export function signedBy({ jwk, privateKey }: SigningKeyPair, claims: Part = {}, header: Part = {}): string {
+/**
+ * The Authorization header with a token that this key signs now; undefined removes a header
+ * parameter or claim.
+ */
+export function signedBy(
+  { jwk, privateKey }: SigningKeyPair,
+  claims: Part = {},
+  header: Part = {},
+): string {
   const now = Date.now() / 1000;
   const defaultClaims = {
     iss: 'here',
@@ -27,7 +34,11 @@ export const NOW = Date.UTC(2030, 0, 1) / 1000;
 
 /** Freezes the clock for the tests of a block, and sets the environment of a verifier. */
 export const useVerifierEnvironment = () =>
-  useFrozenClock(NOW * 1000, { TOKEN_ISSUER: 'here', TOKEN_SECONDS: '3600', REMEMBERED_TOKEN_SECONDS: '86400' });
+  useFrozenClock(NOW * 1000, {
+    TOKEN_ISSUER: 'here',
+    TOKEN_SECONDS: '3600',
+    REMEMBERED_TOKEN_SECONDS: '86400',
+  });
 
 /** A table with these public keys that counts reads and can be made unavailable. */
 export function tableOf(...keys: SigningKeyPair[]) {
@@ -45,7 +56,8 @@ export function tableOf(...keys: SigningKeyPair[]) {
 }
 
 /** Opens the verifier of a function on such a table. */
-export const verifierOn = (table: ReturnType<typeof tableOf>): Verifier => openVerifier(table as unknown as Table);
+export const verifierOn = (table: ReturnType<typeof tableOf>): Verifier =>
+  openVerifier(table as unknown as Table);
 
 /** The error of a verifier that rejects a token. */
 export const UNAUTHORIZED_FAILURE = expect.objectContaining({ code: 'unauthorized' });

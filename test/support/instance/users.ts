@@ -14,8 +14,12 @@ export function useUsers(gatehouse: Gatehouse) {
     update: (body: object, token = admin) => gatehouse.call('PUT', '/api/users', { token, body }),
     remove: (login: string, token = admin) => gatehouse.call('DELETE', path(login), { token }),
     get: (login: string, token = admin) => gatehouse.call('GET', path(login), { token }),
-    list: (query = '?size=2000', token = admin) => gatehouse.call('GET', `/api/users${query}`, { token }),
-    total: async () => Number((await gatehouse.call('GET', '/api/users', { token: admin })).headers['x-total-count']),
+    list: (query = '?size=2000', token = admin) =>
+      gatehouse.call('GET', `/api/users${query}`, { token }),
+    total: async () =>
+      Number(
+        (await gatehouse.call('GET', '/api/users', { token: admin })).headers['x-total-count'],
+      ),
     stored: (id: number) => gatehouse.table.get(entityKey('USER', id)),
   };
 }
@@ -25,7 +29,9 @@ export function useAdminAndAnalyst(gatehouse: SharedGatehouse) {
   const tokens = { admin: '', analyst: '' };
   beforeAll(async () => {
     tokens.admin = await gatehouse.adminToken();
-    tokens.analyst = (await gatehouse.makeCaller('analyst', { authorities: ['ROLE_ANALYST'] })).token;
+    tokens.analyst = (
+      await gatehouse.makeCaller('analyst', { authorities: ['ROLE_ANALYST'] })
+    ).token;
   });
   return tokens;
 }

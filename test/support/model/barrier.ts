@@ -1,17 +1,20 @@
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
 
-/** Holds the transactions of functions between load and commit until a given number of them have arrived. */
+/**
+ * Holds the transactions of functions between load and commit until a given number of them have
+ * arrived.
+ */
 export interface Barrier {
   /** The interceptor for the calls of a local cloud. */
   readonly intercept: Interceptor;
   /**
-   * Makes the next `count` transactions wait for one another. With `sequentially`, each starts when the previous one
-   * has ended.
+   * Makes the next `count` transactions wait for one another. With `sequentially`, each starts when
+   * the previous one has ended.
    */
   raise(count: number, sequentially: boolean): void;
   /**
-   * Releases all waiting transactions. Call it when a request ends: a request without a transaction never reaches the
-   * barrier.
+   * Releases all waiting transactions. Call it when a request ends: a request without a transaction
+   * never reaches the barrier.
    */
   lift(): void;
 }
@@ -35,7 +38,8 @@ export function openBarrier(): Barrier {
     },
     lift,
     async intercept({ operation, functionName }, forward) {
-      if (operation !== 'TransactWriteItems' || functionName === undefined || missing === 0) return forward();
+      if (operation !== 'TransactWriteItems' || functionName === undefined || missing === 0)
+        return forward();
       missing--;
       if (missing === 0) setImmediate(lift);
       await new Promise<void>((release) => waiting.push(release));

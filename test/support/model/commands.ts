@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import type { ModelRequest, OperationName, State } from './model.ts';
 
 /*
- * Random commands. They refer to entities by number, so that every command is valid in every state and a sequence
- * remains valid when fast-check shrinks it.
+ * Random commands. They refer to entities by number, so that every command is valid in every state
+ * and a sequence remains valid when fast-check shrinks it.
  */
 
 /** One write or read of the n-th entity of its kind. */
@@ -45,7 +45,13 @@ export interface Step {
 }
 
 const LOGINS = ['admin', 'ann', 'bob', 'cy'];
-const EMAILS = ['ann@example.com', 'Ann@Example.com', 'bob@example.com', 'straße@example.com', 'STRASSE@example.com'];
+const EMAILS = [
+  'ann@example.com',
+  'Ann@Example.com',
+  'bob@example.com',
+  'straße@example.com',
+  'STRASSE@example.com',
+];
 const ROLES = [['ROLE_ADMIN'], ['ROLE_ADMIN', 'ROLE_USER'], ['ROLE_USER'], []];
 const PASSWORDS = ['admin', 'user', 'ann.', 'other'];
 
@@ -55,11 +61,21 @@ const optional = { requiredKeys: [] };
 /** The number of an entity that never existed. */
 const UNKNOWN_NUMBER = 99;
 /** Sessions and targets are mostly those of administrators. */
-const callerSession = fc.oneof({ weight: 4, arbitrary: one(0, 1) }, { weight: 2, arbitrary: fc.nat(5) });
-const target = fc.oneof({ weight: 4, arbitrary: one(0, 1) }, { weight: 5, arbitrary: fc.nat(5) }, one(UNKNOWN_NUMBER));
+const callerSession = fc.oneof(
+  { weight: 4, arbitrary: one(0, 1) },
+  { weight: 2, arbitrary: fc.nat(5) },
+);
+const target = fc.oneof(
+  { weight: 4, arbitrary: one(0, 1) },
+  { weight: 5, arbitrary: fc.nat(5) },
+  one(UNKNOWN_NUMBER),
+);
 const ifMatch = one('none', 'none', 'none', 'this', 'older') as fc.Arbitrary<Command['ifMatch']>;
 
-const command = (operation: OperationName, fields: fc.Arbitrary<Fields> = fc.constant({})): fc.Arbitrary<Command> =>
+const command = (
+  operation: OperationName,
+  fields: fc.Arbitrary<Fields> = fc.constant({}),
+): fc.Arbitrary<Command> =>
   fc.record({ do: fc.constant(operation), callerSession, target, fields, ifMatch });
 
 const login = one(...LOGINS);
@@ -76,7 +92,10 @@ const updateUser = command(
 );
 const createUser = command(
   'create user',
-  fc.record({ login, email, activated, authorities }, { requiredKeys: ['login', 'email'] }) as fc.Arbitrary<Fields>,
+  fc.record(
+    { login, email, activated, authorities },
+    { requiredKeys: ['login', 'email'] },
+  ) as fc.Arbitrary<Fields>,
 );
 const revocation = fc.oneof(
   command('update user', one({ authorities: ['ROLE_USER'] }, { activated: false })),
@@ -98,7 +117,10 @@ const change = fc.oneof(
   { weight: 2, arbitrary: revocation },
   {
     weight: 2,
-    arbitrary: command('update account', fc.record({ email, firstName }, optional) as fc.Arbitrary<Fields>),
+    arbitrary: command(
+      'update account',
+      fc.record({ email, firstName }, optional) as fc.Arbitrary<Fields>,
+    ),
   },
   { weight: 2, arbitrary: command('create integration', fc.record({ text })) },
   { weight: 1, arbitrary: command('update integration', fc.record({ text, activated })) },
@@ -113,7 +135,10 @@ const singleCommand = fc.oneof(
   { weight: 40, arbitrary: change },
   { weight: 3, arbitrary: command('read user') },
   // Each of these computes one or two password hashes.
-  { weight: 1, arbitrary: command('create user', fc.record({ login, email, authorities, password })) },
+  {
+    weight: 1,
+    arbitrary: command('create user', fc.record({ login, email, authorities, password })),
+  },
   { weight: 2, arbitrary: command('change password', fc.record({ text: password, password })) },
   { weight: 2, arbitrary: command('finish reset', fc.record({ password })) },
   { weight: 2, arbitrary: command('log in', fc.record({ password })) },
@@ -127,7 +152,11 @@ const item = one('ADMINS/*', 'LOGIN#*', 'EMAIL#*', 'USER/*', 'TOTAL/*', 'INTEGRA
 const transactionFault: fc.Arbitrary<TransactionFault> = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({ fault: fc.constant('conflict' as const), item, times: fc.constant(1 as const) }),
+    arbitrary: fc.record({
+      fault: fc.constant('conflict' as const),
+      item,
+      times: fc.constant(1 as const),
+    }),
   },
   {
     weight: 2,
@@ -147,13 +176,23 @@ const two = (pair: fc.Arbitrary<[Command, Command]>): fc.Arbitrary<Step> =>
 /** Random sequences of steps. */
 export const steps = fc.array(
   fc.oneof(
-    { weight: 12, arbitrary: fc.record({ commands: fc.tuple(anyCommand), sequentially: fc.constant(false) }) },
+    {
+      weight: 12,
+      arbitrary: fc.record({ commands: fc.tuple(anyCommand), sequentially: fc.constant(false) }),
+    },
     {
       weight: 4,
-      arbitrary: fc.record({ commands: fc.tuple(change), sequentially: fc.constant(false), transactionFault }),
+      arbitrary: fc.record({
+        commands: fc.tuple(change),
+        sequentially: fc.constant(false),
+        transactionFault,
+      }),
     },
     { weight: 3, arbitrary: two(fc.tuple(change, change)) },
-    { weight: 2, arbitrary: two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice)) },
+    {
+      weight: 2,
+      arbitrary: two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice)),
+    },
   ) as fc.Arbitrary<Step>,
   { maxLength: 16, size: 'max' },
 );
@@ -183,11 +222,16 @@ export function requestFor(
     return activated && authorities?.includes('ROLE_ADMIN') ? 0 : 1;
   };
   const bySession = Object.entries(state.sessions).toSorted(
-    ([, a], [, b]) => Number(a.stale) - Number(b.stale) || administratorRank(a.user) - administratorRank(b.user),
+    ([, a], [, b]) =>
+      Number(a.stale) - Number(b.stale) || administratorRank(a.user) - administratorRank(b.user),
   );
   const session = nth(Object.fromEntries(bySession), callerSession);
   const user = nth(
-    Object.fromEntries(Object.entries(state.users).toSorted(([a], [b]) => administratorRank(a) - administratorRank(b))),
+    Object.fromEntries(
+      Object.entries(state.users).toSorted(
+        ([a], [b]) => administratorRank(a) - administratorRank(b),
+      ),
+    ),
   );
   const integration = nth(state.integrations);
   const parameter = nth(state.parameters);
@@ -199,7 +243,14 @@ export function requestFor(
 
   switch (operation) {
     case 'create user':
-      return { login: 'dot', email: 'dot@example.com', password: undefined, ...fields, do: operation, ...creation };
+      return {
+        login: 'dot',
+        email: 'dot@example.com',
+        password: undefined,
+        ...fields,
+        do: operation,
+        ...creation,
+      };
     case 'update user':
       return {
         login,
@@ -217,7 +268,12 @@ export function requestFor(
     case 'change password': {
       // Mostly the caller's current password.
       const own = state.users[state.sessions[session]?.user ?? '']?.password ?? text;
-      return { do: operation, callerSession: session, from: number === 0 ? own : text, to: fields.password ?? text };
+      return {
+        do: operation,
+        callerSession: session,
+        from: number === 0 ? own : text,
+        to: fields.password ?? text,
+      };
     }
     case 'request reset':
       return { do: operation, as: name, email: fields.email ?? email };
@@ -241,14 +297,26 @@ export function requestFor(
       };
     }
     case 'delete integration':
-      return { do: operation, callerSession: session, integration, version: version(state.integrations[integration]) };
+      return {
+        do: operation,
+        callerSession: session,
+        integration,
+        version: version(state.integrations[integration]),
+      };
     case 'report restart':
       return { do: operation, callerSession: session, integration, changes: number };
     case 'create parameter':
-      return { do: operation, ...creation, integration, confName: text, confValue: `value of ${name}` };
+      return {
+        do: operation,
+        ...creation,
+        integration,
+        confName: text,
+        confValue: `value of ${name}`,
+      };
     case 'update parameter': {
       // Sometimes an integration that does not own the parameter.
-      const owner = number > 0 ? (state.parameters[parameter]?.integration ?? integration) : integration;
+      const owner =
+        number > 0 ? (state.parameters[parameter]?.integration ?? integration) : integration;
       const currentVersion = version(state.parameters[parameter]);
       return {
         do: operation,
@@ -261,6 +329,11 @@ export function requestFor(
       };
     }
     case 'delete parameter':
-      return { do: operation, callerSession: session, parameter, version: version(state.parameters[parameter]) };
+      return {
+        do: operation,
+        callerSession: session,
+        parameter,
+        version: version(state.parameters[parameter]),
+      };
   }
 }

@@ -3,8 +3,9 @@ import { percentile } from '../../bench/statistics.ts';
 import { digits, table } from '../../bench/tables.ts';
 
 /*
- * Simulates changes that conflict on one item, with the waits of lib/table/change.ts, in steps of a millisecond of
- * simulated time. DynamoDB rejects a transaction on an item of another transaction in progress.
+ * Simulates changes that conflict on one item, with the waits of lib/table/change.ts, in steps of a
+ * millisecond of simulated time. DynamoDB rejects a transaction on an item of another transaction
+ * in progress.
  */
 
 interface Contention {
@@ -33,7 +34,14 @@ interface ContentionResult {
 }
 
 /** Simulates one item. */
-export function simulate({ rate, holdMs, loadMs, versioned, seconds, seed }: Contention): ContentionResult {
+export function simulate({
+  rate,
+  holdMs,
+  loadMs,
+  versioned,
+  seconds,
+  seed,
+}: Contention): ContentionResult {
   const random = randomNumbers(seed);
   const agenda: (() => void)[][] = [];
   const at = (time: number, action: () => void) => {
@@ -81,7 +89,8 @@ export function simulate({ rate, holdMs, loadMs, versioned, seconds, seed }: Con
     at(arrival, () => start(arrival));
   }
   // An action may add others at the same or a later time.
-  for (let time = 0; time < agenda.length; time++) for (const action of agenda[time] ?? []) action();
+  for (let time = 0; time < agenda.length; time++)
+    for (const action of agenda[time] ?? []) action();
 
   durations.sort((a, b) => a - b);
   return {
@@ -109,12 +118,27 @@ const RATES = [1, 5, 10, 25, 50, 75, 100, 200];
 
 /** The results for one item at several rates. */
 export function contentionTable(options: Omit<Contention, 'rate'>): string {
-  const percent = (share: number) => (share > 0 && share < 0.001 ? '< 0.1 %' : `${(100 * share).toFixed(1)} %`);
+  const percent = (share: number) =>
+    share > 0 && share < 0.001 ? '< 0.1 %' : `${(100 * share).toFixed(1)} %`;
   return table(
-    ['changes per second', 'conflict with another', 'transactions per success', 'p50 ms', 'p99 ms', '503'],
+    [
+      'changes per second',
+      'conflict with another',
+      'transactions per success',
+      'p50 ms',
+      'p99 ms',
+      '503',
+    ],
     RATES.map((rate) => {
-      const { rejectedFirst, transactionsPerSuccess, p50, p99, unavailable } = simulate({ rate, ...options });
-      const numbers = [digits(transactionsPerSuccess), p50.toLocaleString('en'), p99.toLocaleString('en')];
+      const { rejectedFirst, transactionsPerSuccess, p50, p99, unavailable } = simulate({
+        rate,
+        ...options,
+      });
+      const numbers = [
+        digits(transactionsPerSuccess),
+        p50.toLocaleString('en'),
+        p99.toLocaleString('en'),
+      ];
       return [String(rate), percent(rejectedFirst), ...numbers, percent(unavailable)];
     }),
   );

@@ -5,7 +5,12 @@ import type { Fault } from '../../../infra/local/aws/faults.ts';
 import { expectIntact } from '../instance/intact.ts';
 import { comparable, httpRequestFor } from '../instance/requests.ts';
 import { type Command, requestFor, userCommands } from './commands.ts';
-import { type Counterexample, linearize, type Operation, type Specification } from './linearizable.ts';
+import {
+  type Counterexample,
+  linearize,
+  type Operation,
+  type Specification,
+} from './linearizable.ts';
 import { type ModelRequest, type ModelResponse, perform, type State } from './model.ts';
 import { type Bench, IDS, START, UNKNOWN_ID } from './search-instance.ts';
 
@@ -22,8 +27,9 @@ interface Load {
 type Users = State['users'];
 
 /**
- * Runs concurrent clients that change the same few users, each with tokens of any of them. Returns undefined if the
- * history is linearizable and the table intact, or else a description of the counterexample.
+ * Runs concurrent clients that change the same few users, each with tokens of any of them. Returns
+ * undefined if the history is linearizable and the table intact, or else a description of the
+ * counterexample.
  */
 export async function runHistory(bench: Bench, load: Load): Promise<string | undefined> {
   await bench.restore();
@@ -50,8 +56,8 @@ const specification: Specification<ModelRequest> = (text, request) => {
   const sessions = { [callerSession]: { user: callerSession, stale: false } };
   const { response, state } = perform({ ...START, users, sessions }, request);
   const outcomes = [{ state: JSON.stringify(state.users), output: textOf(response) }];
-  // The service reads the target and the caller in parallel, not atomically: a caller who gets 404 may have lost the
-  // right to the change just before, and changes nothing either way.
+  // The service reads the target and the caller in parallel, not atomically: a caller who gets 404
+  // may have lost the right to the change just before, and changes nothing either way.
   if (response.status === 403 && request.do === 'update user' && !users[request.user]) {
     outcomes.push({ state: text, output: textOf({ status: 404, message: 'error.idnotfound' }) });
   }
@@ -65,13 +71,19 @@ const specification: Specification<ModelRequest> = (text, request) => {
   return outcomes;
 };
 
-async function record(bench: Bench, { seed, clients, operations, faults }: Load): Promise<Operation<ModelRequest>[]> {
+async function record(
+  bench: Bench,
+  { seed, clients, operations, faults }: Load,
+): Promise<Operation<ModelRequest>[]> {
   const { gatehouse } = bench;
   const sample = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number, salt: number): T[] =>
     fc.sample(arbitrary, { seed: seed + salt, numRuns });
   const ids = new Map(IDS);
   const handles = new Map(IDS.slice(0, 3).map(([handle, id]) => [id, handle]));
-  /** The users as any client saw them last, so that most operations have existing targets and authorized callers. */
+  /**
+   * The users as any client saw them last, so that most operations have existing targets and
+   * authorized callers.
+   */
   const seen = { ...START.users };
   const gone: string[] = [];
   const history: Operation<ModelRequest>[] = [];
@@ -93,7 +105,9 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Load)
       (handle) => ids.get(handle) ?? UNKNOWN_ID,
       () => '',
     );
-    const token = await bench.token('callerSession' in request ? (ids.get(request.callerSession) ?? UNKNOWN_ID) : 1);
+    const token = await bench.token(
+      'callerSession' in request ? (ids.get(request.callerSession) ?? UNKNOWN_ID) : 1,
+    );
     const invoked = time++;
     const received = await gatehouse.call(method, path, { token, body, mayCrash: true });
     const returned = time++;
@@ -113,8 +127,16 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Load)
         delete seen[handle];
       }
     }
-    const output = textOf(comparable(received, { status: received.status, body: {} }) as ModelResponse);
-    history.push({ client, invoked, returned: known ? returned : Number.POSITIVE_INFINITY, input: request, output });
+    const output = textOf(
+      comparable(received, { status: received.status, body: {} }) as ModelResponse,
+    );
+    history.push({
+      client,
+      invoked,
+      returned: known ? returned : Number.POSITIVE_INFINITY,
+      input: request,
+      output,
+    });
   }
 
   function stateSeen(): State {
@@ -125,7 +147,8 @@ async function record(bench: Bench, { seed, clients, operations, faults }: Load)
 
   await Promise.all(
     Array.from({ length: clients }, async (_, client) => {
-      // Clients share their commands in pairs, as by double clicks: chance alone would rarely make them conflict.
+      // Clients share their commands in pairs, as by double clicks: chance alone would rarely make
+      // them conflict.
       for (const [index, command] of sample(userCommands, operations, client >> 1).entries()) {
         await perform(client, command, `u${client}-${index}`);
       }
@@ -138,7 +161,10 @@ const CHANGES = ['POST /api/users', 'PUT /api/users', 'DELETE /api/users/{login}
 const ITEMS = ['LOGIN#*', 'EMAIL#*', 'ADMINS/*'];
 const FAULTS = ['conflict', 'error-before', 'error-after', 'lost', 'reset'] as const;
 
-/** Leaves most transactions alone; some fail, and a few crash the function or lose several responses in a row. */
+/**
+ * Leaves most transactions alone; some fail, and a few crash the function or lose several responses
+ * in a row.
+ */
 function faultsOf(numbers: readonly number[]) {
   return numbers.flatMap((number, index) => {
     const rulesFor = (fault: Fault, times = 1) =>
@@ -148,11 +174,15 @@ function faultsOf(numbers: readonly number[]) {
         nth: Math.floor(index / CHANGES.length) + further + 1,
         fault,
       }));
-    // Conflicts are injected only on ITEMS: a conflict on the caller's own item could never be mistaken for a violated
-    // rule.
+    // Conflicts are injected only on ITEMS: a conflict on the caller's own item could never be
+    // mistaken for a violated rule.
     const item = ITEMS[number % ITEMS.length] as string;
     if (number % 9 === 3)
-      return rulesFor('conflict').map((rule) => ({ ...rule, item, nth: 1 + Math.floor(rule.nth / 4) }));
+      return rulesFor('conflict').map((rule) => ({
+        ...rule,
+        item,
+        nth: 1 + Math.floor(rule.nth / 4),
+      }));
     if (number % 200 === 0) return rulesFor('kill');
     if (number % 40 === 1) return rulesFor('lost', 6);
     return number % 15 === 2 ? rulesFor(FAULTS[number % FAULTS.length] as Fault) : [];
@@ -162,7 +192,9 @@ function faultsOf(numbers: readonly number[]) {
 /** A response as text, with sorted fields. */
 function textOf({ status, message, version, body }: ModelResponse): string {
   const fields = Object.entries(body ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return [status, message, version && `version ${version}`, body && JSON.stringify(fields)].filter(Boolean).join(' ');
+  return [status, message, version && `version ${version}`, body && JSON.stringify(fields)]
+    .filter(Boolean)
+    .join(' ');
 }
 
 function readable({ order, state, next }: Counterexample<ModelRequest>): string {

@@ -1,6 +1,7 @@
 /*
- * A sequential model of the contract, without a table: the response to each operation and the state after it. Entities
- * have handles, which sequences.ts and histories.ts map to the ids of the service.
+ * A sequential model of the contract, without a table: the response to each operation and the state
+ * after it. Entities have handles, which sequences.ts and histories.ts map to the ids of the
+ * service.
  */
 
 interface User {
@@ -34,7 +35,10 @@ interface Parameter {
   readonly version: number;
 }
 
-/** A token. It is stale once the password has been changed with another token or set with a reset key. */
+/**
+ * A token. It is stale once the password has been changed with another token or set with a reset
+ * key.
+ */
 interface Session {
   readonly user: string;
   readonly stale: boolean;
@@ -96,7 +100,10 @@ export type ModelRequest<D extends OperationName = OperationName> = {
   [K in D]: { readonly do: K } & ModelRequests[K];
 }[D];
 
-/** The expected response, with a version and a body where the contract has them, and handles for ids. */
+/**
+ * The expected response, with a version and a body where the contract has them, and handles for
+ * ids.
+ */
 export interface ModelResponse {
   readonly status: number;
   readonly message?: string;
@@ -105,7 +112,10 @@ export interface ModelResponse {
 }
 
 /** Applies a request and returns the response and the state after it. */
-export function perform(before: State, request: ModelRequest): { response: ModelResponse; state: State } {
+export function perform(
+  before: State,
+  request: ModelRequest,
+): { response: ModelResponse; state: State } {
   const state = structuredClone(before);
   try {
     const rule = RULES[request.do] as (state: Draft, request: ModelRequest) => ModelResponse;
@@ -120,7 +130,9 @@ export function perform(before: State, request: ModelRequest): { response: Model
 export function listsOf(state: State) {
   return {
     users: Object.entries(state.users).map(([id, user]) => userBody(id, user)),
-    integrations: Object.entries(state.integrations).map(([id, integration]) => integrationBody(id, integration)),
+    integrations: Object.entries(state.integrations).map(([id, integration]) =>
+      integrationBody(id, integration),
+    ),
     parameters: Object.keys(state.parameters).map((id) => parameterBody(state, id)),
   };
 }
@@ -175,9 +187,14 @@ function checkInvariants(state: State, before: State, handle: string): void {
   const all = Object.values(others);
   if (user) {
     check(!all.some(({ login }) => login === user.login), 400, 'error.userexists');
-    check(!all.some(({ email }) => addressOf(email) === addressOf(user.email)), 400, 'error.emailexists');
+    check(
+      !all.some(({ email }) => addressOf(email) === addressOf(user.email)),
+      400,
+      'error.emailexists',
+    );
   }
-  const administers = ({ activated, authorities }: User) => activated && authorities.includes('ROLE_ADMIN');
+  const administers = ({ activated, authorities }: User) =>
+    activated && authorities.includes('ROLE_ADMIN');
   const hasAdministrator = ({ users }: State) => Object.values(users).some(administers);
   check(hasAdministrator(state) || !hasAdministrator(before), 400, 'error.lastadmin');
 }
@@ -187,14 +204,17 @@ function setPassword(state: Draft, handle: string, password: string, keptSession
   const user = state.users[handle] as User;
   state.users[handle] = { ...user, password, passwordChanges: user.passwordChanges + 1 };
   for (const [name, session] of Object.entries(state.sessions)) {
-    if (session.user === handle && name !== keptSession) state.sessions[name] = { ...session, stale: true };
+    if (session.user === handle && name !== keptSession)
+      state.sessions[name] = { ...session, stale: true };
   }
 }
 
 const isValidKey = (state: State, { user, addressChanges, passwordChanges }: ResetKey): boolean => {
   const owner = state.users[user];
   return (
-    owner?.activated === true && owner.passwordChanges === passwordChanges && owner.addressChanges === addressChanges
+    owner?.activated === true &&
+    owner.passwordChanges === passwordChanges &&
+    owner.addressChanges === addressChanges
   );
 };
 
@@ -240,151 +260,209 @@ const changedUser = (user: User, fields: Partial<User>): User => {
 
 const OK: ModelResponse = { status: 200 };
 
-const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) => ModelResponse } = {
-  'create user'(state, request) {
-    const before = structuredClone(state);
-    const [, { login: createdBy }] = authorizedCaller(state, request, ADMINISTRATORS);
-    const { login, email, firstName = null, password, activated = true, authorities = [] } = request;
-    const person = { login, email, firstName, lastName: null, activated, authorities };
-    const counts = { passwordChanges: 0, addressChanges: 0, version: 1 };
-    const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
-    state.users[request.as] = user;
-    checkInvariants(state, before, request.as);
-    if (password === undefined && activated) state.keys[request.as] = newKey(request.as, user);
-    return { status: 201, version: 1, body: userBody(request.as, user) };
-  },
+const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) => ModelResponse } =
+  {
+    'create user'(state, request) {
+      const before = structuredClone(state);
+      const [, { login: createdBy }] = authorizedCaller(state, request, ADMINISTRATORS);
+      const {
+        login,
+        email,
+        firstName = null,
+        password,
+        activated = true,
+        authorities = [],
+      } = request;
+      const person = { login, email, firstName, lastName: null, activated, authorities };
+      const counts = { passwordChanges: 0, addressChanges: 0, version: 1 };
+      const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
+      state.users[request.as] = user;
+      checkInvariants(state, before, request.as);
+      if (password === undefined && activated) state.keys[request.as] = newKey(request.as, user);
+      return { status: 201, version: 1, body: userBody(request.as, user) };
+    },
 
-  'update user'(state, request) {
-    const before = structuredClone(state);
-    const [, { login: lastModifiedBy }] = authorizedCaller(state, request, ADMINISTRATORS);
-    const user = requireExisting(state.users, request.user, 'error.idnotfound');
-    requireVersion(user, request);
-    const { login, email, firstName, activated, authorities } = request;
-    const fields = { login, email, firstName, activated, authorities, lastModifiedBy };
-    const after = changedUser(user, fields as Partial<User>);
-    state.users[request.user] = after;
-    checkInvariants(state, before, request.user);
-    return { status: 200, version: after.version, body: userBody(request.user, after) };
-  },
+    'update user'(state, request) {
+      const before = structuredClone(state);
+      const [, { login: lastModifiedBy }] = authorizedCaller(state, request, ADMINISTRATORS);
+      const user = requireExisting(state.users, request.user, 'error.idnotfound');
+      requireVersion(user, request);
+      const { login, email, firstName, activated, authorities } = request;
+      const fields = { login, email, firstName, activated, authorities, lastModifiedBy };
+      const after = changedUser(user, fields as Partial<User>);
+      state.users[request.user] = after;
+      checkInvariants(state, before, request.user);
+      return { status: 200, version: after.version, body: userBody(request.user, after) };
+    },
 
-  'delete user'(state, request) {
-    const before = structuredClone(state);
-    authorizedCaller(state, request, ADMINISTRATORS);
-    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === request.login);
-    if (!handle || !user) throw new Rejection(404);
-    requireVersion(user, request);
-    delete state.users[handle];
-    checkInvariants(state, before, handle);
-    return OK;
-  },
+    'delete user'(state, request) {
+      const before = structuredClone(state);
+      authorizedCaller(state, request, ADMINISTRATORS);
+      const [[handle, user] = []] = Object.entries(state.users).filter(
+        ([, { login }]) => login === request.login,
+      );
+      if (!handle || !user) throw new Rejection(404);
+      requireVersion(user, request);
+      delete state.users[handle];
+      checkInvariants(state, before, handle);
+      return OK;
+    },
 
-  'update account'(state, request) {
-    const before = structuredClone(state);
-    const [handle, user] = authorizedCaller(state, request, [], 401);
-    const { firstName, email } = request;
-    const isSame = <T>(wanted: T | undefined, now: T) => wanted === undefined || wanted === now;
-    if (isSame(firstName, user.firstName) && isSame(email, user.email)) return OK;
-    state.users[handle] = changedUser(user, { firstName, email, lastModifiedBy: user.login } as Partial<User>);
-    checkInvariants(state, before, handle);
-    return OK;
-  },
+    'update account'(state, request) {
+      const before = structuredClone(state);
+      const [handle, user] = authorizedCaller(state, request, [], 401);
+      const { firstName, email } = request;
+      const isSame = <T>(wanted: T | undefined, now: T) => wanted === undefined || wanted === now;
+      if (isSame(firstName, user.firstName) && isSame(email, user.email)) return OK;
+      state.users[handle] = changedUser(user, {
+        firstName,
+        email,
+        lastModifiedBy: user.login,
+      } as Partial<User>);
+      checkInvariants(state, before, handle);
+      return OK;
+    },
 
-  'change password'(state, request) {
-    const [handle, user] = authorizedCaller(state, request, [], 401);
-    check(user.password === request.from, 400);
-    setPassword(state, handle, request.to, request.callerSession);
-    return OK;
-  },
+    'change password'(state, request) {
+      const [handle, user] = authorizedCaller(state, request, [], 401);
+      check(user.password === request.from, 400);
+      setPassword(state, handle, request.to, request.callerSession);
+      return OK;
+    },
 
-  'request reset'(state, request) {
-    const owner = Object.entries(state.users).find(([, { email }]) => addressOf(email) === addressOf(request.email));
-    if (owner?.[1].activated) state.keys[request.as] = newKey(...owner);
-    return OK;
-  },
+    'request reset'(state, request) {
+      const owner = Object.entries(state.users).find(
+        ([, { email }]) => addressOf(email) === addressOf(request.email),
+      );
+      if (owner?.[1].activated) state.keys[request.as] = newKey(...owner);
+      return OK;
+    },
 
-  'finish reset'(state, request) {
-    const key = state.keys[request.key];
-    if (!key || !isValidKey(state, key)) throw new Rejection(400);
-    setPassword(state, key.user, request.to);
-    return OK;
-  },
+    'finish reset'(state, request) {
+      const key = state.keys[request.key];
+      if (!key || !isValidKey(state, key)) throw new Rejection(400);
+      setPassword(state, key.user, request.to);
+      return OK;
+    },
 
-  'log in'(state, request) {
-    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === request.login);
-    if (!handle || !user?.activated || user.password !== request.password) throw new Rejection(401);
-    state.sessions[request.as] = { user: handle, stale: false };
-    return OK;
-  },
+    'log in'(state, request) {
+      const [[handle, user] = []] = Object.entries(state.users).filter(
+        ([, { login }]) => login === request.login,
+      );
+      if (!handle || !user?.activated || user.password !== request.password)
+        throw new Rejection(401);
+      state.sessions[request.as] = { user: handle, stale: false };
+      return OK;
+    },
 
-  'read user'(state, request) {
-    const [[handle, user] = []] = Object.entries(state.users).filter(([, { login }]) => login === request.login);
-    if (!handle || !user) throw new Rejection(404);
-    return { status: 200, version: user.version, body: userBody(handle, user) };
-  },
+    'read user'(state, request) {
+      const [[handle, user] = []] = Object.entries(state.users).filter(
+        ([, { login }]) => login === request.login,
+      );
+      if (!handle || !user) throw new Rejection(404);
+      return { status: 200, version: user.version, body: userBody(handle, user) };
+    },
 
-  'create integration'(state, request) {
-    authorizedCaller(state, request, INTEGRATORS);
-    const integration = { name: request.name, description: null, active: true, module: null, version: 1 };
-    state.integrations[request.as] = integration;
-    return { status: 201, version: 1, body: integrationBody(request.as, integration) };
-  },
+    'create integration'(state, request) {
+      authorizedCaller(state, request, INTEGRATORS);
+      const integration = {
+        name: request.name,
+        description: null,
+        active: true,
+        module: null,
+        version: 1,
+      };
+      state.integrations[request.as] = integration;
+      return { status: 201, version: 1, body: integrationBody(request.as, integration) };
+    },
 
-  'update integration'(state, request) {
-    authorizedCaller(state, request, INTEGRATORS);
-    const integration = requireExisting(state.integrations, request.integration, 'error.idnotfound');
-    requireVersion(integration, request);
-    const { name, description, active } = request;
-    const after = changed(integration, { name, description, active } as Partial<Integration>);
-    state.integrations[request.integration] = after;
-    return { status: 200, version: after.version, body: integrationBody(request.integration, after) };
-  },
+    'update integration'(state, request) {
+      authorizedCaller(state, request, INTEGRATORS);
+      const integration = requireExisting(
+        state.integrations,
+        request.integration,
+        'error.idnotfound',
+      );
+      requireVersion(integration, request);
+      const { name, description, active } = request;
+      const after = changed(integration, { name, description, active } as Partial<Integration>);
+      state.integrations[request.integration] = after;
+      return {
+        status: 200,
+        version: after.version,
+        body: integrationBody(request.integration, after),
+      };
+    },
 
-  'delete integration'(state, request) {
-    authorizedCaller(state, request, INTEGRATORS);
-    requireVersion(requireExisting(state.integrations, request.integration, 'error.http.404'), request);
-    delete state.integrations[request.integration];
-    for (const [handle, { integration }] of Object.entries(state.parameters)) {
-      if (integration === request.integration) delete state.parameters[handle];
-    }
-    return OK;
-  },
+    'delete integration'(state, request) {
+      authorizedCaller(state, request, INTEGRATORS);
+      requireVersion(
+        requireExisting(state.integrations, request.integration, 'error.http.404'),
+        request,
+      );
+      delete state.integrations[request.integration];
+      for (const [handle, { integration }] of Object.entries(state.parameters)) {
+        if (integration === request.integration) delete state.parameters[handle];
+      }
+      return OK;
+    },
 
-  'report restart'(state, request) {
-    authorizedCaller(state, request, INTEGRATORS);
-    const integration = requireExisting(state.integrations, request.integration, 'error.http.404');
-    const { needsRestart, changes } = integration.module ?? { needsRestart: false, changes: 0 };
-    check(request.changes <= changes, 400, 'error.validation');
-    const clearsFlag = needsRestart && request.changes === changes;
-    const after = clearsFlag ? changed(integration, { module: { needsRestart: false, changes } }) : integration;
-    state.integrations[request.integration] = after;
-    return { status: 200, version: after.version, body: integrationBody(request.integration, after) };
-  },
+    'report restart'(state, request) {
+      authorizedCaller(state, request, INTEGRATORS);
+      const integration = requireExisting(
+        state.integrations,
+        request.integration,
+        'error.http.404',
+      );
+      const { needsRestart, changes } = integration.module ?? { needsRestart: false, changes: 0 };
+      check(request.changes <= changes, 400, 'error.validation');
+      const clearsFlag = needsRestart && request.changes === changes;
+      const after = clearsFlag
+        ? changed(integration, { module: { needsRestart: false, changes } })
+        : integration;
+      state.integrations[request.integration] = after;
+      return {
+        status: 200,
+        version: after.version,
+        body: integrationBody(request.integration, after),
+      };
+    },
 
-  'create parameter'(state, request) {
-    authorizedCaller(state, request, INTEGRATORS);
-    requireExisting(state.integrations, request.integration, 'error.idnotfound');
-    const { integration, confName, confValue } = request;
-    state.parameters[request.as] = { integration, confName, confValue, version: 1 };
-    return { status: 201, version: 1, body: parameterBody(state, request.as) };
-  },
+    'create parameter'(state, request) {
+      authorizedCaller(state, request, INTEGRATORS);
+      requireExisting(state.integrations, request.integration, 'error.idnotfound');
+      const { integration, confName, confValue } = request;
+      state.parameters[request.as] = { integration, confName, confValue, version: 1 };
+      return { status: 201, version: 1, body: parameterBody(state, request.as) };
+    },
 
-  'update parameter'(state, request) {
-    authorizedCaller(state, request, INTEGRATORS);
-    const integration = requireExisting(state.integrations, request.integration, 'error.idnotfound');
-    const parameter = requireExisting(state.parameters, request.parameter, 'error.idnotfound');
-    check(parameter.integration === request.integration, 404, 'error.idnotfound');
-    requireVersion(parameter, request);
-    const module = { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 };
-    state.integrations[request.integration] = changed(integration, { module });
-    const after = changed(parameter, { confName: request.confName, confValue: request.confValue });
-    state.parameters[request.parameter] = after;
-    return { status: 200, version: after.version, body: parameterBody(state, request.parameter) };
-  },
+    'update parameter'(state, request) {
+      authorizedCaller(state, request, INTEGRATORS);
+      const integration = requireExisting(
+        state.integrations,
+        request.integration,
+        'error.idnotfound',
+      );
+      const parameter = requireExisting(state.parameters, request.parameter, 'error.idnotfound');
+      check(parameter.integration === request.integration, 404, 'error.idnotfound');
+      requireVersion(parameter, request);
+      const module = { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 };
+      state.integrations[request.integration] = changed(integration, { module });
+      const after = changed(parameter, {
+        confName: request.confName,
+        confValue: request.confValue,
+      });
+      state.parameters[request.parameter] = after;
+      return { status: 200, version: after.version, body: parameterBody(state, request.parameter) };
+    },
 
-  'delete parameter'(state, request) {
-    authorizedCaller(state, request, INTEGRATORS);
-    requireVersion(requireExisting(state.parameters, request.parameter, 'error.http.404'), request);
-    delete state.parameters[request.parameter];
-    return OK;
-  },
-};
+    'delete parameter'(state, request) {
+      authorizedCaller(state, request, INTEGRATORS);
+      requireVersion(
+        requireExisting(state.parameters, request.parameter, 'error.http.404'),
+        request,
+      );
+      delete state.parameters[request.parameter];
+      return OK;
+    },
+  };

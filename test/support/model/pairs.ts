@@ -4,18 +4,31 @@ import { type Bench, START } from './search-instance.ts';
 import { startRun } from './sequences.ts';
 
 /*
- * Every pair of concurrent changes to administrators, each decided before the other commits. One order of the two must
- * explain both responses and the table, so that no unique value has two owners and the last administrator remains.
+ * Every pair of concurrent changes to administrators, each decided before the other commits. One
+ * order of the two must explain both responses and the table, so that no unique value has two
+ * owners and the last administrator remains.
  */
 
 /** Makes a change by a caller to a user, who may no longer exist. */
-type ChangeFactory = (callerSession: string, user: string, state: State, name: string) => ModelRequest;
+type ChangeFactory = (
+  callerSession: string,
+  user: string,
+  state: State,
+  name: string,
+) => ModelRequest;
 
 const update =
   (fields: (name: string) => object): ChangeFactory =>
   (callerSession, user, { users }, name) => {
     const { login = 'gone', email = 'gone@example.com' } = users[user] ?? {};
-    return { do: 'update user', callerSession, user, login, email, ...fields(name) } as ModelRequest;
+    return {
+      do: 'update user',
+      callerSession,
+      user,
+      login,
+      email,
+      ...fields(name),
+    } as ModelRequest;
   };
 
 const CHANGES: Record<string, ChangeFactory> = {
@@ -29,7 +42,9 @@ const CHANGES: Record<string, ChangeFactory> = {
   promote: update(() => ({ activated: true, authorities: ['ROLE_ADMIN'] })),
   // Both changes of a pair claim the same value, whatever their targets.
   rename: update(() => ({ login: 'wanted' })),
-  'change e-mail': update((name) => ({ email: name.endsWith('0') ? 'Wanted@Example.com' : 'wanted@example.COM' })),
+  'change e-mail': update((name) => ({
+    email: name.endsWith('0') ? 'Wanted@Example.com' : 'wanted@example.COM',
+  })),
 };
 const changeNames = Object.keys(CHANGES);
 /** The names of every pair of changes. */
@@ -47,9 +62,14 @@ const TARGETS = {
 
 const REVOCATIONS = ['delete', 'demote', 'deactivate'];
 /** The pairs that could leave no administrator. */
-export const REVOKING_PAIRS = PAIRS.filter((pair) => pair.every((name) => REVOCATIONS.includes(name)));
+export const REVOKING_PAIRS = PAIRS.filter((pair) =>
+  pair.every((name) => REVOCATIONS.includes(name)),
+);
 
-/** Runs rounds of the pairs with this many administrators. Returns the first outcome that no order explains. */
+/**
+ * Runs rounds of the pairs with this many administrators. Returns the first outcome that no order
+ * explains.
+ */
 export async function runPairs(
   bench: Bench,
   {
@@ -60,7 +80,11 @@ export async function runPairs(
   }: { seed: number; rounds: number; administrators: number; pairs?: typeof PAIRS },
 ): Promise<string | undefined> {
   const targetNames = fc.constantFrom(...(Object.keys(TARGETS) as (keyof typeof TARGETS)[]));
-  const variant = fc.record({ targetName: targetNames, sequentially: fc.boolean(), swapped: fc.boolean() });
+  const variant = fc.record({
+    targetName: targetNames,
+    sequentially: fc.boolean(),
+    swapped: fc.boolean(),
+  });
   const variants = fc.sample(variant, { seed, numRuns: rounds * pairs.length });
   for (const [index, { targetName, sequentially, swapped }] of variants.entries()) {
     const pair = pairs[index % pairs.length] as (typeof pairs)[number];
@@ -71,14 +95,23 @@ export async function runPairs(
       const { runConcurrently } = startRun(bench);
       let state = START;
       for (let more = administrators - 2; more > 0; more--) {
-        const person = { login: `more-${more}`, email: `more-${more}@example.com`, password: undefined };
+        const person = {
+          login: `more-${more}`,
+          email: `more-${more}@example.com`,
+          password: undefined,
+        };
         const creation = {
           do: 'create user',
           callerSession: 'admin',
           as: person.login,
           authorities: ['ROLE_ADMIN'],
         } as const;
-        state = await runConcurrently(state, [{ ...creation, ...person, activated: true }], { sequentially }, 'more');
+        state = await runConcurrently(
+          state,
+          [{ ...creation, ...person, activated: true }],
+          { sequentially },
+          'more',
+        );
       }
       const requests = pair.map((change, position) =>
         (CHANGES[change] as ChangeFactory)(

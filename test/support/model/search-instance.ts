@@ -7,39 +7,57 @@ import { makeTokens } from '../instance/mint.ts';
 import { type Barrier, openBarrier } from './barrier.ts';
 import type { State } from './model.ts';
 
-/** An instance for counterexample searches, which can restore its table and delay or fail its calls. */
+/**
+ * An instance for counterexample searches, which can restore its table and delay or fail its calls.
+ */
 export interface Bench {
   readonly gatehouse: Gatehouse;
   readonly faults: Faults;
   readonly barrier: Barrier;
   /** Delays every further transaction of a function until the promise of `wait` resolves. */
   delay(wait: () => Promise<unknown>): void;
-  /** A token for the current user with this id, as a login after this many password changes would issue it. */
+  /**
+   * A token for the current user with this id, as a login after this many password changes would
+   * issue it.
+   */
   token(id: number, passwordChanges?: number): Promise<string>;
   /** Restores the table to its state when the bench was opened. */
   restore(): Promise<void>;
 }
 
-/** Starts a bench with the accounts admin, user and ann (an administrator), and an integration with a parameter. */
+/**
+ * Starts a bench with the accounts admin, user and ann (an administrator), and an integration with
+ * a parameter.
+ */
 export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Promise<Bench> {
   const faults = openFaults();
   const barrier = openBarrier();
   let wait: () => Promise<unknown> = async () => undefined;
   const delayed: Interceptor = async (call, forward) => {
-    // Precedence rejects changes for a time, and the model has no clock; test/concurrency/precedence.test.ts tests it.
-    if (call.operation === 'GetItem' && isPrecedence(call.input.Key)) return { status: 200, body: {} };
+    // Precedence rejects changes for a time, and the model has no clock;
+    // test/concurrency/precedence.test.ts tests it.
+    if (call.operation === 'GetItem' && isPrecedence(call.input.Key))
+      return { status: 200, body: {} };
     if (call.operation === 'TransactWriteItems' && call.functionName !== undefined) await wait();
     return forward();
   };
   const gatehouse = await launch({
     ...options,
-    intercept: (call, forward) => barrier.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
+    intercept: (call, forward) =>
+      barrier.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
   });
   const tokens = makeTokens(await gatehouse.adminToken());
-  await restoreItems(gatehouse.cloud, new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]));
+  await restoreItems(
+    gatehouse.cloud,
+    new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]),
+  );
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
   const tokenOf = async (id: number, passwordChanges = 0) =>
-    tokens.of({ id, accountStamp: (await findUser(gatehouse.table, id))?.accountStamp, passwordChanges });
+    tokens.of({
+      id,
+      accountStamp: (await findUser(gatehouse.table, id))?.accountStamp,
+      passwordChanges,
+    });
   const token = await tokenOf(1);
   const first = { name: 'First', shortName: 'short', integrationType: 'API' };
   await gatehouse.call('POST', '/api/utm-integrations', { token, body: first });
@@ -96,8 +114,12 @@ export const START: State = {
     ann: { user: 'ann', stale: false },
     user: { user: 'user', stale: false },
   },
-  integrations: { first: { name: 'First', description: null, active: true, module: null, version: 1 } },
-  parameters: { parameter: { integration: 'first', confName: 'First', confValue: 'value', version: 1 } },
+  integrations: {
+    first: { name: 'First', description: null, active: true, module: null, version: 1 },
+  },
+  parameters: {
+    parameter: { integration: 'first', confName: 'First', confValue: 'value', version: 1 },
+  },
   keys: {},
 };
 

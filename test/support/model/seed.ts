@@ -7,9 +7,12 @@ export const seed = Number(process.env.SEED ?? randomInt(2 ** 31));
 /** Draws a random sample of this size, or of all elements if there are fewer. */
 export function sampleOf<T>(all: readonly T[], size: number, sampleSeed: number): T[] {
   const minLength = Math.min(size, all.length);
-  const [sample = []] = fc.sample(fc.shuffledSubarray([...all], { minLength, maxLength: minLength }), {
-    seed: sampleSeed,
-    numRuns: 1,
-  });
+  const [sample = []] = fc.sample(
+    fc.shuffledSubarray([...all], { minLength, maxLength: minLength }),
+    {
+      seed: sampleSeed,
+      numRuns: 1,
+    },
+  );
   return sample;
 }

@@ -22,8 +22,9 @@ interface Search {
 }
 
 /**
- * Compares the service with the model for random sequences of all changes: every response, the lists after each step,
- * and whether the table is intact. Returns the shortest sequence found to differ, with its seed, or undefined.
+ * Compares the service with the model for random sequences of all changes: every response, the
+ * lists after each step, and whether the table is intact. Returns the shortest sequence found to
+ * differ, with its seed, or undefined.
  */
 export async function runSequences(
   bench: Bench,
@@ -50,7 +51,9 @@ async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<voi
   for (const [index, step] of sequence.entries()) state = await run(state, step, `${index + 1}`);
 }
 
-/** Starts a run from START. The returned functions run one step, or several requests concurrently. */
+/**
+ * Starts a run from START. The returned functions run one step, or several requests concurrently.
+ */
 export function startRun(bench: Bench) {
   const { gatehouse, barrier, faults } = bench;
   // The ids, tokens and keys of the service by the handles of the model.
@@ -64,7 +67,10 @@ export function startRun(bench: Bench) {
     if (Array.isArray(value)) return value.map(withIds);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [name, name === 'id' ? idOf(each as string) : withIds(each)]),
+      Object.entries(value).map(([name, each]) => [
+        name,
+        name === 'id' ? idOf(each as string) : withIds(each),
+      ]),
     );
   }
 
@@ -77,7 +83,8 @@ export function startRun(bench: Bench) {
       ...(version !== undefined && { headers: { 'If-Match': await etagOf(request, version) } }),
     });
     if (received.status === 201 && 'as' in request) ids.set(request.as, received.body.id);
-    if (request.do === 'log in' && received.status === 200) tokens.set(request.as, received.body.id_token);
+    if (request.do === 'log in' && received.status === 200)
+      tokens.set(request.as, received.body.id_token);
     return received;
   }
 
@@ -128,11 +135,15 @@ export function startRun(bench: Bench) {
   }
 
   async function run(state: State, { commands, ...timing }: Step, name: string): Promise<State> {
-    const requests = commands.map((command, index) => requestFor(command, state, `${name}${'ab'[index]}`));
+    const requests = commands.map((command, index) =>
+      requestFor(command, state, `${name}${'ab'[index]}`),
+    );
     return runConcurrently(state, requests, timing, name);
   }
 
-  /** Runs requests concurrently and requires the responses and the state of one sequential order. */
+  /**
+   * Runs requests concurrently and requires the responses and the state of one sequential order.
+   */
   async function runConcurrently(
     state: State,
     requests: readonly ModelRequest[],
@@ -141,10 +152,14 @@ export function startRun(bench: Bench) {
   ): Promise<State> {
     faults.inject(transactionFault ? faultRulesOf(transactionFault) : []);
     if (requests.length > 1) barrier.raise(requests.length, sequentially);
-    const responses = await Promise.all(requests.map((request) => send(request).finally(barrier.lift)));
+    const responses = await Promise.all(
+      requests.map((request) => send(request).finally(barrier.lift)),
+    );
     faults.inject([]);
 
-    const exchanges = requests.map((request, index) => [request, responses[index] as Received] as const);
+    const exchanges = requests.map(
+      (request, index) => [request, responses[index] as Received] as const,
+    );
     const orders = exchanges.length > 1 ? [exchanges, exchanges.toReversed()] : [exchanges];
     const failures: unknown[] = [];
     for (const order of orders) {
@@ -152,18 +167,29 @@ export function startRun(bench: Bench) {
         let after = state;
         for (const [request, received] of order) {
           const expected = perform(after, request);
-          assert.deepEqual(comparable(received, expected.response), withIds(expected.response), textOf(request));
+          assert.deepEqual(
+            comparable(received, expected.response),
+            withIds(expected.response),
+            textOf(request),
+          );
           after = expected.state;
         }
-        assert.deepEqual(byId(await readLists(after)), byId(withIds(listsOf(after)) as Lists), 'what the lists show');
+        assert.deepEqual(
+          byId(await readLists(after)),
+          byId(withIds(listsOf(after)) as Lists),
+          'what the lists show',
+        );
         await expectIntact(gatehouse);
-        for (const handle of Object.keys(after.keys)) if (!keys.has(handle)) await readKey(handle, after);
+        for (const handle of Object.keys(after.keys))
+          if (!keys.has(handle)) await readKey(handle, after);
         return after;
       } catch (failure) {
         failures.push(failure);
       }
     }
-    const all = failures.map((failure) => (failure as Error).message).join('\nand in the other order\n');
+    const all = failures
+      .map((failure) => (failure as Error).message)
+      .join('\nand in the other order\n');
     throw new Error(`Step ${name}: ${requests.map(textOf).join(' and ')}\n${all}`);
   }
 
@@ -172,7 +198,9 @@ export function startRun(bench: Bench) {
 
 type Lists = Record<string, { id: number }[]>;
 const byId = (lists: Lists) =>
-  Object.fromEntries(Object.entries(lists).map(([kind, list]) => [kind, list.toSorted((a, b) => a.id - b.id)]));
+  Object.fromEntries(
+    Object.entries(lists).map(([kind, list]) => [kind, list.toSorted((a, b) => a.id - b.id)]),
+  );
 
 const textOf = (request: ModelRequest): string => JSON.stringify(request);
 

@@ -9,24 +9,34 @@ import type { Mutation } from '../../mutants/mutant.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** Allows all partition keys: a mutant that reads before it writes needs keys that its route does not list. */
+/**
+ * Allows all partition keys: a mutant that reads before it writes needs keys that its route does
+ * not list.
+ */
 const anyItem = (name: string, value: unknown): unknown =>
   name === 'dynamodb:LeadingKeys' && Array.isArray(value) ? ['*'] : value;
 
-/** Builds a copy of this run's stack with these mutations in its functions, which may access any item. */
+/**
+ * Builds a copy of this run's stack with these mutations in its functions, which may access any
+ * item.
+ */
 export async function buildMutantStack(
   mutations: readonly Mutation[],
 ): Promise<{ assembly: string; remove: () => void }> {
   const original = inject('assembly');
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mutant-'));
   for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
-    writeFileSync(join(folder, file), JSON.stringify(JSON.parse(readFileSync(join(original, file), 'utf8'), anyItem)));
+    writeFileSync(
+      join(folder, file),
+      JSON.stringify(JSON.parse(readFileSync(join(original, file), 'utf8'), anyItem)),
+    );
   }
   const sources = new Map<string, string>();
   for (const { file, from, to } of mutations) {
     const path = join(ROOT, file);
     const source = sources.get(path) ?? readFileSync(path, 'utf8');
-    if (!source.includes(from)) throw new Error(`${file} does not contain ${from}: the mutation is outdated`);
+    if (!source.includes(from))
+      throw new Error(`${file} does not contain ${from}: the mutation is outdated`);
     sources.set(path, source.replace(from, to));
   }
   const plugin: Plugin = {
@@ -40,15 +50,22 @@ export async function buildMutantStack(
   };
   const bundles = join(original, 'bundles');
   const changed = readdirSync(bundles).filter((name) => {
-    const { sources } = JSON.parse(readFileSync(join(bundles, name, 'index.mjs.map'), 'utf8')) as { sources: string[] };
+    const { sources } = JSON.parse(readFileSync(join(bundles, name, 'index.mjs.map'), 'utf8')) as {
+      sources: string[];
+    };
     return mutations.some(({ file }) => sources.includes(file));
   });
   if (changed.length === 0) throw new Error('No function contains the mutated files');
-  await bundle(join(folder, 'bundles'), { transport: localTransport(), plugins: [plugin], files: changed });
+  await bundle(join(folder, 'bundles'), {
+    transport: localTransport(),
+    plugins: [plugin],
+    files: changed,
+  });
 
   const assets = readdirSync(folder).find((name) => name.endsWith('.assets.json')) as string;
   const paths = changed.reduce(
-    (text, name) => text.replaceAll(`"${join(bundles, name)}"`, `"${join(folder, 'bundles', name)}"`),
+    (text, name) =>
+      text.replaceAll(`"${join(bundles, name)}"`, `"${join(folder, 'bundles', name)}"`),
     readFileSync(join(folder, assets), 'utf8'),
   );
   writeFileSync(join(folder, assets), paths);

@@ -1,9 +1,9 @@
 import type { Settings } from '../../../infra/settings/settings.ts';
 
 /**
- * Every setting, with values that no environment has. The numbers are distinct, so that they reveal constants in the
- * source that only happen to equal a setting in `cdk.json`. `keepData` is false, to reveal code that decides by the
- * environment's name instead.
+ * Every setting, with values that no environment has. The numbers are distinct, so that they reveal
+ * constants in the source that only happen to equal a setting in `cdk.json`. `keepData` is false,
+ * to reveal code that decides by the environment's name instead.
  */
 export const OTHER_SETTINGS = {
   region: 'eu-north-1',
@@ -20,11 +20,13 @@ export const OTHER_SETTINGS = {
   corsOrigins: ['https://one.example', 'https://two.example'],
   domain: {
     name: 'gate.one.example',
-    certificate: 'arn:aws:acm:eu-north-1:123456789012:certificate/0f2b7c1e-5a64-4d3b-9c8e-7b1a2d3c4e5f',
+    certificate:
+      'arn:aws:acm:eu-north-1:123456789012:certificate/0f2b7c1e-5a64-4d3b-9c8e-7b1a2d3c4e5f',
   },
   edge: {
     hostName: 'api.one.example',
-    certificate: 'arn:aws:acm:us-east-1:123456789012:certificate/9c8e7b1a-2d3c-4e5f-0f2b-7c1e5a644d3b',
+    certificate:
+      'arn:aws:acm:us-east-1:123456789012:certificate/9c8e7b1a-2d3c-4e5f-0f2b-7c1e5a644d3b',
     secret: 'gate/edge-2',
     secretHashes: ['b1'.repeat(32), 'a0'.repeat(32)],
     requestsPerSource: 1009,

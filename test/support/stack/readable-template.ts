@@ -2,8 +2,9 @@
 const WIDTH = 160;
 
 /**
- * Formats a template for review: resources in order of their logical ids, references as in `Fn::Sub`, and short values
- * on one line. Omits bundle hashes, those of versions and CDK metadata, which change while the stack does not.
+ * Formats a template for review: resources in order of their logical ids, references as in
+ * `Fn::Sub`, and short values on one line. Omits bundle hashes, those of versions and CDK metadata,
+ * which change while the stack does not.
  */
 export function readableTemplate(
   { Description, Resources, Outputs }: Record<string, unknown>,
@@ -27,7 +28,8 @@ export function readableTemplate(
 
 function print(value: unknown, indent: string): string {
   const line = JSON.stringify(value);
-  if (typeof value !== 'object' || value === null || indent.length + line.length <= WIDTH) return line;
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= WIDTH)
+    return line;
   const inner = `${indent}  `;
   const isList = Array.isArray(value);
   const lines = isList

@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import { context, settings } from '../../../infra/settings/settings.ts';
 
-/* docs/settings.md, made from the schema of the settings and the shipped values of an environment. */
+/*
+ * docs/settings.md, made from the schema of the settings and the shipped values of an environment.
+ */
 
 /** The parts of a valibot schema, or of a step of its pipe, that the document reads. */
 interface Schema extends v.GenericSchema {
@@ -42,7 +44,11 @@ function rowsOf(path: string, declared: Schema): Row[] {
     meaning: v.getDescription(schema) ?? '',
     unit,
     allowed: allowedOf(schema),
-    ifMissing: declared.wrapped ? (declared.default === undefined ? 'not set' : code(declared.default)) : '',
+    ifMissing: declared.wrapped
+      ? declared.default === undefined
+        ? 'not set'
+        : code(declared.default)
+      : '',
     example,
   };
   const parts = { ...schema.entries, ...(schema.value && { [key]: schema.value }) };
@@ -73,19 +79,24 @@ function ruleOf({ kind, type, message, requirement }: Schema): string | undefine
   if (typeof message === 'string') return message;
   // A message that names the wrong value describes no rule in general.
   if (typeof message === 'function') return undefined;
-  if ((kind as string) === 'validation' && !RULES[type]) throw new Error(`RULES does not describe ${type}`);
+  if ((kind as string) === 'validation' && !RULES[type])
+    throw new Error(`RULES does not describe ${type}`);
   return RULES[type]?.(requirement);
 }
 
 /** The steps of a pipe, including those of the pipe that it starts with. */
 const stepsOf = (schema: Schema): readonly Schema[] =>
-  schema.pipe?.flatMap((step, index) => (index === 0 && step.pipe ? stepsOf(step) : [step])) ?? [schema];
+  schema.pipe?.flatMap((step, index) => (index === 0 && step.pipe ? stepsOf(step) : [step])) ?? [
+    schema,
+  ];
 
 const code = (value: unknown): string => `\`${JSON.stringify(value)}\``;
 
 /** The setting at a path; undefined if it is missing, is empty or contains other settings. */
 function valueAt(settings: unknown, path: string): unknown {
-  const value = path.split('.').reduce((part, name) => (part as Record<string, unknown> | undefined)?.[name], settings);
+  const value = path
+    .split('.')
+    .reduce((part, name) => (part as Record<string, unknown> | undefined)?.[name], settings);
   const isEmpty = Array.isArray(value) ? value.length === 0 : typeof value === 'object';
   return isEmpty ? undefined : value;
 }

@@ -11,8 +11,8 @@ import { GatehouseStack } from '../../../infra/stack/gatehouse-stack.ts';
 import { shippedContext } from './shipped-context.ts';
 
 /**
- * The output folder of a stack: beside the assembly of this run, and removed together with it. Each worker has its own,
- * because concurrent writes to one folder corrupt its files.
+ * The output folder of a stack: beside the assembly of this run, and removed together with it. Each
+ * worker has its own, because concurrent writes to one folder corrupt its files.
  */
 export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   join(
@@ -20,8 +20,15 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
     `../template-of-${process.pid}-${name}-${createHash('sha256').update(JSON.stringify(changes)).digest('hex')}`,
   );
 
-/** Synthesizes a shipped environment with other settings and this run's bundles, in this process for speed. */
-export function synthesizeInProcess(name: string, changes: Partial<Settings> = {}, prepare?: (app: App) => void) {
+/**
+ * Synthesizes a shipped environment with other settings and this run's bundles, in this process for
+ * speed.
+ */
+export function synthesizeInProcess(
+  name: string,
+  changes: Partial<Settings> = {},
+  prepare?: (app: App) => void,
+) {
   const outdir = assemblyOf(name, changes);
   const app = new App({
     outdir,
@@ -41,7 +48,11 @@ export function synthesizeInProcess(name: string, changes: Partial<Settings> = {
   });
   const settings = { ...readSettings(app.node).settings, ...changes };
   const bundles = join(inject('assembly'), 'bundles');
-  const stack = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+  const stack = new GatehouseStack(app, `Gatehouse-${name}`, {
+    environment: name,
+    settings,
+    bundles,
+  });
   if (settings.edge) new EdgeStack(app, edgeStackName(name), { environment: name, settings });
   prepare?.(app);
   app.synth();

@@ -17,8 +17,8 @@ declare module 'vitest' {
 }
 
 /**
- * Synthesizes one stack for all tests of a project. If all tests of the service passed, its functions must have used all
- * their permissions.
+ * Synthesizes one stack for all tests of a project. If all tests of the service passed, its
+ * functions must have used all their permissions.
  */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
@@ -29,16 +29,23 @@ export default async function setup(project: TestProject): Promise<() => void> {
   copyRepository(repository);
   project.provide('repository', repository);
   return async () => {
-    const unused = project.name === 'stack' && (await isWholeSuite(project)) ? neverUsed(assembly) : [];
+    const unused =
+      project.name === 'stack' && (await isWholeSuite(project)) ? neverUsed(assembly) : [];
     rmSync(folder, { recursive: true, force: true });
-    if (unused.length > 0) throw new Error(`No test used these permissions:\n  ${unused.join('\n  ')}`);
+    if (unused.length > 0)
+      throw new Error(`No test used these permissions:\n  ${unused.join('\n  ')}`);
   };
 }
 
-/** Whether every test of every file has passed. After a filter or a failure, some permissions were not exercised. */
+/**
+ * Whether every test of every file has passed. After a filter or a failure, some permissions were
+ * not exercised.
+ */
 async function isWholeSuite(project: TestProject): Promise<boolean> {
   const files = await project.globTestFiles();
-  const modules = project.vitest.state.getTestModules().filter((module) => module.project.name === project.name);
+  const modules = project.vitest.state
+    .getTestModules()
+    .filter((module) => module.project.name === project.name);
   const passed = modules.filter((module) => module.state() === 'passed');
   const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')]);
   return passed.length === files.testFiles.length && skipped.length === 0;

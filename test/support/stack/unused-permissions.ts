@@ -2,8 +2,8 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /*
- * Finds permissions that no test uses. Each instance of a run appends its unused permissions; those in every line were
- * never used.
+ * Finds permissions that no test uses. Each instance of a run appends its unused permissions; those
+ * in every line were never used.
  */
 
 const fileOf = (assembly: string): string => join(assembly, '../unused-permissions.jsonl');
@@ -19,5 +19,7 @@ export function neverUsed(assembly: string): string[] {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  return first.filter((permission) => others.every((permissions) => permissions.includes(permission)));
+  return first.filter((permission) =>
+    others.every((permissions) => permissions.includes(permission)),
+  );
 }
