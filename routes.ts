@@ -6,6 +6,7 @@ import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetInfo } from './lib/status/info.ts';
 import { GetOpenApi } from './lib/status/openapi.ts';
+import { PARTITION, type Partition } from './lib/table/keys.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import * as Users from './lib/users/user-contracts.ts';
 
@@ -14,99 +15,340 @@ import * as Users from './lib/users/user-contracts.ts';
  * of its function.
  */
 
-// Partition keys, as documented in lib/table/keys.ts.
-const [USER, LOGIN, EMAIL, ADMINS, INTEGRATION, CONF] = [
-  'USER',
-  'LOGIN#*',
-  'EMAIL#*',
-  'ADMINS',
-  'INTEGRATION',
-  'CONF',
-];
-const [SEQUENCE, TOTAL, JWKS, RESET, RESET_MAIL] = [
-  'SEQUENCE',
-  'TOTAL',
-  'JWKS',
-  'RESET#*',
-  'RESET-MAIL#*',
-];
-const [AUDIT, ATTEMPTS, MAIL, PRECEDENCE, READS] = [
-  'AUDIT#*',
-  'ATTEMPTS#*',
-  'MAIL#*',
-  'PRECEDENCE#*',
-  'READS#*',
-];
+const {
+  user,
+  login,
+  email,
+  administrators,
+  integration,
+  parameter,
+  sequence,
+  total,
+  publicKey,
+  resetKey,
+  resetMail,
+  audit,
+  attempts,
+  mail,
+  precedence,
+  readBudget,
+} = PARTITION;
 
 const strictThrottle = true;
 
-// biome-ignore format: a table is read by its columns
 export const routes: readonly Route[] = [
-  { route: 'POST /api/authenticate',                  handler: 'authenticate',        contract: Accounts.Authenticate,
-    permissions: { get: [LOGIN, USER, JWKS], batchGet: [LOGIN, ATTEMPTS], put: [JWKS, ATTEMPTS], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['sign', 'pepper'] }, strictThrottle },
-  { route: 'GET /.well-known/jwks.json',              handler: 'publish-keys',        contract: PublishKeys,
-    permissions: { query: [JWKS] } },
-  { route: 'GET /api/health',                         handler: 'get-health',          contract: GetHealth,
-    permissions: { get: [ADMINS] } },
-  { route: 'GET /management/info',                    handler: 'get-info',            contract: GetInfo,
-    permissions: {} },
-  { route: 'GET /api/openapi.json',                   handler: 'get-openapi',         contract: GetOpenApi,
-    permissions: {} },
+  {
+    route: 'POST /api/authenticate',
+    handler: 'authenticate',
+    contract: Accounts.Authenticate,
+    permissions: {
+      get: [login, user, publicKey],
+      batchGet: [login, attempts],
+      put: [publicKey, attempts],
+      update: [user],
+      updateOutsideTransaction: [attempts],
+      keys: ['sign', 'pepper'],
+    },
+    strictThrottle,
+  },
+  {
+    route: 'GET /.well-known/jwks.json',
+    handler: 'publish-keys',
+    contract: PublishKeys,
+    permissions: { query: [publicKey] },
+  },
+  {
+    route: 'GET /api/health',
+    handler: 'get-health',
+    contract: GetHealth,
+    permissions: { get: [administrators] },
+  },
+  { route: 'GET /management/info', handler: 'get-info', contract: GetInfo, permissions: {} },
+  { route: 'GET /api/openapi.json', handler: 'get-openapi', contract: GetOpenApi, permissions: {} },
 
-  { route: 'GET /api/account',                        handler: 'get-account',         contract: Accounts.GetAccount,
-    permissions: { get: [USER] } },
-  { route: 'POST /api/account',                       handler: 'update-account',      contract: Accounts.UpdateAccount,
-    permissions: { get: [USER], put: [EMAIL, MAIL, AUDIT], update: [USER], delete: [EMAIL], conditionCheck: [EMAIL] } },
-  { route: 'POST /api/account/change-password',       handler: 'change-password',     contract: Accounts.ChangePassword,
-    permissions: { get: [USER], batchGet: [ATTEMPTS], put: [ATTEMPTS, MAIL, AUDIT], update: [USER], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'] } },
-  { route: 'POST /api/account/reset-password/init',   handler: 'request-reset',       contract: Accounts.RequestReset,
-    permissions: { batchGet: [ATTEMPTS], put: [RESET_MAIL], updateOutsideTransaction: [ATTEMPTS], keys: ['pepper'] }, strictThrottle },
-  { route: 'POST /api/account/reset-password/finish', handler: 'finish-reset',        contract: Accounts.FinishReset,
-    permissions: { batchGet: [ATTEMPTS, RESET, USER], put: [ATTEMPTS, MAIL, AUDIT, PRECEDENCE], update: [USER], updateOutsideTransaction: [ATTEMPTS], delete: [RESET], keys: ['pepper'] }, strictThrottle },
+  {
+    route: 'GET /api/account',
+    handler: 'get-account',
+    contract: Accounts.GetAccount,
+    permissions: { get: [user] },
+  },
+  {
+    route: 'POST /api/account',
+    handler: 'update-account',
+    contract: Accounts.UpdateAccount,
+    permissions: {
+      get: [user],
+      put: [email, mail, audit],
+      update: [user],
+      delete: [email],
+      conditionCheck: [email],
+    },
+  },
+  {
+    route: 'POST /api/account/change-password',
+    handler: 'change-password',
+    contract: Accounts.ChangePassword,
+    permissions: {
+      get: [user],
+      batchGet: [attempts],
+      put: [attempts, mail, audit],
+      update: [user],
+      updateOutsideTransaction: [attempts],
+      keys: ['pepper'],
+    },
+  },
+  {
+    route: 'POST /api/account/reset-password/init',
+    handler: 'request-reset',
+    contract: Accounts.RequestReset,
+    permissions: {
+      batchGet: [attempts],
+      put: [resetMail],
+      updateOutsideTransaction: [attempts],
+      keys: ['pepper'],
+    },
+    strictThrottle,
+  },
+  {
+    route: 'POST /api/account/reset-password/finish',
+    handler: 'finish-reset',
+    contract: Accounts.FinishReset,
+    permissions: {
+      batchGet: [attempts, resetKey, user],
+      put: [attempts, mail, audit, precedence],
+      update: [user],
+      updateOutsideTransaction: [attempts],
+      delete: [resetKey],
+      keys: ['pepper'],
+    },
+    strictThrottle,
+  },
 
-  { route: 'POST /api/users',                         handler: 'create-user',         contract: Users.CreateUser,
-    permissions: { get: [USER], put: [USER, LOGIN, EMAIL, MAIL, AUDIT], update: [ADMINS, TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER, EMAIL], keys: ['pepper'] } },
-  { route: 'PUT /api/users',                          handler: 'update-user',         contract: Users.UpdateUser,
-    permissions: { get: [USER], put: [LOGIN, EMAIL, MAIL, AUDIT, PRECEDENCE], update: [USER, ADMINS], delete: [LOGIN, EMAIL, PRECEDENCE], conditionCheck: [USER, EMAIL] } },
-  { route: 'GET /api/users',                          handler: 'list-users',          contract: Users.ListUsers,
-    permissions: { get: [USER], batchGet: [READS, TOTAL], query: [USER], updateOutsideTransaction: [READS] } },
-  { route: 'GET /api/users/authorities',              handler: 'list-authorities',    contract: Users.ListAuthorities,
-    permissions: {} },
-  { route: 'GET /api/users/{login}',                  handler: 'get-user',            contract: Users.GetUser,
-    permissions: { get: [LOGIN, USER] } },
-  { route: 'DELETE /api/users/{login}',               handler: 'delete-user',         contract: Users.DeleteUser,
-    permissions: { get: [LOGIN, USER], put: [AUDIT, PRECEDENCE], update: [ADMINS, TOTAL], delete: [USER, LOGIN, EMAIL, PRECEDENCE], conditionCheck: [USER] } },
+  {
+    route: 'POST /api/users',
+    handler: 'create-user',
+    contract: Users.CreateUser,
+    permissions: {
+      get: [user],
+      put: [user, login, email, mail, audit],
+      update: [administrators, total],
+      updateOutsideTransaction: [sequence],
+      conditionCheck: [user, email],
+      keys: ['pepper'],
+    },
+  },
+  {
+    route: 'PUT /api/users',
+    handler: 'update-user',
+    contract: Users.UpdateUser,
+    permissions: {
+      get: [user],
+      put: [login, email, mail, audit, precedence],
+      update: [user, administrators],
+      delete: [login, email, precedence],
+      conditionCheck: [user, email],
+    },
+  },
+  {
+    route: 'GET /api/users',
+    handler: 'list-users',
+    contract: Users.ListUsers,
+    permissions: {
+      get: [user],
+      batchGet: [readBudget, total],
+      query: [user],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
+  {
+    route: 'GET /api/users/authorities',
+    handler: 'list-authorities',
+    contract: Users.ListAuthorities,
+    permissions: {},
+  },
+  {
+    route: 'GET /api/users/{login}',
+    handler: 'get-user',
+    contract: Users.GetUser,
+    permissions: { get: [login, user] },
+  },
+  {
+    route: 'DELETE /api/users/{login}',
+    handler: 'delete-user',
+    contract: Users.DeleteUser,
+    permissions: {
+      get: [login, user],
+      put: [audit, precedence],
+      update: [administrators, total],
+      delete: [user, login, email, precedence],
+      conditionCheck: [user],
+    },
+  },
 
-  { route: 'POST /api/utm-integrations',              handler: 'create-integration',  contract: Integrations.CreateIntegration,
-    permissions: { get: [USER], put: [INTEGRATION, AUDIT], update: [TOTAL], updateOutsideTransaction: [SEQUENCE], conditionCheck: [USER] } },
-  { route: 'PUT /api/utm-integrations',               handler: 'update-integration',  contract: Integrations.UpdateIntegration,
-    permissions: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], conditionCheck: [USER] } },
-  { route: 'GET /api/utm-integrations',               handler: 'list-integrations',   contract: Integrations.ListIntegrations,
-    permissions: { get: [USER], batchGet: [READS, TOTAL], query: [INTEGRATION], updateOutsideTransaction: [READS] } },
-  { route: 'GET /api/utm-integrations/count',         handler: 'count-integrations',  contract: Integrations.CountIntegrations,
-    permissions: { get: [USER], batchGet: [READS, TOTAL], query: [INTEGRATION], updateOutsideTransaction: [READS] } },
-  { route: 'GET /api/utm-integrations/{id}',          handler: 'get-integration',     contract: Integrations.GetIntegration,
-    permissions: { get: [INTEGRATION] } },
-  { route: 'DELETE /api/utm-integrations/{id}',       handler: 'delete-integration',  contract: Integrations.DeleteIntegration,
-    permissions: { get: [USER, INTEGRATION], batchGet: [READS], query: [CONF], put: [AUDIT], update: [TOTAL], updateOutsideTransaction: [READS], delete: [INTEGRATION, CONF], conditionCheck: [USER] } },
-  { route: 'POST /api/utm-integrations/{id}/module/restarted', handler: 'report-restart', contract: Integrations.ReportRestart,
-    permissions: { get: [USER, INTEGRATION], put: [AUDIT], update: [INTEGRATION], conditionCheck: [USER] } },
+  {
+    route: 'POST /api/utm-integrations',
+    handler: 'create-integration',
+    contract: Integrations.CreateIntegration,
+    permissions: {
+      get: [user],
+      put: [integration, audit],
+      update: [total],
+      updateOutsideTransaction: [sequence],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'PUT /api/utm-integrations',
+    handler: 'update-integration',
+    contract: Integrations.UpdateIntegration,
+    permissions: {
+      get: [user, integration],
+      put: [audit],
+      update: [integration],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'GET /api/utm-integrations',
+    handler: 'list-integrations',
+    contract: Integrations.ListIntegrations,
+    permissions: {
+      get: [user],
+      batchGet: [readBudget, total],
+      query: [integration],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
+  {
+    route: 'GET /api/utm-integrations/count',
+    handler: 'count-integrations',
+    contract: Integrations.CountIntegrations,
+    permissions: {
+      get: [user],
+      batchGet: [readBudget, total],
+      query: [integration],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
+  {
+    route: 'GET /api/utm-integrations/{id}',
+    handler: 'get-integration',
+    contract: Integrations.GetIntegration,
+    permissions: { get: [integration] },
+  },
+  {
+    route: 'DELETE /api/utm-integrations/{id}',
+    handler: 'delete-integration',
+    contract: Integrations.DeleteIntegration,
+    permissions: {
+      get: [user, integration],
+      batchGet: [readBudget],
+      query: [parameter],
+      put: [audit],
+      update: [total],
+      updateOutsideTransaction: [readBudget],
+      delete: [integration, parameter],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'POST /api/utm-integrations/{id}/module/restarted',
+    handler: 'report-restart',
+    contract: Integrations.ReportRestart,
+    permissions: {
+      get: [user, integration],
+      put: [audit],
+      update: [integration],
+      conditionCheck: [user],
+    },
+  },
 
-  { route: 'POST /api/utm-integration-confs',         handler: 'create-parameter',    contract: Parameters.CreateParameter,
-    permissions: { get: [USER, INTEGRATION], put: [CONF, AUDIT], update: [INTEGRATION, TOTAL], conditionCheck: [USER], keys: ['seal'] } },
-  { route: 'PUT /api/utm-integration-confs',          handler: 'update-parameter',    contract: Parameters.UpdateParameter,
-    permissions: { get: [USER], batchGet: [READS, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, CONF], updateOutsideTransaction: [READS], conditionCheck: [USER], keys: ['seal'] } },
-  { route: 'GET /api/utm-integration-confs',          handler: 'list-parameters',     contract: Parameters.ListParameters,
-    permissions: { get: [USER, INTEGRATION, CONF], batchGet: [READS, TOTAL, INTEGRATION], query: [CONF], updateOutsideTransaction: [READS], keys: ['unseal'] } },
-  { route: 'GET /api/utm-integration-confs/count',    handler: 'count-parameters',    contract: Parameters.CountParameters,
-    permissions: { get: [USER], batchGet: [READS, TOTAL], query: [CONF], updateOutsideTransaction: [READS] } },
-  { route: 'GET /api/utm-integration-confs/{id}',     handler: 'get-parameter',       contract: Parameters.GetParameter,
-    permissions: { get: [USER, INTEGRATION, CONF], batchGet: [READS], updateOutsideTransaction: [READS], keys: ['unseal'] } },
-  { route: 'DELETE /api/utm-integration-confs/{id}',  handler: 'delete-parameter',    contract: Parameters.DeleteParameter,
-    permissions: { get: [USER], batchGet: [READS, INTEGRATION, CONF], put: [AUDIT], update: [INTEGRATION, TOTAL], updateOutsideTransaction: [READS], delete: [CONF], conditionCheck: [USER] } },
+  {
+    route: 'POST /api/utm-integration-confs',
+    handler: 'create-parameter',
+    contract: Parameters.CreateParameter,
+    permissions: {
+      get: [user, integration],
+      put: [parameter, audit],
+      update: [integration, total],
+      conditionCheck: [user],
+      keys: ['seal'],
+    },
+  },
+  {
+    route: 'PUT /api/utm-integration-confs',
+    handler: 'update-parameter',
+    contract: Parameters.UpdateParameter,
+    permissions: {
+      get: [user],
+      batchGet: [readBudget, integration, parameter],
+      put: [audit],
+      update: [integration, parameter],
+      updateOutsideTransaction: [readBudget],
+      conditionCheck: [user],
+      keys: ['seal'],
+    },
+  },
+  {
+    route: 'GET /api/utm-integration-confs',
+    handler: 'list-parameters',
+    contract: Parameters.ListParameters,
+    permissions: {
+      get: [user, integration, parameter],
+      batchGet: [readBudget, total, integration],
+      query: [parameter],
+      updateOutsideTransaction: [readBudget],
+      keys: ['unseal'],
+    },
+  },
+  {
+    route: 'GET /api/utm-integration-confs/count',
+    handler: 'count-parameters',
+    contract: Parameters.CountParameters,
+    permissions: {
+      get: [user],
+      batchGet: [readBudget, total],
+      query: [parameter],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
+  {
+    route: 'GET /api/utm-integration-confs/{id}',
+    handler: 'get-parameter',
+    contract: Parameters.GetParameter,
+    permissions: {
+      get: [user, integration, parameter],
+      batchGet: [readBudget],
+      updateOutsideTransaction: [readBudget],
+      keys: ['unseal'],
+    },
+  },
+  {
+    route: 'DELETE /api/utm-integration-confs/{id}',
+    handler: 'delete-parameter',
+    contract: Parameters.DeleteParameter,
+    permissions: {
+      get: [user],
+      batchGet: [readBudget, integration, parameter],
+      put: [audit],
+      update: [integration, total],
+      updateOutsideTransaction: [readBudget],
+      delete: [parameter],
+      conditionCheck: [user],
+    },
+  },
 
-  { route: 'GET /api/audits',                         handler: 'list-audits',         contract: ListAudits,
-    permissions: { get: [USER], batchGet: [READS], query: [AUDIT], updateOutsideTransaction: [READS] } },
+  {
+    route: 'GET /api/audits',
+    handler: 'list-audits',
+    contract: ListAudits,
+    permissions: {
+      get: [user],
+      batchGet: [readBudget],
+      query: [audit],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
 ];
 
 /**
@@ -130,18 +372,18 @@ export interface Route {
  * else is denied.
  */
 export interface Permissions {
-  readonly get?: readonly string[];
-  readonly batchGet?: readonly string[];
-  readonly query?: readonly string[];
-  readonly put?: readonly string[];
-  readonly update?: readonly string[];
+  readonly get?: readonly Partition[];
+  readonly batchGet?: readonly Partition[];
+  readonly query?: readonly Partition[];
+  readonly put?: readonly Partition[];
+  readonly update?: readonly Partition[];
   /**
    * Updates outside of a transaction; `put`, `update` and `delete` are allowed in transactions
    * only.
    */
-  readonly updateOutsideTransaction?: readonly string[];
-  readonly delete?: readonly string[];
-  readonly conditionCheck?: readonly string[];
+  readonly updateOutsideTransaction?: readonly Partition[];
+  readonly delete?: readonly Partition[];
+  readonly conditionCheck?: readonly Partition[];
   /**
    * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' kms:GenerateMac, 'seal'
    * kms:GenerateDataKey, 'unseal' kms:Decrypt.
@@ -155,8 +397,8 @@ export interface Permissions {
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
-  const withKeySet = { ...permissions, query: [...(permissions.query ?? []), JWKS] };
+  const withKeySet = { ...permissions, query: [...(permissions.query ?? []), publicKey] };
   return route.startsWith('GET ')
     ? withKeySet
-    : { ...withKeySet, get: [...(permissions.get ?? []), PRECEDENCE] };
+    : { ...withKeySet, get: [...(permissions.get ?? []), precedence] };
 }

@@ -1,4 +1,4 @@
-import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../table/keys.ts';
+import { emailGuardKey, entityKey, type Key, loginGuardKey, PARTITION } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import {
@@ -67,7 +67,7 @@ function mismatchedGuards({
     }
   }
   for (const pk of guards.keys()) {
-    if (!matched.has(pk)) candidate(pk.startsWith('LOGIN#') ? 'login' : 'email', pk);
+    if (!matched.has(pk)) candidate(pk.startsWith(PARTITION.login) ? 'login' : 'email', pk);
   }
   return candidates;
 }

@@ -5,7 +5,9 @@ import {
   type Key,
   type Kind,
   notBeforeKey,
+  PARTITION,
   PERMANENT_AUDIT_PARTITION,
+  rosterKey,
 } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { thumbprint } from '../tokens/thumbprint.ts';
@@ -55,10 +57,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
       emailKeyRule: v.optional(v.literal('UTS46')),
     }),
   },
-  { owns: prefixed('LOGIN#', 'GUARD'), attributes: v.object({ id }) },
-  { owns: prefixed('EMAIL#', 'GUARD'), attributes: v.object({ id }) },
+  { owns: prefixed(PARTITION.login, 'GUARD'), attributes: v.object({ id }) },
+  { owns: prefixed(PARTITION.email, 'GUARD'), attributes: v.object({ id }) },
   {
-    owns: (key) => key.pk === 'ADMINS' && key.sk === 'ROSTER',
+    owns: (key) => key.pk === rosterKey.pk && key.sk === rosterKey.sk,
     attributes: v.object({ ids: v.optional(v.set(id)) }),
   },
   {
@@ -81,14 +83,17 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: collection('CONF'),
     attributes: v.object({ id, confName: text, version, bytes: v.optional(count) }),
   },
-  { owns: counterOf('SEQUENCE', ['USER', 'INTEGRATION']), attributes: v.object({ n: whole }) },
   {
-    owns: counterOf('TOTAL', ['USER', 'INTEGRATION', 'CONF']),
+    owns: counterOf(PARTITION.sequence, ['USER', 'INTEGRATION']),
+    attributes: v.object({ n: whole }),
+  },
+  {
+    owns: counterOf(PARTITION.total, ['USER', 'INTEGRATION', 'CONF']),
     attributes: v.object({ n: whole, changes: v.optional(count) }),
   },
   { owns: isNotBefore, attributes: v.object({ seconds: count }) },
   {
-    owns: (key) => key.pk === 'JWKS',
+    owns: (key) => key.pk === PARTITION.publicKey,
     attributes: v.object({ jwk: v.object({ kid: text, kty: text, crv: text, x: text, y: text }) }),
   },
   {
@@ -107,16 +112,16 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   {
     owns: (key) =>
-      prefixed('ATTEMPTS#', 'ELSEWHERE')(key) ||
+      prefixed(PARTITION.attempts, 'ELSEWHERE')(key) ||
       /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
     attributes: v.object({ n: count, last: count, expires: count }),
   },
   {
-    owns: prefixed('ATTEMPTS#', 'SOURCE'),
+    owns: prefixed(PARTITION.attempts, 'SOURCE'),
     attributes: v.object({ n: count, since: count, expires: count }),
   },
   {
-    owns: prefixed('ATTEMPTS#', 'RESETS'),
+    owns: prefixed(PARTITION.attempts, 'RESETS'),
     attributes: v.object({ requests: count, since: count, expires: count }),
   },
   {
@@ -134,7 +139,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ n: count, since: count, expires: count }),
   },
   {
-    owns: prefixed('READS#', 'BUDGET'),
+    owns: prefixed(PARTITION.readBudget, 'BUDGET'),
     attributes: v.object({
       paidBackAt: v.optional(count),
       stalePaidBackAt: v.optional(count),
@@ -142,13 +147,16 @@ const ITEM_KINDS: readonly ItemKind[] = [
     }),
   },
   {
-    owns: prefixed('PRECEDENCE#', 'PRECEDENCE'),
+    owns: prefixed(PARTITION.precedence, 'PRECEDENCE'),
     attributes: v.object({ until: count, expires: count }),
   },
   // What a marker names may have been deleted since.
-  { owns: prefixed('IMPORTED#', 'USER'), attributes: v.object({ id }) },
-  { owns: prefixed('IMPORTED#', 'INTEGRATION'), attributes: v.object({ id }) },
-  { owns: prefixed('RESET#', 'RESET'), attributes: v.object({ userId: id, expires: count }) },
+  { owns: prefixed(PARTITION.importMarker, 'USER'), attributes: v.object({ id }) },
+  { owns: prefixed(PARTITION.importMarker, 'INTEGRATION'), attributes: v.object({ id }) },
+  {
+    owns: prefixed(PARTITION.resetKey, 'RESET'),
+    attributes: v.object({ userId: id, expires: count }),
+  },
 ];
 
 /**
@@ -204,7 +212,7 @@ export function findDefect(item: Item): Finding | undefined {
   if (collectionKind && item.id !== Number(item.sk)) {
     return defect('wrong-id', `has the id ${item.id}`, `either id can be the right one; ${BACKUP}`);
   }
-  if (item.pk === 'JWKS' && !isNotBefore(item)) {
+  if (item.pk === PARTITION.publicKey && !isNotBefore(item)) {
     const jwk = item.jwk as { kid: string; x: string; y: string };
     const kid = thumbprint(jwk);
     if (item.sk !== kid || jwk.kid !== kid) {

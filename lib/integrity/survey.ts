@@ -5,6 +5,7 @@ import {
   type Key,
   type Kind,
   PARAMETERS_PER_INTEGRATION_EVER,
+  PARTITION,
 } from '../table/keys.ts';
 import { NotGatehouseTable } from '../table/not-gatehouse-table.ts';
 import type { Item } from '../table/table.ts';
@@ -114,7 +115,7 @@ function note(seen: Survey, item: Item): void {
   else if (kind === 'CONF') noteParameter(seen, item);
   else if (item.sk === 'GUARD') seen.guards.set(item.pk, item.id as number);
   else if (item.sk === 'ROSTER') seen.roster = rosterIdsOf(item);
-  else if (item.pk === 'TOTAL') seen.totals[item.sk as Kind] = item.n as number;
+  else if (item.pk === PARTITION.total) seen.totals[item.sk as Kind] = item.n as number;
 }
 
 function noteIntegration(seen: Survey, item: Item): void {

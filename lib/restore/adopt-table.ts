@@ -7,6 +7,7 @@ import {
   type Key,
   notBeforeKey,
   PARAMETERS_PER_INTEGRATION_EVER,
+  PARTITION,
   rosterKey,
   sequenceKey,
 } from '../table/keys.ts';
@@ -165,7 +166,7 @@ async function adoptItems(
   return counts;
 }
 
-const isResetKey = ({ pk }: Key): boolean => pk.startsWith('RESET#');
+const isResetKey = ({ pk }: Key): boolean => pk.startsWith(PARTITION.resetKey);
 const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !== notBeforeKey.sk;
 
 /**

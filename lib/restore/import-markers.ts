@@ -1,7 +1,7 @@
 import { findDefect } from '../integrity/item-kinds.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
 import { change } from '../table/change.ts';
-import { entityKey } from '../table/keys.ts';
+import { entityKey, PARTITION } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import { claim } from '../table/write.ts';
@@ -32,7 +32,7 @@ export async function findMissingMarkers(
   for await (const items of scanner.scan()) {
     for (const item of items) {
       onProgress(++read);
-      if (item.pk.startsWith('IMPORTED#') && !findDefect(item)) markers.push(item);
+      if (item.pk.startsWith(PARTITION.importMarker) && !findDefect(item)) markers.push(item);
     }
   }
   const areMissing = await mapConcurrently(

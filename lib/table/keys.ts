@@ -44,6 +44,29 @@ export interface Key {
   readonly sk: string;
 }
 
+/** The partition keys by what they hold: whole, or up to their `#`. */
+export const PARTITION = {
+  user: 'USER',
+  login: 'LOGIN#',
+  email: 'EMAIL#',
+  administrators: 'ADMINS',
+  integration: 'INTEGRATION',
+  parameter: 'CONF',
+  sequence: 'SEQUENCE',
+  total: 'TOTAL',
+  publicKey: 'JWKS',
+  resetKey: 'RESET#',
+  readBudget: 'READS#',
+  precedence: 'PRECEDENCE#',
+  mail: 'MAIL#',
+  resetMail: 'RESET-MAIL#',
+  mailCount: 'MAILS#',
+  attempts: 'ATTEMPTS#',
+  importMarker: 'IMPORTED#',
+  audit: 'AUDIT#',
+} as const;
+export type Partition = (typeof PARTITION)[keyof typeof PARTITION];
+
 /**
  * Pads an id to 16 digits, the length of the largest safe integer, so that sort keys order as
  * numbers do.
@@ -51,22 +74,31 @@ export interface Key {
 export const idText = (id: number): string => String(id).padStart(16, '0');
 
 export const entityKey = (kind: Kind, id: number): Key => ({ pk: kind, sk: idText(id) });
-export const loginGuardKey = (login: string): Key => ({ pk: `LOGIN#${login}`, sk: 'GUARD' });
-export const emailGuardKey = (emailKey: string): Key => ({ pk: `EMAIL#${emailKey}`, sk: 'GUARD' });
-export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
-export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
-export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
-export const resetItemKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+export const loginGuardKey = (login: string): Key => ({
+  pk: `${PARTITION.login}${login}`,
+  sk: 'GUARD',
+});
+export const emailGuardKey = (emailKey: string): Key => ({
+  pk: `${PARTITION.email}${emailKey}`,
+  sk: 'GUARD',
+});
+export const rosterKey: Key = { pk: PARTITION.administrators, sk: 'ROSTER' };
+export const sequenceKey = (kind: Kind): Key => ({ pk: PARTITION.sequence, sk: kind });
+export const totalKey = (kind: Kind): Key => ({ pk: PARTITION.total, sk: kind });
+export const resetItemKey = (hash: string): Key => ({
+  pk: `${PARTITION.resetKey}${hash}`,
+  sk: 'RESET',
+});
 export const readBudgetKey = (userId: number): Key => ({
-  pk: `READS#${idText(userId)}`,
+  pk: `${PARTITION.readBudget}${idText(userId)}`,
   sk: 'BUDGET',
 });
 export const precedenceKey = (userId: number): Key => ({
-  pk: `PRECEDENCE#${idText(userId)}`,
+  pk: `${PARTITION.precedence}${idText(userId)}`,
   sk: 'PRECEDENCE',
 });
 export const mailCountKey = (userId: number, occasion: string): Key => ({
-  pk: `MAILS#${idText(userId)}`,
+  pk: `${PARTITION.mailCount}${idText(userId)}`,
   sk: occasion,
 });
 /**
@@ -80,23 +112,23 @@ export const resetCountKey = (userId: number, mailboxHash: string): Key =>
  * key.
  */
 export const mailKey = (userId: number, time: string, id: string): Key => ({
-  pk: `MAIL#${idText(userId)}`,
+  pk: `${PARTITION.mail}${idText(userId)}`,
   sk: `${time}#${id}`,
 });
 export const resetMailKey = (time: string, id: string): Key => ({
-  pk: `RESET-MAIL#${id}`,
+  pk: `${PARTITION.resetMail}${id}`,
   sk: `${time}#${id}`,
 });
 /**
  * The prefixes of mails to be sent. The stream hands over the mails of each prefix independently of
  * the others.
  */
-export const MAIL_PREFIXES = ['MAIL#', 'RESET-MAIL#'] as const;
+export const MAIL_PARTITIONS = [PARTITION.mail, PARTITION.resetMail] as const;
 export const importMarkerKey = (kind: 'USER' | 'INTEGRATION', hash: string): Key => ({
-  pk: `IMPORTED#${hash}`,
+  pk: `${PARTITION.importMarker}${hash}`,
   sk: kind,
 });
-export const auditPartition = (month: string): string => `AUDIT#${month}`;
+export const auditPartition = (month: string): string => `${PARTITION.audit}${month}`;
 export const auditKey = (time: string, id: string): Key => ({
   pk: auditPartition(time.slice(0, 7)),
   sk: `${time}#${id}`,
@@ -111,23 +143,23 @@ export const permanentAuditKey = (time: string, id: string): Key => ({
   sk: `${time}#${id}`,
 });
 export const networkAttemptsKey = (login: string, network: string): Key => ({
-  pk: `ATTEMPTS#${login}`,
+  pk: `${PARTITION.attempts}${login}`,
   sk: `NETWORK#${network}`,
 });
 export const elsewhereAttemptsKey = (login: string): Key => ({
-  pk: `ATTEMPTS#${login}`,
+  pk: `${PARTITION.attempts}${login}`,
   sk: 'ELSEWHERE',
 });
 export const sourceAttemptsKey = (address: string): Key => ({
-  pk: `ATTEMPTS#${address}`,
+  pk: `${PARTITION.attempts}${address}`,
   sk: 'SOURCE',
 });
 export const sourceResetsKey = (address: string): Key => ({
-  pk: `ATTEMPTS#${address}`,
+  pk: `${PARTITION.attempts}${address}`,
   sk: 'RESETS',
 });
-export const publicKeyItemKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
-export const notBeforeKey: Key = { pk: 'JWKS', sk: 'NOT-BEFORE' };
+export const publicKeyItemKey = (kid: string): Key => ({ pk: PARTITION.publicKey, sk: kid });
+export const notBeforeKey: Key = { pk: PARTITION.publicKey, sk: 'NOT-BEFORE' };
 
 /**
  * The ids of an integration's parameters form one range, so that one query reads them; no id is

@@ -361,13 +361,19 @@ const IN_TRANSACTIONS = {
 };
 
 /** The table permissions of a route, including those that every route with a token has. */
-function tableRights({ route, permissions, contract }: (typeof routes)[number]): Permissions {
+function tableRights({ route, permissions, contract }: (typeof routes)[number]) {
   const { keys: _keys, ...rights } = permissions;
-  if (contract.access === 'public') return rights;
-  const query = [...(permissions.query ?? []), 'JWKS'];
+  const patterns: Record<string, string[]> = Object.fromEntries(
+    Object.entries(rights).map(([right, keys]) => [
+      right,
+      keys.map((key) => key.replace(/#$/, '#*')),
+    ]),
+  );
+  if (contract.access === 'public') return patterns;
+  const query = [...(patterns.query ?? []), 'JWKS'];
   return route.startsWith('GET ')
-    ? { ...rights, query }
-    : { ...rights, query, get: [...(permissions.get ?? []), 'PRECEDENCE#*'] };
+    ? { ...patterns, query }
+    : { ...patterns, query, get: [...(patterns.get ?? []), 'PRECEDENCE#*'] };
 }
 
 /** The differences between deployed stacks. */

@@ -1,6 +1,6 @@
 import type { OutboxMail } from '../../../lib/mail/outbox.ts';
 import { commit } from '../../../lib/table/change.ts';
-import { MAIL_PREFIXES } from '../../../lib/table/keys.ts';
+import { MAIL_PARTITIONS } from '../../../lib/table/keys.ts';
 import { type Item, openTable, type Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import { claim, EXISTS, remove } from '../../../lib/table/write.ts';
@@ -47,7 +47,7 @@ export async function listMails(
 
 const timeOf = ({ sk }: Item): string => sk.slice(0, sk.indexOf('#'));
 const isWaiting = (item: Item): boolean =>
-  MAIL_PREFIXES.some((prefix) => item.pk.startsWith(prefix)) &&
+  MAIL_PARTITIONS.some((prefix) => item.pk.startsWith(prefix)) &&
   Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
 
 /**

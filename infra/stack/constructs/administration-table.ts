@@ -35,6 +35,10 @@ const ACTIONS = {
   conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
+/** The pattern of the partition keys that begin with this text. */
+const patternOf = (partition: string): string =>
+  partition.endsWith('#') ? `${partition}*` : partition;
+
 /**
  * A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in
  * transactions.
@@ -119,7 +123,7 @@ export class AdministrationTable extends Construct {
           actions: [ACTIONS[permission]],
           resources: [this.table.tableArn],
           conditions: {
-            'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys },
+            'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys.map(patternOf) },
             // ForAllValues also matches a request without the key, so its absence must be denied.
             Null: { 'dynamodb:LeadingKeys': 'false' },
             ...(ONLY_IN_TRANSACTIONS.has(permission) && {

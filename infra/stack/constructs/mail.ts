@@ -1,7 +1,7 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { MAIL_PREFIXES } from '../../../lib/table/keys.ts';
+import { MAIL_PARTITIONS, PARTITION } from '../../../lib/table/keys.ts';
 import type { Permissions } from '../../../routes.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
@@ -15,14 +15,13 @@ interface Props {
   readonly settings: Settings;
 }
 
-const MAILS = MAIL_PREFIXES.map((prefix) => `${prefix}*`);
 /** What the function does with items of the table, as documented in lib/table/keys.ts. */
 const PERMISSIONS: Permissions = {
-  get: [...MAILS, 'MAILS#*', 'EMAIL#*', 'USER'],
-  batchGet: ['MAILS#*'],
-  put: ['MAILS#*', 'RESET#*'],
-  update: MAILS,
-  delete: MAILS,
+  get: [...MAIL_PARTITIONS, PARTITION.mailCount, PARTITION.email, PARTITION.user],
+  batchGet: [PARTITION.mailCount],
+  put: [PARTITION.mailCount, PARTITION.resetKey],
+  update: MAIL_PARTITIONS,
+  delete: MAIL_PARTITIONS,
 };
 
 /**
@@ -53,7 +52,7 @@ export class Mail extends Construct {
       },
     });
     table.grantTo(fn, PERMISSIONS);
-    table.handOver(MAIL_PREFIXES, fn);
+    table.handOver(MAIL_PARTITIONS, fn);
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'ses', resource, resourceName });
     fn.addToRolePolicy(
