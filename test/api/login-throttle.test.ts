@@ -5,7 +5,6 @@ import { openFaults, type Rule } from '../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
-import { stackMutants } from '../mutants/stack-mutants.ts';
 import {
   type Gatehouse,
   type Received,
@@ -15,6 +14,7 @@ import {
 import { itemsOf } from '../support/instance/items.ts';
 import { LONG } from '../support/instance/long.ts';
 import { buildMutantStack } from '../support/stack/mutant-stack.ts';
+import { stackMutants } from '../support/stack/mutants.ts';
 
 /*
  * Each 127.0.n is a separate network on the loopback interface; requests come from HOME unless

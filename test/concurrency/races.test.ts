@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { stackMutants } from '../mutants/stack-mutants.ts';
 import {
   type Gatehouse,
   type Received,
@@ -9,6 +8,7 @@ import {
 import { LONG } from '../support/instance/long.ts';
 import { openBarrier } from '../support/model/barrier.ts';
 import { buildMutantStack } from '../support/stack/mutant-stack.ts';
+import { stackMutants } from '../support/stack/mutants.ts';
 
 /*
  * Races for unique values. A barrier holds both transactions until both requests have read and

@@ -42,14 +42,6 @@ const COMMANDS = {
       [['--hours', '1'], "Unknown option '--hours'."],
     ],
   },
-  'test/mutants/run.ts': {
-    usage: 'Usage: npx node test/mutants/run.ts [--only WORD] [--sample N]',
-    rejected: [
-      [['--only', 'no-such-file'], 'No mutant contains "no-such-file".'],
-      [['--sample', '0'], '--sample must be a number from 1.'],
-      [['--sample', '--only'], '--sample requires a value.'],
-    ],
-  },
 } satisfies Record<string, { usage: string; rejected: [string[], string][] }>;
 
 describe.concurrent.each(Object.entries(COMMANDS))('%s', (script, { usage, rejected }) => {

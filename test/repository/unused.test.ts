@@ -18,8 +18,8 @@ const ENTRIES = new RegExp(
     '^functions/',
     String.raw`^infra/(app|commands/[\w-]+/command|local/start|api-document/write)\.ts$`,
     String.raw`^infra/bundle/(sdk/(environment-credentials|unused-event-streams|unused-modules)|transport/(client-\w+|lib-dynamodb))\.ts$`,
-    String.raw`^test/(long/(contention|soak)|mutants/run|bench/(run|floor|load|local-cloud|replay|stub-network))\.ts$`,
-    String.raw`^test/support/(doubles/reset-deadline|stack/synthesize-once)\.ts$`,
+    String.raw`^test/(long/(contention|soak)|bench/(run|floor|load|local-cloud|replay|stub-network))\.ts$`,
+    String.raw`^test/(mutation/vitest.config|support/(doubles/reset-deadline|stack/synthesize-once))\.ts$`,
     String.raw`\.(test|d)\.ts$`,
   ].join('|'),
 );

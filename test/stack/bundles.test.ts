@@ -181,11 +181,11 @@ it('a bundle with the AWS SDK consists of its ES modules and stays within its bu
   expect(exceeded(folder, files, 'sdk')).toEqual([]);
 });
 
-it('the transport has fewer than 400 lines', () => {
+it('the transport has fewer than 550 lines', () => {
   const folder = join(ROOT, 'infra/bundle/transport');
   const lines = readdirSync(folder).map(
     (file) => readFileSync(join(folder, file), 'utf8').split('\n').length - 1,
   );
 
-  expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(400);
+  expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(550);
 });

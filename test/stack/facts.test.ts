@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../infra/settings/settings.ts';
-import { type Permissions, routes } from '../../routes.ts';
+import { routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { readableTemplate } from '../support/stack/readable-template.ts';
 import { shippedSettings } from '../support/stack/shipped-context.ts';

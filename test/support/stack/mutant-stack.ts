@@ -5,7 +5,7 @@ import type { Plugin } from 'esbuild';
 import { inject } from 'vitest';
 import { bundle } from '../../../infra/bundle/bundle.ts';
 import { localTransport } from '../../../infra/settings/transport.ts';
-import type { Mutation } from '../../mutants/mutant.ts';
+import type { Mutation } from './mutants.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 

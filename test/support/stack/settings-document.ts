@@ -188,7 +188,7 @@ other than [the edge](operating.md#an-edge) in front of the API.
 | \`SMOKE_LOGIN\`, \`SMOKE_PASSWORD\` | \`npm run smoke\` | the login and the password of an administrator; asked for if not set |
 | \`TRANSPORT\` | \`npm start\`, \`npm test\`, \`npm run test:tools\` | overrides \`transport\` on this machine |
 | \`LONG\` | \`npm test\` | \`1\` runs the long tests too |
-| \`SEED\` | \`npm test\`, \`test/mutants/run.ts\` | repeats the random choices of a run that printed this seed |
+| \`SEED\` | \`npm test\` | repeats the random choices of a run that printed this seed |
 | \`LIST_SIZES\` | \`test/api/list-costs.test.ts\` | the sizes of the lists [to measure](list-costs.md); default \`100,1000\` |
 | \`CHROMIUM\` | \`test/local/api-page.test.ts\` | the browser; default \`/usr/bin/chromium\`; without the file, the test is skipped |
 | \`SCREENSHOTS\` | \`test/local/api-page.test.ts\` | an existing folder for pictures of the page; default none |

@@ -1,4 +1,10 @@
-import type { Mutation } from './mutant.ts';
+/** One place in the source, and a plausible mistake to put there. */
+export interface Mutation {
+  readonly file: string;
+  /** The text to replace, which occurs in the file exactly once. */
+  readonly from: string;
+  readonly to: string;
+}
 
 /**
  * Mutants that long tests bundle into the functions of a stack: what is wrong, and the mutations
