@@ -30,7 +30,7 @@ export function explainError(error: unknown, tableName: string | undefined): str
     return 'The AWS credentials have expired: renew them and run the command again.';
   if (INVALID_CREDENTIALS.has(name)) return `AWS rejects the credentials: ${lineOf(message)}`;
   if (name === 'AccessDeniedException')
-    return `A permission is missing (docs/operating.md lists them): ${lineOf(message)}`;
+    return `A permission is missing (docs/commands.md lists them): ${lineOf(message)}`;
   if (message === 'Region is missing') return 'There is no AWS region: set AWS_REGION.';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `The host ${hostname} is unknown: check AWS_REGION and the network.`;

@@ -236,7 +236,7 @@ const edge = v.strictObject({
       'Each hash must be listed only once',
     ),
     v.description(
-      'The SHA-256 hashes of the secrets that functions accept. A second one is needed only while [the secret is replaced](operating.md#replacing-the-secret-of-the-edge).',
+      'The SHA-256 hashes of the secrets that functions accept. A second one is needed only while [the secret is replaced](edge.md#replacing-the-secret).',
     ),
     v.metadata({ example: ['1284255d34234c9439f7b664e2b1a86fca2561c9ca9163fcd1b15e365cb7201e'] }),
   ),
@@ -274,7 +274,7 @@ export const settings = v.pipe(
       v.pipe(
         v.boolean(),
         v.description(
-          'With `keepData`: omits the protection of the stack and of its table against deletion, for [a first deployment](operating.md#the-first-deployment) or [the deletion of the environment](operating.md#deleting-an-environment). `-c unprotected=true` sets it for one deployment.',
+          'With `keepData`: omits the protection of the stack and of its table against deletion, for [a first deployment](deploying.md#if-the-first-deployment-fails) or [the deletion of the environment](deleting.md). `-c unprotected=true` sets it for one deployment.',
         ),
         v.metadata({ example: true }),
       ),
@@ -283,7 +283,7 @@ export const settings = v.pipe(
       v.pipe(
         existingTableAndKeys,
         v.description(
-          'The table and the keys that the stack [adopts](operating.md#adopting-a-table-and-keys); it creates all others. They must be in the account and the region of the stack.',
+          'The table and the keys that the stack [adopts](restore.md#adopting-a-table-and-keys); it creates all others. They must be in the account and the region of the stack.',
         ),
       ),
     ),
@@ -311,7 +311,7 @@ export const settings = v.pipe(
         ),
       }),
       v.description(
-        'The maximum throughput of the on-demand table, which bounds its cost. [An adopted table](operating.md#adopting-a-table-and-keys) keeps its own.',
+        'The maximum throughput of the on-demand table, which bounds its cost. [An adopted table](restore.md#adopting-a-table-and-keys) keeps its own.',
       ),
     ),
     throttle: v.pipe(
@@ -360,7 +360,7 @@ export const settings = v.pipe(
       v.pipe(
         logicalIds('SigningKey'),
         v.description(
-          'The logical ids of the signing keys: the first signs, all are published. A second one is needed only while [the key is replaced](operating.md#replacing-the-signing-key).',
+          'The logical ids of the signing keys: the first signs, all are published. A second one is needed only while [the key is replaced](keys.md#replacing-the-signing-key).',
         ),
       ),
       ['SigningKey'],
@@ -371,7 +371,7 @@ export const settings = v.pipe(
         // The ARNs of all are in one tag of the table, whose value may have 256 characters.
         v.maxLength(3, 'There can be three at most'),
         v.description(
-          'The logical ids of the keys that protect password hashes: the first is used for new hashes, all verify. A second one is needed only while [the key is replaced](operating.md#replacing-the-pepper-key).',
+          'The logical ids of the keys that protect password hashes: the first is used for new hashes, all verify. A second one is needed only while [the key is replaced](keys.md#replacing-the-pepper-key).',
         ),
       ),
       ['PepperKey'],
@@ -433,9 +433,7 @@ export const settings = v.pipe(
         (mail) => Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAX_MAIL_BYTES,
         'All texts and the other settings of mail together must not exceed 3,450 bytes as JSON in a string: they are part of the environment of a function',
       ),
-      v.description(
-        'How mails are sent; [Mail](operating.md#mail) explains the conditions in AWS.',
-      ),
+      v.description('How mails are sent; [Mail](mail.md) explains the conditions in AWS.'),
     ),
     corsOrigins: v.pipe(
       v.array(
@@ -466,7 +464,7 @@ export const settings = v.pipe(
           ),
         }),
         v.description(
-          'A [host name of your own](operating.md#a-host-name-of-your-own). The URL of API Gateway is then disabled. If it is not set, that URL is the only one.',
+          'A [host name of your own](deploying.md#a-host-name-of-your-own). The URL of API Gateway is then disabled. If it is not set, that URL is the only one.',
         ),
       ),
     ),
@@ -478,7 +476,7 @@ export const settings = v.pipe(
           'loginsPerSource must not exceed requestsPerSource: each of these is a request',
         ),
         v.description(
-          'An [edge](operating.md#an-edge) in front of the API: CloudFront with limits per IP address by WAF. Functions then reject every other request. Requires `domain`.',
+          'An [edge](edge.md) in front of the API: CloudFront with limits per IP address by WAF. Functions then reject every other request. Requires `domain`.',
         ),
       ),
     ),
@@ -486,7 +484,7 @@ export const settings = v.pipe(
       v.pipe(
         v.boolean(),
         v.description(
-          'Deploys a function that [verifies the table](operating.md#daily-verification) once a day. Without it, no function may scan the table.',
+          'Deploys a function that [verifies the table](verification.md#daily-verification) once a day. Without it, no function may scan the table.',
         ),
         v.metadata({ example: true }),
       ),
@@ -506,7 +504,7 @@ export const settings = v.pipe(
       v.pipe(
         DEPLOYMENTS,
         v.description(
-          'How new versions of the functions get requests: all at once, or [a tenth of them for ten minutes](operating.md#deploying-a-change) before the rest, with a rollback on alarms.',
+          'How new versions of the functions get requests: all at once, or [a tenth of them for ten minutes](deploying-a-change.md#what-a-deployment-does) before the rest, with a rollback on alarms.',
         ),
       ),
       'all-at-once',

@@ -15,12 +15,12 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { createTable, itemsOf, restoreItems } from '../support/instance/items.ts';
 
 /*
- * The permissions of each command in docs/operating.md are those that its calls need, and no
+ * The permissions of each command in docs/commands.md are those that its calls need, and no
  * others.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
-const DOCUMENT = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+const DOCUMENT = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8');
 
 /** The actions that the table of permissions lists for a command. */
 function documentedFor(command: string): string[] {

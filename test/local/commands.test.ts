@@ -572,7 +572,7 @@ describe('npm run adopt', () => {
     [
       'a missing permission',
       overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
-      'The adoption is incomplete. A permission is missing (docs/operating.md lists them): not authorized. Run the command again.',
+      'The adoption is incomplete. A permission is missing (docs/commands.md lists them): not authorized. Run the command again.',
     ],
     [
       'an unavailable table',
@@ -993,7 +993,7 @@ describe.concurrent('an error of AWS', () => {
     [
       'a missing permission',
       { error: 'AccessDeniedException', message },
-      'A permission is missing (docs/operating.md lists them): so it is.',
+      'A permission is missing (docs/commands.md lists them): so it is.',
     ],
     [
       'expired credentials',

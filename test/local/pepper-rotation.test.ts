@@ -4,7 +4,7 @@ import { operatorsEnvironment, runCommand } from '../support/commands/run-comman
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
-/* The steps are those of docs/operating.md. */
+/* The steps are those of docs/keys.md. */
 describe('a replacement of the pepper key', { timeout: 60_000 }, () => {
   let gatehouse: Gatehouse;
   beforeAll(async () => {

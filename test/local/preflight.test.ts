@@ -467,7 +467,7 @@ describe('npm run preflight', () => {
 
     expect(code).toBe(2);
     expect(stdout[1]).toBe(
-      'UNKNOWN  CDK bootstrap: A permission is missing (docs/operating.md lists them): not authorized to perform ssm:GetParameter.',
+      'UNKNOWN  CDK bootstrap: A permission is missing (docs/commands.md lists them): not authorized to perform ssm:GetParameter.',
     );
     expect(stdout[3]).toMatch(/^MISSING {2}SES outside of the sandbox: /);
   });

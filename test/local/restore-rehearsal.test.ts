@@ -28,7 +28,7 @@ import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
- * Rehearses the restore of docs/operating.md: a backup, more changes, the loss of the table, a
+ * Rehearses the restore of docs/restore.md: a backup, more changes, the loss of the table, a
  * restore under another name, the adoption, and the deployment on the restored table. The copy of
  * all items stands in for the backup.
  */

@@ -294,5 +294,5 @@ response to a reset request does not reveal whether the address is known.
 | kill | takes effect, and the calling function ends immediately |
 
 To inject faults yourself, run \`npm start\` and write rules to \`.local/faults.json\`
-([operating.md](operating.md#fault-injection)).
+([debugging.md](debugging.md#fault-injection)).
 `;

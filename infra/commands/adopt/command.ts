@@ -11,7 +11,7 @@ import {
 import { explainError } from '../explain-error.ts';
 
 /*
- * `npm run adopt`: prepares a table restored from a backup for service. docs/operating.md has the
+ * `npm run adopt`: prepares a table restored from a backup for service. docs/restore.md has the
  * procedure.
  */
 
@@ -53,7 +53,7 @@ Exit status
      account could not be repeated
   ${WRONG_ARGUMENTS}  wrong arguments
 
-docs/operating.md has the procedure and lists the permissions.`,
+docs/restore.md has the procedure, docs/commands.md lists the permissions.`,
   options: {
     table: { type: 'string' },
     like: { type: 'string' },

@@ -36,7 +36,7 @@ Exit status
      command was interrupted; it then prints the password that the account has if it exists
   ${WRONG_ARGUMENTS}  wrong arguments
 
-docs/operating.md lists the permissions.`,
+docs/commands.md lists the permissions.`,
   options: { table: { type: 'string' }, login: { type: 'string' }, email: { type: 'string' } },
 } as const;
 

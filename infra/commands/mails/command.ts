@@ -21,7 +21,7 @@ Exit status
   ${LEFT}  mails are left, or the table could not be read
   ${WRONG_ARGUMENTS}  wrong arguments
 
-docs/runbook.md explains why a mail is not sent; docs/operating.md lists the permissions.`,
+docs/runbook.md explains why a mail is not sent; docs/commands.md lists the permissions.`,
   options: { table: { type: 'string' }, send: { type: 'boolean', default: false } },
 } as const;
 

@@ -28,7 +28,7 @@ Exit status
   ${OTHERS_IN_USE}  some hashes are under other keys
   ${NOT_COUNTED}  the hashes could not be counted, or wrong arguments
 
-docs/operating.md has the procedure and lists the permissions.`,
+docs/keys.md has the procedure, docs/commands.md lists the permissions.`,
   options: { table: { type: 'string' } },
 }).values;
 exitOnSignal(NOT_COUNTED);

@@ -29,7 +29,7 @@ Exit status
   ${MISSING}  something is missing
   ${NOT_CHECKED}  something could not be read, or wrong arguments or settings
 
-docs/operating.md lists the permissions.`,
+docs/commands.md lists the permissions.`,
   options: { env: { type: 'string' } },
 } as const;
 

@@ -42,7 +42,7 @@ Exit status
   ${FAILED}  a check has failed
   ${WRONG_ARGUMENTS}  wrong arguments
 
-docs/operating.md explains what the checks prove.`,
+docs/deploying.md explains what the checks prove.`,
   options: {
     url: { type: 'string' },
     mail: { type: 'string' },

@@ -22,7 +22,7 @@ Exit status
   ${FINDINGS}  findings
   ${NOT_VERIFIED}  the table could not be verified completely, or wrong arguments
 
-docs/operating.md explains the findings and lists the permissions.`;
+docs/verification.md explains the findings, docs/commands.md lists the permissions.`;
 
 const { table: name, repair } = readArguments({
   usage: 'npm run verify -- [--table NAME] [--repair]',

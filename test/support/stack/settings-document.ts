@@ -171,8 +171,8 @@ To serve an administration client from \`https://admin.example.com\`:
 
 The API allows its methods with the headers \`Authorization\`, \`Content-Type\`, \`If-Match\` and \`If-None-Match\`,
 and lets pages read the headers of its responses. Cookies are not used. A client behind the same host as the API, for
-example behind one CDN, needs no entry; read [the login throttle](operating.md#the-login-throttle) before you put a proxy
-other than [the edge](operating.md#an-edge) in front of the API.
+example behind one CDN, needs no entry; read [the login throttle](limits.md#the-login-throttle) before you put a proxy
+other than [the edge](edge.md) in front of the API.
 
 ## Environment variables
 
