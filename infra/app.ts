@@ -37,7 +37,7 @@ app.synth();
 for (const { templateFile } of stacks)
   printError(`The template is ${relative('.', join(app.outdir, templateFile))}`);
 
-/** A mistake in the settings ends the synthesis with its sentence alone. */
+/** An invalid setting ends the synthesis with one sentence and no stack trace. */
 function readContext() {
   try {
     return {

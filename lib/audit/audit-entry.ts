@@ -41,8 +41,8 @@ export interface AuditEntry extends AuditEvent {
   readonly actor: string;
   readonly actorId: number;
   /**
-   * TTL; seconds since 1970. DynamoDB deletes the entry some time later; an entry without it is
-   * permanent.
+   * The TTL in seconds since 1970. DynamoDB deletes the entry some time later; an entry without it
+   * is permanent.
    */
   readonly expires?: number;
 }

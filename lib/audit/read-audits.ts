@@ -45,8 +45,8 @@ export async function readAudits(
 }
 
 /**
- * When the oldest entry that is kept may have been written, and the current time; milliseconds
- * since 1970.
+ * When the oldest entry that is kept may have been written, and the current time. Both are in
+ * milliseconds since 1970.
  */
 interface Retention {
   readonly oldest: number;
@@ -65,7 +65,8 @@ async function pageOf(
   const isSelected = matcherOf(filters);
   const found: { readonly entry: ListedEntry; readonly position: string }[] = [];
   let [read, position] = [0, ''];
-  // Beside the entries of the page: one that tells whether more follow, and the one of the cursor.
+  // Beside the entries of the page: the next entry, which tells whether more follow, and the entry
+  // of the cursor.
   const extra = after === undefined ? 1 : 2;
   const limit = filters.length > 0 ? CHUNK_SIZE : Math.min(CHUNK_SIZE, end + extra);
   const canBeIncomplete = start === 0;
@@ -153,7 +154,7 @@ function entriesInOrder(
     after === undefined ? period : periodAfter(after, period, backwards);
   const period = rest(periodOf(filters, new Date(oldest).toISOString(), end));
   const months = monthsOf(period).map(auditPartition);
-  // An import writes a permanent entry for each record, so they are read in chunks too.
+  // An import writes a permanent entry for each record, so they are also read in chunks.
   const permanent = rest(periodOf(filters, MIN_SORT_KEY, end));
   return merge(
     entriesOf(reader, [PERMANENT_AUDIT_PARTITION], permanent, { backwards, after }),
@@ -186,8 +187,8 @@ async function* merge(
 }
 
 /**
- * The entries of a period in these partitions, one partition after the other, without the one at
- * `after`.
+ * The entries of a period in these partitions, one partition after the other, without the entry
+ * at `after`.
  */
 async function* entriesOf(
   reader: ChunkReader,

@@ -116,7 +116,7 @@ export const noId = v.pipe(
 /** An id in a response. */
 export const responseId = v.pipe(v.number(), v.metadata(ID));
 
-/** A number of things in a response. */
+/** A count in a response. */
 export const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 /** The `{id}` of a path. A path without a canonical id names no resource. */

@@ -15,8 +15,8 @@ export function fold(text: string): string {
 }
 
 /**
- * The form in which lists compare texts when they ignore case. Sigma has one form, at the end of a
- * word too.
+ * The form in which lists compare texts when they ignore case. Sigma has one form, also at the end
+ * of a word.
  */
 export const caseless = (text: string): string => fold(streamSafe(text)).replaceAll('ς', 'σ');
 

@@ -154,7 +154,10 @@ export function listQuery<P = number>(
   );
 }
 
-/** No list has as many pages. The numbers of greater pages would be inexact in links. */
+/**
+ * Higher page numbers are rejected: no list is that long, and greater numbers would be inexact in
+ * links.
+ */
 const INTEGER_MAX = 999_999_999_999_999;
 
 function integerOr([text = '']: readonly string[] = [], minimum: number, fallback: number): number {

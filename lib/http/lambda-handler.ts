@@ -36,7 +36,7 @@ export interface Request<C extends Contract> {
 
 type Result = APIGatewayProxyStructuredResultV2;
 
-/** What is particular to a kind of endpoint. */
+/** The steps that differ between kinds of endpoints. */
 interface Steps<C extends Contract> {
   /**
    * Runs before anything but the headers is read. Fails with cross-site. Absent where a token is

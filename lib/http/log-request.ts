@@ -52,7 +52,7 @@ function kindOf(route: string): RequestKind {
   return /^(GET|HEAD) /.test(route) ? 'read' : 'change';
 }
 
-/** Logs an unexpected error under the request id, which the response carries too. */
+/** Logs an unexpected error under the request id, which is also in the response. */
 export function logDefect(event: Event, error: unknown): void {
   logError('defect', error, { requestId: event.requestContext.requestId });
 }

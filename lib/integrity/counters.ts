@@ -24,12 +24,11 @@ export interface Verdict {
   readonly undecided?: string;
 }
 
-/**
- * How many times a changing item is read, how many equal mismatches are a finding, and the bound of
- * the wait.
- */
+/** How many times an item that keeps changing is read. */
 const MAX_TRIES = 20;
+/** How many equal mismatches in a row are a finding. */
 const CONFIRMATIONS = 2;
+/** The longest wait before an item is read again. */
 const MAX_WAIT_MS = 100;
 
 const NONE: Verdict = { findings: [] };

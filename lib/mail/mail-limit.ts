@@ -26,7 +26,7 @@ export const ALL_USERS = 0;
  */
 export interface MailCount {
   readonly n: number;
-  /** Start of the window; milliseconds since 1970. */
+  /** The start of the window in milliseconds since 1970. */
   readonly since: number;
 }
 

@@ -11,7 +11,7 @@ import type { NoticeOccasion } from './occasion.ts';
  */
 
 /**
- * A request to reset the password of whoever has this address. It does not tell whether anybody
+ * A request to reset the password of the user with this address. It does not tell whether anybody
  * does.
  */
 interface ResetRequest {
@@ -37,7 +37,7 @@ interface Notice {
 
 /** A mail to be sent, as stored. */
 export type OutboxMail = (ResetRequest | Invitation | Notice) & {
-  /** Not sent afterwards; seconds since 1970. DynamoDB deletes the item some time later (TTL). */
+  /** Not sent after this time in seconds since 1970; DynamoDB deletes the item later (TTL). */
   readonly expires: number;
   /** Whether it counts towards the limits of mail already. */
   readonly counted?: true;

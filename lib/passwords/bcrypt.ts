@@ -6,7 +6,7 @@ import { compare } from 'bcryptjs';
  * and never creates one.
  */
 
-/** A cost of 12 takes about half a second of processor time; each step more doubles it. */
+/** The cost is limited to 12, because each further step doubles the time of a login. */
 const HASH = /^\$2[aby]\$(?:0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/;
 
 /** Whether this is a bcrypt hash with a cost from 4 to 12. */

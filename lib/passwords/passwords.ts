@@ -33,7 +33,7 @@ export interface Passwords extends PasswordHasher {
    */
   matches(password: string, stored: string | undefined): Promise<boolean>;
   /**
-   * Whether this hash, which the password matches, is to be replaced: its parameters or its key
+   * Whether to replace this hash after the password has matched it: its parameters or its key
    * differ from those of a new hash. A bcrypt hash stays if it does not prove every character of
    * the password.
    */
@@ -42,8 +42,8 @@ export interface Passwords extends PasswordHasher {
 
 /**
  * Opens password hashing with the HMAC keys of the stack, or with others. The first key is that of
- * new hashes; the others, which are former keys, only verify. A hash under any other key is
- * verified by no password.
+ * new hashes; the others, which are former keys, only verify. No password matches a hash under any
+ * other key.
  */
 export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms()): Passwords {
   const keyIds = pepperKeys.map(idOfKey);

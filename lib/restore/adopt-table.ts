@@ -31,8 +31,8 @@ export const SKIPPED_IDS = 1_000_000;
 export const SKIPPED_PARAMETER_IDS = 10_000;
 
 /**
- * As many changes as ids are skipped, so that no report of a restart that was sent since the backup
- * is up to date.
+ * As many changes are skipped as ids, so that reports of restarts that were sent since the backup
+ * are out of date.
  */
 const SKIPPED_CHANGES = 1_000_000;
 
@@ -127,8 +127,8 @@ async function rejectIssuedTokens(table: Table): Promise<number> {
       // `iat` has whole seconds, so the next second is the first in which no token has been issued.
       const next = Math.floor(now / 1000) + 1;
       const before = (item?.seconds as number | undefined) ?? 0;
-      // A later time comes from an adoption with a faster clock, unless only a wrong clock can have
-      // stored it.
+      // Keeps the later time of an adoption whose clock was ahead, unless it is so late that the
+      // clock must have been wrong.
       const isWrong = before > next + 2 * MAX_CLOCK_DIFFERENCE_SECONDS;
       const seconds = isWrong ? next : Math.max(before, next);
       return {

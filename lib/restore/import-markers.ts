@@ -19,7 +19,7 @@ const MAX_CONCURRENT_MARKERS = 16;
 /**
  * The import markers of the original that the restored table lacks. Those of accounts and
  * integrations that only the original has are left out, so that a repeated import brings these
- * back. Damaged markers are left out too. `scanner` reads the original.
+ * back. Damaged markers are also left out. `scanner` reads the original.
  */
 export async function findMissingMarkers(
   table: Table,

@@ -19,7 +19,7 @@ export function startInColdStart(work: () => Promise<unknown>): void {
   awaitInColdStart(work().catch(() => undefined));
 }
 
-/** Lets no request end before this work, which must not fail. */
+/** Requests wait for this work before they end. It must not fail. */
 export function awaitInColdStart(work: Promise<unknown>): void {
   started.push(work);
 }

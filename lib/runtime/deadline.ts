@@ -1,4 +1,4 @@
-/** The time that calls to AWS leave for the response of the current request; milliseconds. */
+/** The time that calls to AWS leave for the response of the current request. */
 export const CALL_RESERVE_MS = 500;
 
 /*
@@ -7,8 +7,8 @@ export const CALL_RESERVE_MS = 500;
  */
 let deadline = Number.POSITIVE_INFINITY;
 /**
- * Shared by the calls of the current request: a signal for each of them takes a tenth of the CPU
- * time of a request.
+ * Shared by the calls of the current request, because they all end at the same time and a signal
+ * is expensive to make.
  */
 let signal: AbortSignal | undefined;
 

@@ -88,10 +88,7 @@ function stackFrames(stack = ''): string {
   return frames.map((line) => sourceFrame(line.trim())).join('\n');
 }
 
-/**
- * The source maps by bundle, each parsed once: an error has about ten frames, and parsing takes up
- * to 20 ms.
- */
+/** The source maps by bundle. Each is parsed once, because an error has many frames. */
 const sourceMaps = new Map<string, SourceMap>();
 
 /**

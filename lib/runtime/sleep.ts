@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** Waits up to this long, so that competitors do not try again at the same moment; milliseconds. */
+/** Waits for a random time up to `maxMs`, so that competitors do not try again at once. */
 export function sleepJittered(maxMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, randomInt(maxMs)));
 }

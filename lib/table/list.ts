@@ -29,8 +29,8 @@ interface Collection<E> {
 }
 
 /**
- * Average cost of reading an entity, in read units of 4 KB: measured for users, with a margin for
- * large parameters.
+ * Average cost of reading an entity, in read units of 4 KB. That of parameters has a
+ * margin for large values.
  */
 const UNITS_PER_ENTITY: Record<Kind, number> = { USER: 0.11, INTEGRATION: 0.2, CONF: 1.5 };
 /**

@@ -23,7 +23,7 @@ const MAX_TRIES = 5;
 /** How long the item is kept after everything is paid back. */
 const TTL_MARGIN_SECONDS = 60;
 
-/** How long it takes to pay back these units; milliseconds. */
+/** How long it takes to pay back these units. */
 const paybackMs = (units: number): number => Math.ceil((units / UNITS_PER_SECOND) * 1000);
 const BURST_MS = paybackMs(BURST_UNITS);
 /** The largest debt is what the most expensive list costs. */

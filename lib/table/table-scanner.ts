@@ -39,8 +39,8 @@ export interface TableScanner {
 }
 
 /**
- * No client of the API waits for a command or the verification, so a slow response gets more time;
- * milliseconds.
+ * Timeouts in milliseconds. They are longer than those of requests, because no client of the API
+ * waits for a command or the verification.
  */
 export const PATIENT_SETTINGS = {
   maxAttempts: 6,

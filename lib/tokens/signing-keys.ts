@@ -27,8 +27,8 @@ interface PublicJwk {
 interface KeySet {
   readonly keys: PublicJwk[];
   /**
-   * Tokens issued earlier are rejected; seconds since 1970. Set when a restored table is put into
-   * service.
+   * Tokens issued before this time, in seconds since 1970, are rejected. Set when a restored table
+   * is put into service.
    */
   readonly notBefore: number;
 }

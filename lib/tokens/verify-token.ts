@@ -33,7 +33,7 @@ const MAX_VERIFIED_TOKENS = 100;
 /**
  * Opens a verifier that uses the public keys in the table and never fetches a JWK Set. The first
  * read of the keys starts here, so that the read and the connection that it opens are part of the
- * cold start: the first request takes a third less time.
+ * cold start and the first request does not wait for them.
  */
 export function openVerifier(table: Table): Verifier {
   const maxLifetime = tokenLifetimeSeconds().remembered;
@@ -58,8 +58,8 @@ export function openVerifier(table: Table): Verifier {
   );
 
   /**
-   * The tokens verified under the current key set, oldest first. Without them, a warm GET of a user
-   * would take two thirds more processor time.
+   * The tokens verified under the current key set, oldest first. Verifying a signature would be
+   * most of the work of a simple request.
    */
   const verified = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();
 

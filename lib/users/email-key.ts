@@ -11,8 +11,8 @@ const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu');
 
 /**
  * The key under which an e-mail address is unique. It is equal for all spellings that a mail
- * system, browser or Unicode folding could treat as the same mailbox. Merging too much only rejects
- * a second account; merging too little admits one.
+ * system, browser or Unicode folding could treat as the same mailbox. Folding too much only rejects
+ * a second account; folding too little lets it in.
  *
  * Invisible characters are dropped. Domains are compared by UTS 46, so that Unicode and punycode
  * forms and all variants of the dot are equal.

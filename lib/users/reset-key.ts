@@ -20,7 +20,7 @@ export interface StoredResetKey {
   readonly resetStamp: string | undefined;
   /** The hash of the mailbox that it was mailed to. Absent in keys of an earlier release. */
   readonly mailbox?: string;
-  /** When the key was issued; milliseconds since 1970. Absent in keys of an earlier release. */
+  /** When it was issued, in milliseconds since 1970. Absent in keys of an earlier release. */
   readonly issuedAt?: number;
   /** Seconds since 1970. DynamoDB deletes the item some time later (TTL). */
   readonly expires: number;

@@ -78,8 +78,8 @@ async function enlargeItems(): Promise<void> {
 }
 
 /**
- * The request as it is, the one with an If-Match that does not match, and the one for an entity
- * that does not exist.
+ * The request as it is, the request with an If-Match that does not match, and the request for an
+ * entity that does not exist.
  */
 const variantsOf = ({ method, path, body }: PreparedRequest) => [
   { method, path, body },

@@ -153,7 +153,7 @@ describe('npm start', { timeout: 60_000 }, () => {
 
       expect(engineOf(folder)).not.toBe(orphan);
       expect(isAlive(orphan)).toBe(false);
-      // The token is still valid, because the signing keys are kept too.
+      // The token is still valid, because the signing keys are also kept.
       for (const login of answered)
         expect((await get(`/api/users/${login}`)).status, login).toBe(200);
       expect(service.lines.join('\n')).not.toContain('First start');

@@ -63,7 +63,7 @@ export interface RequestCost {
   readonly total: number;
 }
 
-/** What every request costs, whatever its route; dollars per million. */
+/** What every request costs, whatever its route, in dollars per million. */
 export const COMMON_DOLLARS = {
   gateway: PRICES.gatewayRequest.dollars,
   invocation: PRICES.functionRequest.dollars,

@@ -48,7 +48,7 @@ export function memoryTable(
     },
     async getAll(keys) {
       calls.push(`getAll ${keys.length}`);
-      // DynamoDB rejects duplicate keys too.
+      // As in DynamoDB, duplicate keys are rejected.
       if (new Set(keys.map(nameOf)).size < keys.length)
         throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
       return keys.map(read);
@@ -61,7 +61,7 @@ export function memoryTable(
       calls.push(`query ${pk}`);
       queries.push({ pk, range });
       const { from = '', to = '\uffff', backwards = false, limit } = range;
-      // DynamoDB rejects these ranges too.
+      // As in DynamoDB, these ranges are rejected.
       if (from > to || (limit !== undefined && limit < 1))
         throw new Error(`No such range: ${JSON.stringify(range)}`);
       const found = inPartition(pk)

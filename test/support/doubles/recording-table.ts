@@ -34,7 +34,7 @@ export function recordingTable(...items: Item[]): RecordingTable {
     },
     async getAll(keys) {
       table.reads.push([...keys]);
-      // DynamoDB rejects duplicate keys too.
+      // As in DynamoDB, duplicate keys are rejected.
       const names = new Set(keys.map(({ pk, sk }) => `${pk} ${sk}`));
       if (names.size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
       return keys.map(find);

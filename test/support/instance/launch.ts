@@ -68,7 +68,7 @@ export interface Gatehouse {
    * last check.
    */
   assertNoViolations(): Promise<void>;
-  /** Rejects new calls until the pending ones have ended, so that a timed-out test ends too. */
+  /** Rejects new calls until the pending ones have ended, so that a timed-out test also ends. */
   quiesce(): Promise<void>;
   /** Checks for violations, then stops the instance. */
   stop(): Promise<void>;
@@ -105,8 +105,8 @@ export interface LaunchOptions
   readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
 }
 
-// vitest stops its workers with SIGTERM, and Ctrl-C reaches every process; only an exit stops the
-// engines too.
+// vitest stops its workers with SIGTERM, and Ctrl-C reaches every process; only an exit also
+// stops the engines.
 exitOnSignal(1);
 // Each running instance has two exit listeners: of its engine and of its files.
 process.setMaxListeners(100);

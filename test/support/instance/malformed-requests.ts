@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { routes } from '../../../routes.ts';
 
 /*
- * Generates malformed requests: valid ones of a route with corrupted parts, and ones that match no
- * route.
+ * Generates malformed requests: requests of a route with corrupted parts, and requests that match
+ * no route.
  */
 
 /** A request as a client would send it; the test supplies the token of this kind. */
