@@ -72,7 +72,7 @@ export function sorted<E extends { readonly id: number }>(
   const rows = entities.map((entity) => ({
     entity,
     keys: sort.map(({ field, ignoreCase }) => {
-      const value = (entity as Values)[field];
+      const value = (entity as Values)[field] as Value | undefined;
       return typeof value === 'string' ? (ignoreCase ? caseless(value) : canonical(value)) : value;
     }),
   }));
@@ -86,10 +86,9 @@ export function sorted<E extends { readonly id: number }>(
   return rows.map(({ entity }) => entity);
 }
 
-function compare(a: unknown, b: unknown, descending: boolean): number {
+function compare(a: Value | undefined, b: Value | undefined, descending: boolean): number {
   if (a === b) return 0;
   if (a === undefined) return 1;
   if (b === undefined) return -1;
-  const less = (a as Value) < (b as Value);
-  return less === descending ? 1 : -1;
+  return a < b === descending ? 1 : -1;
 }
