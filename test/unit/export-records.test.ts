@@ -99,6 +99,52 @@ describe('a value', () => {
   });
 });
 
+it('exports users and integrations without ids, with decrypted values', async () => {
+  const seal = await openSeal(4, 'values-key', kmsReceiving(DATA_KEY));
+  const items = INTACT_ITEMS.map((item) =>
+    item.pk === 'CONF'
+      ? {
+          ...item,
+          confDescription: 'd',
+          confValue: seal(`secret ${item.confName}`, Number(item.sk)),
+        }
+      : item,
+  );
+  const records: unknown[] = [];
+
+  const exported = exportRecords(
+    memoryTable(items),
+    'values-key',
+    kmsReceiving(DATA_KEY, DATA_KEY),
+  );
+  for await (const record of exported) records.push(record);
+
+  expect(records).toHaveLength(4);
+  expect(records[1]).toEqual({
+    type: 'user',
+    login: 'user',
+    email: 'user@example.com',
+    authorities: ['ROLE_USER'],
+    activated: true,
+    langKey: 'en',
+    createdBy: 'system',
+    createdDate: 'then',
+    lastModifiedBy: 'system',
+    lastModifiedDate: 'then',
+  });
+  expect(records[3]).toEqual({
+    type: 'integration',
+    name: 'Gate',
+    shortName: 'gate',
+    integrationType: 'API',
+    active: true,
+    parameters: [
+      { confName: 'url', confDescription: 'd', confValue: 'secret url' },
+      { confName: 'key', confDescription: 'd', confValue: 'secret key' },
+    ],
+  });
+});
+
 it('decrypts at most 32 values at a time, fewer than a client has connections', async () => {
   const seal = await openSeal(4, 'values-key', kmsReceiving(DATA_KEY));
   const parameters = [...Array(90).keys()].map((index) => ({

@@ -1,5 +1,6 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import { describe, expect, it } from 'vitest';
+import { Failure } from '../../lib/contract/failure.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
@@ -7,6 +8,7 @@ import { bcryptHash, integrationRecord, userRecord } from '../support/commands/t
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { cancelledBy } from '../support/doubles/recording-table.ts';
+import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
 const PEPPER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
 const argon2Hash = (key: string) =>
@@ -18,11 +20,16 @@ const secondsFromNow = (seconds: number): string =>
 async function importLines(
   texts: readonly (object | string | Buffer)[],
   table: Table = memoryTable(),
+  kms = new KMSClient({ region: 'eu-central-1' }),
 ) {
   const rejected: string[] = [];
   const progress: number[] = [];
+  /** The number of lines that were read when each record had been carried out. */
+  const linesRead: number[] = [];
+  let read = 0;
   const lines = (async function* () {
     for (const text of texts) {
+      read++;
       if (text instanceof Buffer) yield text;
       else yield Buffer.from(typeof text === 'string' ? text : JSON.stringify(text));
     }
@@ -32,7 +39,7 @@ async function importLines(
       table,
       pepperKeys: [PEPPER_KEY],
       valuesKey: 'values-key',
-      kms: new KMSClient({ region: 'eu-central-1' }),
+      kms,
     },
     lines,
     {
@@ -43,10 +50,13 @@ async function importLines(
         rejected.push(
           `${line} ${errors.map(({ field, code }) => [field, code].filter(Boolean).join(' ')).join(', ')}`,
         ),
-      onProgress: (records) => progress.push(records),
+      onProgress: (records) => {
+        progress.push(records);
+        linesRead.push(read);
+      },
     },
   );
-  return { tally, rejected, progress };
+  return { tally, rejected, progress, linesRead };
 }
 
 describe('a record is rejected', () => {
@@ -129,6 +139,11 @@ describe('a record is rejected', () => {
       'integrationType Pattern',
     ],
     ['with an empty value', integrationRecord('a', ['a', '']), 'parameters.1.confValue NotBlank'],
+    [
+      'with a parameter that is not an object',
+      { ...integrationRecord('a'), parameters: ['a'] },
+      'parameters.0 TypeMismatch',
+    ],
     [
       'with 91 parameters',
       integrationRecord('a', Array(91).fill('a')),
@@ -222,6 +237,12 @@ describe('an import', () => {
     expect([tally.imported, rejected]).toEqual([1, ['1 email email-taken']]);
   });
 
+  it('rejects a second record for the mailbox of another one of the same file', async () => {
+    const records = ['ann', 'bob'].map((login) => userRecord(login, { email: 'a@old.example' }));
+
+    expect((await importLines(records)).rejected).toEqual(['2 email email-taken']);
+  });
+
   it('rejects a repetition of a record of the same file, even of one that the table already contains', async () => {
     const table = memoryTable();
     const records = [...Array(150).keys()].map((index) => userRecord(`user-${index}`));
@@ -262,6 +283,89 @@ describe('an import', () => {
 
     expect(tally.imported).toBe(1);
     expect(table.find(entityKey('USER', 1001))?.passwordHash).toBeUndefined();
+  });
+
+  it.each<[object, object]>([
+    [{}, { createdBy: 'system', lastModifiedBy: 'system' }],
+    [{ createdBy: 'eve' }, { createdBy: 'eve', lastModifiedBy: 'eve' }],
+    [{ lastModifiedBy: 'eve' }, { createdBy: 'system', lastModifiedBy: 'eve' }],
+    [
+      { createdDate: '2019-03-04T05:06:07.000Z' },
+      {
+        createdDate: '2019-03-04T05:06:07.000Z',
+        lastModifiedDate: '2019-03-04T05:06:07.000Z',
+      },
+    ],
+    [
+      { createdDate: '2019-03-04T05:06:07.000Z', lastModifiedDate: '2020-03-04T05:06:07.000Z' },
+      {
+        createdDate: '2019-03-04T05:06:07.000Z',
+        lastModifiedDate: '2020-03-04T05:06:07.000Z',
+      },
+    ],
+  ])('completes the origin %j of a user to %j', async (fields, stored) => {
+    const table = memoryTable();
+
+    await importLines([userRecord('ann', fields)], table);
+
+    expect(table.find(entityKey('USER', 1001))).toMatchObject(stored);
+  });
+
+  it('audits each created user and integration', async () => {
+    const table = memoryTable();
+
+    await importLines([userRecord('ann'), integrationRecord('Firewall')], table);
+
+    const entries = table.transactions.map((writes) => writes.at(-1)?.attributes);
+    expect(entries).toMatchObject([
+      { action: 'user.created', targetName: 'ann', actor: 'system' },
+      { action: 'integration.created', targetName: 'Firewall', actor: 'system' },
+    ]);
+  });
+
+  it('creates an integration with its parameters and adds them to the totals', async () => {
+    const table = memoryTable();
+    const { settings } = scriptedClient({
+      Plaintext: Buffer.alloc(32).toString('base64'),
+      CiphertextBlob: Buffer.alloc(9).toString('base64'),
+    });
+
+    await importLines([integrationRecord('a', ['x', 'y'])], table, new KMSClient(settings));
+
+    const [writes = []] = table.transactions;
+    const totals = writes.filter(({ key }) => key.pk === 'TOTAL');
+    expect(totals.map(({ key, values }) => [key.sk, values?.[':amount']])).toEqual([
+      ['INTEGRATION', 1],
+      ['CONF', 2],
+    ]);
+    expect(table.find(entityKey('INTEGRATION', 1001))).toMatchObject({
+      name: 'a',
+      parameterCount: 2,
+    });
+    expect(
+      [1_001_000_001, 1_001_000_002].map((id) => table.find(entityKey('CONF', id))?.confName),
+    ).toEqual(['name 0', 'name 1']);
+    const created = writes.filter(({ act, key }) => act === 'Put' && !key.pk.startsWith('AUDIT'));
+    expect(new Set(created.map(({ onConditionFailed }) => onConditionFailed))).toEqual(
+      new Set(['retry']),
+    );
+  });
+
+  it('counts no parameters for an integration without any', async () => {
+    const table = memoryTable();
+
+    await importLines([integrationRecord('a')], table);
+
+    expect(table.transactions[0]?.map(({ key }) => key.pk)).not.toContain('CONF');
+    expect(table.transactions[0]?.filter(({ key }) => key.pk === 'TOTAL')).toHaveLength(1);
+  });
+
+  it('carries out 100 records before it reads the next ones', async () => {
+    const { linesRead } = await importLines(
+      [...Array(101).keys()].map((index) => userRecord(`user-${index}`)),
+    );
+
+    expect([linesRead[0], linesRead[99], linesRead[100]]).toEqual([100, 100, 101]);
   });
 
   it('looks up 16 records at a time', async () => {
@@ -308,14 +412,14 @@ describe('an import', () => {
     expect(table.find(entityKey('USER', 1001))?.createdDate).toBe(stored);
   });
 
-  it('ends with the error of the table', async () => {
-    const broken: Table = {
-      ...memoryTable(),
-      transact: () => Promise.reject(new TypeError('a defect')),
-    };
+  it.each([new TypeError('a defect'), new Failure('unavailable')])(
+    'ends with the error of the table: %s',
+    async (error) => {
+      const broken: Table = { ...memoryTable(), transact: () => Promise.reject(error) };
 
-    await expect(importLines([userRecord('ann')], broken)).rejects.toThrow('a defect');
-  });
+      await expect(importLines([userRecord('ann')], broken)).rejects.toBe(error);
+    },
+  );
 
   it('finds integrations beyond the first 1,000', async () => {
     const stored = [...Array(1001).keys()].map((index) => ({

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../../lib/contract/caller.ts';
+import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
@@ -137,6 +138,37 @@ describe('verify', () => {
     table.keys.push(key);
 
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
+  });
+
+  it.each([undefined, '', 'Bearer', 'Bearer a.b.c'])(
+    'reads no keys for the malformed header %j',
+    async (authorization) => {
+      const table = tableOf(key);
+
+      await expect(verifierOn(table).verify(authorization)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+
+      // The read of the cold start.
+      expect(table.reads).toBe(1);
+    },
+  );
+
+  it('completes its first read in the cold start', async () => {
+    const table = tableOf(key);
+    const query = table.query.bind(table);
+    const completed: string[] = [];
+    verifierOn(
+      Object.assign(table, {
+        async query() {
+          await new Promise((resolve) => setImmediate(resolve));
+          completed.push('read');
+          return query();
+        },
+      }),
+    );
+
+    await finishColdStart();
+
+    expect(completed).toEqual(['read']);
   });
 
   it('returns every known role', async () => {
