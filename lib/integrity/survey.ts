@@ -126,6 +126,7 @@ function noteIntegration(seen: Survey, item: Item): void {
   const since = module?.needsRestart ? module.needsRestartSince : undefined;
   if (
     since !== undefined &&
+    // Stryker disable next-line EqualityOperator: either of two integrations is the oldest
     since < (seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY)
   ) {
     seen.oldestPendingRestart = { integrationId: id, since };

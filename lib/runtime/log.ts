@@ -83,6 +83,7 @@ export function logError(
  * The stack frames that name a line of a file. Other lines can belong to the message and are
  * dropped.
  */
+// Stryker disable next-line StringLiteral: no other text is a frame either
 function stackFrames(stack = ''): string {
   const frames = stack.split('\n').filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line));
   return frames.map((line) => sourceFrame(line.trim())).join('\n');
@@ -96,6 +97,7 @@ const sourceMaps = new Map<string, SourceMap>();
  * `--enable-source-maps`, every cold start would parse the source map.
  */
 function sourceFrame(frame: string): string {
+  // Stryker disable next-line ArrayDeclaration: the element at 1 stays undefined
   const [, bundle, line, column] = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)\)?$/.exec(frame) ?? [];
   if (!bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
   const map =

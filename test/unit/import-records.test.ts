@@ -17,6 +17,12 @@ const argon2Hash = (key: string) =>
 const secondsFromNow = (seconds: number): string =>
   new Date(Date.now() + seconds * 1000).toISOString();
 
+const DATA_KEY = {
+  Plaintext: Buffer.alloc(32).toString('base64'),
+  CiphertextBlob: Buffer.alloc(9).toString('base64'),
+};
+const kmsWithDataKeys = () => new KMSClient(scriptedClient(DATA_KEY, DATA_KEY).settings);
+
 async function importLines(
   texts: readonly (object | string | Buffer)[],
   table: Table = memoryTable(),
@@ -325,12 +331,8 @@ describe('an import', () => {
 
   it('creates an integration with its parameters and adds them to the totals', async () => {
     const table = memoryTable();
-    const { settings } = scriptedClient({
-      Plaintext: Buffer.alloc(32).toString('base64'),
-      CiphertextBlob: Buffer.alloc(9).toString('base64'),
-    });
 
-    await importLines([integrationRecord('a', ['x', 'y'])], table, new KMSClient(settings));
+    await importLines([integrationRecord('a', ['x', 'y'])], table, kmsWithDataKeys());
 
     const [writes = []] = table.transactions;
     const totals = writes.filter(({ key }) => key.pk === 'TOTAL');
@@ -349,6 +351,23 @@ describe('an import', () => {
     expect(new Set(created.map(({ onConditionFailed }) => onConditionFailed))).toEqual(
       new Set(['retry']),
     );
+  });
+
+  it.each([
+    [0, []],
+    [1, ['1 parameters parameters-too-large']],
+  ])('accepts parameters of 192 KiB in total, but not of %d bytes more', async (more, errors) => {
+    // Their names and descriptions have 232 bytes.
+    const sizes = [...Array(11).fill(16_364), 16_372 + more];
+    const values = sizes.map((size) => 'a'.repeat(size));
+
+    const { rejected } = await importLines(
+      [integrationRecord('a', values)],
+      memoryTable(),
+      kmsWithDataKeys(),
+    );
+
+    expect(rejected).toEqual(errors);
   });
 
   it('counts no parameters for an integration without any', async () => {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -247,6 +248,20 @@ describe('the log line of an error', () => {
       expect(line).toEqual({ defect: 'Error', at: expect.stringMatching(/^at .*log\.ts:\d+:\d+/) });
     },
   );
+
+  it('is published complete, for the local cloud to print it', async () => {
+    const published: unknown[] = [];
+    const note = (error: unknown) => published.push(error);
+    subscribe('gatehouse:error', note);
+    onTestFinished(() => {
+      unsubscribe('gatehouse:error', note);
+    });
+    const error = new Error('secret');
+
+    await logged(() => logError('defect', error));
+
+    expect(published).toEqual([error]);
+  });
 
   it('has no stack frames when the error has no stack', async () => {
     const error = new Error('secret');

@@ -337,6 +337,7 @@ describe('createFirstAdministrator', () => {
     expect(writes.find(({ key }) => key.pk === 'USER')).toMatchObject({
       key: entityKey('USER', 101),
       attributes: user,
+      condition: 'attribute_not_exists(pk)',
     });
     expect(writes.at(-1)?.attributes).toMatchObject({
       actor: 'system',

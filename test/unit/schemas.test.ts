@@ -324,6 +324,8 @@ describe('an email address', () => {
     'b\u3002c',
     'xn--bcher-kva.b',
     'b\u00fccher.c',
+    'b\u00fccher.c2',
+    '1.b\u00fccher.c',
     '192.0.2.1',
   ])('may have the domain %j', (domain) => {
     const email = `aa@${domain}`;

@@ -782,6 +782,12 @@ describe('findUserByLogin', () => {
     expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'Ada')).toBeUndefined();
   });
 
+  it('returns undefined when the user was deleted between the two reads', async () => {
+    const table = memoryTable([{ ...loginGuardKey('ada'), id: 7 }]);
+
+    expect(await findUserByLogin(table, 'ada')).toBeUndefined();
+  });
+
   it('follows a rename between the two reads once', async () => {
     const renamed = userOf(7, 'eve');
     const stale = memoryTable([
