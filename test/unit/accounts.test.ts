@@ -21,13 +21,10 @@ import {
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
 import type { User } from '../../lib/users/user.ts';
+import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
-import {
-  cancelledBy,
-  type RecordingTable,
-  recordingTable,
-} from '../support/doubles/recording-table.ts';
+import { type RecordingTable, recordingTable } from '../support/doubles/recording-table.ts';
 
 /* The side effects of logins, password changes and resets, and their order. */
 

@@ -14,6 +14,7 @@ import { isOutage } from '../../lib/runtime/outage.ts';
 import { mapConcurrently, settleAll } from '../../lib/runtime/settle-all.ts';
 import { openTable } from '../../lib/table/table.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
+import { awsError } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
 
@@ -22,9 +23,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllEnvs();
 });
-
-const error = (name: string, more: object = {}): Error =>
-  Object.assign(new Error(name), { name, ...more });
 
 describe('isOutage', () => {
   it.each([
@@ -44,7 +42,7 @@ describe('isOutage', () => {
     'KeyUnavailableException',
     'DependencyTimeoutException',
   ])('returns true for the AWS error %s', (name) => {
-    expect(isOutage(error(name, { $metadata: { httpStatusCode: 400 } }))).toBe(true);
+    expect(isOutage(awsError(name, { $metadata: { httpStatusCode: 400 } }))).toBe(true);
   });
 
   it.each([
@@ -57,7 +55,7 @@ describe('isOutage', () => {
     'EPIPE',
     'ETIMEDOUT',
   ])('returns true for the connection error %s', (code) => {
-    expect(isOutage(error('Error', { code }))).toBe(true);
+    expect(isOutage(awsError('Error', { code }))).toBe(true);
   });
 
   it.each([
@@ -66,28 +64,31 @@ describe('isOutage', () => {
     ['a response with status 500', { $metadata: { httpStatusCode: 500 } }],
     ['a response with status 503', { $metadata: { httpStatusCode: 503 } }],
   ])('returns true for %s', (_, more) => {
-    expect(isOutage(error('Unknown', more))).toBe(true);
+    expect(isOutage(awsError('Unknown', more))).toBe(true);
   });
 
   it.each([
     [
       'a failed condition',
-      error('ConditionalCheckFailedException', { $metadata: { httpStatusCode: 400 } }),
+      awsError('ConditionalCheckFailedException', { $metadata: { httpStatusCode: 400 } }),
     ],
     [
       'a cancelled transaction',
-      error('TransactionCanceledException', { $metadata: { httpStatusCode: 400 } }),
+      awsError('TransactionCanceledException', { $metadata: { httpStatusCode: 400 } }),
     ],
-    ['an invalid request', error('ValidationException', { $metadata: { httpStatusCode: 400 } })],
+    ['an invalid request', awsError('ValidationException', { $metadata: { httpStatusCode: 400 } })],
     [
       'a missing permission',
-      error('AccessDeniedException', { $metadata: { httpStatusCode: 400 } }),
+      awsError('AccessDeniedException', { $metadata: { httpStatusCode: 400 } }),
     ],
-    ['a missing table', error('ResourceNotFoundException', { $metadata: { httpStatusCode: 400 } })],
-    ['a disabled key', error('DisabledException', { $metadata: { httpStatusCode: 400 } })],
-    ['a response with status 499', error('Unknown', { $metadata: { httpStatusCode: 499 } })],
-    ['a response without a status', error('Unknown', { $metadata: {} })],
-    ['a system error other than a connection error', error('Error', { code: 'ENOENT' })],
+    [
+      'a missing table',
+      awsError('ResourceNotFoundException', { $metadata: { httpStatusCode: 400 } }),
+    ],
+    ['a disabled key', awsError('DisabledException', { $metadata: { httpStatusCode: 400 } })],
+    ['a response with status 499', awsError('Unknown', { $metadata: { httpStatusCode: 499 } })],
+    ['a response without a status', awsError('Unknown', { $metadata: {} })],
+    ['a system error other than a connection error', awsError('Error', { code: 'ENOENT' })],
     ['a programming error', new TypeError('x is undefined')],
     ['an object that is not an Error', { name: 'TimeoutError', $retryable: {} }],
     ['undefined', undefined],

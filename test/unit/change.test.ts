@@ -5,6 +5,7 @@ import { resetRetries, retryCount } from '../../lib/runtime/retries.ts';
 import { change, commit, ignoreUnavailable } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 /* Load, decide, commit, against a table with scripted responses. */
@@ -17,14 +18,9 @@ afterEach(() => {
 /** The response to a transaction: undefined if it is committed, else an error. */
 type TransactionResponse = undefined | Error;
 
-const cancelled = (...codes: string[]): Error =>
-  Object.assign(new Error('cancelled'), {
-    name: 'TransactionCanceledException',
-    CancellationReasons: codes.map((Code) => ({ Code })),
-  });
 const afterAttempts = (attempts: number, error: Error): Error =>
   Object.assign(error, { $metadata: { attempts } });
-const lost = (): Error => Object.assign(new Error('no response'), { name: 'TimeoutError' });
+const lost = (): Error => awsError('TimeoutError');
 
 /**
  * A table whose transactions get these responses, the last one repeatedly; records the tokens that
@@ -86,7 +82,7 @@ describe('a change', () => {
 
   it('maps a failed condition to its failure by position, the first one first', async () => {
     const { table } = tableThatResponds(
-      cancelled('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'),
+      cancelledBy('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'),
     );
 
     const { outcome } = await run(table, 'forbidden', 'login-taken', 'email-taken');
@@ -96,7 +92,7 @@ describe('a change', () => {
 
   it('decides again when the data it read has changed, whatever other condition failed', async () => {
     const { table, tokens } = tableThatResponds(
-      cancelled('ConditionalCheckFailed', 'ConditionalCheckFailed'),
+      cancelledBy('ConditionalCheckFailed', 'ConditionalCheckFailed'),
       undefined,
     );
 
@@ -114,7 +110,7 @@ describe('a change', () => {
 
     // If the waits were random, one of 20 would almost certainly be longer than zero.
     for (let times = 0; times < 20; times++) {
-      const { table } = tableThatResponds(cancelled('ConditionalCheckFailed'), undefined);
+      const { table } = tableThatResponds(cancelledBy('ConditionalCheckFailed'), undefined);
       await run(table, 'retry');
     }
 
@@ -127,7 +123,7 @@ describe('a change', () => {
     // If the waits were random, one of 20 would almost certainly be longer than zero.
     for (let round = 0; round < 20; round++) {
       const times: number[] = [];
-      const responses = [cancelled('TransactionConflict'), cancelled('ConditionalCheckFailed')];
+      const responses = [cancelledBy('TransactionConflict'), cancelledBy('ConditionalCheckFailed')];
       const table = {
         async transact() {
           const response = responses[times.push(Date.now()) - 1];
@@ -143,7 +139,7 @@ describe('a change', () => {
 
   it('backs off when the data it read keeps changing, and gives up after five seconds', async () => {
     const started = Date.now();
-    const { table, tokens } = tableThatResponds(cancelled('ConditionalCheckFailed'));
+    const { table, tokens } = tableThatResponds(cancelledBy('ConditionalCheckFailed'));
     const { transact } = table;
     // Milliseconds that a transaction takes at best.
     table.transact = async (writes, token) => {
@@ -163,8 +159,8 @@ describe('a change', () => {
     'starts over from the load under a new token after %s',
     async (code) => {
       const { table, tokens } = tableThatResponds(
-        cancelled('None', code),
-        cancelled(code, 'None'),
+        cancelledBy('None', code),
+        cancelledBy(code, 'None'),
         undefined,
       );
 
@@ -178,7 +174,7 @@ describe('a change', () => {
 
   it('retries after a conflict even if a condition failed as well', async () => {
     const { table } = tableThatResponds(
-      cancelled('ConditionalCheckFailed', 'TransactionConflict'),
+      cancelledBy('ConditionalCheckFailed', 'TransactionConflict'),
       undefined,
     );
 
@@ -192,13 +188,13 @@ describe('a change', () => {
     const started = Date.now();
 
     expect(
-      await run(tableThatResponds(cancelled('TransactionConflict')).table, 'retry'),
+      await run(tableThatResponds(cancelledBy('TransactionConflict')).table, 'retry'),
     ).toMatchObject({
       outcome: 'Failure: unavailable',
     });
     const patient = Date.now() - started;
     setDeadline(3000);
-    await run(tableThatResponds(cancelled('TransactionConflict')).table, 'retry');
+    await run(tableThatResponds(cancelledBy('TransactionConflict')).table, 'retry');
     const hurried = Date.now() - started - patient;
 
     expect(patient).toBeGreaterThanOrEqual(5000);
@@ -218,9 +214,9 @@ describe('a change', () => {
   it.each([
     [
       'a lost response',
-      [lost(), cancelled('TransactionConflict'), cancelled('ThrottlingError'), undefined],
+      [lost(), cancelledBy('TransactionConflict'), cancelledBy('ThrottlingError'), undefined],
     ],
-    ['a retry by the SDK', [afterAttempts(2, cancelled('TransactionConflict')), undefined]],
+    ['a retry by the SDK', [afterAttempts(2, cancelledBy('TransactionConflict')), undefined]],
   ])(
     'keeps its token when a conflict follows %s, because it may have been committed',
     async (_, responses) => {
@@ -233,7 +229,7 @@ describe('a change', () => {
   );
 
   it('fails as unavailable when it may have been committed and conflicts continue', async () => {
-    const { table, tokens } = tableThatResponds(lost(), cancelled('TransactionConflict'));
+    const { table, tokens } = tableThatResponds(lost(), cancelledBy('TransactionConflict'));
 
     expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'Failure: unavailable' });
     expect(new Set(tokens).size).toBe(1);
@@ -247,37 +243,37 @@ describe('a change', () => {
   });
 
   it.each([
-    ['a failed condition that no write has set', cancelled('ConditionalCheckFailed'), undefined],
-    ['a request that DynamoDB finds invalid', cancelled('ValidationError'), 'login-taken'],
+    ['a failed condition that no write has set', cancelledBy('ConditionalCheckFailed'), undefined],
+    ['a request that DynamoDB finds invalid', cancelledBy('ValidationError'), 'login-taken'],
     ['an error of another kind', new TypeError('cancelled'), 'login-taken'],
     [
       'an unexpected reason next to a failed condition',
-      cancelled('ConditionalCheckFailed', 'ValidationError'),
+      cancelledBy('ConditionalCheckFailed', 'ValidationError'),
       'login-taken',
     ],
     [
       'an unexpected reason next to a conflict',
-      cancelled('TransactionConflict', 'ItemCollectionSizeLimitExceeded'),
+      cancelledBy('TransactionConflict', 'ItemCollectionSizeLimitExceeded'),
       'login-taken',
     ],
-    ['a cancellation without reasons', cancelled(), 'login-taken'],
+    ['a cancellation without reasons', cancelledBy(), 'login-taken'],
   ] as const)('rethrows the original error after %s', async (_, response, onConditionFailed) => {
     const { outcome } = await run(tableThatResponds(response).table, onConditionFailed);
 
-    expect(outcome).toMatch(/^(TransactionCanceledException|TypeError): cancelled$/);
+    expect(outcome).toMatch(/^(TransactionCanceledException|TypeError): /);
   });
 
   it('treats a cancellation reason without a code as None', async () => {
     const { table } = tableThatResponds(
-      cancelled(undefined as unknown as string, 'ConditionalCheckFailed'),
+      cancelledBy(undefined as unknown as string, 'ConditionalCheckFailed'),
     );
 
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
   });
 
   it.each([
-    ['changed', cancelled('ConditionalCheckFailed')],
-    ['busy', cancelled('TransactionConflict')],
+    ['changed', cancelledBy('ConditionalCheckFailed')],
+    ['busy', cancelledBy('TransactionConflict')],
   ])('calls onContention before each further attempt when the table is %s', async (_, response) => {
     const { table, tokens } = tableThatResponds(response, response, undefined);
     const attemptsBefore: number[] = [];
@@ -310,7 +306,7 @@ describe('a change', () => {
         const table = {
           async transact() {
             times.push(Date.now());
-            throw cancelled(code);
+            throw cancelledBy(code);
           },
         } as Partial<Table> as Table;
         await run(table, 'retry');
@@ -349,7 +345,7 @@ describe('a transaction', () => {
       tokens: new Set(tokens).size,
     };
   }
-  const conflict = (attempts = 1) => afterAttempts(attempts, cancelled('TransactionConflict'));
+  const conflict = (attempts = 1) => afterAttempts(attempts, cancelledBy('TransactionConflict'));
 
   it.each<[string, TransactionResponse[], string]>([
     ['is committed', [undefined], 'committed'],
@@ -357,7 +353,7 @@ describe('a transaction', () => {
     ['loses its response and is committed', [lost(), undefined], 'committed'],
     [
       'loses its response and fails a condition',
-      [lost(), cancelled('ConditionalCheckFailed')],
+      [lost(), cancelledBy('ConditionalCheckFailed')],
       'Failure: login-taken',
     ],
     ['loses two responses', [lost(), lost()], 'Failure: unavailable'],

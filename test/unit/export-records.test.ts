@@ -4,6 +4,7 @@ import { openSeal } from '../../lib/integrations/sealed-value.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { exportRecords } from '../../lib/transfer/export-records.ts';
+import { awsError } from '../support/doubles/aws-errors.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
@@ -84,10 +85,7 @@ describe('a value', () => {
   it.each<[string, ScriptedResponse]>([
     ['KMSInternalException', { error: 'KMSInternalException', status: 500 }],
     ['AccessDeniedException', { error: 'AccessDeniedException' }],
-    [
-      'CredentialsProviderError',
-      Object.assign(new Error('No credentials'), { name: 'CredentialsProviderError' }),
-    ],
+    ['CredentialsProviderError', awsError('CredentialsProviderError')],
   ])('is not blamed for the error %s of KMS', async (name, response) => {
     const exported = exportWith(
       'CONF',

@@ -5,9 +5,9 @@ import { emailGuardKey, entityKey, loginGuardKey } from '../../lib/table/keys.ts
 import type { Table } from '../../lib/table/table.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
 import { bcryptHash, integrationRecord, userRecord } from '../support/commands/transfer.ts';
+import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
-import { cancelledBy } from '../support/doubles/recording-table.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
 const PEPPER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';

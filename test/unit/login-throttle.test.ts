@@ -8,14 +8,11 @@ import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
+import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { useOpenedConnections } from '../support/doubles/opened-connections.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
-import {
-  cancelledBy,
-  type RecordingTable,
-  recordingTable,
-} from '../support/doubles/recording-table.ts';
+import { type RecordingTable, recordingTable } from '../support/doubles/recording-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 /* How login attempts are counted, on a table that records its calls. */

@@ -13,8 +13,9 @@ import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
+import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
-import { cancelledBy, recordingTable } from '../support/doubles/recording-table.ts';
+import { recordingTable } from '../support/doubles/recording-table.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 const NOW = Date.UTC(2030, 0, 1) + 700;

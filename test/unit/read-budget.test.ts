@@ -1,14 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readBudgetKey } from '../../lib/table/keys.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
 
 /* The writes apply as expected in test/api/read-budget.test.ts, on a real engine. */
 
 const NOW = Date.UTC(2030, 0, 1);
-beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: NOW }));
-afterEach(() => vi.useRealTimers());
+useFrozenClock(NOW);
 
 const lines = useLogLines();
 

@@ -1,7 +1,9 @@
+import { createCipheriv } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
+import { awsError } from '../support/doubles/aws-errors.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
@@ -32,7 +34,7 @@ function stubKms(...responses: (object | Error)[]) {
   return calls;
 }
 const dataKey = { Plaintext: DATA_KEY, CiphertextBlob: WRAPPED };
-const outage = () => Object.assign(new Error('KMS'), { name: 'KMSInternalException' });
+const outage = () => awsError('KMSInternalException');
 
 describe('a sealed value', () => {
   it('is unsealed with the data key that KMS wrapped for its integration', async () => {
@@ -95,6 +97,29 @@ describe('a sealed value', () => {
       'A stored parameter value is not readable',
     );
     expect(calls).toHaveLength(1);
+  });
+
+  it.each([
+    ['nonce', 303],
+    ['tag', 315],
+    ['text', 331],
+  ])('is rejected when one bit of its %s has changed', async (_, at) => {
+    stubKms(dataKey, { Plaintext: DATA_KEY });
+    const sealed = Buffer.from((await openSeal(7))('value', 7_000_001));
+    sealed[at] = (sealed[at] ?? 0) ^ 1;
+
+    await expect(unseal(sealed, 7_000_001)).rejects.toThrow('is not readable');
+  });
+
+  it('is rejected with a truncated tag', async () => {
+    stubKms({ Plaintext: DATA_KEY });
+    const cipher = createCipheriv('aes-256-gcm', DATA_KEY, Buffer.alloc(12));
+    cipher.setAAD(Buffer.from('CONF/7000001/confValue'));
+    const text = Buffer.concat([cipher.update('x'), cipher.final()]);
+    const head = Buffer.concat([Buffer.from([1, 0, 0]), Buffer.alloc(12)]);
+    const short = Buffer.concat([head, cipher.getAuthTag().subarray(0, 4), text]);
+
+    await expect(unseal(short, 7_000_001)).rejects.toThrow('is not readable');
   });
 
   it('fails with the error of KMS in both directions and calls KMS again the next time', async () => {

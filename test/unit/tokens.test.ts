@@ -9,6 +9,7 @@ import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { User } from '../../lib/users/user.ts';
+import { awsError } from '../support/doubles/aws-errors.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
 import { decode, makeSigningKeyPair } from '../support/instance/mint.ts';
@@ -344,8 +345,7 @@ describe('openSigner', () => {
     return { jwk, privateKey, response: { PublicKey: spki } };
   }
   const [one, other] = [keyInKms(), keyInKms()];
-  const named = (name: string) => Object.assign(new Error(name), { name });
-  const outage = named('KMSInternalException');
+  const outage = awsError('KMSInternalException');
 
   /** Makes KMS return these responses in turn, and records its calls. */
   function stubKms(...responses: (object | Error)[]) {
@@ -443,7 +443,7 @@ describe('openSigner', () => {
   });
 
   it('logs a failure to publish a later key without failing the login', async () => {
-    stubKms(one.response, named('DisabledException'));
+    stubKms(one.response, awsError('DisabledException'));
 
     const signer = await openSigner(recordingTable(), ['first', 'second'])();
 

@@ -7,6 +7,7 @@ import { verifyTable } from '../../lib/integrity/verify-table.ts';
 import * as keys from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
+import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import {
   type InMemoryScanner,
   inMemoryScanner,
@@ -305,11 +306,6 @@ describe('repairTable', () => {
     message: '',
     remedy: { advice: 'none' },
   };
-  const cancelled = (Code: string) =>
-    Object.assign(new Error(Code), {
-      name: 'TransactionCanceledException',
-      CancellationReasons: [{ Code }],
-    });
 
   /** A table whose transactions fail with these errors in turn, or succeed where there is none. */
   function tableFailingWith(...outcomes: (Error | undefined)[]) {
@@ -335,7 +331,7 @@ describe('repairTable', () => {
   });
 
   it('skips a repair that is no longer needed and continues with the next', async () => {
-    const { table, log, onRepair } = tableFailingWith(cancelled('ConditionalCheckFailed'));
+    const { table, log, onRepair } = tableFailingWith(cancelledBy('ConditionalCheckFailed'));
 
     await skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair));
 
@@ -345,7 +341,7 @@ describe('repairTable', () => {
 
   it('tries a conflicting repair 10 times and then continues with the next', async () => {
     const { table, log, onRepair } = tableFailingWith(
-      ...Array(10).fill(cancelled('TransactionConflict')),
+      ...Array(10).fill(cancelledBy('TransactionConflict')),
     );
 
     await skippingWaits(repairTable(table, [repairable('A'), repairable('B')], onRepair));
@@ -357,7 +353,7 @@ describe('repairTable', () => {
   it('waits up to 400 milliseconds after a conflict', async () => {
     for (let run = 0; run < 5; run++) {
       const { table, onRepair } = tableFailingWith(
-        ...Array(9).fill(cancelled('TransactionConflict')),
+        ...Array(9).fill(cancelledBy('TransactionConflict')),
       );
       await skippingWaits(repairTable(table, [repairable('A')], onRepair));
     }

@@ -13,6 +13,7 @@ import { GetHealth, health } from '../../lib/status/health.ts';
 import { GetInfo, info } from '../../lib/status/info.ts';
 import { newStamp, type User, userView } from '../../lib/users/user.ts';
 import { userOf } from '../../lib/users/user-table.ts';
+import { awsError } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const INTEGRATION: Integration = {
@@ -172,7 +173,7 @@ describe('health', () => {
   });
 
   it('is unavailable when the table does not exist', async () => {
-    const missing = Object.assign(new Error(), { name: 'ResourceNotFoundException' });
+    const missing = awsError('ResourceNotFoundException');
     const get = () => Promise.reject(missing);
 
     await expect(health({ ...memoryTable(), get })).rejects.toEqual(new Failure('unavailable'));

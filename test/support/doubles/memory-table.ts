@@ -1,7 +1,8 @@
-import type { Key, Kind } from '../../../lib/table/keys.ts';
+import { entityKey, type Key, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../../lib/table/table.ts';
 import type { Write } from '../../../lib/table/write.ts';
+import { cancelledBy } from './aws-errors.ts';
 import { waitMicrotasks } from './microtasks.ts';
 
 /** A table in memory that records reads when they begin and writes when they have ended. */
@@ -12,11 +13,15 @@ export interface MemoryTable extends SnapshotTable {
    */
   readonly calls: string[];
   readonly queries: { readonly pk: string; readonly range: Range }[];
-  /** The writes of every transaction, applied without evaluating their conditions. */
+  /** The writes of every transaction whose conditions held, as applied. */
   readonly transactions: (readonly Write[])[];
+  /** The writes of others, applied before the next transactions in turn. */
+  readonly concurrent: (readonly Write[])[];
   /** Updates outside of transactions, which are not applied. */
   readonly updates: Write[];
   find(key: Key): Item | undefined;
+  /** The items that differ from those at the start, by both keys; undefined if deleted. */
+  changed(): Record<string, Item | undefined>;
 }
 
 /** Opens a table with these items. A total that is not given is the number of items of its kind. */
@@ -27,21 +32,37 @@ export function memoryTable(
   const items = new Map(stored.map((item) => [nameOf(item), item]));
   const [calls, queries, updates]: [string[], MemoryTable['queries'], Write[]] = [[], [], []];
   const transactions: (readonly Write[])[] = [];
+  const concurrent: (readonly Write[])[] = [];
+  const initial = new Map(items);
+  let failures = 0;
   const inPartition = (partition: string) =>
     [...items.values()].filter(({ pk }) => pk === partition);
   /** Includes the totals. */
   const read = (key: Key): Item | undefined =>
     items.get(nameOf(key)) ??
     (key.pk === 'TOTAL'
-      ? { ...key, n: totals[key.sk as Kind] ?? inPartition(key.sk).length }
+      ? { ...key, n: totals[key.sk as Kind] ?? stored.filter(({ pk }) => pk === key.sk).length }
       : undefined);
+  const apply = (write: Write) => {
+    const name = nameOf(write.key);
+    if (write.act === 'Put') items.set(name, { ...write.attributes, ...write.key });
+    if (write.act === 'Delete') items.delete(name);
+    if (write.act === 'Update') items.set(name, applyUpdate(read(write.key), write));
+  };
   let lastId = 1000;
   return {
     calls,
     queries,
     transactions,
+    concurrent,
     updates,
     find: (key) => items.get(nameOf(key)),
+    changed: () =>
+      Object.fromEntries(
+        [...new Set([...initial.keys(), ...items.keys()])]
+          .filter((name) => items.get(name) !== initial.get(name))
+          .map((name) => [name, items.get(name)]),
+      ),
     async get(key) {
       calls.push(`get ${key.pk}`);
       return read(key);
@@ -74,7 +95,9 @@ export function memoryTable(
     },
     async nextId(kind) {
       calls.push(`nextId ${kind}`);
-      return ++lastId;
+      do lastId++;
+      while (items.has(nameOf(entityKey(kind, lastId))));
+      return lastId;
     },
     async update(write) {
       await waitMicrotasks();
@@ -83,21 +106,54 @@ export function memoryTable(
     },
     async transact(writes) {
       await waitMicrotasks();
-      transactions.push(writes);
-      for (const write of writes) {
-        if (write.act === 'Put')
-          items.set(nameOf(write.key), { ...write.attributes, ...write.key });
-        if (write.act === 'Delete') items.delete(nameOf(write.key));
-        if (write.act === 'Update')
-          items.set(nameOf(write.key), applyUpdate(items.get(nameOf(write.key)), write));
+      concurrent.shift()?.forEach(apply);
+      const codes = writes.map((write) =>
+        isMet(write, read(write.key)) ? 'None' : 'ConditionalCheckFailed',
+      );
+      if (codes.some((code) => code !== 'None')) {
+        failures++;
+        if (failures > 3) throw new Error(`A condition never holds: ${JSON.stringify(writes)}`);
+        throw cancelledBy(...codes);
       }
+      failures = 0;
+      transactions.push(writes);
+      writes.forEach(apply);
     },
   };
 }
 
-const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
+/** The name of an item in `changed`: both keys. */
+export const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 
-/** Applies `SET` of plain values and `REMOVE`; arithmetic and sets are not supported. */
+/**
+ * Evaluates the condition of a write as DynamoDB does: a comparison with an attribute that the item
+ * lacks is false.
+ */
+function isMet({ condition = '', names = {}, values = {} }: Write, item: Item | undefined) {
+  if (condition === '') return true;
+  const operand = (name: string) =>
+    name.startsWith(':') ? values[name] : item?.[names[name] ?? name];
+  const expression = condition
+    .replaceAll(/[#:]\w+|\bpk\b/g, "operand('$&')")
+    .replaceAll(' = ', ' === ')
+    .replaceAll(' AND ', ' && ')
+    .replaceAll(' OR ', ' || ')
+    .replaceAll(/\b(attribute_not_exists|attribute_exists|contains|size)\(/g, 'functions.$1(');
+  return new Function('operand', 'functions', `return ${expression}`)(
+    operand,
+    FUNCTIONS,
+  ) as boolean;
+}
+
+const FUNCTIONS = {
+  attribute_exists: (value: unknown) => value !== undefined,
+  attribute_not_exists: (value: unknown) => value === undefined,
+  contains: (list: readonly unknown[] | Set<unknown> | undefined, value: unknown) =>
+    [...(list ?? [])].includes(value),
+  size: (list: readonly unknown[] | Set<unknown> | undefined) => [...(list ?? [])].length,
+};
+
+/** Applies `SET` and `REMOVE` of attributes, and `ADD` and `DELETE` of numbers and sets. */
 function applyUpdate(
   item: Item | undefined,
   { key, update = '', names = {}, values = {} }: Write,
@@ -107,5 +163,14 @@ function applyUpdate(
     after[names[name] ?? ''] = values[value];
   const [, removed = ''] = /REMOVE (.*)/.exec(update) ?? [];
   for (const name of removed.split(', ')) delete after[names[name] ?? ''];
+  const [, act, amounts = ''] = /(ADD|DELETE) (.*)/.exec(update) ?? [];
+  for (const [, name = '', value = ''] of amounts.matchAll(/(#\w+) (:\w+)/g)) {
+    const [attribute, amount] = [names[name] ?? '', values[value]];
+    const before = after[attribute];
+    if (amount instanceof Set) {
+      const others = [...((before ?? []) as Set<unknown>)].filter((member) => !amount.has(member));
+      after[attribute] = new Set(act === 'ADD' ? [...others, ...amount] : others);
+    } else after[attribute] = ((before ?? 0) as number) + (amount as number);
+  }
   return after;
 }

@@ -63,12 +63,3 @@ export function recordingTable(...items: Item[]): RecordingTable {
   };
   return table;
 }
-
-/** The error of a transaction that DynamoDB cancels, with one reason code per write. */
-export function cancelledBy(...codes: string[]): Error {
-  const CancellationReasons = codes.map((Code) => ({ Code }));
-  return Object.assign(new Error('cancelled'), {
-    name: 'TransactionCanceledException',
-    CancellationReasons,
-  });
-}

@@ -1,0 +1,292 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { authorize } from '../../lib/authorization/authorize.ts';
+import type { Caller } from '../../lib/contract/caller.ts';
+import type { Role } from '../../lib/contract/contract.ts';
+import type { ListQuery } from '../../lib/contract/list-query.ts';
+import type { Integration } from '../../lib/integrations/integration.ts';
+import { UpdateIntegration } from '../../lib/integrations/integration-contracts.ts';
+import type { StoredParameter } from '../../lib/integrations/parameter-table.ts';
+import {
+  countParameters,
+  readParameter,
+  readParameters,
+} from '../../lib/integrations/read-parameters.ts';
+import { openSeal } from '../../lib/integrations/sealed-value.ts';
+import { sharedKms } from '../../lib/runtime/kms.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
+import { put, type Write } from '../../lib/table/write.ts';
+import { useNoDataKeys } from '../support/doubles/data-keys.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { overlapCounter } from '../support/doubles/overlap.ts';
+
+const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
+const integrator = (table: Table) => authorize(table, CALLER, UpdateIntegration.access);
+const callerWith = (...authorities: Role[]): Item => ({
+  ...entityKey('USER', 1),
+  id: 1,
+  login: 'ada',
+  activated: true,
+  passwordChanges: 0,
+  authorities,
+});
+const caller = callerWith('ROLE_USER');
+const analyst = callerWith('ROLE_ANALYST');
+
+const GATE: Integration = {
+  id: 5,
+  name: 'Gate',
+  shortName: 'gate',
+  description: 'Doors',
+  integrationType: 'API',
+  active: true,
+  parameterCount: 2,
+  parametersEver: 3,
+  parameterBytes: 100,
+  version: '3-abc',
+  revision: 8,
+};
+const KEY: StoredParameter = {
+  id: 5_000_002,
+  confName: 'key',
+  confValue: Buffer.from([1]),
+  confDescription: 'Of the gate',
+  bytes: 30,
+  version: '2-xyz',
+};
+const integrationItem = (fields: Partial<Integration> = {}): Item => ({
+  ...entityKey('INTEGRATION', 5),
+  ...GATE,
+  ...fields,
+});
+const parameterItem = (fields: Partial<StoredParameter> = {}): Item => {
+  const parameter = { ...KEY, ...fields };
+  return { ...entityKey('CONF', parameter.id), ...parameter };
+};
+
+/** The calls to KMS, whose double returns the same data key each time. */
+const keyCalls: { name: string; input: Record<string, unknown> }[] = [];
+const DATA_KEY = Buffer.alloc(32, 7);
+useNoDataKeys();
+beforeEach(() => {
+  keyCalls.length = 0;
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('VALUES_KEY', 'the-key');
+  vi.stubEnv('AUDIT_DAYS', '400');
+  vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: { input: unknown }) => {
+    keyCalls.push({
+      name: command.constructor.name,
+      input: command.input as Record<string, unknown>,
+    });
+    return { Plaintext: DATA_KEY, CiphertextBlob: Buffer.from('wrapped') };
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+describe('reading parameters', () => {
+  const sealed = async (id: number) =>
+    parameterItem({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });
+  const queryOf = (query: Partial<ListQuery>): ListQuery => ({
+    page: 0,
+    size: 2,
+    sort: [],
+    filters: [],
+    parameters: [],
+    after: undefined,
+    ...query,
+  });
+
+  it('returns the unsealed parameter with its integration', async () => {
+    const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
+
+    expect(await readParameter(table, integrator(table), 5_000_002)).toEqual({
+      id: 5_000_002,
+      integration: GATE,
+      confName: 'key',
+      confValue: 'v5000002',
+      confDescription: 'Of the gate',
+      version: '2-xyz',
+    });
+  });
+
+  it.each<[string, Item[], string]>([
+    ['an unknown parameter', [caller, integrationItem()], 'not-found'],
+    ['an unknown integration', [caller, parameterItem()], 'not-found'],
+    [
+      'a caller who is not an integrator',
+      [analyst, integrationItem(), parameterItem()],
+      'forbidden',
+    ],
+  ])('rejects %s without unsealing a value', async (_, items, code) => {
+    const table = memoryTable(items);
+    await expect(readParameter(table, integrator(table), 5_000_002)).rejects.toMatchObject({
+      code,
+    });
+    expect(keyCalls).toEqual([]);
+  });
+
+  it('reads a parameter and its integration as of one moment', async () => {
+    const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
+
+    await readParameter(table, integrator(table), 5_000_002);
+
+    expect(table.calls.toSorted()).toEqual(['get USER', 'getAll 1', 'snapshot 2']);
+  });
+
+  const ofGate = {
+    filters: [{ field: 'integrationId', operator: 'equals', operands: [5] }],
+  } as const;
+
+  /** A table in which these writes are made after the first list of parameters. */
+  function tableChangedAfterList(writes: readonly Write[], ...items: Item[]) {
+    const table = memoryTable(items);
+    const { query } = table;
+    table.query = async (...range) => {
+      const list = await query(...range);
+      if (table.queries.length === 1) await table.transact(writes, 'token');
+      return list;
+    };
+    return table;
+  }
+
+  it('reads the integration of a filter as of one moment with the values, while it unseals them', async () => {
+    const table = memoryTable([caller, integrationItem(), await sealed(5_000_001)]);
+    const overlap = overlapCounter();
+    const { snapshot } = table;
+    table.snapshot = (...args) => overlap.run(() => snapshot(...args));
+    vi.mocked(sharedKms().send).mockImplementation(() =>
+      overlap.run(async () => ({ Plaintext: DATA_KEY })),
+    );
+
+    const { entities } = await readParameters(table, integrator(table), queryOf(ofGate));
+
+    expect(entities.map(({ integration, confValue }) => [integration.name, confValue])).toEqual([
+      ['Gate', 'v5000001'],
+    ]);
+    expect(table.calls.filter((call) => /^(get \w+|getAll|query|snapshot)/.test(call))).toEqual([
+      ...['get USER', 'getAll 2', 'query CONF', 'snapshot 2'],
+    ]);
+    expect(overlap.most).toBe(2);
+  });
+
+  it('reads the parameters of a filter again if one has changed since the list', async () => {
+    const key = entityKey('CONF', 5_000_001);
+    const changed: Item = { ...(await sealed(5_000_001)), version: '3-new' };
+    const deletion: Write[] = [{ act: 'Delete', key }];
+    for (const [writes, versions] of [
+      [[put(key, changed)], ['3-new', '2-xyz']],
+      [deletion, ['2-xyz']],
+    ] as const) {
+      const items = [await sealed(5_000_001), await sealed(5_000_002)];
+      const table = tableChangedAfterList(writes, caller, integrationItem(), ...items);
+
+      const { entities } = await readParameters(table, integrator(table), queryOf(ofGate));
+
+      expect(entities.map(({ version }) => version)).toEqual(versions);
+      expect(table.queries).toHaveLength(2);
+    }
+  });
+
+  it('reads the integration of a filter only beside a parameter, and returns none of a deleted integration', async () => {
+    const empty = memoryTable([caller, integrationItem()]);
+    const [parameter, key] = [await sealed(5_000_001), entityKey('CONF', 5_000_001)];
+    const deleted: Write[] = [
+      { act: 'Delete', key: entityKey('INTEGRATION', 5) },
+      { act: 'Delete', key },
+    ];
+    const table = tableChangedAfterList(deleted, caller, integrationItem(), parameter);
+
+    const pages = [
+      await readParameters(empty, integrator(empty), queryOf(ofGate)),
+      await readParameters(table, integrator(table), queryOf(ofGate)),
+    ];
+
+    expect(pages.map(({ entities }) => entities)).toEqual([[], []]);
+    expect(empty.calls.filter((call) => call.startsWith('snapshot'))).toEqual([]);
+    expect(table.queries).toHaveLength(1);
+  });
+
+  it('unseals only the page, reads each integration once and omits orphaned parameters', async () => {
+    const parameters = await Promise.all([5_000_001, 5_000_002, 6_000_001, 7_000_001].map(sealed));
+    const table = memoryTable([caller, integrationItem(), ...parameters]);
+    keyCalls.length = 0;
+
+    const page = await readParameters(table, integrator(table), queryOf({ size: 3 }));
+
+    expect(page).toMatchObject({ total: 4, more: true, cursor: expect.any(String) });
+    expect(
+      page.entities.map(({ confValue, integration }) => [confValue, integration.name]),
+    ).toEqual([
+      ['v5000001', 'Gate'],
+      ['v5000002', 'Gate'],
+    ]);
+    expect(table.calls.filter((call) => call.startsWith('getAll'))).toEqual([
+      'getAll 2',
+      'getAll 2',
+    ]);
+    expect(keyCalls.map(({ name }) => name)).toEqual(Array(3).fill('DecryptCommand'));
+  });
+
+  it('unseals at most 32 values at the same time', async () => {
+    const parameters = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => sealed(5_000_001 + index)),
+    );
+    const table = memoryTable([caller, integrationItem(), ...parameters]);
+    const overlap = overlapCounter();
+    vi.mocked(sharedKms().send).mockImplementation(() =>
+      overlap.run(async () => ({ Plaintext: DATA_KEY })),
+    );
+
+    const { entities } = await readParameters(table, integrator(table), queryOf({ size: 40 }));
+
+    expect(entities.map(({ confValue }) => confValue)).toEqual(
+      parameters.map(({ id }) => `v${id}`),
+    );
+    expect(overlap.most).toBe(32);
+  });
+
+  it('charges one additional unit for each decryption on the page', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+    const table = memoryTable([caller], { CONF: 1000 });
+
+    await readParameters(table, integrator(table), queryOf({ size: 10 }));
+
+    const [payment] = table.updates;
+    // 11 items at 1.5 units and 10 decryptions at 1 unit, at 500 units per second.
+    expect(payment?.values).toMatchObject({
+      ':paidBackAt': 1_000_000_000_000 + (11 * 1.5 + 10) * 2,
+    });
+  });
+
+  it.each([
+    ['a page', readParameters],
+    ['a count', countParameters],
+  ])(
+    'rejects a caller who is not an integrator, without charging read units: %s',
+    async (_, read) => {
+      const table = memoryTable([analyst], { CONF: 1000 });
+      const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
+
+      await expect(read(table, integrator(table), queryOf({ filters }))).rejects.toMatchObject({
+        code: 'forbidden',
+      });
+      expect(table.updates).toEqual([]);
+    },
+  );
+
+  it('counts the parameters that match the filters and charges for reading them', async () => {
+    const items = [5_000_001, 5_000_002, 6_000_001].map((id) =>
+      parameterItem({ id, confName: `name ${id}` }),
+    );
+    const table = memoryTable([caller, ...items]);
+    const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
+
+    expect(await countParameters(table, integrator(table), queryOf({ filters }))).toBe(2);
+    expect(await countParameters(table, integrator(table), queryOf({}))).toBe(3);
+    expect(table.updates).toHaveLength(1);
+  });
+});
