@@ -2,36 +2,40 @@ import { describe, expect, it, vi } from 'vitest';
 import { UpdateAccount } from '../../lib/accounts/account-contracts.ts';
 import { updateAccount } from '../../lib/accounts/update-account.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import {
   emailGuardKey,
   entityKey,
+  type Key,
   loginGuardKey,
-  precedenceKey,
   rosterKey,
   totalKey,
 } from '../../lib/table/keys.ts';
-import type { Item, Table } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
-import { createUser, newAccount } from '../../lib/users/create-user.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { put } from '../../lib/table/write.ts';
+import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
+import { heldEmailKey } from '../../lib/users/email-key.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
+import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
+import { outcomeOf } from '../support/doubles/rule-outcome.ts';
 
-const NOW = Date.parse('2026-03-10T12:00:00.000Z');
+/* The decisions on accounts, by what they change in a table. */
+
+const TIME = '2026-03-10T12:00:00.000Z';
+const NOW = Date.parse(TIME);
 useFrozenClock(NOW, { AUDIT_DAYS: '400' });
 
-const ADMIN: Caller = { id: 1, roles: [], accountStamp: 'admins', jti: 'j', passwordChanges: 0 };
-const administrator = (table: Table) => authorize(table, ADMIN, UpdateUser.access);
+const by = (table: MemoryTable, { id, accountStamp }: User, { access } = UpdateUser) =>
+  authorize(table, { id, roles: [], accountStamp, jti: 'j', passwordChanges: 0 }, access);
 const EARLIER = '2026-01-01T00:00:00.000Z';
-const STAMP = /^[\w-]{16}$/;
+const stamp = expect.stringMatching(/^[\w-]{16}$/);
 
 const userOf = (id: number, login: string, fields: Partial<User> = {}): User => ({
   id,
@@ -52,47 +56,56 @@ const userOf = (id: number, login: string, fields: Partial<User> = {}): User => 
   passwordChanges: 0,
   ...fields,
 });
-const admin = userOf(1, 'admin', { authorities: ['ROLE_ADMIN'] });
-const ada = userOf(7, 'ada', { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png' });
+const ADMIN: Role[] = ['ROLE_ADMIN'];
+const admin = userOf(1, 'admin', { authorities: ADMIN });
+const adaWith = (fields: Partial<User>) =>
+  userOf(7, 'ada', { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', ...fields });
+const ada = adaWith({});
 
-const itemsOf = (...users: User[]): Item[] =>
-  users.flatMap((user) => [
-    { ...entityKey('USER', user.id), ...user },
-    { ...loginGuardKey(user.login), id: user.id },
+const itemOf = (user: User): Item => ({ ...entityKey('USER', user.id), ...user });
+/** A table with these users, their guards and the roster. */
+function tableWith(...users: User[]): MemoryTable {
+  const isAdmin = ({ activated, authorities }: User) =>
+    activated && authorities.includes('ROLE_ADMIN');
+  return memoryTable([
+    ...users.flatMap((user) => [
+      itemOf(user),
+      { ...loginGuardKey(user.login), id: user.id },
+      { ...emailGuardKey(heldEmailKey(user)), id: user.id },
+    ]),
+    { ...rosterKey, ids: new Set(users.filter(isAdmin).map(({ id }) => id)) },
   ]);
+}
 
-/** The mails that these writes cause. */
-const mailsIn = (writes: readonly Write[]) =>
-  writes.filter(({ key }) => key.pk.startsWith('MAIL#')).map(({ attributes }) => attributes);
-const passwords = {
-  hash: async (text: string) => `hash of ${text}`,
-} as Partial<Passwords> as Passwords;
-
-/**
- * The writes of the one transaction without the condition check of the caller, and its audit entry.
- */
-function changesOf({ transactions }: MemoryTable): {
-  writes: readonly Write[];
-  audit: Write['attributes'];
-} {
-  expect(transactions).toHaveLength(1);
-  const writes = transactions[0] ?? [];
+/** The outcome of a rule: the user, the guards by their partition, the roster and the mails. */
+async function changesOf<R>(table: MemoryTable, rule: Promise<R>, id = 7) {
+  const { result, changed, audit } = await outcomeOf(table, rule);
+  const ofPartition = (start: string) =>
+    Object.entries(changed).filter(([name]) => name.startsWith(start));
+  const guards = [...ofPartition('LOGIN#'), ...ofPartition('EMAIL#')].map(([name, guard]) => [
+    name.replace(' GUARD', ''),
+    guard?.id,
+  ]);
+  const roster = changed[nameOf(rosterKey)]?.ids as Set<number> | undefined;
   return {
-    writes: writes.slice(0, -1).filter(({ act }) => act !== 'ConditionCheck'),
-    audit: writes.at(-1)?.attributes,
+    result,
+    audit,
+    stored: changed[nameOf(entityKey('USER', id))],
+    guards: Object.fromEntries(guards),
+    roster: roster && [...roster],
+    total: changed[nameOf(totalKey('USER'))],
+    mails: ofPartition('MAIL#').map(([, mail]) => mail),
   };
 }
-/** Each write as its action, partition key and the meaning of a failed condition. */
-const outline = (writes: readonly Write[]) =>
-  writes.map(({ act, key, onConditionFailed }) =>
-    [act, key.pk, ...(onConditionFailed ? [onConditionFailed] : [])].join(' '),
-  );
-
-const MAIL = 'Put MAIL#0000000000000007 retry';
-const guardOf = (id: number) => ({
-  condition: '#id = :id',
-  names: { '#id': 'id' },
-  values: { ':id': id },
+const occasionsOf = (mails: (Item | undefined)[]) => mails.map((mail) => mail?.occasion);
+const totalOf = (n: number) => ({ ...totalKey('USER'), n, changes: 1 });
+const entry = (action: string, targetName: string, fields: string[] = [], id = 7) => ({
+  actor: 'admin',
+  actorId: 1,
+  action,
+  target: `user/${id}`,
+  targetName,
+  fields,
 });
 
 describe('createUser', () => {
@@ -108,177 +121,91 @@ describe('createUser', () => {
     lastName: undefined,
     imageUrl: undefined,
   };
+  const passwordsWith = (hash = async (text: string) => `hash of ${text}`) =>
+    ({ hash }) as Partial<Passwords> as Passwords;
+  const create = (fields: Partial<NewUser> = {}, table = tableWith(admin)) => {
+    const created = createUser(table, passwordsWith(), by(table, admin), {
+      ...requested,
+      ...fields,
+    });
+    return changesOf(table, created, 1001);
+  };
 
-  it('claims login and email address, in this order, and increments the total', async () => {
-    const table = memoryTable(itemsOf(admin));
+  it('stores the account, claims login and email address, and counts it', async () => {
+    const { result, stored, guards, total, audit } = await create();
 
-    const user = await createUser(table, passwords, administrator(table), requested);
-
-    const { writes, audit } = changesOf(table);
-    const always = { act: 'Put', condition: 'attribute_not_exists(pk)' };
-    expect(user).toEqual({
+    const { id: _, password: _password, ...fields } = requested;
+    expect(result).toEqual({
+      ...fields,
       id: 1001,
-      login: 'eve',
-      email: 'Eve@Example.com',
       emailKeyRule: 'UTS46',
-      activated: true,
-      langKey: 'de',
-      authorities: [],
-      firstName: 'E',
-      lastName: undefined,
-      imageUrl: undefined,
       passwordHash: 'hash of secret',
       createdBy: 'admin',
-      createdDate: '2026-03-10T12:00:00.000Z',
+      createdDate: TIME,
       lastModifiedBy: 'admin',
-      lastModifiedDate: '2026-03-10T12:00:00.000Z',
+      lastModifiedDate: TIME,
       version: expect.stringMatching(/^1-/),
-      accountStamp: expect.stringMatching(STAMP),
-      resetStamp: expect.stringMatching(STAMP),
+      accountStamp: stamp,
+      resetStamp: stamp,
       passwordChanges: 0,
     });
-    expect(user.accountStamp).not.toBe(user.resetStamp);
-    expect(writes).toEqual([
-      {
-        ...always,
-        key: loginGuardKey('eve'),
-        attributes: { id: 1001 },
-        onConditionFailed: 'login-taken',
-      },
-      {
-        ...always,
-        key: emailGuardKey('eve@example.com'),
-        attributes: { id: 1001 },
-        onConditionFailed: 'email-taken',
-      },
-      { ...always, key: entityKey('USER', 1001), attributes: user, onConditionFailed: 'retry' },
-      expect.objectContaining({
-        act: 'Update',
-        key: totalKey('USER'),
-        values: { ':amount': 1, ':one': 1 },
-      }),
-    ]);
-    expect(audit).toMatchObject({
-      actor: 'admin',
-      actorId: 1,
-      action: 'user.created',
-      target: 'user/1001',
-      targetName: 'eve',
-      fields: [],
-    });
+    expect(result.accountStamp).not.toBe(result.resetStamp);
+    expect(stored).toEqual(itemOf(result));
+    expect(guards).toEqual({ 'LOGIN#eve': 1001, 'EMAIL#eve@example.com': 1001 });
+    expect(total).toEqual(totalOf(2));
+    expect(audit).toMatchObject(entry('user.created', 'eve', [], 1001));
   });
 
   it.each<[string, Partial<NewUser>, boolean]>([
     ['without a password and activated', { password: undefined }, true],
     ['without a password and deactivated', { password: undefined, activated: false }, false],
     ['with a password', {}, false],
-  ])('invites the user of an account %s: %s', async (_, fields, invited) => {
-    const table = memoryTable(itemsOf(admin));
-
-    const { accountStamp } = await createUser(table, passwords, administrator(table), {
-      ...requested,
-      ...fields,
-    });
+  ])('invites the user of an account %s: %s', async (_, fields, isInvited) => {
+    const { result, mails } = await create(fields);
 
     const expires = NOW / 1000 + 30 * 86_400;
+    const { accountStamp } = result;
     const invitation = { occasion: 'invitation', userId: 1001, accountStamp, expires };
-    expect(mailsIn(changesOf(table).writes)).toEqual(invited ? [invitation] : []);
+    expect(mails).toEqual(isInvited ? [expect.objectContaining(invitation)] : []);
   });
 
-  it.each<[string, Role[], boolean, boolean]>([
-    ['an activated administrator', ['ROLE_USER', 'ROLE_ADMIN'], true, true],
-    ['a deactivated administrator', ['ROLE_ADMIN'], false, false],
-    ['no administrator', ['ROLE_USER', 'ROLE_ANALYST'], true, false],
-  ])(
-    'adds activated administrators to the roster: %s',
-    async (_, authorities, activated, joins) => {
-      const table = memoryTable(itemsOf(admin));
-
-      await createUser(table, passwords, administrator(table), {
-        ...requested,
-        authorities,
-        activated,
-      });
-
-      const [join] = changesOf(table).writes.filter(({ key }) => key === rosterKey);
-      expect(join !== undefined).toBe(joins);
-      if (joins)
-        expect(join).toMatchObject({
-          update: 'ADD #ids :set',
-          values: { ':set': new Set([1001]) },
-        });
-    },
-  );
-
-  it('takes no id and computes no hash for an unauthorized caller', async () => {
-    const table = memoryTable(itemsOf(userOf(1, 'admin')));
-    const hash = vi.fn(passwords.hash);
-
-    await expect(
-      createUser(table, { ...passwords, hash }, administrator(table), requested),
-    ).rejects.toMatchObject({
-      code: 'forbidden',
-    });
-
-    expect(table.calls).not.toContain('nextId USER');
-    expect(hash).not.toHaveBeenCalled();
+  it.each<[string, Partial<NewUser>, number[] | undefined]>([
+    ['an activated administrator', { authorities: ['ROLE_USER', 'ROLE_ADMIN'] }, [1, 1001]],
+    ['a deactivated administrator', { authorities: ADMIN, activated: false }, undefined],
+    ['no administrator', { authorities: ['ROLE_USER', 'ROLE_ANALYST'] }, undefined],
+  ])('adds activated administrators to the roster: %s', async (_, fields, roster) => {
+    expect((await create(fields)).roster).toEqual(roster);
   });
 
-  it('takes one id and computes one hash despite retries', async () => {
-    const table = memoryTable(itemsOf(admin));
-    const hash = vi.fn(passwords.hash);
-    const { transact } = table;
-    let tries = 0;
-    table.transact = async (writes, token) => {
-      if (++tries > 1) return transact(writes, token);
-      throw Object.assign(new Error(), {
-        name: 'TransactionCanceledException',
-        CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
-      });
-    };
+  it('takes an id and computes a hash once, and only for an authorized caller', async () => {
+    const hash = vi.fn(async () => 'hash');
+    const [rejected, renamed] = [tableWith({ ...admin, authorities: [] }), tableWith(admin)];
+    renamed.concurrent.push([put(entityKey('USER', 1), itemOf({ ...admin, login: 'root' }))]);
+    const run = (table: MemoryTable) =>
+      createUser(table, passwordsWith(hash), by(table, admin), requested);
 
-    await createUser(table, { ...passwords, hash }, administrator(table), requested);
-
-    expect(table.calls.filter((call) => call === 'nextId USER')).toHaveLength(1);
+    await expect(run(rejected)).rejects.toMatchObject({ code: 'forbidden' });
+    expect([rejected.calls.includes('nextId USER'), hash.mock.calls]).toEqual([false, []]);
+    expect(await run(renamed)).toMatchObject({ createdBy: 'root' });
+    expect(renamed.calls.filter((call) => call === 'nextId USER')).toHaveLength(1);
     expect(hash).toHaveBeenCalledTimes(1);
   });
 
-  it('records the creator in both audit fields', () => {
-    const fields = {
-      id: 5,
-      login: 'x',
-      email: 'x@y',
-      activated: false,
-      langKey: 'fr',
-      authorities: [],
-    };
+  it('never replaces an account', async () => {
+    const [table, taken] = [tableWith(admin), itemOf(userOf(1001, 'other'))];
+    table.concurrent.push([put(entityKey('USER', 1001), taken)]);
 
-    expect(newAccount(fields, 'system', Date.now())).toMatchObject({
-      ...fields,
-      createdBy: 'system',
-      lastModifiedBy: 'system',
-    });
+    await expect(create({}, table)).rejects.toThrow('never holds');
+    expect(table.find(entityKey('USER', 1001))).toEqual(taken);
   });
 });
 
-const SAME = {
-  id: 7,
-  login: 'ada',
-  email: 'ada@example.com',
-  firstName: 'Ada',
-  lastName: 'L',
-  imageUrl: '/a.png',
-  activated: true,
-  langKey: 'en',
-  authorities: ['ROLE_USER'] as Role[],
-} satisfies UserChange;
-
-/** A change of each field. */
-const FIELDS: [keyof typeof SAME, unknown][] = [
+/** A change of each field of ada, in the order of the audit trail. */
+const FIELDS: [keyof UserChange, unknown][] = [
   ['login', 'Ada'],
-  ['email', 'Ada@example.com'],
   ['firstName', 'Grace'],
   ['lastName', undefined],
+  ['email', 'Ada@example.com'],
   ['imageUrl', ''],
   ['activated', false],
   ['langKey', 'de'],
@@ -286,327 +213,225 @@ const FIELDS: [keyof typeof SAME, unknown][] = [
 ];
 
 describe('updateUser', () => {
-  async function update(
+  const update = (
     fields: Partial<UserChange>,
     before = ada,
-    precondition?: string[],
-    more: Item[] = [],
-  ) {
-    const table = memoryTable([...itemsOf(admin, before), ...more]);
-    const after = await updateUser(
-      table,
-      administrator(table),
-      { ...SAME, ...fields },
-      precondition,
-    );
-    const changes = changesOf(table);
-    return {
-      table,
-      mails: mailsIn(changes.writes),
-      after,
-      ...changes,
-      stored: table.find(entityKey('USER', 7)),
-    };
-  }
+    { table = tableWith(admin, before), precondition = undefined as string[] | undefined } = {},
+  ) => {
+    const changes = { id: 7, login: before.login, email: before.email, ...fields };
+    return changesOf(table, updateUser(table, by(table, admin), changes, precondition));
+  };
 
   it.each(FIELDS)('stores, returns and audits a change of %s', async (field, value) => {
-    const { after, stored, audit } = await update({ [field]: value });
+    const { result, stored, audit } = await update({ [field]: value });
 
     const expected = {
       ...ada,
       [field]: value,
       version: expect.stringMatching(/^4-[\da-f-]{36}$/),
       lastModifiedBy: 'admin',
-      lastModifiedDate: '2026-03-10T12:00:00.000Z',
+      lastModifiedDate: TIME,
     };
-    const voided = ['email', 'activated'].includes(field) && {
-      resetStamp: expect.stringMatching(STAMP),
-    };
-    expect(after).toEqual(expected);
-    expect(stored).toEqual({ ...entityKey('USER', 7), ...expected, ...voided });
-    expect(audit).toMatchObject({
-      actor: 'admin',
-      actorId: 1,
-      action: 'user.updated',
-      target: 'user/7',
-      targetName: 'ada',
-      fields: [field],
+    const isVoided = ['email', 'activated'].includes(field);
+    expect(result).toEqual(expected);
+    expect(stored).toEqual({
+      ...entityKey('USER', 7),
+      ...expected,
+      resetStamp: isVoided ? stamp : 'reset',
     });
+    if (isVoided) expect(stored?.resetStamp).not.toBe('reset');
+    expect(audit).toMatchObject(entry('user.updated', 'ada', [field]));
   });
 
-  it('audits all changed fields in their order', async () => {
-    const { audit } = await update(Object.fromEntries(FIELDS));
+  it('audits all changed fields in their order, and none when nothing changes', async () => {
+    const all = await update(Object.fromEntries(FIELDS));
+    const none = await update({});
 
-    const names = [
-      'login',
-      'firstName',
-      'lastName',
-      'email',
-      'imageUrl',
-      'activated',
-      'langKey',
-      'authorities',
-    ];
-    expect(audit?.fields).toEqual(names);
+    expect(all.audit?.fields).toEqual(FIELDS.map(([field]) => field));
+    expect([none.audit?.fields, none.result.version]).toEqual([[], expect.stringMatching(/^4-/)]);
+    expect([none.guards, none.roster, none.mails]).toEqual([{}, undefined, []]);
   });
 
-  it('assigns a new version but audits no field when nothing changes', async () => {
-    const { writes, audit, after } = await update({});
+  it('does not undo a concurrent change of the password', async () => {
+    const table = tableWith(admin, ada);
+    const changed = { ...ada, passwordHash: 'new', passwordChanges: 1, resetStamp: 'new' };
+    table.concurrent.push([put(entityKey('USER', 7), itemOf(changed))]);
 
-    expect(outline(writes)).toEqual(['Update USER retry']);
-    expect([audit?.fields, after.version]).toEqual([[], expect.stringMatching(/^4-/)]);
+    const { stored } = await update({ firstName: 'Grace' }, ada, { table });
+
+    const { passwordHash, passwordChanges, resetStamp } = changed;
+    expect(stored).toMatchObject({ firstName: 'Grace', passwordHash, passwordChanges, resetStamp });
   });
 
-  it('requires the version that was read and keeps stamps, password and creation data', async () => {
-    const { writes } = await update({ firstName: 'Grace' });
+  it('is decided again after a concurrent visible change', async () => {
+    const table = tableWith(admin, ada);
+    const changed = { ...ada, langKey: 'de', version: '7-x' };
+    table.concurrent.push([put(entityKey('USER', 7), itemOf(changed))]);
 
-    const [write] = writes;
-    expect(write).toMatchObject({ condition: '#version = :version', onConditionFailed: 'retry' });
-    expect(write?.values).toMatchObject({ ':version': '3-abc' });
-    expect(Object.values(write?.names ?? {}).toSorted()).toEqual(
-      [
-        ...[
-          'version',
-          'login',
-          'email',
-          'emailKeyRule',
-          'firstName',
-          'lastName',
-          'imageUrl',
-          'activated',
-          'langKey',
-        ],
-        ...['authorities', 'lastModifiedBy', 'lastModifiedDate', 'version'],
-      ].toSorted(),
-    );
+    const { result } = await update({ firstName: 'Grace' }, ada, { table });
+
+    expect(result).toMatchObject({ langKey: 'de', version: expect.stringMatching(/^8-/) });
   });
 
   it('reports conflicts in the order of login, email address and last administrator', async () => {
-    const before = userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] });
+    const eve = userOf(8, 'eve');
+    const table = tableWith(eve, adaWith({ authorities: ADMIN }));
+    const codeOf = (fields: Partial<UserChange>) =>
+      updateUser(
+        table,
+        by(table, adaWith({ authorities: ADMIN })),
+        { id: 7, login: 'ada', email: ada.email, authorities: [], ...fields },
+        undefined,
+      ).catch(({ code }) => code);
 
-    const { writes } = await update(
-      { login: 'eve', email: 'eve@example.com', authorities: [] },
-      before,
-    );
-
-    expect(outline(writes)).toEqual([
-      'Put LOGIN#eve login-taken',
-      'Put EMAIL#eve@example.com email-taken',
-      'Update ADMINS last-administrator',
-      'Delete LOGIN#ada retry',
-      'Delete EMAIL#ada@example.com retry',
-      'Update USER retry',
-      MAIL,
-    ]);
-    expect(writes[3]).toMatchObject(guardOf(7));
-    expect(writes[4]).toMatchObject(guardOf(7));
-    expect([writes[0]?.attributes, writes[1]?.attributes]).toEqual([{ id: 7 }, { id: 7 }]);
+    expect([
+      await codeOf({ login: eve.login, email: eve.email }),
+      await codeOf({ login: 'new', email: eve.email }),
+      await codeOf({ login: 'new', email: 'new@example.com' }),
+    ]).toEqual(['login-taken', 'email-taken', 'last-administrator']);
   });
 
   it('keeps the email address and its stamp when only the login changes', async () => {
-    const { writes, stored, mails } = await update({ login: 'eve' });
+    const { guards, stored, mails } = await update({ login: 'eve' });
 
-    expect(outline(writes)).toEqual([
-      'Put LOGIN#eve login-taken',
-      'Delete LOGIN#ada retry',
-      'Update USER retry',
-    ]);
+    expect(guards).toEqual({ 'LOGIN#ada': undefined, 'LOGIN#eve': 7 });
     expect([stored?.resetStamp, mails]).toEqual(['reset', []]);
   });
 
-  it('notifies the former address when it changes and voids mailed keys', async () => {
-    const { writes, stored, mails } = await update({
+  it('notifies the former address of a new one', async () => {
+    const { guards, mails } = await update({
       email: 'eve@example.com',
       login: 'eve',
       langKey: 'de',
     });
 
-    expect(outline(writes).slice(1, -1)).toEqual([
-      'Put EMAIL#eve@example.com email-taken',
-      'Delete LOGIN#ada retry',
-      'Delete EMAIL#ada@example.com retry',
-      'Update USER retry',
-    ]);
-    expect(stored?.resetStamp).toMatch(STAMP);
-    expect(mails).toMatchObject([
-      {
-        occasion: 'emailChanged',
-        userId: 7,
-        login: 'ada',
-        email: 'ada@example.com',
-        langKey: 'en',
-      },
-    ]);
+    expect(guards).toEqual({
+      'LOGIN#ada': undefined,
+      'LOGIN#eve': 7,
+      'EMAIL#ada@example.com': undefined,
+      'EMAIL#eve@example.com': 7,
+    });
+    const { login, email, langKey } = ada;
+    expect(mails).toMatchObject([{ occasion: 'emailChanged', userId: 7, login, email, langKey }]);
   });
 
-  it('keeps the guard, notifies nobody and voids mailed keys when only the case of the address changes', async () => {
-    const { writes, stored } = await update({ email: 'ADA@example.com' });
+  it('keeps the guard and notifies nobody when only the case of the address changes', async () => {
+    const { guards, mails } = await update({ email: 'ADA@example.com' });
 
-    expect(outline(writes)).toEqual(['Update USER retry']);
-    expect(stored?.resetStamp).toMatch(STAMP);
+    expect([guards, mails]).toEqual([{}, []]);
   });
 
   it.each<[string, Partial<User>, Partial<UserChange>, string[]]>([
     ['at a new address', {}, { email: 'eve@example.com' }, ['emailChanged', 'invitation']],
     ['at a new spelling of the address', {}, { email: 'ADA@example.com' }, ['invitation']],
-    ['after an activation', { activated: false }, {}, ['invitation']],
+    ['after an activation', { activated: false }, { activated: true }, ['invitation']],
     ['not after another change', {}, { firstName: 'Grace' }, []],
     ['not while deactivated', {}, { email: 'ADA@example.com', activated: false }, []],
-    ['not with a password', { passwordHash: 'hash', activated: false }, {}, []],
+    ['not with a password', { passwordHash: 'hash', activated: false }, { activated: true }, []],
   ])('invites a user without a password again %s', async (_, before, fields, occasions) => {
-    const { mails } = await update(
-      fields,
-      userOf(7, 'ada', { passwordHash: undefined, ...before }),
-    );
+    const { mails } = await update(fields, adaWith({ passwordHash: undefined, ...before }));
 
-    expect(mails.map((mail) => mail?.occasion)).toEqual(occasions);
+    expect(occasionsOf(mails)).toEqual(occasions);
   });
 
   it('applies the current normalization rule to an older address only when its spelling changes', async () => {
-    const early = userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined });
+    const former = 'ada@xn--bcher-kva.example';
+    const early = adaWith({ email: former, emailKeyRule: undefined });
 
-    const kept = await update({ email: early.email, firstName: 'Grace' }, early);
+    const kept = await update({ firstName: 'Grace' }, early);
     const spelled = await update({ email: 'Ada@xn--bcher-kva.example' }, early);
-    const moved = await update({ email: 'ada@b\u00fccher.org' }, early);
 
-    expect([outline(kept.writes), kept.stored?.emailKeyRule]).toEqual([
-      ['Update USER retry'],
-      undefined,
-    ]);
+    expect([kept.guards, kept.stored?.emailKeyRule]).toEqual([{}, undefined]);
     expect(spelled.stored?.emailKeyRule).toBe('UTS46');
-    expect(outline(spelled.writes).slice(0, 2)).toEqual([
-      'Put EMAIL#ada@b\u00fccher.example email-taken',
-      'Delete EMAIL#ada@xn--bcher-kva.example retry',
-    ]);
-    const checks = (table: MemoryTable) =>
-      (table.transactions[0] ?? []).filter(
-        ({ act, key }) => act === 'ConditionCheck' && key.pk.startsWith('EMAIL#'),
-      );
-    // A transaction cannot also check the guard that it deletes.
-    expect(checks(spelled.table)).toEqual([]);
-    expect(checks(moved.table)).toEqual([
-      {
-        act: 'ConditionCheck',
-        key: emailGuardKey('ada@xn--bcher-kva.org'),
-        condition: 'attribute_not_exists(pk)',
-        onConditionFailed: 'email-taken',
-      },
-    ]);
+    expect(spelled.guards).toEqual({
+      [`EMAIL#${former}`]: undefined,
+      'EMAIL#ada@bücher.example': 7,
+    });
   });
 
-  const LEAVE = 'Update ADMINS last-administrator';
-  const JOIN = 'Update ADMINS';
-  const A: Role[] = ['ROLE_ADMIN'];
-  it.each<[string, Partial<User>, Partial<UserChange>, string[]]>([
-    ['is promoted', {}, { authorities: A }, [JOIN]],
-    [
-      'is promoted while deactivated',
-      { activated: false },
-      { activated: false, authorities: A },
-      [],
-    ],
-    ['is promoted and activated', { activated: false }, { authorities: A }, [JOIN]],
-    ['is activated', { activated: false, authorities: A }, { authorities: A }, [JOIN]],
-    ['is demoted', { authorities: A }, { authorities: ['ROLE_USER'] }, [LEAVE]],
-    ['is deactivated', { authorities: A }, { authorities: A, activated: false }, [LEAVE]],
+  it('rejects an address that another account holds by the former rule', async () => {
+    const holder = userOf(8, 'eve', { email: 'ada@xn--bcher-kva.org', emailKeyRule: undefined });
+    const table = tableWith(admin, ada, holder);
+
+    await expect(update({ email: 'ada@bücher.org' }, ada, { table })).rejects.toMatchObject({
+      code: 'email-taken',
+    });
+  });
+
+  it.each<[string, Partial<User>, Partial<UserChange>, number[] | undefined]>([
+    ['is promoted', {}, { authorities: ADMIN }, [1, 7]],
+    ['is promoted while deactivated', { activated: false }, { authorities: ADMIN }, undefined],
+    ['is activated', { activated: false, authorities: ADMIN }, { activated: true }, [1, 7]],
+    ['is demoted', { authorities: ADMIN }, { authorities: ['ROLE_USER'] }, [1]],
+    ['is deactivated', { authorities: ADMIN }, { activated: false }, [1]],
     [
       'is demoted while deactivated',
-      { authorities: A, activated: false },
-      { activated: false, authorities: [] },
-      [],
+      { authorities: ADMIN, activated: false },
+      { authorities: [] },
+      undefined,
     ],
     [
       'stays an administrator',
-      { authorities: A },
-      { authorities: ['ROLE_USER', 'ROLE_ADMIN'] },
-      [],
+      { authorities: ADMIN },
+      { authorities: [...ADMIN, 'ROLE_USER'] },
+      undefined,
     ],
-    ['is not an administrator', {}, { authorities: ['ROLE_ANALYST'] }, []],
-  ])('updates the roster when a user %s', async (_, before, fields, expected) => {
-    const { writes } = await update(fields, userOf(7, 'ada', before));
-
-    expect(outline(writes).filter((line) => line.includes('ADMINS'))).toEqual(expected);
-  });
-
-  it('keeps the fields that the request omits', async () => {
-    const table = memoryTable(itemsOf(admin, ada));
-    const requested: UserChange = { id: 7, login: 'ada', email: 'ada@example.com' };
-
-    const after = await updateUser(table, administrator(table), requested, undefined);
-
-    expect(after).toMatchObject({
-      firstName: 'Ada',
-      lastName: 'L',
-      imageUrl: '/a.png',
-      authorities: ['ROLE_USER'],
-    });
-    expect(changesOf(table).audit?.fields).toEqual([]);
+  ])('updates the roster when a user %s', async (_, before, fields, roster) => {
+    expect((await update(fields, adaWith(before))).roster).toEqual(roster);
   });
 
   it('rejects an unmet precondition and an unknown user', async () => {
-    const table = memoryTable(itemsOf(admin, ada));
-    const change = (fields: object, precondition?: string[]) =>
-      updateUser(table, administrator(table), { ...SAME, email: 'x@y.z', ...fields }, precondition);
-
-    await expect(change({}, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
-    await expect(change({ id: 99 }, ['2-abc'])).rejects.toMatchObject({ code: 'unknown-id' });
-    // Only precedence over the user's own changes is taken.
-    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([
-      [precedenceKey(7)],
-    ]);
-    expect((await update({}, ada, ['3-abc'])).after.version).toMatch(/^4-/);
+    await expect(update({}, ada, { precondition: ['2-abc'] })).rejects.toMatchObject({
+      code: 'version-changed',
+    });
+    await expect(update({ id: 99 }, ada, { precondition: ['2-abc'] })).rejects.toMatchObject({
+      code: 'unknown-id',
+    });
+    const { result } = await update({}, ada, { precondition: ['3-abc'] });
+    expect(result.version).toMatch(/^4-/);
   });
 });
 
 describe('updateAccount', () => {
-  const OWNER: Caller = { id: 7, roles: [], accountStamp: 'adas', jti: 'j', passwordChanges: 0 };
-  async function update(fields: OwnAccountChange, before = ada) {
-    const table = memoryTable(itemsOf(before));
-    await updateAccount(authorize(table, OWNER, UpdateAccount.access), fields);
-    return {
-      table,
-      mails: mailsIn(table.transactions[0] ?? []),
-      stored: table.find(entityKey('USER', 7)),
-    };
-  }
+  const update = (fields: OwnAccountChange, before = ada) => {
+    const table = tableWith(before);
+    return changesOf(table, updateAccount(by(table, before, UpdateAccount as never), fields));
+  };
   const OWN = FIELDS.filter(([field]) =>
     ['email', 'firstName', 'lastName', 'imageUrl', 'langKey'].includes(field),
   );
 
   it.each(OWN)('stores and audits a change of %s', async (field, value) => {
-    const { table, stored } = await update({ [field]: value });
+    const { stored, audit } = await update({ [field]: value });
 
-    expect(stored).toMatchObject({
-      login: 'ada',
+    expect(stored).toEqual({
+      ...itemOf(ada),
+      [field]: value,
       lastModifiedBy: 'ada',
-      lastModifiedDate: '2026-03-10T12:00:00.000Z',
+      lastModifiedDate: TIME,
       version: expect.stringMatching(/^4-[\da-f-]{36}$/),
     });
-    expect(stored?.[field]).toBe(value);
-    expect(table.transactions[0]?.at(-1)?.attributes).toMatchObject({
+    expect(audit).toMatchObject({
+      ...entry('account.updated', 'ada', [field]),
       actor: 'ada',
       actorId: 7,
-      action: 'account.updated',
-      target: 'user/7',
-      targetName: 'ada',
-      fields: [field],
     });
   });
 
   it.each<[string, OwnAccountChange]>([
     ['no fields', {}],
-    [
-      'unchanged fields',
-      { email: ada.email, firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', langKey: 'en' },
-    ],
+    ['unchanged fields', { email: ada.email, firstName: 'Ada', imageUrl: '/a.png', langKey: 'en' }],
   ])('writes nothing for %s', async (_, fields) => {
-    const { table } = await update(fields);
+    const { stored, audit } = await update(fields);
 
-    expect(table.transactions).toEqual([]);
+    expect([stored, audit]).toEqual([undefined, undefined]);
   });
 
-  it('notifies the former address of a new one, and keeps mailed keys valid', async () => {
-    const { mails, stored } = await update({ email: 'eve@example.com' });
+  it('notifies the former address of a new one, keeps mailed keys valid and invites nobody', async () => {
+    const { mails, stored } = await update(
+      { email: 'eve@example.com' },
+      adaWith({ passwordHash: undefined }),
+    );
 
     expect(mails).toMatchObject([{ occasion: 'emailChanged', email: 'ada@example.com' }]);
     expect(stored?.resetStamp).toBe('reset');
@@ -617,169 +442,115 @@ describe('updateAccount', () => {
 
     expect([mails, stored?.email]).toEqual([[], 'ADA@EXAMPLE.com']);
   });
-
-  it('invites nobody, although the account has no password', async () => {
-    const { mails } = await update(
-      { email: 'eve@example.com' },
-      userOf(7, 'ada', { passwordHash: undefined }),
-    );
-
-    expect(mails).toHaveLength(1);
-  });
 });
 
 describe('deleteUser', () => {
-  const remove = async (user: User, precondition?: string[]) => {
-    const table = memoryTable(itemsOf(admin, user));
-    await deleteUser(table, administrator(table), user.login, precondition);
-    return changesOf(table);
-  };
+  const remove = (user: User, precondition?: string[], table = tableWith(admin, user)) =>
+    changesOf(table, deleteUser(table, by(table, admin), user.login, precondition));
 
-  it('releases login and email address and decrements the total', async () => {
-    const { writes, audit } = await remove(ada, ['3-abc']);
+  it('releases login and email address and counts it', async () => {
+    const table = tableWith(admin, ada);
 
-    expect(outline(writes)).toEqual([
-      ...[
-        'Delete LOGIN#ada retry',
-        'Delete EMAIL#ada@example.com retry',
-        'Delete USER retry',
-        'Update TOTAL',
-      ],
-    ]);
-    expect([writes[0], writes[1]]).toMatchObject([guardOf(7), guardOf(7)]);
-    expect(writes[2]).toMatchObject({
-      key: entityKey('USER', 7),
-      condition: '#version = :version',
-      values: { ':version': '3-abc' },
-    });
-    expect(writes[3]).toMatchObject({
-      key: totalKey('USER'),
-      values: { ':amount': -1, ':one': 1 },
-    });
-    expect(audit).toMatchObject({
-      actor: 'admin',
-      actorId: 1,
-      action: 'user.deleted',
-      target: 'user/7',
-      targetName: 'ada',
-      fields: [],
-    });
+    const { guards, roster, total, audit } = await remove(ada, ['3-abc'], table);
+
+    expect(table.find(entityKey('USER', 7))).toBeUndefined();
+    expect(guards).toEqual({ 'LOGIN#ada': undefined, 'EMAIL#ada@example.com': undefined });
+    expect(Object.keys(guards)).toHaveLength(2);
+    expect([roster, total]).toEqual([undefined, totalOf(1)]);
+    expect(audit).toMatchObject(entry('user.deleted', 'ada'));
   });
 
-  it('first removes an administrator from the roster, unless it is the last', async () => {
-    const { writes } = await remove(userOf(7, 'ada', { authorities: ['ROLE_ADMIN'] }));
-
-    expect(writes[0]).toEqual({
-      act: 'Update',
-      key: rosterKey,
-      update: 'DELETE #ids :set',
-      names: { '#ids': 'ids' },
-      condition: 'contains(#ids, :id) AND size(#ids) > :one',
-      values: { ':set': new Set([7]), ':id': 7, ':one': 1 },
-      onConditionFailed: 'last-administrator',
-    });
+  it('removes an activated administrator from the roster', async () => {
+    expect((await remove(adaWith({ authorities: ADMIN }))).roster).toEqual([1]);
+    expect(
+      (await remove(adaWith({ authorities: ADMIN, activated: false }))).roster,
+    ).toBeUndefined();
   });
 
-  it('leaves the roster unchanged for a deactivated administrator', async () => {
-    const { writes } = await remove(
-      userOf(7, 'ada', { authorities: ['ROLE_ADMIN'], activated: false }),
-    );
-
-    expect(outline(writes)[0]).toBe('Delete LOGIN#ada retry');
+  it('rejects the deletion of the last administrator', async () => {
+    await expect(remove(admin, undefined, tableWith(admin))).rejects.toMatchObject({
+      code: 'last-administrator',
+    });
   });
 
   it('releases the guard of an address under the former normalization rule', async () => {
-    const { writes } = await remove(
-      userOf(7, 'ada', { email: 'ada@xn--bcher-kva.example', emailKeyRule: undefined }),
-    );
+    const email = 'ada@xn--bcher-kva.example';
 
-    expect(outline(writes)[1]).toBe('Delete EMAIL#ada@xn--bcher-kva.example retry');
+    const { guards } = await remove(adaWith({ email, emailKeyRule: undefined }));
+
+    expect(Object.keys(guards)).toContain(`EMAIL#${email}`);
+  });
+
+  it.each([
+    ['its account has changed', itemOf({ ...ada, version: '4-x' })],
+    ['another account has its login', { ...loginGuardKey('ada'), id: 8 }],
+    ['another account has its address', { ...emailGuardKey('ada@example.com'), id: 8 }],
+  ])('starts again, and deletes nothing of another account, if %s', async (_, item) => {
+    const table = tableWith(admin, ada);
+    table.concurrent.push([put(item as Key, item)]);
+
+    await remove(ada, ['3-abc'], table).catch(() => undefined);
+
+    expect(table.find(item as Key)).toEqual(item);
   });
 
   it('rejects an unknown user and an unmet precondition', async () => {
-    const table = memoryTable(itemsOf(admin, ada));
+    const unknown = remove(userOf(8, 'eve'), undefined, tableWith(admin, ada));
 
-    await expect(deleteUser(table, administrator(table), 'eve', undefined)).rejects.toMatchObject({
-      code: 'not-found',
-    });
-    await expect(deleteUser(table, administrator(table), 'ada', ['2-abc'])).rejects.toMatchObject({
-      code: 'version-changed',
-    });
-    expect(table.transactions.map((writes) => writes.map(({ key }) => key))).toEqual([
-      [precedenceKey(7)],
-    ]);
+    await expect(unknown).rejects.toMatchObject({ code: 'not-found' });
+    await expect(remove(ada, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
   });
 });
 
 describe('setting a password', () => {
-  const namesOf = ({ names }: Write) => Object.values(names ?? {}).toSorted();
+  const changed = async (write: ReturnType<typeof rehash>, before = ada) => {
+    const table = memoryTable([itemOf(before)]);
+    await table.transact([write], 'token');
+    return table.find(entityKey('USER', 7));
+  };
+  const before = adaWith({ passwordChanges: 4, tokenExcepted: 'former' });
 
-  it('counts the change, excepts one token, invalidates mailed keys and keeps the version', () => {
-    const write = passwordChange({ ...ada, passwordChanges: 4 }, 'new hash', 'token');
+  it('counts the change, excepts one token, invalidates mailed keys and keeps the version', async () => {
+    const stored = await changed(passwordChange(before, 'new hash', 'token'), before);
 
-    const {
-      ':set0': hash,
-      ':set1': changes,
-      ':set2': excepted,
-      ':set3': stamp,
-    } = write.values ?? {};
-    expect([hash, changes, excepted, stamp]).toEqual([
-      'new hash',
-      5,
-      'token',
-      expect.stringMatching(STAMP),
-    ]);
-    expect(stamp).not.toBe(ada.resetStamp);
-    expect(namesOf(write)).toEqual([
-      'passwordChanges',
-      'passwordHash',
-      'passwordHash',
-      'resetStamp',
-      'tokenExcepted',
-    ]);
-    expect(write).toMatchObject({
-      act: 'Update',
-      key: entityKey('USER', 7),
-      condition: '#passwordHash = :passwordHash',
-      onConditionFailed: 'retry',
+    expect(stored).toEqual({
+      ...itemOf(before),
+      passwordHash: 'new hash',
+      passwordChanges: 5,
+      tokenExcepted: 'token',
+      resetStamp: stamp,
     });
-    expect(write.values).toMatchObject({ ':passwordHash': 'hash' });
+    expect(stored?.resetStamp).not.toBe('reset');
   });
 
-  it('by a mailed key excepts no token and removes the former exception', () => {
-    const { update } = passwordChange(ada, 'new hash');
+  it('by a mailed key removes the former exception', async () => {
+    const stored = await changed(passwordChange(before, 'new hash'), before);
 
-    expect(update).toBe('SET #set0 = :set0, #set1 = :set1, #set3 = :set3 REMOVE #set2');
+    expect(stored).not.toHaveProperty('tokenExcepted');
   });
 
-  it('by rehashing the same one changes nothing else', () => {
-    const write = rehash(ada, 'new hash');
-
-    expect(namesOf(write)).toEqual(['passwordHash', 'passwordHash']);
-    expect(write).toMatchObject({
-      condition: '#passwordHash = :passwordHash',
-      values: { ':passwordHash': 'hash', ':set0': 'new hash' },
+  it('by rehashing the same one changes nothing else', async () => {
+    expect(await changed(rehash(ada, 'new hash'))).toEqual({
+      ...itemOf(ada),
+      passwordHash: 'new hash',
     });
   });
 
-  it('for an account without one requires that it still has none', () => {
-    const write = passwordChange({ ...ada, passwordHash: undefined }, 'new hash');
+  it.each([
+    ['has changed', ada, { ...ada, passwordHash: 'other' }],
+    ['was set', adaWith({ passwordHash: undefined }), ada],
+  ])('starts again if the password %s since the read', async (_, read, now) => {
+    const write = passwordChange(read, 'new hash');
 
-    expect(write).toMatchObject({
-      condition: 'attribute_not_exists(#passwordHash)',
-      onConditionFailed: 'retry',
-    });
-    expect(write.values).not.toHaveProperty(':passwordHash');
+    await expect(changed(write, now)).rejects.toThrow('TransactionCanceledException');
+    expect(write.onConditionFailed).toBe('retry');
   });
 });
 
 describe('findUserByLogin', () => {
   it('matches the login exactly', async () => {
-    expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'ada')).toMatchObject({
-      id: 7,
-      login: 'ada',
-    });
-    expect(await findUserByLogin(memoryTable(itemsOf(ada)), 'Ada')).toBeUndefined();
+    expect(await findUserByLogin(tableWith(ada), 'ada')).toMatchObject({ id: 7, login: 'ada' });
+    expect(await findUserByLogin(tableWith(ada), 'Ada')).toBeUndefined();
   });
 
   it('returns undefined when the user was deleted between the two reads', async () => {
@@ -790,11 +561,8 @@ describe('findUserByLogin', () => {
 
   it('follows a rename between the two reads once', async () => {
     const renamed = userOf(7, 'eve');
-    const stale = memoryTable([
-      { ...entityKey('USER', 7), ...renamed },
-      { ...loginGuardKey('ada'), id: 7 },
-    ]);
-    const moved = memoryTable([...itemsOf(renamed), ...itemsOf(userOf(8, 'ada'))]);
+    const stale = memoryTable([itemOf(renamed), { ...loginGuardKey('ada'), id: 7 }]);
+    const moved = tableWith(renamed, userOf(8, 'ada'));
     const { get } = moved;
     let reads = 0;
     moved.get = async (key) => (++reads === 1 ? { ...loginGuardKey('ada'), id: 7 } : get(key));
