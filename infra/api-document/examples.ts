@@ -16,8 +16,6 @@ export const PLACEHOLDERS = {
   ownEmail: '"your address"@example.com',
   foreignEmail: 'nobody@example.com',
   newEmail: '"the address"@example.com',
-  /** Too short. */
-  newPassword: 'new',
   password: 'your current password',
   key: 'the key in the mail',
 } as const;
@@ -154,7 +152,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     body: { firstName: 'Ada', lastName: 'Admin', email: PLACEHOLDERS.ownEmail, langKey: 'en' },
   },
   'POST /api/account/change-password': {
-    body: { currentPassword: PLACEHOLDERS.password, newPassword: PLACEHOLDERS.newPassword },
+    body: { currentPassword: PLACEHOLDERS.password, newPassword: 'correct horse battery' },
   },
   'POST /api/account/reset-password/init': { body: { email: PLACEHOLDERS.foreignEmail } },
   'POST /api/account/reset-password/finish': {

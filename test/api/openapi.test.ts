@@ -46,7 +46,7 @@ async function withMailedKey(body: unknown): Promise<unknown> {
  */
 function withRealValues<T>(example: T): T {
   const { userId, integrationId, parameterId, login, ownEmail, foreignEmail } = PLACEHOLDERS;
-  const { newEmail, password, newPassword } = PLACEHOLDERS;
+  const { newEmail, password } = PLACEHOLDERS;
   const realValues = new Map<unknown, () => unknown>([
     [userId, () => 3],
     [integrationId, () => 1],
@@ -56,7 +56,6 @@ function withRealValues<T>(example: T): T {
     [foreignEmail, () => 'etienne@example.com'],
     [newEmail, () => 'etienne@example.com'],
     [password, () => 'admin'],
-    [newPassword, () => 'correct horse battery'],
   ]);
   return JSON.parse(JSON.stringify(example), (_, value) => realValues.get(value)?.() ?? value);
 }
