@@ -1,7 +1,8 @@
 import type { Node } from 'constructs';
 import * as v from 'valibot';
+import { context } from './context.ts';
 import { placeholdersIn } from './placeholders.ts';
-import { context, type Settings, settings } from './settings.ts';
+import { type Settings, settings } from './settings.ts';
 
 /** Keys of the CDK itself; all others contain a colon. */
 const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
@@ -27,12 +28,14 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   if (!isObject(environments)) throw new Error('The environments in cdk.json must be an object.');
   if (!Object.hasOwn(environments, name)) {
     throw new Error(
-      `There is no environment ${name}: cdk.json has ${Object.keys(environments).join(', ') || 'none'}.`,
+      `There is no environment ${name}: cdk.json has ` +
+        `${Object.keys(environments).join(', ') || 'none'}.`,
     );
   }
   if (!/^[A-Za-z0-9-]+$/.test(name)) {
     throw new Error(
-      `The name of the environment "${name}" must consist of letters, digits and hyphens: its stacks are named after it.`,
+      `The name of the environment "${name}" must consist of letters, digits and hyphens: ` +
+        'its stacks are named after it.',
     );
   }
   const own = environments[name];

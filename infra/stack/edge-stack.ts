@@ -23,7 +23,8 @@ import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import { EDGE_HEADERS } from '../../lib/http/edge.ts';
 import { routes } from '../../routes.ts';
-import { EDGE_REGION, type Settings } from '../settings/settings.ts';
+import { EDGE_REGION } from '../settings/edge.ts';
+import type { Settings } from '../settings/settings.ts';
 import { EDGE_RULES, type EdgeRule } from './constructs/metrics.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
 

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
-import { edgeStackName } from '../../infra/settings/settings.ts';
+import { edgeStackName } from '../../infra/settings/edge.ts';
 import { EdgeStack } from '../../infra/stack/edge-stack.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import {

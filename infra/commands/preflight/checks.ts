@@ -4,7 +4,8 @@ import {
   GetConfigurationSetCommand,
   GetEmailIdentityCommand,
 } from '@aws-sdk/client-sesv2';
-import { EDGE_REGION, edgeStackName, type Settings } from '../../settings/settings.ts';
+import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
 /** What an environment needs of AWS before its deployment. */

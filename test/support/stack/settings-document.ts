@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { context, settings } from '../../../infra/settings/settings.ts';
+import { context } from '../../../infra/settings/context.ts';
+import { settings } from '../../../infra/settings/settings.ts';
 
 /*
  * docs/settings.md, made from the schema of the settings and the shipped values of an environment.

@@ -1,0 +1,66 @@
+import * as v from 'valibot';
+
+/* The names under which clients reach the API, and the origins whose pages may call it. */
+
+export const hostName = (description: string, example: string) =>
+  v.pipe(
+    v.string(),
+    v.regex(
+      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+      'must be a host name in lower case',
+    ),
+    v.description(description),
+    v.metadata({ example }),
+  );
+
+export const certificate = (description: string, region: string) =>
+  v.pipe(
+    v.string(),
+    v.regex(
+      /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
+      'must be the ARN of a certificate in ACM',
+    ),
+    v.description(description),
+    v.metadata({
+      example: `arn:aws:acm:${region}:123456789012:certificate/12345678-1234-1234-1234-123456789012`,
+    }),
+  );
+
+export const domain = v.optional(
+  v.pipe(
+    v.strictObject({
+      name: hostName(
+        'The host name of the API; with `edge`, that of its origin.',
+        'gatehouse.example.com',
+      ),
+      certificate: certificate(
+        'The certificate for the host name, in the same region.',
+        'eu-central-1',
+      ),
+    }),
+    v.description(
+      'A [host name of your own](deploying.md#a-host-name-of-your-own). The URL of API ' +
+        'Gateway is then disabled. If it is not set, that URL is the only one.',
+    ),
+  ),
+);
+
+export const corsOrigins = v.pipe(
+  v.array(
+    v.pipe(
+      v.string(),
+      v.check(
+        // API Gateway takes https://* for every origin, and a URL may contain an asterisk.
+        (origin) => URL.parse(origin)?.origin === origin && !origin.includes('*'),
+        'must be a scheme and a host in lower case, without a path, a trailing slash, a ' +
+          'default port or a wildcard, such as https://admin.example.com',
+      ),
+    ),
+  ),
+  v.description(
+    'The origins whose pages may call the API. If the list is empty, browsers block all ' +
+      'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
+      'how to add one.',
+  ),
+  v.metadata({ example: ['https://admin.example.com'] }),
+);
