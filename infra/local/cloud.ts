@@ -1,29 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
-import { ENGINE_REGION, startEngine } from './aws/engine.ts';
-import { createKey, isValidKey, KEYS_FILE, localKms, type StoredKey } from './aws/kms.ts';
+import { startEngine } from './aws/engine.ts';
 import { localMailbox, type Mail } from './aws/mailbox.ts';
-import { type Mapping, mappingsOf, openStream, type Stream } from './aws/stream.ts';
-import type { Interceptor } from './calls/aws-call.ts';
-import { type Api, type Cors, startGateway } from './gateway/gateway.ts';
+import { createTable, deleteTable } from './aws/stack-table.ts';
+import { openStream, type Stream } from './aws/stream.ts';
+import type { Interceptor, Meter } from './calls/aws-call.ts';
+import { type Deployed, deploy } from './deploy.ts';
+import { startGateway } from './gateway/gateway.ts';
 import type { RequestSummary } from './gateway/request-log.ts';
-import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
-import { type FunctionConfig, type Functions, runFunctions } from './lambda/functions.ts';
+import { type Functions, runFunctions } from './lambda/functions.ts';
+import type { FunctionConfig } from './lambda/instance.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { requireMatchingKeys } from './require-matching-keys.ts';
-import {
-  ACCOUNT,
-  keyArn,
-  type ReturnValues,
-  readTemplate,
-  resolve,
-  type Template,
-} from './stack/template.ts';
-import { startOver } from './state/database.ts';
+import { readTemplate } from './stack/template.ts';
 import { OPERATOR } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
@@ -109,332 +100,223 @@ const ENDPOINT_FILE = 'endpoint.json';
 /** How long requests in flight may take to finish when the cloud stops. */
 const GRACE_MS = 5000;
 
+/** Runs a stack. Rejects after it has stopped what was started if a part cannot start. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
-  const { state, onLine } = options;
-  const stops: (() => unknown)[] = [state.close];
+  const stops: Stop[] = [options.state.close];
   const stop = async () => {
     for (const end of stops.splice(0).reverse()) await end();
   };
   try {
-    return await start();
+    return await start(options, stops, stop);
   } catch (error) {
     await stop();
     throw error;
   }
-
-  async function start(): Promise<Cloud> {
-    const startingEngine = startEngine(
-      { file: state.database, externalUrl: options.engineUrl },
-      state.recordEngine,
-      options.onEngineExit,
-    );
-    const stopEngine = ({ stop }: Awaited<typeof startingEngine>) => stop();
-    stops.push(() => startingEngine.then(stopEngine, () => undefined));
-    const [engine, assembly] = await Promise.all([startingEngine, options.assembly]);
-    const template = readTemplate(assembly);
-    let deployed = deploy(template, state);
-
-    let changing: Promise<unknown> = Promise.resolve();
-    const lateCalls: string[] = [];
-    const deniedCalls: string[] = [];
-    const mailbox = localMailbox(state);
-    let functions: Functions | undefined;
-    const stream = openStream({
-      mappings: () => deployed.mappings,
-      invoke: async (...invocation) => {
-        await changing;
-        return functions?.invoke(...invocation);
-      },
-      onLine: (line) => onLine(readableError(line)),
-    });
-    const { port: formerPort = 0 } =
-      state.readJson<{ port?: number }>(ENDPOINT_FILE, 'delete it to use another port') ?? {};
-    let apiUrl = '';
-    const awsEndpoint = await startAwsEndpoint({
-      engineUrl: engine.url,
-      port: formerPort,
-      apiUrl: () => apiUrl,
-      kms: (operation, input) => deployed.kms(operation, input),
-      identify: (accessKey) => functions?.identify(accessKey),
-      kill: (accessKey) => functions?.kill(accessKey),
-      mailbox,
-      denialReason: (functionName, call) => deployed.authorization.denialReason(functionName, call),
-      stackTable: () => deployed.table,
-      onCommitted: stream.committed,
-      intercept: options.intercept,
-      onLateCall(name, operation) {
-        lateCalls.push(`${name} ${operation}`);
-        onLine(
-          `${name} called ${operation} after it had responded: Lambda would have frozen the instance`,
-        );
-      },
-      onDenied(sentence) {
-        deniedCalls.push(sentence);
-        onLine(sentence);
-      },
-      holdTransactions: options.holdTransactions,
-      capacity: options.meterCapacity
-        ? { region: template.region, tableMaximum: () => tableMaximum(deployed.table) }
-        : undefined,
-    });
-    stops.push(awsEndpoint.stop);
-    if (awsEndpoint.port !== formerPort) {
-      if (formerPort)
-        onLine(
-          `Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${awsEndpoint.url}`,
-        );
-      state.write(ENDPOINT_FILE, JSON.stringify({ port: awsEndpoint.port }));
-    }
-    await createTable(awsEndpoint.url, template.region, deployed.table);
-    // Its keys are lost when this process ends, so nobody could use the table.
-    if (!state.database && options.engineUrl)
-      stops.push(() => deleteTable(awsEndpoint.url, deployed.table));
-    const recordTable = () =>
-      state.recordTable({
-        endpoint: awsEndpoint.url,
-        region: template.region,
-        tableName: deployed.table.TableName,
-      });
-    recordTable();
-
-    const withMailLinks = (functions: readonly FunctionConfig[]) =>
-      withVariable(functions, 'MAIL_LINK_BASE', options.mailLinkBase?.(awsEndpoint.url));
-    functions = runFunctions(withMailLinks(deployed.functions), {
-      endpoint: awsEndpoint.url,
-      region: template.region,
-      maxInstancesPerFunction: options.maxInstancesPerFunction ?? 8,
-      onLine,
-      onError: options.onError,
-      timeoutMs: options.timeoutMs,
-    });
-    stops.push(() => functions?.stop(), stream.stop);
-    const gateway = await startGateway(
-      options.port,
-      async () => {
-        await changing;
-        return deployed.api;
-      },
-      async (...invocation) => functions?.invoke(...invocation),
-      (error) => onLine(readableError(error)),
-      {
-        pages: options.pages,
-        integrationTimeoutMs: options.timeoutMs,
-        onRejection: options.onRejection,
-      },
-    );
-    stops.push(() => gateway.stop(GRACE_MS));
-    apiUrl = gateway.url;
-
-    const cloud: Cloud = {
-      url: apiUrl,
-      endpoint: awsEndpoint.url,
-      region: template.region,
-      get tableName() {
-        return deployed.table.TableName;
-      },
-      get pepperKeys() {
-        return (
-          deployed.functions
-            .find(({ environment }) => environment.PEPPER_KEYS)
-            ?.environment.PEPPER_KEYS?.split(',') ?? []
-        );
-      },
-      get functions() {
-        return deployed.functions;
-      },
-      lateCalls,
-      mails: mailbox.mails,
-      invoke: async (name, event) => functions?.invoke(name, event, randomUUID()),
-      mailsHandedOver: stream.settled,
-      deniedCalls,
-      unusedPermissions: () => deployed.authorization.unused(),
-      recycle: () => functions?.recycle(),
-      async holdRequestsDuring(change) {
-        const changed = change();
-        changing = changed.catch(() => undefined);
-        await changed;
-      },
-      async redeploy(assembly) {
-        const changed = readTemplate(assembly);
-        deployed = deploy(changed, state);
-        await createTable(awsEndpoint.url, changed.region, deployed.table);
-        recordTable();
-        functions?.replace(withMailLinks(deployed.functions));
-      },
-      stop,
-    };
-    await requireMatchingKeys(cloud, options);
-    if (state.database) await handOverLeft(cloud, stream);
-    return cloud;
-  }
 }
 
-interface TableProperties {
-  readonly TableName: string;
-  /** Undefined for a table that the stack has adopted. */
-  readonly KeySchema?: { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
-  readonly AttributeDefinitions?: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
-  readonly OnDemandThroughput?: { MaxReadRequestUnits?: number; MaxWriteRequestUnits?: number };
-  readonly SSESpecification?: { KMSMasterKeyId?: string };
-  readonly Tags?: { Key: string; Value: string }[];
+type Stop = () => unknown;
+
+/** What the parts of a running stack share. */
+interface Running {
+  readonly options: CloudOptions;
+  readonly region: string;
+  readonly mailbox: ReturnType<typeof localMailbox>;
+  readonly lateCalls: string[];
+  readonly deniedCalls: string[];
+  deployed: Deployed;
+  /** Undefined until the AWS APIs, which functions call, have started. */
+  functions: Functions | undefined;
+  /** Ends with the change of the code or the stack that is under way. */
+  changing: Promise<unknown>;
+  /** Empty until the HTTP API has started. */
+  apiUrl: string;
 }
 
-interface Deployed {
-  readonly kms: ReturnType<typeof localKms>;
-  readonly authorization: Authorization;
-  readonly table: TableProperties;
-  readonly functions: FunctionConfig[];
-  readonly mappings: readonly Mapping[];
-  readonly api: Api;
-}
-
-/**
- * Creates the resources of a template. Keys are created once and stored; the rest is derived from
- * the template.
- */
-function deploy(template: Template, state: State): Deployed {
-  const { region, stack } = template;
-  const resources = new Map<string, ReturnValues>();
-  const evaluate = <T>(value: unknown) => resolve<T>(value, resources, region);
-  const arn = (service: string, name: string) => `arn:aws:${service}:${region}:${ACCOUNT}:${name}`;
-
-  const stored = state.readJson<Record<string, StoredKey>>(KEYS_FILE) ?? {};
-  const storedBefore = Object.keys(stored).length;
-  for (const [logicalId, { KeySpec }] of template.ofType('AWS::KMS::Key')) {
-    const spec = String(KeySpec ?? 'SYMMETRIC_DEFAULT');
-    const key = stored[logicalId] ?? createKey(spec);
-    if (!isValidKey(key, spec)) throw new Error(invalidKey(logicalId, state));
-    stored[logicalId] = key;
-    resources.set(logicalId, { ref: key.id, attributes: { Arn: keyArn(region, key.id) } });
-  }
-  if (Object.keys(stored).length > storedBefore) state.write(KEYS_FILE, JSON.stringify(stored));
-
-  const [[tableId, tableProperties] = []] = template.ofType('AWS::DynamoDB::Table');
-  if (tableId) {
-    const ref = `${stack}-${tableId}${state.tableSuffix}`;
-    const Arn = arn('dynamodb', `table/${ref}`);
-    resources.set(tableId, { ref, attributes: { Arn, StreamArn: `${Arn}/stream/local` } });
-  }
-  const tableName = evaluate<string>(template.output('TableName'));
-  if (!tableName) throw new Error('The stack has no table');
-  for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) {
-    resources.set(logicalId, {
-      ref: logicalId,
-      attributes: { Arn: arn('logs', `log-group:${logicalId}:*`) },
-    });
-  }
-  for (const [logicalId] of template.ofType('AWS::IAM::Role')) {
-    resources.set(logicalId, {
-      ref: logicalId,
-      attributes: { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` },
-    });
-  }
-
-  const code = new Map<string, string>();
-  const functions = template
-    .ofType('AWS::Lambda::Function')
-    .map(([logicalId, properties]): FunctionConfig => {
-      const name = String(properties.Description);
-      resources.set(logicalId, {
-        ref: logicalId,
-        attributes: { Arn: arn('lambda', `function:${logicalId}`) },
-      });
-      code.set(arn('lambda', `function:${logicalId}`), name);
-      const { S3Key } = evaluate<{ S3Key: string }>(properties.Code);
-      const [file] = String(properties.Handler).split('.');
-      return {
-        name,
-        file: join(template.assetFolder(S3Key), `${file}.mjs`),
-        environment: evaluate<{ Variables: Record<string, string> }>(properties.Environment)
-          .Variables,
-        timeoutMs: Number(properties.Timeout) * 1000,
-        memoryMb: Number(properties.MemorySize),
-      };
-    });
-
-  for (const [logicalId] of template.ofType('AWS::Lambda::Version')) {
-    resources.set(logicalId, { ref: logicalId, attributes: { Version: '1' } });
-  }
-  // Every alias serves the only version that exists here: the current code.
-  for (const [logicalId, { FunctionName, Name }] of template.ofType('AWS::Lambda::Alias')) {
-    const functionArn = arn('lambda', `function:${evaluate<string>(FunctionName)}`);
-    resources.set(logicalId, { ref: `${functionArn}:${Name}` });
-    code.set(`${functionArn}:${Name}`, code.get(functionArn) ?? '');
-  }
-
-  const integrations = new Map<string, string>();
-  for (const [logicalId, { IntegrationUri }] of template.ofType('AWS::ApiGatewayV2::Integration')) {
-    resources.set(logicalId, { ref: logicalId });
-    integrations.set(`integrations/${logicalId}`, code.get(evaluate<string>(IntegrationUri)) ?? '');
-  }
-  const routes = new Map<string, string>();
-  for (const [logicalId, { RouteKey, Target }] of template.ofType('AWS::ApiGatewayV2::Route')) {
-    const name = integrations.get(evaluate<string>(Target));
-    if (!name) throw new Error(`The route ${logicalId} has no function`);
-    routes.set(String(RouteKey), name);
-  }
-  const [[, api] = []] = template.ofType('AWS::ApiGatewayV2::Api');
-
-  const table = { ...evaluate<TableProperties>(tableProperties ?? {}), TableName: tableName };
-  const logicalIds = new Map(
-    [...resources].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]),
+async function start(options: CloudOptions, stops: Stop[], stop: Cloud['stop']): Promise<Cloud> {
+  const { state, onLine } = options;
+  const startingEngine = startEngine(
+    { file: state.database, externalUrl: options.engineUrl },
+    state.recordEngine,
+    options.onEngineExit,
   );
+  const stopEngine = ({ stop }: Awaited<typeof startingEngine>) => stop();
+  stops.push(() => startingEngine.then(stopEngine, () => undefined));
+  const [engine, assembly] = await Promise.all([startingEngine, options.assembly]);
+  const template = readTemplate(assembly);
+  const { region } = template;
+  const running: Running = {
+    options,
+    region,
+    mailbox: localMailbox(state),
+    lateCalls: [],
+    deniedCalls: [],
+    deployed: deploy(template, state),
+    functions: undefined,
+    changing: Promise.resolve(),
+    apiUrl: '',
+  };
+  const stream = streamOf(running);
+  const awsEndpoint = await startEndpoint(running, engine.url, stream);
+  stops.push(awsEndpoint.stop);
+  await createTable(awsEndpoint.url, region, running.deployed.table);
+  // Its keys are lost when this process ends, so nobody could use the table.
+  if (!state.database && options.engineUrl)
+    stops.push(() => deleteTable(awsEndpoint.url, running.deployed.table));
+  recordTable(running, awsEndpoint.url);
+
+  running.functions = runFunctions(withMailLinks(running, awsEndpoint.url), {
+    endpoint: awsEndpoint.url,
+    region,
+    maxInstancesPerFunction: options.maxInstancesPerFunction ?? 8,
+    onLine,
+    onError: options.onError,
+    timeoutMs: options.timeoutMs,
+  });
+  stops.push(() => running.functions?.stop(), stream.stop);
+  const gateway = await startApi(running);
+  stops.push(() => gateway.stop(GRACE_MS));
+  running.apiUrl = gateway.url;
+
+  const cloud = cloudOf(running, awsEndpoint.url, stream, stop);
+  await requireMatchingKeys(cloud, options);
+  if (state.database) await handOverLeft(cloud, stream);
+  return cloud;
+}
+
+const streamOf = (running: Running): Stream =>
+  openStream({
+    mappings: () => running.deployed.mappings,
+    invoke: async (...invocation) => {
+      await running.changing;
+      return running.functions?.invoke(...invocation);
+    },
+    onLine: (line) => running.options.onLine(readableError(line)),
+  });
+
+/** Starts the AWS APIs, if possible on the port of the last start, and records the port. */
+async function startEndpoint(running: Running, engineUrl: string, stream: Stream) {
+  const { options, mailbox, lateCalls, deniedCalls } = running;
+  const { state, onLine } = options;
+  const { port: formerPort = 0 } =
+    state.readJson<{ port?: number }>(ENDPOINT_FILE, 'delete it to use another port') ?? {};
+  const endpoint = await startAwsEndpoint({
+    engineUrl,
+    port: formerPort,
+    apiUrl: () => running.apiUrl,
+    kms: (operation, input) => running.deployed.kms(operation, input),
+    identify: (accessKey) => running.functions?.identify(accessKey),
+    kill: (accessKey) => running.functions?.kill(accessKey),
+    mailbox,
+    denialReason: (name, call) => running.deployed.authorization.denialReason(name, call),
+    stackTable: () => running.deployed.table,
+    onCommitted: stream.committed,
+    intercept: options.intercept,
+    onLateCall(name, operation) {
+      lateCalls.push(`${name} ${operation}`);
+      onLine(
+        `${name} called ${operation} after it had responded: ` +
+          'Lambda would have frozen the instance',
+      );
+    },
+    onDenied(sentence) {
+      deniedCalls.push(sentence);
+      onLine(sentence);
+    },
+    holdTransactions: options.holdTransactions,
+    meter: options.meterCapacity ? await openMeter(running) : undefined,
+  });
+  if (endpoint.port !== formerPort) {
+    if (formerPort)
+      onLine(
+        `Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${endpoint.url}`,
+      );
+    state.write(ENDPOINT_FILE, JSON.stringify({ port: endpoint.port }));
+  }
+  return endpoint;
+}
+
+/** The meter is loaded only where it is asked for. */
+async function openMeter(running: Running): Promise<Meter> {
+  const { meterCapacity } = await import('./capacity/meter-capacity.ts');
+  return meterCapacity({
+    region: running.region,
+    tableMaximum() {
+      const { OnDemandThroughput } = running.deployed.table;
+      return {
+        Read: OnDemandThroughput?.MaxReadRequestUnits,
+        Write: OnDemandThroughput?.MaxWriteRequestUnits,
+      };
+    },
+  });
+}
+
+const recordTable = ({ options, region, deployed }: Running, endpoint: string): void =>
+  options.state.recordTable({ endpoint, region, tableName: deployed.table.TableName });
+
+const startApi = (running: Running) => {
+  const { onLine, onRejection, pages, port, timeoutMs } = running.options;
+  return startGateway(
+    port,
+    async () => {
+      await running.changing;
+      return running.deployed.api;
+    },
+    async (...invocation) => running.functions?.invoke(...invocation),
+    (error) => onLine(readableError(error)),
+    { pages, integrationTimeoutMs: timeoutMs, onRejection },
+  );
+};
+
+function cloudOf(running: Running, endpoint: string, stream: Stream, stop: Cloud['stop']): Cloud {
+  const { state } = running.options;
   return {
-    kms: localKms(region, Object.values(stored)),
-    authorization: openAuthorization(readPolicies(template, evaluate), {
-      region,
-      // The template does not contain the key of an adopted table, so its use is not checked.
-      tableKey: table.SSESpecification?.KMSMasterKeyId,
-      nameOf: (arn) => logicalIds.get(arn) ?? arn,
-    }),
-    table,
-    functions,
-    mappings: mappingsOf(template, evaluate, (name) => code.get(arn('lambda', `function:${name}`))),
-    api: { routes, cors: api?.CorsConfiguration as Cors | undefined },
+    url: running.apiUrl,
+    endpoint,
+    region: running.region,
+    get tableName() {
+      return running.deployed.table.TableName;
+    },
+    get pepperKeys() {
+      return (
+        running.deployed.functions
+          .find(({ environment }) => environment.PEPPER_KEYS)
+          ?.environment.PEPPER_KEYS?.split(',') ?? []
+      );
+    },
+    get functions() {
+      return running.deployed.functions;
+    },
+    lateCalls: running.lateCalls,
+    mails: running.mailbox.mails,
+    invoke: async (name, event) => running.functions?.invoke(name, event, randomUUID()),
+    mailsHandedOver: stream.settled,
+    deniedCalls: running.deniedCalls,
+    unusedPermissions: () => running.deployed.authorization.unused(),
+    recycle: () => running.functions?.recycle(),
+    async holdRequestsDuring(change) {
+      const changed = change();
+      running.changing = changed.catch(() => undefined);
+      await changed;
+    },
+    async redeploy(assembly) {
+      const changed = readTemplate(assembly);
+      running.deployed = deploy(changed, state);
+      await createTable(endpoint, changed.region, running.deployed.table);
+      recordTable(running, endpoint);
+      running.functions?.replace(withMailLinks(running, endpoint));
+    },
+    stop,
   };
 }
 
-const invalidKey = (logicalId: string, { folder = 'memory' }: State): string =>
-  `The key ${logicalId} in ${folder}/${KEYS_FILE} is invalid: ${startOver(folder)}.`;
-
-/** Replaces a variable in the environment of the functions that have it. */
-const withVariable = (
-  functions: readonly FunctionConfig[],
-  name: string,
-  value: string | undefined,
-) =>
-  functions.map((config) =>
-    value !== undefined && name in config.environment
-      ? { ...config, environment: { ...config.environment, [name]: value } }
+/** The functions of the stack, with the page that links in mails lead to on this machine. */
+function withMailLinks({ options, deployed }: Running, endpoint: string): FunctionConfig[] {
+  const MAIL_LINK_BASE = options.mailLinkBase?.(endpoint);
+  return deployed.functions.map((config) =>
+    MAIL_LINK_BASE !== undefined && 'MAIL_LINK_BASE' in config.environment
+      ? { ...config, environment: { ...config.environment, MAIL_LINK_BASE } }
       : config,
   );
-
-const tableMaximum = ({ OnDemandThroughput }: TableProperties) => ({
-  Read: OnDemandThroughput?.MaxReadRequestUnits,
-  Write: OnDemandThroughput?.MaxWriteRequestUnits,
-});
-
-async function createTable(
-  endpoint: string,
-  region: string,
-  table: TableProperties,
-): Promise<void> {
-  const { TableName, KeySchema, AttributeDefinitions } = table;
-  if (!KeySchema) return;
-  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-  await client
-    .send(
-      new CreateTableCommand({
-        TableName,
-        KeySchema,
-        AttributeDefinitions,
-        BillingMode: 'PAY_PER_REQUEST',
-      }),
-    )
-    .catch((error: Error) => {
-      if (error.name !== 'ResourceInUseException') throw error;
-    });
-  client.destroy();
 }
 
 /**
@@ -449,11 +331,5 @@ async function handOverLeft({ endpoint, region, tableName }: Cloud, stream: Stre
       stream.committed({ operation: 'PutItem', input });
     }
   }
-  client.destroy();
-}
-
-async function deleteTable(endpoint: string, { TableName }: TableProperties): Promise<void> {
-  const client = new DynamoDBClient({ endpoint, region: ENGINE_REGION, credentials: OPERATOR });
-  await client.send(new DeleteTableCommand({ TableName }));
   client.destroy();
 }

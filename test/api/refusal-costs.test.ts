@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itemBytes } from '../../infra/local/aws/item-size.ts';
 import { actionsOf } from '../../infra/local/calls/actions.ts';
+import { itemBytes } from '../../infra/local/capacity/item-size.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { EXISTS, set, type Write } from '../../lib/table/write.ts';

@@ -1,5 +1,5 @@
-import { type Item, itemBytes, readUnits } from '../../infra/local/aws/item-size.ts';
 import type { AwsCall, AwsResponse } from '../../infra/local/calls/aws-call.ts';
+import { type Item, itemBytes, readUnits } from '../../infra/local/capacity/item-size.ts';
 import { openSetup, type PreparedRequest, type Setup } from '../support/instance/changes.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { AwsCall, AwsResponse, Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Cloud } from '../../infra/local/cloud.ts';
-import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/functions.ts';
+import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/instance.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { type Route, routes } from '../../routes.ts';
 import { CHANGES, type Change, openSetup } from '../support/instance/changes.ts';

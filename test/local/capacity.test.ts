@@ -15,8 +15,9 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAwsEndpoint } from '../../infra/local/aws/aws-endpoint.ts';
-import { meterCapacity, tokenBucket } from '../../infra/local/aws/capacity.ts';
 import { startEngine } from '../../infra/local/aws/engine.ts';
+import { localMailbox } from '../../infra/local/aws/mailbox.ts';
+import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import {
   bytesAfterUpdate,
   type Item,
@@ -24,9 +25,9 @@ import {
   readUnits,
   type Value,
   writeUnits,
-} from '../../infra/local/aws/item-size.ts';
-import { localMailbox } from '../../infra/local/aws/mailbox.ts';
-import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
+} from '../../infra/local/capacity/item-size.ts';
+import { meterCapacity } from '../../infra/local/capacity/meter-capacity.ts';
+import { tokenBucket } from '../../infra/local/capacity/token-bucket.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
@@ -235,7 +236,7 @@ async function openMetered(maximum: Maximum | undefined, holdTransactions?: numb
     onLateCall: () => undefined,
     onDenied: () => undefined,
     holdTransactions,
-    capacity: maximum && { region, tableMaximum: () => maximum, now },
+    meter: maximum && meterCapacity({ region, tableMaximum: () => maximum, now }),
   });
   const client = clientOf(awsEndpoint.url);
   return {

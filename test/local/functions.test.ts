@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { environmentOf, runFunctions } from '../../infra/local/lambda/functions.ts';
+import { runFunctions } from '../../infra/local/lambda/functions.ts';
+import { environmentOf } from '../../infra/local/lambda/instance.ts';
 import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* The runtime of functions in the local cloud. */

@@ -3,28 +3,21 @@ import {
   Agent,
   createServer,
   type IncomingMessage,
-  type RequestOptions,
-  request,
   type Server,
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { urlToHttpOptions } from 'node:url';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import { foreignHost } from '../calls/loopback-host.ts';
 import { readText } from '../calls/read-body.ts';
 import type { Authorization } from '../iam/authorization.ts';
 import type { Identity } from '../lambda/functions.ts';
-import { type CapacityOptions, type Meter, meterCapacity } from './capacity.ts';
-import { engineHeaders } from './engine.ts';
+import { type DynamoDbOptions, openDynamoDb } from './dynamodb.ts';
 import type { localMailbox } from './mailbox.ts';
 import { serveMailbox } from './mailbox-pages.ts';
-import { tableSettings } from './table-settings.ts';
-import { detectConflicts } from './transaction-conflicts.ts';
 
-interface AwsEndpointOptions {
-  readonly engineUrl: string;
+interface AwsEndpointOptions extends DynamoDbOptions {
   /** The port to listen on if it is free; 0 selects any. */
   readonly port: number;
   /** The URL of the HTTP API, which starts later. */
@@ -35,10 +28,6 @@ interface AwsEndpointOptions {
   readonly kill: (accessKey: string) => void;
   readonly mailbox: ReturnType<typeof localMailbox>;
   readonly denialReason: Authorization['denialReason'];
-  /** The table of the stack, for its tags. */
-  readonly stackTable: Parameters<typeof tableSettings>[0];
-  /** Receives each write that the engine has accepted. */
-  readonly onCommitted: (call: Pick<AwsCall, 'operation' | 'input'>) => void;
   readonly intercept?: Interceptor | undefined;
   /**
    * Called when a function makes a call after its response; Lambda would have frozen the instance
@@ -47,10 +36,6 @@ interface AwsEndpointOptions {
   readonly onLateCall: (name: string, operation: string) => void;
   /** Called with the reason when the policies of a function do not allow its call. */
   readonly onDenied: (reason: string) => void;
-  /** The minimum duration of each transaction, in milliseconds. */
-  readonly holdTransactions?: number | undefined;
-  /** The capacity limits of the table; if undefined, calls are not throttled. */
-  readonly capacity?: CapacityOptions | undefined;
 }
 
 const SERVICES: Record<string, AwsCall['service']> = {
@@ -66,76 +51,7 @@ const SEND_MAIL = '/v2/email/outbound-emails';
  */
 export async function startAwsEndpoint(options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const engine = { ...urlToHttpOptions(new URL(options.engineUrl)), agent };
-  const respondAboutSettings = tableSettings(options.stackTable);
-  const forwardUnlessConflicting = detectConflicts(options.holdTransactions);
-  const meter: Meter = options.capacity
-    ? meterCapacity(options.capacity)
-    : ({ input }, forward) => forward(input);
-
-  async function handle(req: IncomingMessage): Promise<AwsResponse> {
-    const target =
-      req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
-    const [prefix = '', operation = ''] = target.split('.');
-    const service = SERVICES[prefix];
-    const text = await readText(req);
-    const [, accessKey] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
-    // A web page cannot send this header without the permission that a preflight asks for.
-    if (accessKey === undefined)
-      return forbidden('MissingAuthenticationTokenException', 'The request is not signed');
-    if (!service)
-      return unknownOperation(
-        `The local cloud does not support ${prefix || 'a request without x-amz-target'}`,
-      );
-
-    const identity = options.identify(accessKey);
-    if (identity?.state === 'ended')
-      return { ...unknownOperation(`${identity.name} was killed`), cut: 'before' };
-    if (identity?.state === 'idle') {
-      // On a busy machine, a call that the function aborted before it responded may arrive only
-      // now.
-      await wait(5);
-      if (req.socket.destroyed || req.socket.readableEnded)
-        return unknownOperation('The caller has closed the connection');
-      options.onLateCall(identity.name, operation);
-      return unknownOperation(`${identity.name} has already responded`);
-    }
-    const input = JSON.parse(text);
-    const denial = identity && options.denialReason(identity.name, { service, operation, input });
-    if (denial) {
-      options.onDenied(denial);
-      return {
-        status: service === 'SES' ? 403 : 400,
-        body: { __type: 'AccessDeniedException', message: denial },
-      };
-    }
-    const forward = async (): Promise<AwsResponse> => {
-      if (service === 'KMS') return options.kms(operation, input);
-      if (service === 'SES') return options.mailbox.send(input);
-      const callEngine = (name: string, body: string) => sendToEngine(engine, name, body);
-      const aboutSettings = await respondAboutSettings(operation, input, callEngine);
-      if (aboutSettings) return aboutSettings;
-      // Metering comes first: a throttled transaction must not conflict with others.
-      const response = await meter(
-        { operation, input },
-        (metered) =>
-          forwardUnlessConflicting(operation, metered, () =>
-            callEngine(operation, metered === input ? text : JSON.stringify(metered)),
-          ),
-        (keys) => callEngine('BatchGetItem', JSON.stringify(keys)),
-      );
-      if (response.status === 200) options.onCommitted({ operation, input });
-      return response;
-    };
-    const kill = () => options.kill(accessKey);
-    return options.intercept
-      ? options.intercept(
-          { service, operation, input, functionName: identity?.name, kill },
-          forward,
-        )
-      : forward();
-  }
-
+  const handle = openHandler(options, agent);
   const server = createServer(async (req, res) => {
     try {
       const rejection = foreignHost(req);
@@ -159,6 +75,67 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
       server.closeAllConnections();
     },
   };
+}
+
+/** Handles the calls that are signed, are allowed, and come from an instance at work. */
+function openHandler(options: AwsEndpointOptions, agent: Agent) {
+  const dynamoDb = openDynamoDb(options, agent);
+
+  return async function handle(req: IncomingMessage): Promise<AwsResponse> {
+    const target =
+      req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
+    const [prefix = '', operation = ''] = target.split('.');
+    const service = SERVICES[prefix];
+    const text = await readText(req);
+    const [, accessKey] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
+    // A web page cannot send this header without the permission that a preflight asks for.
+    if (accessKey === undefined)
+      return forbidden('MissingAuthenticationTokenException', 'The request is not signed');
+    if (!service)
+      return unknownOperation(
+        `The local cloud does not support ${prefix || 'a request without x-amz-target'}`,
+      );
+
+    const identity = options.identify(accessKey);
+    const rejection = identity && (await rejectUnlessBusy(identity, req, operation, options));
+    if (rejection) return rejection;
+    const input = JSON.parse(text);
+    const denial = identity && options.denialReason(identity.name, { service, operation, input });
+    if (denial) {
+      options.onDenied(denial);
+      const body = { __type: 'AccessDeniedException', message: denial };
+      return { status: service === 'SES' ? 403 : 400, body };
+    }
+    const forward = async (): Promise<AwsResponse> => {
+      if (service === 'KMS') return options.kms(operation, input);
+      if (service === 'SES') return options.mailbox.send(input);
+      return dynamoDb(operation, input, text);
+    };
+    const kill = () => options.kill(accessKey);
+    return options.intercept
+      ? options.intercept(
+          { service, operation, input, functionName: identity?.name, kill },
+          forward,
+        )
+      : forward();
+  };
+}
+
+/** Rejects a call of an instance that was killed or that has already responded. */
+async function rejectUnlessBusy(
+  { name, state }: Identity,
+  req: IncomingMessage,
+  operation: string,
+  { onLateCall }: AwsEndpointOptions,
+): Promise<AwsResponse | undefined> {
+  if (state === 'ended') return { ...unknownOperation(`${name} was killed`), cut: 'before' };
+  if (state !== 'idle') return undefined;
+  // On a busy machine, a call that the function aborted before it responded may arrive only now.
+  await wait(5);
+  if (req.socket.destroyed || req.socket.readableEnded)
+    return unknownOperation('The caller has closed the connection');
+  onLateCall(name, operation);
+  return unknownOperation(`${name} has already responded`);
 }
 
 /** Listens on a free port if the wanted one is taken. Returns the port. */
@@ -191,19 +168,4 @@ function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   if (cut === 'middle') res.write(Buffer.from(text).subarray(0, bytes / 2), () => res.destroy());
   // As text, it is written together with the headers.
   else res.end(text);
-}
-
-function sendToEngine(
-  engine: RequestOptions,
-  operation: string,
-  body: string,
-): Promise<AwsResponse> {
-  return new Promise((resolve, reject) => {
-    const headers = { ...engineHeaders(operation), 'Content-Length': Buffer.byteLength(body) };
-    const call = request({ ...engine, method: 'POST', headers }, (res) => {
-      readText(res).then((text) => resolve({ status: res.statusCode ?? 500, body: text }), reject);
-    });
-    call.on('error', reject);
-    call.end(body);
-  });
 }

@@ -22,3 +22,13 @@ export interface AwsResponse {
   /** Breaks the connection before the response or in the middle of its body. */
   readonly cut?: 'before' | 'middle';
 }
+
+type Forward = (input: AwsCall['input']) => Promise<AwsResponse>;
+
+/** Forwards a call to the engine unless DynamoDB would throttle it. */
+export type Meter = (
+  call: Pick<AwsCall, 'operation' | 'input'>,
+  forward: Forward,
+  /** Reads the sizes of stored items; not metered. */
+  batchGetItem: Forward,
+) => Promise<AwsResponse>;

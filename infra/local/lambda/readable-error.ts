@@ -9,19 +9,9 @@ const BUNDLE_POSITION = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)/;
 /** A frame in the source of this project. */
 const OWN_FRAME = /\bat ((?:functions|lib)\/[^:\s]+):(\d+):(\d+)$/;
 
-/**
- * The runtime, whose URL contains its whole source, as the importer of a bundle that cannot be
- * found.
- */
-const RUNTIME_URL = / imported from data:\S+/;
-
 /** An error of a function with the positions of its source, followed by the line that threw it. */
 export function readableError(error: string): string {
-  const lines = error
-    .replace(RUNTIME_URL, '')
-    .split('\n')
-    .filter(isOfInterest)
-    .map(withSourcePosition);
+  const lines = error.split('\n').filter(isOfInterest).map(withSourcePosition);
   const [, file, line, column] =
     lines.map((each) => OWN_FRAME.exec(each)).find((found) => found !== null) ?? [];
   return [...lines, ...(file ? excerpt(file, Number(line), Number(column)) : [])].join('\n');
@@ -29,7 +19,7 @@ export function readableError(error: string): string {
 
 /** Frames of Node.js and of the runtime are the same in every stack. */
 const isOfInterest = (line: string): boolean =>
-  !/^\s*at .*\(?(node:|local-lambda-runtime)/.test(line);
+  !/^\s*at .*\(?(node:|function-worker\.mjs)/.test(line);
 
 /**
  * Omits the name of the function, which is minified. The map is read each time: the bundle may have

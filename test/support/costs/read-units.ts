@@ -1,10 +1,10 @@
+import type { AwsCall, AwsResponse } from '../../../infra/local/calls/aws-call.ts';
 import {
   type Item,
   itemBytes,
   type ReadMode,
   readUnits,
-} from '../../../infra/local/aws/item-size.ts';
-import type { AwsCall, AwsResponse } from '../../../infra/local/calls/aws-call.ts';
+} from '../../../infra/local/capacity/item-size.ts';
 
 /**
  * The read units of a call to DynamoDB, by the sizes of the items in its response; 0 for writes.

@@ -7,41 +7,20 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 /*
  * The Lambda runtime in a worker thread: loads a function's bundle (cold start), then handles one
- * event at a time.
+ * event at a time. Plain JavaScript, because stripping types in each worker would slow cold starts
+ * down. instance.ts has the types of its data and messages.
  */
 
-export interface WorkerData {
-  readonly file: string;
-  readonly name: string;
-  readonly memoryMb: string;
-}
-
-export interface Invocation {
-  readonly event: unknown;
-  readonly requestId: string;
-  readonly timeoutMs: number;
-}
-export type Report =
-  | { readonly ready: true }
-  | { readonly result: unknown }
-  | { readonly error: string };
-/** What the function writes to standard output. */
-export type Output = { readonly output: string };
-/** An error that the function has logged, with its message, stack and causes. */
-export type LoggedError = { readonly loggedError: string };
-
-const { file, name, memoryMb } = workerData as WorkerData;
-const port = parentPort as NonNullable<typeof parentPort>;
-const send = (report: Report | Output | LoggedError): void => port.postMessage(report);
+const { file, name, memoryMb } = workerData;
+const send = (report) => parentPort.postMessage(report);
 
 subscribe('gatehouse:error', (error) => send({ loggedError: inspect(error) }));
 
-// The stream of a worker takes several messages for each line: 5 % of the CPU time of a local
-// request.
-process.stdout.write = (output: string | Uint8Array, ...rest: unknown[]): boolean => {
+// The stream of a worker takes several messages for each line.
+process.stdout.write = (output, ...rest) => {
   send({ output: typeof output === 'string' ? output : Buffer.from(output).toString() });
   const done = rest.at(-1);
-  if (typeof done === 'function') queueMicrotask(done as () => void);
+  if (typeof done === 'function') queueMicrotask(done);
   return true;
 };
 
@@ -51,7 +30,7 @@ enableCompileCache(join(dirname(file), '../../compiled'));
 const { handler } = await import(pathToFileURL(file).href);
 flushCompileCache();
 
-port.on('message', async ({ event, requestId, timeoutMs }: Invocation) => {
+parentPort.on('message', async ({ event, requestId, timeoutMs }) => {
   const deadline = Date.now() + timeoutMs;
   const context = {
     functionName: name,

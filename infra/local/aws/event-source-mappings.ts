@@ -1,0 +1,57 @@
+import type { Template } from '../stack/template.ts';
+
+/** An event source mapping of the template. */
+export interface Mapping {
+  readonly functionName: string;
+  /** The name of the table whose stream it reads. */
+  readonly table: string | undefined;
+  readonly batchSize: number;
+  /** How many batches of different partition keys are in work at once. */
+  readonly lanes: number;
+  readonly recordAgeMaxMs: number;
+  /** The parsed patterns of its filters, of which a record must match one. */
+  readonly patterns: readonly unknown[];
+}
+
+/** The event source mappings of a template. */
+export function mappingsOf(
+  template: Template,
+  evaluate: (value: unknown) => string,
+  functionOf: (FunctionName: string) => string | undefined,
+): Mapping[] {
+  return template.ofType('AWS::Lambda::EventSourceMapping').map(([, properties]) => {
+    const { FunctionName, EventSourceArn, BatchSize, MaximumRecordAgeInSeconds, FilterCriteria } =
+      properties;
+    const { ParallelizationFactor = 1 } = properties;
+    const { Filters } = FilterCriteria as { Filters: { Pattern: string }[] };
+    return {
+      functionName: functionOf(evaluate(FunctionName)) ?? '',
+      table: /:table\/([^/]+)\/stream\//.exec(evaluate(EventSourceArn))?.[1],
+      batchSize: Number(BatchSize),
+      lanes: Number(ParallelizationFactor),
+      recordAgeMaxMs: Number(MaximumRecordAgeInSeconds) * 1000,
+      patterns: Filters.map(({ Pattern }) => JSON.parse(Pattern)),
+    };
+  });
+}
+
+/** Whether a mapping hands a record of a table over. */
+export const isHandedOver = (mapping: Mapping, table: string, record: object): boolean =>
+  mapping.table === table && mapping.patterns.some((pattern) => matches(pattern, record));
+
+/**
+ * Whether a value matches an event pattern: an object of patterns, or a list of texts and prefixes.
+ */
+function matches(pattern: unknown, value: unknown): boolean {
+  if (Array.isArray(pattern)) {
+    return pattern.some((rule) =>
+      typeof rule === 'object'
+        ? String(value).startsWith((rule as { prefix: string }).prefix)
+        : rule === value,
+    );
+  }
+  const members = Object.entries(pattern as object);
+  return members.every(([name, inner]) =>
+    matches(inner, (value as Record<string, unknown> | undefined)?.[name]),
+  );
+}

@@ -1,0 +1,113 @@
+import type { FunctionConfig, Instance } from './instance.ts';
+
+/**
+ * Exceeds the number of functions. At the limit, a new instance replaces the least recently used
+ * idle one.
+ */
+const INSTANCES_MAX = 48;
+
+/** The instances of all functions, which are started on demand. */
+interface InstancePool {
+  /**
+   * Reserves an instance for one request, or waits for one while all are busy and no more may
+   * start. Undefined if the pool is stopped or the signal aborts meanwhile.
+   */
+  acquire(name: string, signal?: AbortSignal): Promise<Instance | undefined>;
+  /** Ends the reservation. */
+  release(instance: Instance): void;
+  find(accessKey: string): Instance | undefined;
+  /** Terminates each instance as soon as it is idle. */
+  recycle(): void;
+  /** Replaces all functions; requests in flight finish on their old instances. */
+  replace(configs: readonly FunctionConfig[]): void;
+  stop(): Promise<void>;
+}
+
+/** Opens a pool; `start` receives what to call when the instance has ended. */
+export function openInstancePool(
+  configs: readonly FunctionConfig[],
+  instancesPerFunctionMax: number,
+  start: (config: FunctionConfig, onEnd: (instance: Instance) => void) => Instance,
+): InstancePool {
+  const instances = new Set<Instance>();
+  const queue: { name: string; resolve: (instance: Instance | undefined) => void }[] = [];
+  let byName = new Map(configs.map((config) => [config.name, config]));
+  let stopped = false;
+
+  /** Reserves an instance; undefined if all are busy and no more may start. */
+  function reserve(name: string): Instance | undefined {
+    const config = byName.get(name);
+    if (!config) throw new Error(`There is no function ${name}`);
+    const candidates = [...instances].filter(
+      (instance) => instance.config.name === name && !instance.stale,
+    );
+    const idle = candidates.find(({ state }) => state === 'idle');
+    if (idle) {
+      idle.state = 'busy';
+      return idle;
+    }
+    if (candidates.length >= instancesPerFunctionMax) return undefined;
+    if (instances.size >= INSTANCES_MAX) {
+      const oldest = leastRecentlyUsed(instances);
+      if (!oldest) return undefined;
+      instances.delete(oldest);
+      void oldest.discard();
+    }
+    const instance = start(config, (ended) => {
+      instances.delete(ended);
+      dispatchQueue();
+    });
+    instances.add(instance);
+    return instance;
+  }
+
+  function dispatchQueue(): void {
+    for (const entry of [...queue]) {
+      const instance = stopped || !byName.has(entry.name) ? undefined : reserve(entry.name);
+      if (!instance && !stopped) continue;
+      queue.splice(queue.indexOf(entry), 1);
+      entry.resolve(instance);
+    }
+  }
+
+  const queued = (name: string, signal?: AbortSignal) =>
+    new Promise<Instance | undefined>((resolve) => {
+      const entry = { name, resolve };
+      queue.push(entry);
+      signal?.addEventListener('abort', () => {
+        if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);
+        resolve(undefined);
+      });
+    });
+
+  function recycle(): void {
+    for (const instance of instances) {
+      instance.stale = true;
+      if (instance.state === 'idle') instance.terminate();
+    }
+  }
+
+  return {
+    acquire: async (name, signal) => reserve(name) ?? (await queued(name, signal)),
+    release(instance) {
+      instance.state = 'idle';
+      instance.lastUsed = Date.now();
+      if (instance.stale) instance.terminate();
+      dispatchQueue();
+    },
+    find: (accessKey) => [...instances].find((candidate) => candidate.accessKey === accessKey),
+    recycle,
+    replace(changed) {
+      byName = new Map(changed.map((config) => [config.name, config]));
+      recycle();
+    },
+    async stop() {
+      stopped = true;
+      dispatchQueue();
+      await Promise.all([...instances].map((instance) => instance.discard()));
+    },
+  };
+}
+
+const leastRecentlyUsed = (instances: ReadonlySet<Instance>): Instance | undefined =>
+  [...instances].filter(({ state }) => state === 'idle').sort((a, b) => a.lastUsed - b.lastUsed)[0];

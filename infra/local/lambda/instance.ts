@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import { readableError } from './readable-error.ts';
+
+/** A function as the template describes it. */
+export interface FunctionConfig {
+  readonly name: string;
+  readonly file: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly memoryMb: number;
+}
+
+/** What the worker of an instance starts with. */
+interface WorkerData {
+  readonly file: string;
+  readonly name: string;
+  readonly memoryMb: string;
+}
+
+interface Invocation {
+  readonly event: unknown;
+  readonly requestId: string;
+  readonly timeoutMs: number;
+}
+
+type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
+/** What the function writes to standard output. */
+type Output = { readonly output: string };
+/** An error that the function has logged, with its message, stack and causes. */
+type LoggedError = { readonly loggedError: string };
+
+export type InstanceState = 'starting' | 'busy' | 'idle' | 'ended';
+
+/** A worker that handles one request at a time. */
+export interface Instance {
+  readonly config: FunctionConfig;
+  readonly accessKey: string;
+  state: InstanceState;
+  lastUsed: number;
+  /** Runs outdated code, so it must not handle further requests. */
+  stale: boolean;
+  /**
+   * Resolves with the next report of the worker, after the start or after an invocation. Terminates
+   * an instance that does not report in time.
+   */
+  report(timeoutMs: number, invocation?: Invocation): Promise<Report>;
+  /** Ends a request in work with the error. */
+  terminate(error?: string): void;
+  /** Resolves once the worker has ended. */
+  discard(): Promise<unknown>;
+}
+
+/** Where instances run, and what receives their output. */
+export interface InstanceOptions {
+  /** The URL of the AWS APIs. */
+  readonly endpoint: string;
+  readonly region: string;
+  /** Receives each line of their output. */
+  readonly onLine: (line: string) => void;
+  /** Receives each error that a function logs, with its message and its stack in the bundle. */
+  readonly onError?: ((functionName: string, error: string) => void) | undefined;
+}
+
+const RUNTIME = new URL('./function-worker.mjs', import.meta.url);
+
+/** Starts an instance; `onEnd` is called when it can handle no further request. */
+export function startInstance(
+  config: FunctionConfig,
+  { endpoint, region, onLine, onError }: InstanceOptions,
+  onEnd: (instance: Instance) => void,
+): Instance {
+  const { name, file, memoryMb } = config;
+  const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
+  const worker = new Worker(RUNTIME, {
+    workerData: { file, name, memoryMb: String(memoryMb) } satisfies WorkerData,
+    env: environmentOf(config, { region, endpoint, accessKey }),
+    stderr: true,
+  });
+  let hasEnded = false;
+  /** Receives the next report of the worker. */
+  let listener: ((report: Report) => void) | undefined;
+
+  const instance: Instance = {
+    config,
+    accessKey,
+    state: 'starting',
+    lastUsed: 0,
+    stale: false,
+    report(timeoutMs, invocation) {
+      const reported = new Promise<Report>((resolve) => {
+        if (hasEnded) return resolve({ error: `${name} has exited` });
+        listener = resolve;
+        if (invocation) worker.postMessage(invocation);
+      });
+      const timedOut = `${name} timed out after ${timeoutMs / 1000} seconds`;
+      const timer = setTimeout(() => instance.terminate(timedOut), timeoutMs);
+      return reported.finally(() => clearTimeout(timer));
+    },
+    terminate(error = `${name} was terminated`) {
+      fail(error);
+      void worker.terminate();
+    },
+    discard: () => worker.terminate(),
+  };
+
+  function fail(error: string): void {
+    hasEnded = true;
+    listener?.({ error });
+    onEnd(instance);
+  }
+
+  createInterface(worker.stderr).on('line', onLine);
+  worker.on('message', (report: Report | Output | LoggedError) => {
+    if ('output' in report) report.output.replace(/\n$/, '').split('\n').forEach(onLine);
+    else if ('loggedError' in report) onError?.(name, report.loggedError);
+    else listener?.(report);
+  });
+  worker.on('error', (error) => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (instance.state === 'idle')
+      onLine(`${name} failed after it had responded: ${readableError(text)}`);
+    fail(text);
+  });
+  worker.on('exit', () => fail(`${name} has exited`));
+  return instance;
+}
+
+/**
+ * The environment variables of an instance: those of the Lambda runtime and those of the template.
+ */
+export function environmentOf(
+  { name, memoryMb, environment }: FunctionConfig,
+  { region, endpoint, accessKey }: { region: string; endpoint: string; accessKey: string },
+): Record<string, string> {
+  return {
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_SESSION_TOKEN: 'local',
+    AWS_LAMBDA_FUNCTION_NAME: name,
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    // Lambda has neither file; the developer's own must not be read.
+    AWS_CONFIG_FILE: '/dev/null',
+    AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+    TZ: ':UTC',
+    ...environment,
+    AWS_ACCESS_KEY_ID: accessKey,
+    AWS_ENDPOINT_URL: endpoint,
+  };
+}
