@@ -137,7 +137,6 @@ starting = startCloud({
   timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
   intercept: faults.intercept,
   pages: openPages(() => mailboxUrl),
-  meterCapacity: true,
   // More would compete for the processor: on two cores, three have as much throughput as four. Each
   // takes 20 MB.
   maxInstancesPerFunction: 3,
