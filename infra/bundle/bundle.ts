@@ -4,24 +4,15 @@ import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import type { Transport } from '../settings/transport.ts';
-import { trimSdk } from './sdk/trim-sdk.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The modules that replace others in the bundles. */
-const ALIASES: Readonly<Record<Transport, Readonly<Record<string, string>>>> = {
-  minimal: {
-    '@aws-sdk/client-dynamodb': './infra/bundle/transport/client-dynamodb.ts',
-    '@aws-sdk/client-kms': './infra/bundle/transport/client-kms.ts',
-    '@aws-sdk/client-sesv2': './infra/bundle/transport/client-sesv2.ts',
-    '@aws-sdk/lib-dynamodb': './infra/bundle/transport/lib-dynamodb.ts',
-  },
-  sdk: {
-    '@aws-sdk/credential-provider-node': './infra/bundle/sdk/environment-credentials.ts',
-    '@aws-sdk/middleware-endpoint-discovery': './infra/bundle/sdk/unused-modules.ts',
-    '@aws-sdk/signature-v4-multi-region': './infra/bundle/sdk/unused-modules.ts',
-    '@smithy/core/event-streams': './infra/bundle/sdk/unused-event-streams.ts',
-  },
+/** The modules of the minimal transport, by the packages of the AWS SDK that they replace. */
+const MINIMAL_TRANSPORT = {
+  '@aws-sdk/client-dynamodb': './infra/bundle/transport/client-dynamodb.ts',
+  '@aws-sdk/client-kms': './infra/bundle/transport/client-kms.ts',
+  '@aws-sdk/client-sesv2': './infra/bundle/transport/client-sesv2.ts',
+  '@aws-sdk/lib-dynamodb': './infra/bundle/transport/lib-dynamodb.ts',
 };
 
 /** The source files of bundles, by function. */
@@ -81,7 +72,7 @@ function moduleOfBuiltin(name: string): string {
 /**
  * Bundles all functions, or the given ones, each into its own folder. A single esbuild call reads
  * each module once. `mainFields` prefers the libraries' ES modules because esbuild cannot
- * tree-shake CommonJS: bundles with the SDK are half as large. Minification halves every bundle,
+ * tree-shake CommonJS. Minification halves every bundle,
  * and saves no time. The source map has no sources: it is only for the file names and lines in the
  * log. `forDebugger` keeps the names of variables, and lets a debugger find the sources. Returns
  * the source files of each bundle, below the repository.
@@ -104,13 +95,13 @@ export async function bundle(
     // into the asset hashes.
     preserveSymlinks: true,
     outdir: folder,
-    plugins: [...plugins, builtins, trimSdk],
+    plugins: [...plugins, builtins],
     outExtension: { '.js': '.mjs' },
     bundle: true,
     minify: !forDebugger,
     sourcemap: 'linked',
     sourcesContent: false,
-    alias: ALIASES[transport],
+    alias: transport === 'minimal' ? MINIMAL_TRANSPORT : {},
     platform: 'node',
     target: 'node24',
     format: 'esm',
