@@ -2,14 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Replayed } from './replies.ts';
 
 const CHILD = join(import.meta.dirname, 'child.mjs');
 
-/**
- * What a fresh process does: it imports a bundle, calls its handler with each event, and then
- * repeats one event.
- */
+/** What a fresh process does: it imports a bundle and calls its handler with each event. */
 interface Job {
   /** The file that exports the handler. */
   readonly bundle: string;
@@ -17,57 +13,17 @@ interface Job {
   readonly events: readonly unknown[];
   /** The timeout of the function. */
   readonly timeoutMs: number;
-  readonly loop?: Loop;
-  /**
-   * Calls to AWS that get recorded responses inside the process; without them, the process uses the
-   * network.
-   */
-  readonly calls?: Replayed;
 }
 
-interface Loop {
-  readonly event: unknown;
-  readonly warmUp: WarmUp;
-  readonly measureMs: number;
-  /** The status of every response. */
+/** The measurements of a call. Those of the first one include the import of the bundle. */
+export interface Invocation {
   readonly statusCode: number;
+  readonly body?: string;
+  readonly ms: number;
+  /** From the start of Node until the response. */
+  readonly cpuMsSoFar: number;
+  readonly rssBytes: number;
 }
-
-/**
- * The repetitions that are not measured: at least `calls`, because V8 compiles what is called
- * often, and at least `minMs`; but none starts after `maxMs`.
- */
-export interface WarmUp {
-  readonly calls: number;
-  readonly minMs: number;
-  readonly maxMs: number;
-}
-
-/** The measurements of a process. */
-export interface Report {
-  /** The import of the bundle and the first call; `cpuMs` includes the start of Node. */
-  readonly first: {
-    readonly importMs: number;
-    readonly callMs: number;
-    readonly cpuMs: number;
-    readonly rssBytes: number;
-  };
-  /** The responses; `endedAt` is a time of `now`. */
-  readonly invocations: readonly {
-    readonly statusCode: number;
-    readonly body?: string;
-    readonly endedAt: number;
-  }[];
-  readonly loop?: {
-    readonly calls: number;
-    readonly cpuUs: number;
-    readonly p50Us: number;
-    readonly p99Us: number;
-  };
-}
-
-/** Milliseconds of a clock that all processes of a machine share. */
-export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 /** Ends a child with this process, which can be interrupted at any time. */
 export function endWithThis(child: ChildProcess): void {
@@ -95,7 +51,7 @@ export const CHILD_TIMEOUT_MS = 60_000;
  * Runs a job in a fresh process whose environment is that of the function only. Rejects if the
  * process fails.
  */
-export async function runChild({ environment, ...job }: Job): Promise<Report> {
+export async function runChild({ environment, ...job }: Job): Promise<Invocation[]> {
   const child = spawn(process.execPath, [CHILD], {
     env: environment,
     // The functions log to standard output.

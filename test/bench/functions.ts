@@ -1,82 +1,101 @@
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleOf } from '../../infra/bundle/bundle.ts';
+import type { Cloud } from '../../infra/local/cloud.ts';
+import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/functions.ts';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { routes } from '../../routes.ts';
-import { roundsOf } from '../support/costs/rounds.ts';
-import { type RecordedInvocation, type Recording, recordAll } from './recording.ts';
-import { startReplay } from './replay-server.ts';
-import { type Bundles, buildVariants, type Variant } from './variants.ts';
+import { everyRequest } from '../support/costs/request-calls.ts';
+import { type Change, openSetup, type Setup } from '../support/instance/changes.ts';
+import { launch } from '../support/instance/launch.ts';
+import { type Invocation, runChild } from './children.ts';
+import { type Events, openEvents } from './events.ts';
+import { median } from './statistics.ts';
+import { digits, table } from './tables.ts';
 
-/** Every function in every variant, with the networks that it can be measured on. */
-export interface Functions {
-  readonly recordings: readonly Recording[];
-  readonly bundles: Bundles;
-  /** The environment of an instance whose AWS calls have recorded responses. */
-  replayEnvironment(recording: Recording): Record<string, string>;
-  /** The environment of an instance whose AWS calls reach the engine. */
-  engineEnvironment(recording: Recording): Record<string, string>;
-  stop(): Promise<void>;
+/** How many instances of each function are measured, and how many calls of each. */
+interface FunctionOptions {
+  readonly instances: number;
+  /** Calls after the first one that are not measured, and those that are. */
+  readonly warmUp: number;
+  readonly measured: number;
 }
+
+const COLUMNS = ['bundle KB', 'cold: CPU ms', 'ms', 'RSS MiB', 'warm: CPU ms', 'ms'];
 
 /**
- * Builds and records all functions. `assembly` is the cloud assembly, `folder` a new folder for
- * bundles.
+ * Measures the function of every route: its first call in a fresh process, and later ones. It calls
+ * the local cloud, which runs in this process.
  */
-export async function openFunctions(assembly: string, folder: string): Promise<Functions> {
-  const bundles = await buildVariants(folder);
-  const recorded = await recordAll(assembly, bundles);
-  const { recordings, environmentOf } = recorded;
-  const replay = await startReplay(
-    recordings.map(({ first, second }) => [first.calls, second.calls]),
-  );
-  return {
-    recordings,
-    bundles,
-    replayEnvironment: (recording) => ({
-      ...environmentOf(recording),
-      ...replay.environmentOf(recordings.indexOf(recording)),
-    }),
-    engineEnvironment: environmentOf,
-    async stop() {
-      replay.stop();
-      await recorded.stop();
-    },
-  };
-}
-
-/**
- * The event of an invocation for a variant: the floor receives the calls to make instead of a
- * request.
- */
-export function eventFor(
-  { recordings }: Functions,
-  variant: Variant,
-  { route, success }: Recording,
-  { event, calls }: RecordedInvocation,
-): unknown {
-  if (variant !== 'floor') return event;
-  const rounds = roundsOf(calls).map((round) =>
-    round.map(({ service, operation, input, response }) => ({
-      service,
-      operation,
-      input,
-      status: response.status,
-    })),
-  );
-  const [, jws = ''] = (event.headers.authorization ?? '').split(' ');
-  const isPublic = routes.some((row) => row.route === route && row.contract.access === 'public');
-  return {
-    token: isPublic ? undefined : { jws, jwk: jwkFor(jws, recordings) },
-    rounds,
-    statusCode: success,
-  };
-}
-
-/** The public key that verifies a token, from the response to a function that read the keys. */
-function jwkFor(jws: string, recordings: readonly Recording[]): unknown {
-  const { kid } = JSON.parse(Buffer.from(jws.split('.', 1)[0] ?? '', 'base64url').toString());
-  for (const { response } of recordings.flatMap(({ first }) => first.calls)) {
-    const { Items = [] } =
-      typeof response.body === 'string' ? JSON.parse(response.body) : response.body;
-    for (const { jwk } of Items) if (jwk?.M.kid.S === kid) return unmarshall(jwk.M);
+export async function measureFunctions(
+  assembly: string,
+  options: FunctionOptions,
+): Promise<string> {
+  const gatehouse = await launch({ assembly, breaksData: true });
+  const events = await openEvents();
+  try {
+    const setup = await openSetup(gatehouse);
+    const changes = await everyRequest(setup);
+    const rows: [title: string, values: readonly number[]][] = [];
+    for (const { route, handler } of routes) {
+      process.stderr.write(`functions: ${route}\n`);
+      const bundle = join(bundleOf(join(assembly, 'bundles'), handler), 'index.mjs');
+      const change = changes.get(route) as Change;
+      const costs: (readonly number[])[] = [];
+      for (let instance = 0; instance < options.instances; instance++)
+        costs.push(await costOf(bundle, { setup, events, change, options }));
+      rows.push([route, [statSync(bundle).size / 1024, ...mediansOf(costs)]]);
+    }
+    rows.push(['median', mediansOf(rows.map(([, values]) => values))]);
+    return table(
+      ['', ...COLUMNS],
+      rows.map(([title, values]) => [title, ...values.map(digits)]),
+    );
+  } finally {
+    await events.stop();
+    await gatehouse.stop();
   }
-  throw new Error(`No function read the public key ${kid}`);
 }
+
+/** The median of each column. */
+const mediansOf = (rows: readonly (readonly number[])[]): number[] =>
+  (rows[0] ?? []).map((_, column) => median(rows.map((row) => row[column] ?? Number.NaN)));
+
+/** Measures one instance, in the order of COLUMNS after the first. */
+async function costOf(
+  bundle: string,
+  {
+    setup,
+    events,
+    change,
+    options: { warmUp, measured },
+  }: { setup: Setup; events: Events; change: Change; options: FunctionOptions },
+): Promise<readonly number[]> {
+  const { cloud } = setup.gatehouse;
+  const config = cloud.functions.find(({ name }) => name === change.route) as FunctionConfig;
+  const requests = [];
+  for (let n = 0; n < 1 + warmUp + measured; n++)
+    requests.push(await events.eventOf((await change.prepare(setup)).request));
+  const invocations = await runChild({
+    bundle,
+    environment: operatorEnvironment(cloud, config),
+    timeoutMs: config.timeoutMs,
+    events: requests,
+  });
+  const failed = invocations.find(({ statusCode }) => statusCode !== change.success);
+  if (failed) throw new Error(`${change.route} responded ${failed.statusCode}: ${failed.body}`);
+  const [first] = invocations as [Invocation];
+  const [before] = invocations.slice(warmUp) as [Invocation];
+  const last = invocations.at(-1) as Invocation;
+  return [
+    first.cpuMsSoFar,
+    first.ms,
+    first.rssBytes / 2 ** 20,
+    (last.cpuMsSoFar - before.cpuMsSoFar) / measured,
+    median(invocations.slice(1 + warmUp).map(({ ms }) => ms)),
+  ];
+}
+
+/** The environment of a function that calls AWS with the permissions of an operator. */
+const operatorEnvironment = ({ region, endpoint }: Cloud, config: FunctionConfig) =>
+  environmentOf(config, { region, endpoint, accessKey: OPERATOR.accessKeyId });

@@ -1,59 +1,37 @@
-import type { AwsCall, AwsResponse } from '../../infra/local/calls/aws-call.ts';
-import { type Item, itemBytes, readUnits } from '../../infra/local/capacity/item-size.ts';
 import { openSetup, type PreparedRequest, type Setup } from '../support/instance/changes.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';
 import type { Series } from './line-chart.ts';
 import { median } from './statistics.ts';
-import { digits, table } from './tables.ts';
-
-/** The cost of one request. Read units are those of strongly consistent reads, of 4 KB each. */
-interface Cost {
-  readonly calls: number;
-  readonly units: number;
-  readonly ms: number;
-}
-
-interface Growth {
-  readonly text: string;
-  /** The milliseconds of each request by the number of users. */
-  readonly series: readonly Series[];
-}
 
 /** Requests per measurement, after one that is not measured. */
 const REPETITIONS = 9;
 
-/** Measures requests as the number of users grows. */
-export async function measureGrowth(assembly: string, sizes: readonly number[]): Promise<Growth> {
-  const counter = { calls: 0, units: 0 };
-  const gatehouse = await launch({
-    assembly,
-    breaksData: true,
-    async intercept(call, forward) {
-      const response = await forward();
-      if (call.functionName !== undefined) {
-        counter.calls++;
-        counter.units += readUnitsOf(call, response);
-      }
-      return response;
-    },
-  });
+/** Measures requests as the number of users grows: their milliseconds by the number of users. */
+export async function measureGrowth(
+  assembly: string,
+  sizes: readonly number[],
+): Promise<readonly Series[]> {
+  const gatehouse = await launch({ assembly, breaksData: true });
   try {
-    const requests = await prepare(gatehouse);
-    const costs = new Map(Object.keys(requests).map((title) => [title, new Map<number, Cost>()]));
+    const requests = Object.entries(await prepare(gatehouse));
+    const series = requests.map(([name, requestFor]) => ({
+      name,
+      requestFor,
+      points: [] as [size: number, ms: number][],
+    }));
     for (const size of sizes) {
       process.stderr.write(`growth: ${size} users\n`);
       await fillUsers(gatehouse, size);
       // The functions and the local cloud are slow until their code has been compiled.
       if (size === sizes[0])
-        for (const requestFor of Object.values(requests))
-          await measure(gatehouse, counter, requestFor);
-      for (const [title, requestFor] of Object.entries(requests)) {
-        const cost = await measure(gatehouse, counter, requestFor);
-        if (cost) costs.get(title)?.set(size, cost);
+        for (const { requestFor } of series) await measure(gatehouse, requestFor);
+      for (const { requestFor, points } of series) {
+        const ms = await measure(gatehouse, requestFor);
+        if (ms !== undefined) points.push([size, ms]);
       }
     }
-    return { text: tableOf(costs, sizes), series: seriesOf(costs) };
+    return series.map(({ name, points }) => ({ name, points }));
   } finally {
     await gatehouse.stop();
   }
@@ -107,68 +85,16 @@ async function callersOf(setup: Setup): Promise<string[]> {
   return tokens;
 }
 
-/** The median cost of a request; undefined if it is rejected because the list is too long. */
-async function measure(
-  gatehouse: Gatehouse,
-  counter: { calls: number; units: number },
-  requestFor: RequestFor,
-): Promise<Cost | undefined> {
-  const costs: Cost[] = [];
+/** The median duration of a request; undefined if it is rejected because the list is too long. */
+async function measure(gatehouse: Gatehouse, requestFor: RequestFor): Promise<number | undefined> {
+  const durationsMs: number[] = [];
   for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
     const { method, path, token, body } = await requestFor(repetition);
-    const before = { ...counter };
     const started = performance.now();
     const { status, text } = await gatehouse.call(method, path, { token, body });
-    const ms = performance.now() - started;
+    durationsMs.push(performance.now() - started);
     if (status === 400) return undefined;
     if (status !== 200) throw new Error(`${method} ${path} responded ${status}: ${text}`);
-    if (repetition === 0) continue;
-    costs.push({ calls: counter.calls - before.calls, units: counter.units - before.units, ms });
   }
-  const medianOf = (value: (cost: Cost) => number) => median(costs.map(value));
-  return {
-    calls: medianOf(({ calls }) => calls),
-    units: medianOf(({ units }) => units),
-    ms: medianOf(({ ms }) => ms),
-  };
+  return median(durationsMs.slice(1));
 }
-
-/** The read units that a call of a function consumed. */
-function readUnitsOf({ operation, input }: AwsCall, { status, body }: AwsResponse): number {
-  if (status !== 200) return 0;
-  const parsed = (typeof body === 'string' ? JSON.parse(body) : body) as Record<string, unknown>;
-  const unitsOf = (item: unknown) => readUnits(itemBytes(item as Item | undefined), 'strong');
-  switch (operation) {
-    case 'GetItem':
-      return unitsOf(parsed.Item);
-    case 'BatchGetItem': {
-      const requested = Object.values(input.RequestItems as Record<string, { Keys: unknown[] }>);
-      const items = Object.values(parsed.Responses as Record<string, unknown[]>).flat();
-      const missing = requested.flatMap(({ Keys }) => Keys).length - items.length;
-      return missing + items.reduce<number>((total, item) => total + unitsOf(item), 0);
-    }
-    case 'Query':
-      return (parsed.ConsumedCapacity as { CapacityUnits: number } | undefined)?.CapacityUnits ?? 0;
-    default:
-      return 0;
-  }
-}
-
-type Costs = ReadonlyMap<string, ReadonlyMap<number, Cost>>;
-
-function tableOf(costs: Costs, sizes: readonly number[]): string {
-  const cell = (cost: Cost | undefined) =>
-    cost
-      ? `${cost.calls} calls, ${cost.units.toLocaleString('en')} units, ${digits(cost.ms)} ms`
-      : 'rejected';
-  return table(
-    ['users', ...sizes.map((size) => size.toLocaleString('en'))],
-    [...costs].map(([title, bySize]) => [title, ...sizes.map((size) => cell(bySize.get(size)))]),
-  );
-}
-
-const seriesOf = (costs: Costs): Series[] =>
-  [...costs].map(([name, bySize]) => ({
-    name,
-    points: [...bySize].map(([size, { ms }]) => [size, ms] as const),
-  }));

@@ -15,12 +15,12 @@ const run = (script: string, ...options: string[]) =>
 const COMMANDS = {
   'test/bench/run.ts': {
     usage:
-      'Usage: npm run bench -- [--quick] [--only cold,warm,calls,gateway,development,growth,hot]',
+      'Usage: npm run bench -- [--quick] [--only functions,load,development,growth]',
     rejected: [
       [['--fast'], "Unknown option '--fast'."],
-      [['cold'], 'Unexpected argument: cold.'],
+      [['load'], 'Unexpected argument: load.'],
       [['--only'], '--only requires a value.'],
-      [['--only', 'cold,warmer'], 'There is no section "warmer".'],
+      [['--only', 'load,loads'], 'There is no section "loads".'],
     ],
   },
   'test/long/contention.ts': {

@@ -16,17 +16,16 @@ import {
 } from '../support/costs/cost-tables.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { PRICES } from '../support/costs/prices.ts';
-import { cpuTimes, TRAFFIC } from '../support/costs/request-costs.ts';
+import { TRAFFIC } from '../support/costs/request-costs.ts';
 import { contentionTable } from '../support/model/contention.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { edgeTemplateOf, templateOf } from '../support/stack/stack.ts';
 
 const read = (file: string): string =>
   readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');
-const performance = read('performance.md');
 const prod = templateOf('prod');
 const { domain, edge } = OTHER_SETTINGS;
-const costs = requestCosts(prod, performance);
+const costs = requestCosts(prod);
 
 it('docs/cost.md has the current budgets, prices and resources; -u updates it', () => {
   const document = withGenerated(read('cost.md'), {
@@ -77,14 +76,10 @@ describe('the cost of a request', () => {
     expect(dollars.mail).toBeLessThan(112);
   });
 
-  it('contains the CPU time of docs/performance.md and of the network, scaled to the memory of its function', () => {
-    const cpu = cpuTimes(performance).get('PUT /api/users') as number;
-
-    expect(cpu).toBeGreaterThan(0.1);
-    expect(cpu).toBeLessThan(20);
-    expect(costs.get('PUT /api/users')?.milliseconds).toBe(
-      Math.ceil(((cpu + 4 * 0.3) * 1769) / 512 + 2 * 8),
-    );
+  it('contains the CPU time of calls and hashes, scaled to the memory of the function', () => {
+    // Four calls in two round trips with 512 MB, and seven in four with a hash and 1,024 MB.
+    expect(costs.get('PUT /api/users')?.milliseconds).toBe(23);
+    expect(costs.get('POST /api/authenticate')?.milliseconds).toBe(108);
   });
 
   it('is known for every route', () => {

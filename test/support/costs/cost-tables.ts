@@ -2,13 +2,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { digits, table } from '../../bench/tables.ts';
 import { BUDGETS } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
-import {
-  COMMON_DOLLARS,
-  cpuTimes,
-  type RequestCost,
-  requestCost,
-  TRAFFIC,
-} from './request-costs.ts';
+import { COMMON_DOLLARS, type RequestCost, requestCost, TRAFFIC } from './request-costs.ts';
 
 /* The generated tables of docs/cost.md and docs/scale.md. */
 
@@ -117,20 +111,17 @@ function metricsOf(alarm: {
   return Metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : []));
 }
 
-/**
- * The costs of all routes, from the memory of the functions in a template and docs/performance.md.
- */
-export function requestCosts(template: Template, performance: string): Map<string, RequestCost> {
+/** The costs of all routes, from the memory of the functions in a template. */
+export function requestCosts(template: Template): Map<string, RequestCost> {
   const functions = Object.values(template.findResources('AWS::Lambda::Function'));
   const memory = new Map(
     functions.map(({ Properties }) => [Properties.Description, Properties.MemorySize as number]),
   );
-  const cpu = cpuTimes(performance);
   return new Map(
     Object.keys(BUDGETS).map((route) => {
       const megabytes = memory.get(route.replace(' with a password', ''));
       if (megabytes === undefined) throw new Error(`The template has no function for ${route}`);
-      return [route, requestCost(route, megabytes, cpu)];
+      return [route, requestCost(route, megabytes)];
     }),
   );
 }

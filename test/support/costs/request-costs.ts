@@ -2,9 +2,8 @@ import { budgetOf } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
 
 /*
- * What a million requests of a route cost, from its budget, its CPU time in docs/performance.md and
- * the prices. A deployed function was not available: the assumptions stand in for what only AWS can
- * measure.
+ * What a million requests of a route cost, from its budget and the prices. A deployed function was
+ * not available: the assumptions stand in for what only AWS can measure.
  */
 
 /**
@@ -13,10 +12,10 @@ import { PRICES } from './prices.ts';
  */
 const ROUND_TRIP_MS = 8;
 /**
- * CPU milliseconds of sockets and TLS for a call, which docs/performance.md does not count:
- * measured over loopback.
+ * CPU milliseconds of a warm function for each call to AWS and for each password that it hashes,
+ * rounded. Every hash takes a call to GenerateMac.
  */
-const NETWORK_CPU_MS = 0.3;
+const CPU_MS = { call: 0.5, hash: 40 };
 /**
  * The memory at which Lambda allocates one vCPU; a function with less memory takes proportionally
  * longer.
@@ -45,10 +44,6 @@ const MAIL_DOLLARS =
   DELIVERY.reads * PRICES.read.dollars +
   DELIVERY.writes * PRICES.write.dollars +
   DELIVERY.gigabyteSeconds * 1e6 * PRICES.functionDuration.dollars;
-/** The row whose CPU time stands in for one that docs/performance.md does not have. */
-const MEASURED_AS: Readonly<Record<string, string>> = {
-  'POST /api/users with a password': 'POST /api/authenticate',
-};
 
 /** Dollars per million requests, by what they are for, and the quantities behind them. */
 export interface RequestCost {
@@ -71,30 +66,11 @@ export const COMMON_DOLLARS = {
   transfer: (RESPONSE_BYTES / 1000) * PRICES.transfer.dollars,
 };
 
-/** CPU milliseconds by route: the column `gatehouse` of the table in docs/performance.md. */
-export function cpuTimes(performance: string): Map<string, number> {
-  const [, section = ''] =
-    performance.split('## Repeated calls')[1]?.split('### CPU time in µs per call') ?? [];
-  const rows =
-    section.split('\n###')[0]?.matchAll(/^\| ([A-Z]+ \S+) \| [\d.,]+ \| ([\d.,]+) /gm) ?? [];
-  return new Map(
-    [...rows].map(([, route = '', text = '']) => [route, Number(text.replaceAll(',', '')) / 1000]),
-  );
-}
-
 /** The cost of a route whose function has this memory. */
-export function requestCost(
-  route: string,
-  megabytes: number,
-  cpu: ReadonlyMap<string, number>,
-): RequestCost {
+export function requestCost(route: string, megabytes: number): RequestCost {
   const { roundTrips, reads, writes, calls } = budgetOf(route);
-  const cpuMs = cpu.get(MEASURED_AS[route] ?? route);
-  if (cpuMs === undefined) throw new Error(`docs/performance.md has no CPU time of ${route}`);
-  const networkMs = sum(Object.values(calls)) * NETWORK_CPU_MS;
-  const busyMs = Math.ceil(
-    ((cpuMs + networkMs) * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS,
-  );
+  const cpuMs = sum(Object.values(calls)) * CPU_MS.call + (calls.GenerateMac ?? 0) * CPU_MS.hash;
+  const busyMs = Math.ceil((cpuMs * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS);
   const milliseconds = Math.max(busyMs, 1);
   const symmetricCalls =
     (calls.GenerateMac ?? 0) + (calls.Decrypt ?? 0) + (calls.GenerateDataKey ?? 0);
