@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleOf } from '../../infra/bundle/bundle.ts';
 import type { Cloud } from '../../infra/local/cloud.ts';
-import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/functions.ts';
+import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/instance.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { routes } from '../../routes.ts';
 import { everyRequest } from '../support/costs/request-calls.ts';

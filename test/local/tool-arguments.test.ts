@@ -14,8 +14,7 @@ const run = (script: string, ...options: string[]) =>
 
 const COMMANDS = {
   'test/bench/run.ts': {
-    usage:
-      'Usage: npm run bench -- [--quick] [--only functions,load,development,growth]',
+    usage: 'Usage: npm run bench -- [--quick] [--only functions,load,development,growth]',
     rejected: [
       [['--fast'], "Unknown option '--fast'."],
       [['load'], 'Unexpected argument: load.'],
