@@ -1,15 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { routes } from '../../routes.ts';
-import { print, readArguments } from '../commands/command-line.ts';
-import { openApiText } from './document.ts';
+import { print } from '../commands/command-line.ts';
+import { defineCommand } from '../commands/define-command.ts';
 
-/* `npm run openapi`: writes openapi.json. */
-
-readArguments({
+/** `npm run openapi`: writes openapi.json. */
+export const command = defineCommand({
   usage: 'npm run openapi',
-  help: 'Writes openapi.json, the description of the API, from routes.ts and the contracts. Run it after a change of either.',
+  help: `Writes openapi.json, the description of the API, from routes.ts and the contracts. Run it after a
+change of either.`,
   options: {},
+  statuses: { written: [0, 'openapi.json is written'], failed: [1, 'openapi.json is not written'] },
+  async run() {
+    const { routes } = await import('../../routes.ts');
+    const { openApiText } = await import('./document.ts');
+    writeFileSync(join(import.meta.dirname, '../../openapi.json'), openApiText(routes));
+    print('openapi.json is written');
+    return 'written';
+  },
 });
-writeFileSync(join(import.meta.dirname, '../../openapi.json'), openApiText(routes));
-print('openapi.json is written');

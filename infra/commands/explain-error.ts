@@ -1,6 +1,6 @@
 import { Failure } from '../../lib/contract/failure.ts';
 import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
-import { explainDatabaseError } from '../local/aws/explain-database-error.ts';
+import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 
 const MISSING_CREDENTIALS = new Set(['CredentialsProviderError', 'TokenProviderError']);
 const EXPIRED_CREDENTIALS = new Set(['ExpiredTokenException', 'ExpiredToken', 'RequestExpired']);
@@ -13,17 +13,20 @@ const INVALID_CREDENTIALS = new Set([
   'MissingAuthenticationTokenException',
 ]);
 
-/** Explains an error of a command on a table to its operator, in one sentence. */
-export function explainError(error: unknown, tableName: string | undefined): string {
+/** Explains an error of a command to its operator, in one sentence. */
+export function explainError(error: unknown, tableName = 'of that name'): string {
   if (!(error instanceof Error)) return String(error);
+  // `fetch` hides the error of the network.
+  if (error.message === 'fetch failed') return explainError(error.cause, tableName);
+  if (error instanceof NotGatehouseTable) return `${tableName} is not a Gatehouse table.`;
   if (error instanceof Failure && error.code === 'unavailable')
     return 'The table did not respond in time.';
   const { name, message, code, hostname } = error as NodeJS.ErrnoException & { hostname?: string };
-  const databaseError =
-    tableName === undefined && explainDatabaseError(process.env.STATE_DIR || '.local', message);
-  if (databaseError) return databaseError;
   if (name === 'ResourceNotFoundException')
-    return `There is no table ${tableName ?? 'of that name'} in this account and region: check the credentials and AWS_REGION.`;
+    return (
+      `There is no table ${tableName} in this account and region: ` +
+      'check the credentials and AWS_REGION.'
+    );
   if (MISSING_CREDENTIALS.has(name))
     return `There are no AWS credentials, for example in AWS_PROFILE: ${lineOf(message)}`;
   if (EXPIRED_CREDENTIALS.has(name))

@@ -13,8 +13,8 @@ export function requireAwsEnvironment(): void {
   // The SDK would use the profile, but the AWS CLI and the CDK would use the keys.
   if (!process.env.AWS_PROFILE || !process.env.AWS_ACCESS_KEY_ID) return;
   throw new Error(
-    'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: unset AWS_PROFILE, or ' +
-      'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
+    'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: ' +
+      'unset AWS_PROFILE, or AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
   );
 }
 
@@ -24,7 +24,8 @@ function requireEndpointUrls(): void {
     const url = process.env[name];
     if (!url || isHttpUrl(url)) continue;
     throw new Error(
-      `${name} must be a URL that starts with http:// or https://, for example http://127.0.0.1:8000, not ${url}.`,
+      `${name} must be a URL that starts with http:// or https://, ` +
+        `for example http://127.0.0.1:8000, not ${url}.`,
     );
   }
 }

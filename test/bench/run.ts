@@ -1,23 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import {
-  exitOnSignal,
-  fail,
-  print,
-  readArguments,
-  rejectArguments,
-  WRONG_ARGUMENTS,
-} from '../../infra/commands/command-line.ts';
+import { print } from '../../infra/commands/command-line.ts';
+import { defineCommand, WrongArguments } from '../../infra/commands/define-command.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { shippedSettings } from '../support/stack/shipped-context.ts';
 import { lineChart } from './line-chart.ts';
 import type { CloudProcess } from './loads.ts';
-
-/*
- * `npm run bench`: measures Gatehouse and writes the tables and the chart of docs/performance.md.
- */
 
 const SECTIONS = ['functions', 'load', 'development', 'growth'] as const;
 type Section = (typeof SECTIONS)[number];
@@ -36,44 +26,37 @@ const QUICK: typeof FULL = {
   users: [100, 10_000],
 };
 
-const FAILED = 1;
+const DOCS = join(import.meta.dirname, '../../docs');
 
-const COMMAND = {
+/** `npm run bench`: measures Gatehouse and writes the tables and the chart of docs/performance.md. */
+export const command = defineCommand({
   usage: `npm run bench -- [--quick] [--only ${SECTIONS.join(',')}]`,
   help: `Measures Gatehouse on this machine and writes what it measured, with the date, into
 docs/performance.md and docs/performance-growth.svg.
 
 --quick          measures less often and smaller tables, and only prints
---only SECTIONS  measures these sections; the others keep their measurements
-
-Exit status
-  0  everything was measured
-  ${FAILED}  a measurement failed
-  ${WRONG_ARGUMENTS}  wrong arguments`,
+--only SECTIONS  measures these sections; the others keep their measurements`,
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
-} as const;
+  statuses: { measured: [0, 'everything was measured'], failed: [1, 'a measurement failed'] },
+  async run({ values: { quick, only } }) {
+    const sections = only?.split(',').map(sectionNamed) ?? SECTIONS;
+    const state = openMemoryState();
+    await measureAll(state.assemblies, sections, quick).finally(state.close);
+    return 'measured';
+  },
+});
 
-const DOCS = join(import.meta.dirname, '../../docs');
-
-const { quick, only } = readArguments(COMMAND).values;
-const sections = only?.split(',').map(sectionNamed) ?? SECTIONS;
-exitOnSignal(FAILED);
-// After the arguments: these load the whole service.
-const { synthesize } = await import('../../infra/local/stack/synthesize.ts');
-const { measureDevelopment } = await import('./development.ts');
-const { measureFunctions } = await import('./functions.ts');
-const { measureGrowth } = await import('./growth.ts');
-const { measureLoads } = await import('./load-table.ts');
-const { startCloudProcess } = await import('./loads.ts');
-
-const state = openMemoryState();
-await run()
-  .catch((error) => fail(error instanceof Error ? error.message : String(error), FAILED))
-  .finally(state.close);
-process.exit();
-
-async function run(): Promise<void> {
-  const assembly = join(state.assemblies, 'assembly');
+async function measureAll(
+  folder: string,
+  sections: readonly Section[],
+  quick: boolean,
+): Promise<void> {
+  const { synthesize } = await import('../../infra/local/stack/synthesize.ts');
+  const { measureDevelopment } = await import('./development.ts');
+  const { measureFunctions } = await import('./functions.ts');
+  const { measureGrowth } = await import('./growth.ts');
+  const { measureLoads } = await import('./load-table.ts');
+  const assembly = join(folder, 'assembly');
   await synthesize(assembly, { checked: false, ...shippedSettings });
   const { functions, load, starts, users } = quick ? QUICK : FULL;
   const measure: Record<Section, () => Promise<string>> = {
@@ -111,11 +94,13 @@ async function withCloud(
   assembly: string,
   measure: (cloud: CloudProcess) => Promise<string>,
 ): Promise<string> {
+  const { startCloudProcess } = await import('./loads.ts');
   const cloud = await startCloudProcess(assembly);
   return measure(cloud).finally(cloud.stop);
 }
 
 function sectionNamed(name: string): Section {
   const section = SECTIONS.find((each) => each === name);
-  return section ?? rejectArguments(`There is no section ${JSON.stringify(name)}.`, COMMAND);
+  if (section) return section;
+  throw new WrongArguments(`There is no section ${JSON.stringify(name)}.`);
 }

@@ -410,7 +410,7 @@ describe('npm run preflight', () => {
     const { environment } = await serve(script);
     const { code, stdout, stderr } = await promisify(execFile)(
       process.execPath,
-      ['infra/commands/preflight/command.ts', ...options],
+      ['infra/commands/bin.mjs', 'preflight', ...options],
       {
         cwd: inject('repository'),
         env: { ...process.env, ...environment, ...changes },

@@ -152,7 +152,7 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     await printed('Still running the previous version: cdk.json: ', from);
     const preflight = spawnSync(
       process.execPath,
-      ['infra/commands/preflight/command.ts', '--env', 'dev'],
+      ['infra/commands/bin.mjs', 'preflight', '--env', 'dev'],
       {
         cwd: root,
         encoding: 'utf8',

@@ -50,7 +50,7 @@ async function smoke({
 }: Run = {}) {
   const child = spawn(
     process.execPath,
-    ['infra/commands/smoke/command.ts', ...(url ? ['--url', url] : []), ...options],
+    ['infra/commands/bin.mjs', 'smoke', ...(url ? ['--url', url] : []), ...options],
     {
       cwd: ROOT,
       env: { ...process.env, SMOKE_LOGIN: 'admin', SMOKE_PASSWORD: 'admin', ...environment },

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openStackTable } from '../../infra/commands/stack-table.ts';
+import { openStackTable } from '../../infra/commands/tables.ts';
 import { openState } from '../../infra/local/state/state.ts';
 import { totalKey } from '../../lib/table/keys.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
@@ -611,7 +611,7 @@ it('the commands do not wait forever for a response of KMS', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   for (const [name, value] of Object.entries(operatorsEnvironment(cloud))) vi.stubEnv(name, value);
 
-  const { kms } = await openStackTable(cloud.tableName);
+  const { kms } = await openStackTable({ tableName: cloud.tableName });
 
   // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
   expect(await (kms.config.requestHandler as any).configProvider).toMatchObject({

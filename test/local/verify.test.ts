@@ -48,7 +48,7 @@ afterAll(async () => {
 async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
   const { code, stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ['infra/commands/verify/command.ts', ...options],
+    ['infra/commands/bin.mjs', 'verify', ...options],
     {
       cwd: ROOT,
       env: {
@@ -151,7 +151,7 @@ describe('without a service', () => {
   });
 
   it('stops its engine when it is interrupted', async () => {
-    const child = spawn(process.execPath, ['infra/commands/verify/command.ts'], {
+    const child = spawn(process.execPath, ['infra/commands/bin.mjs', 'verify'], {
       cwd: ROOT,
       env: { ...environmentWithoutAws(), STATE_DIR: folder },
     });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -40,14 +40,16 @@ it('counts in the singular and in the plural', () => {
   ]);
 });
 
-it('names npm ci where no packages are installed', () => {
+it('names npm ci where no packages are installed, and otherwise runs the program of one', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-not-installed-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const script = join(folder, 'infra/commands/require-node-24.mjs');
-  cpSync(join(import.meta.dirname, '../../infra/commands/require-node-24.mjs'), script);
+  const script = join(folder, 'infra/commands/bin.mjs');
+  cpSync(join(import.meta.dirname, '../../infra/commands/bin.mjs'), script);
   mkdirSync(join(folder, 'node_modules/.cache'), { recursive: true });
   const run = () => {
-    const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, [script, 'program', '3'], {
+      encoding: 'utf8',
+    });
     return { status, stderr };
   };
 
@@ -56,5 +58,6 @@ it('names npm ci where no packages are installed', () => {
     stderr: 'The packages are not installed: run `npm ci` first.\n',
   });
   mkdirSync(join(folder, 'node_modules/.bin'));
-  expect(run()).toEqual({ status: 0, stderr: '' });
+  writeFileSync(join(folder, 'node_modules/.bin/program'), 'process.exit(+process.argv[2])');
+  expect(run()).toEqual({ status: 3, stderr: '' });
 });

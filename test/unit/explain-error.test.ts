@@ -4,27 +4,26 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { explainError } from '../../infra/commands/explain-error.ts';
+import { localTables } from '../../infra/local/aws/local-table.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 
-describe('the explanation of an error', () => {
+it('names the database of the local service and the remedy when it is damaged', () => {
   const malformed = new Error('backend: database disk image is malformed');
 
-  it('names the database of the local service and the remedy when it is damaged', () => {
-    expect(explainError(malformed, undefined)).toBe(
-      '.local/gatehouse.db is not a valid database: ' +
-        'restore .local from a backup, or delete it to start over without its data.',
-    );
-  });
+  expect(localTables.explain(malformed)).toBe(
+    '.local/gatehouse.db is not a valid database: ' +
+      'restore .local from a backup, or delete it to start over without its data.',
+  );
+  expect(localTables.explain(new Error('another one'))).toBeUndefined();
+  expect(explainError(malformed, 'Gate')).toBe(malformed.message);
+});
 
+describe('the explanation of an error', () => {
   it('names the setting that is not a URL, which Node does not do', () => {
     const error = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' });
 
     expect(explainError(error, 'Gate')).toBe('The endpoint_url of the AWS profile is not a URL.');
-  });
-
-  it('does not name it for a deployed table', () => {
-    expect(explainError(malformed, 'Gate')).toBe(malformed.message);
   });
 
   const MISSING = 'There are no AWS credentials, for example in AWS_PROFILE: so it is.';

@@ -5,9 +5,8 @@ import { counted } from '../../../lib/runtime/counted.ts';
 import { NotGatehouseTable } from '../../../lib/table/not-gatehouse-table.ts';
 import { openTable } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
-import type { TableConnection } from '../../local/aws/local-table.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
-import { explainError } from '../explain-error.ts';
+import type { TableConnection } from '../tables.ts';
 import { reportVerification } from '../verify/report-verification.ts';
 import {
   compareWithOriginal,
@@ -19,24 +18,22 @@ import { carryMarkersOver, missingMarkers } from './adopt-markers.ts';
 import { applySettings, planSettings, type Wishes } from './restored-settings.ts';
 
 interface Options {
-  /**
-   * The name that the operator has given; undefined for the local table, whose settings are not
-   * changed.
-   */
-  readonly name: string | undefined;
+  /** Whether AWS has the table. The settings of a local one are not changed. */
+  readonly isDeployed: boolean;
   readonly wishes: Wishes;
   readonly skippedIds: number;
   /** The table that was backed up, if it still exists, and what is to be done with its accounts. */
   readonly original?: OriginalWishes | undefined;
+  readonly explain: (error: unknown) => string;
 }
 
 /**
  * Adopts and verifies a table, and prints each change. Returns whether it is adopted and intact,
- * and all changes of accounts that are to be repeated are; prints errors, too.
+ * and all changes of accounts that are to be repeated are. Errors say whether anything was changed.
  */
 export async function adoptAndVerify(
-  { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
-  { name, wishes, skippedIds, original }: Options,
+  { tableName, client }: TableConnection,
+  { isDeployed, wishes, skippedIds, original, explain }: Options,
 ): Promise<boolean> {
   let isChanged = false;
   const table = openTable(tableName, client);
@@ -44,13 +41,21 @@ export async function adoptAndVerify(
     const isRepeated = await adopt();
     return (await verify()) && isRepeated;
   } catch (error) {
-    printError(sentenceOf(error));
-    return false;
+    if (error instanceof NotGatehouseTable)
+      throw new Error(
+        `${tableName} is not a Gatehouse table: it has no administrator roster. ` +
+          'Nothing was changed.',
+      );
+    throw new Error(
+      isChanged
+        ? `The adoption is incomplete. ${explain(error)} Run the command again.`
+        : `${explain(error)} Nothing was changed.`,
+    );
   }
 
   async function adopt(): Promise<boolean> {
     print(`Adopting ${tableName}`);
-    const plan = name === undefined ? undefined : await planSettings(client, name, wishes);
+    const plan = isDeployed ? await planSettings(client, tableName, wishes) : undefined;
     const comparison = original && (await compareWithOriginal(client, tableName, original));
     const markers = original && (await missingMarkers(client, tableName, original));
     isChanged = true;
@@ -72,10 +77,12 @@ export async function adoptAndVerify(
       `Deleted ${counted(resetKeys, 'reset key')}: users who still need one must request another`,
     );
     print(
-      `Public signing keys deleted, of which the first login publishes the current ones: ${publicKeys}`,
+      'Public signing keys deleted, of which the first login publishes the current ones: ' +
+        publicKeys,
     );
     print(
-      `Modules flagged to restart, because the restore may have undone their parameters: ${restarts}`,
+      'Modules flagged to restart, because the restore may have undone their parameters: ' +
+        restarts,
     );
     reportAccounts(original, comparison);
     const isRepeated =
@@ -98,17 +105,9 @@ export async function adoptAndVerify(
     reportVerification(verification);
     if (verification.findings.length + verification.undecided.length === 0) return true;
     printError(
-      `The table is adopted, but not intact: npm run verify -- ${name ? `--table ${name} ` : ''}--repair`,
+      'The table is adopted, but not intact: ' +
+        `npm run verify -- ${isDeployed ? `--table ${tableName} ` : ''}--repair`,
     );
     return false;
-  }
-
-  function sentenceOf(error: unknown): string {
-    if (error instanceof NotGatehouseTable)
-      return `${tableName} is not a Gatehouse table: it has no administrator roster. Nothing was changed.`;
-    const reason = explainError(error, name);
-    return isChanged
-      ? `The adoption is incomplete. ${reason} Run the command again.`
-      : `${reason} Nothing was changed.`;
   }
 }

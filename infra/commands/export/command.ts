@@ -1,28 +1,16 @@
-import { accessSync, constants, lstatSync } from 'node:fs';
-import { link, open, rm } from 'node:fs/promises';
+import { accessSync, constants, lstatSync, rmSync } from 'node:fs';
+import { link, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../../lib/runtime/counted.ts';
-import {
-  fail,
-  finish,
-  print,
-  readArguments,
-  rejectArguments,
-  reportProgress,
-  WRONG_ARGUMENTS,
-} from '../command-line.ts';
-import { explainError } from '../explain-error.ts';
+import { print, reportProgress } from '../command-line.ts';
+import { defineCommand, WrongArguments } from '../define-command.ts';
+import type { StackTable } from '../tables.ts';
 
-/*
- * `npm run export`: writes users and integrations to a JSON Lines file that `npm run import` reads.
- */
+const OWNER_ONLY = 0o600;
 
-// Exit statuses.
-const EXPORTED = 0;
-const NOT_COMPLETED = 3;
-
-const COMMAND = {
+/** `npm run export`: writes users and integrations to a file that `npm run import` reads. */
+export const command = defineCommand({
   usage: 'npm run export -- [--table NAME] FILE',
   help: `Exports all users with their password hashes, and all integrations with their parameters,
 whose values are decrypted, to a JSON Lines file that only its owner can read.
@@ -30,56 +18,58 @@ docs/import.schema.json describes a line.
 
 FILE          the file to create; it must not exist
 --table NAME  the table of a deployed stack; without it, the table of the local service that
-              runs on STATE_DIR (default .local)
-
-Exit status
-  ${EXPORTED}  exported
-  ${WRONG_ARGUMENTS}  wrong arguments
-  ${NOT_COMPLETED}  not completed: FILE was not created`,
+              runs on STATE_DIR (default .local)`,
   options: { table: { type: 'string' } },
   positionals: ['FILE'],
-} as const;
+  statuses: { exported: [0, 'exported'], failed: [3, 'not completed: FILE was not created'] },
+  async run({ positionals: [file = ''], openStackTable }) {
+    // Gets its name when it is complete, so that an interrupted export is not mistaken for one.
+    const partial = `${file}.partial`;
+    requireNewFile(file, partial);
+    const table = await openStackTable();
+    const handle = await open(partial, 'wx', OWNER_ONLY);
+    process.once('exit', () => rmSync(partial, { force: true }));
+    print(`Exporting ${table.tableName}`);
+    const counts = { user: 0, integration: 0 };
+    // A stream writes many lines at once, and closes the file.
+    await pipeline(linesOf(table, counts), handle.createWriteStream({ flush: true }));
+    // Unlike a rename, this never replaces a file.
+    await link(partial, file);
+    print(
+      `${counted(counts.user, 'user')} and ${counted(counts.integration, 'integration')} ` +
+        'exported. The file contains secrets: protect it',
+    );
+    return 'exported';
+  },
+});
 
-const OWNER_ONLY = 0o600;
-
-const { values, positionals } = readArguments(COMMAND);
-const [file = ''] = positionals;
-/** Gets its name when it is complete, so that an interrupted export is not mistaken for one. */
-const partial = `${file}.partial`;
-requireNewFile();
-// After the arguments: the AWS SDK takes most of the start of a command.
-const { openStackTable } = await import('../stack-table.ts');
-const { exportRecords } = await import('../../../lib/transfer/export-records.ts');
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(
-    signal,
-    () => void rm(partial, { force: true }).finally(() => process.exit(NOT_COMPLETED)),
-  );
+async function* linesOf(
+  { table, valuesKey, kms }: StackTable,
+  counts: Record<'user' | 'integration', number>,
+) {
+  const { exportRecords } = await import('../../../lib/transfer/export-records.ts');
+  const onProgress = reportProgress('record');
+  for await (const record of exportRecords(table, valuesKey, kms)) {
+    yield `${JSON.stringify(record)}\n`;
+    counts[record.type]++;
+    onProgress(counts.user + counts.integration);
+  }
 }
 
-const counts = await run().catch((error) => fail(explainError(error, values.table), NOT_COMPLETED));
-print(
-  `${counted(counts.user, 'user')} and ${counted(counts.integration, 'integration')} exported. ` +
-    'The file contains secrets: protect it',
-);
-await finish(EXPORTED);
-
-function requireNewFile(): void {
-  if (isTaken(file)) rejectArguments(`${file} already exists.`, COMMAND);
+function requireNewFile(file: string, partial: string): void {
+  if (isTaken(file)) throw new WrongArguments(`${file} already exists.`);
   try {
     accessSync(`${dirname(file)}/.`, constants.W_OK);
   } catch {
-    rejectArguments(
+    throw new WrongArguments(
       `${file} cannot be created: its folder does not exist or cannot be written to.`,
-      COMMAND,
     );
   }
-  if (!isTaken(partial)) return;
-  fail(
-    `${partial} is what an interrupted export has left, unless another one is running. It contains secrets: delete it.`,
-    NOT_COMPLETED,
-  );
+  if (isTaken(partial))
+    throw new Error(
+      `${partial} is what an interrupted export has left, unless another one is running. ` +
+        'It contains secrets: delete it.',
+    );
 }
 
 /** Whether there is something at this path, which can be a link to a file that does not exist. */
@@ -89,30 +79,5 @@ function isTaken(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-async function run() {
-  const { name, table, valuesKey, kms } = await openStackTable(values.table);
-  const handle = await open(partial, 'wx', OWNER_ONLY);
-  const counts = { user: 0, integration: 0 };
-  try {
-    print(`Exporting ${name}`);
-    // A stream writes many lines at once, and closes the file.
-    await pipeline(lines, handle.createWriteStream({ flush: true }));
-    // Unlike a rename, this never replaces a file.
-    await link(partial, file);
-    return counts;
-  } finally {
-    await rm(partial, { force: true });
-  }
-
-  async function* lines() {
-    const onProgress = reportProgress('record');
-    for await (const record of exportRecords(table, valuesKey, kms)) {
-      yield `${JSON.stringify(record)}\n`;
-      counts[record.type]++;
-      onProgress(counts.user + counts.integration);
-    }
   }
 }

@@ -1,80 +1,63 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { KMSClient } from '@aws-sdk/client-kms';
+import { randomBytes } from 'node:crypto';
+import { KMSClient } from '@aws-sdk/client-kms';
 import { Failure } from '../../../lib/contract/failure.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
 import { openTable } from '../../../lib/table/table.ts';
+import { PATIENT_SETTINGS } from '../../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../../lib/users/first-administrator.ts';
 import { isReservedLogin } from '../../../lib/users/user-table.ts';
 import { print, printError } from '../command-line.ts';
-import { explainError } from '../explain-error.ts';
 import { tagsOf } from '../table-tags.ts';
+import type { TableConnection } from '../tables.ts';
 
-interface Clients {
-  readonly dynamodb: DynamoDBClient;
-  readonly kms: KMSClient;
-}
-
-/** The account to create, and the table to create it in. */
-interface Request {
-  readonly table: string;
-  readonly login: string;
-  readonly email: string;
-  readonly password: string;
-}
-
-/**
- * What an operator must know if the command ends for this reason before the response to the
- * transaction.
- */
-export const unknownOutcome = (reason: string, password: string): string =>
-  `${reason}, so the account may or may not exist. ` +
-  `If it does, its password is ${password}; otherwise run the command again.`;
-
-/**
- * Creates the first administrator and prints the password, or why there is none. Returns whether it
- * was created.
- */
+/** Creates the first administrator and prints the password. */
 export async function createFirstAdmin(
-  { dynamodb, kms }: Clients,
-  { table, login, email, password }: Request,
-): Promise<boolean> {
-  try {
-    if (isReservedLogin(login))
-      throw new Error(
-        `The login ${login} is reserved: it names the operator in the audit trail. Nothing was changed.`,
-      );
-    const pepperKeys = await pepperKeysOf(dynamodb, table);
-    const user = await createFirstAdministrator(
-      openTable(table, dynamodb),
-      openHasher(pepperKeys, kms),
-      {
-        login,
-        email,
-        password,
-      },
+  { tableName, client }: TableConnection,
+  { login, email }: { readonly login: string; readonly email: string },
+): Promise<void> {
+  if (isReservedLogin(login))
+    throw new Error(
+      `The login ${login} is reserved: it names the operator in the audit trail. ` +
+        'Nothing was changed.',
     );
-    if (!user) throw new Error(`${table} already has an administrator. Nothing was changed.`);
-    print(`${user.login} is now an administrator of ${table}.`);
+  const password = randomBytes(15).toString('base64url');
+  const unknownOutcome = (reason: string) =>
+    `${reason}, so the account may or may not exist. ` +
+    `If it does, its password is ${password}; otherwise run the command again.`;
+  const printInterrupted = () => printError(unknownOutcome('The command was interrupted'));
+  process.once('exit', printInterrupted);
+  try {
+    const pepperKeys = await pepperKeysOf({ tableName, client });
+    const user = await createFirstAdministrator(
+      openTable(tableName, client),
+      openHasher(pepperKeys, new KMSClient(PATIENT_SETTINGS)),
+      { login, email, password },
+    );
+    if (!user) throw new Error(`${tableName} already has an administrator. Nothing was changed.`);
+    print(`${user.login} is now an administrator of ${tableName}.`);
     print(`Password: ${password}`);
     print('The password is shown only once and stored nowhere: log in and change it.');
-    return true;
   } catch (error) {
-    printError(sentenceOf(error));
-    return false;
-  }
-
-  function sentenceOf(error: unknown): string {
-    if (!(error instanceof Failure)) return explainError(error, table);
-    if (error.code === 'login-taken') return `The login ${login} is taken. Nothing was changed.`;
-    if (error.code === 'email-taken') return `The address ${email} is taken. Nothing was changed.`;
-    return unknownOutcome('The table did not respond', password);
+    if (!(error instanceof Failure)) throw error;
+    if (error.code === 'login-taken')
+      throw new Error(`The login ${login} is taken. Nothing was changed.`);
+    if (error.code === 'email-taken')
+      throw new Error(`The address ${email} is taken. Nothing was changed.`);
+    throw new Error(unknownOutcome('The table did not respond'));
+  } finally {
+    process.off('exit', printInterrupted);
   }
 }
 
 /** The stack records the ARNs of the keys that protect passwords in a tag of the table. */
-async function pepperKeysOf(client: DynamoDBClient, table: string): Promise<string[]> {
-  const keys = (await tagsOf(client, table))['gatehouse:pepper-key'];
+async function pepperKeysOf({
+  tableName,
+  client,
+}: Pick<TableConnection, 'tableName' | 'client'>): Promise<string[]> {
+  const keys = (await tagsOf(client, tableName))['gatehouse:pepper-key'];
   if (!keys)
-    throw new Error(`${table} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`);
+    throw new Error(
+      `${tableName} is not a Gatehouse table: it lacks the tag gatehouse:pepper-key.`,
+    );
   return keys.split(' ');
 }

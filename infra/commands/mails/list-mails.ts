@@ -4,8 +4,8 @@ import { MAIL_PARTITIONS } from '../../../lib/table/keys.ts';
 import { type Item, openTable, type Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import { claim, EXISTS, remove } from '../../../lib/table/write.ts';
-import type { TableConnection } from '../../local/aws/local-table.ts';
 import { print, reportProgress } from '../command-line.ts';
+import type { TableConnection } from '../tables.ts';
 
 /** A mail that is younger may still be on its way. */
 const WAITED_MS = 60_000;
@@ -15,7 +15,7 @@ const WAITED_MS = 60_000;
  * expired. Returns how many are left.
  */
 export async function listMails(
-  { tableName, client }: Pick<TableConnection, 'tableName' | 'client'>,
+  { tableName, client }: TableConnection,
   { send }: { send: boolean },
 ): Promise<number> {
   const table = openTable(tableName, client);
@@ -36,9 +36,8 @@ export async function listMails(
         ? await (isExpired ? discard(table, item) : handOver(table, item))
         : undefined;
       if (outcome === undefined) left++;
-      print(
-        `${timeOf(item)} ${[`${occasion} to ${to}`, isExpired && 'expired', outcome].filter(Boolean).join(': ')}`,
-      );
+      const parts = [`${occasion} to ${to}`, isExpired && 'expired', outcome];
+      print(`${timeOf(item)} ${parts.filter(Boolean).join(': ')}`);
     }
   }
   print(found === 1 ? '1 mail is waiting' : `${found} mails are waiting`);

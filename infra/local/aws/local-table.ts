@@ -1,15 +1,35 @@
-import { type DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { scannerClient } from '../../../lib/table/table-scanner.ts';
+import type { LocalTables, TableConnection } from '../../commands/tables.ts';
 import { OPERATOR } from '../state/operator.ts';
 import { hasDatabase, openState, runningTable } from '../state/state.ts';
 import { ENGINE_REGION, startEngine } from './engine.ts';
+import { explainDatabaseError } from './explain-database-error.ts';
 import { externalEngine } from './external-engine.ts';
 
-/** An open connection to a table, local or deployed. */
-export interface TableConnection {
-  readonly tableName: string;
-  readonly client: DynamoDBClient;
-  close(): Promise<void>;
+const stateDir = () => process.env.STATE_DIR || '.local';
+
+/** The tables that commands use without --table: of the state folder in STATE_DIR. */
+export const localTables: LocalTables = {
+  open: () => openLocalTable(stateDir()),
+  ofRunningService() {
+    const running = locationOf(stateDir());
+    if (running) return running;
+    throw new Error(
+      `No service runs on STATE_DIR=${stateDir()}. Start it with \`npm start\`, ` +
+        'or name a table with --table.',
+    );
+  },
+  explain: (error) =>
+    error instanceof Error ? explainDatabaseError(stateDir(), error.message) : undefined,
+};
+
+/** The table of the service that runs on a folder, as its operator reaches it. */
+function locationOf(folder: string) {
+  const running = runningTable(folder);
+  if (!running) return undefined;
+  const { tableName, endpoint, region } = running;
+  return { tableName, settings: { endpoint, region, credentials: OPERATOR } };
 }
 
 /**
@@ -24,19 +44,15 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
         '`npm start` prints its AWS_ENDPOINT_URL and table.',
     );
   }
-  const running = runningTable(stateDir);
+  const running = locationOf(stateDir);
   if (running) {
-    const client = scannerClient({
-      endpoint: running.endpoint,
-      region: running.region,
-      credentials: OPERATOR,
-    });
+    const client = scannerClient(running.settings);
     return { tableName: running.tableName, client, close: async () => client.destroy() };
   }
   if (!hasDatabase(stateDir) && !externalEngine()) {
     throw new Error(
-      `There is no table in ${stateDir} yet: \`npm start\` creates it. For a table in another engine, set ` +
-        'AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, use --table.',
+      `There is no table in ${stateDir} yet: \`npm start\` creates it. For a table in another ` +
+        'engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, use --table.',
     );
   }
   return openTableWithOwnEngine(stateDir);

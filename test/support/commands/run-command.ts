@@ -6,6 +6,9 @@ import { OPERATOR } from '../../../infra/local/state/operator.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
+/** The program that runs a command of infra/commands by its name, relative to a repository. */
+export const COMMANDS = 'infra/commands/bin.mjs';
+
 /** The environment of an operator with AWS credentials for the local cloud. */
 export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint' | 'region'>) => ({
   AWS_ENDPOINT_URL: endpoint,
@@ -14,7 +17,7 @@ export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint
   AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
 });
 
-/** Runs a command of infra/ to its end, in its own process, or that of a copy of the repository. */
+/** Runs a command to its end, in its own process, or that of a copy of the repository. */
 export async function runCommand(
   script: string,
   options: readonly string[],
@@ -23,7 +26,7 @@ export async function runCommand(
 ) {
   const { code, stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    [`infra/commands/${script}/command.ts`, ...options],
+    [COMMANDS, script, ...options],
     {
       cwd: root,
       env: { ...process.env, ...environment },

@@ -5,7 +5,7 @@ import { hashSync } from 'bcryptjs';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import { importRecords } from '../../../lib/transfer/import-records.ts';
 import type { Gatehouse } from '../instance/gatehouse.ts';
-import { runCommand } from './run-command.ts';
+import { COMMANDS, runCommand } from './run-command.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -91,7 +91,7 @@ export async function runTransfer(
 
 /** Starts an import in its own process. */
 export const startImport = (options: readonly string[], environment: object) =>
-  spawn(process.execPath, ['infra/commands/import/command.ts', ...options], {
+  spawn(process.execPath, [COMMANDS, 'import', ...options], {
     cwd: ROOT,
     env: { ...process.env, ...environment },
     stdio: 'ignore',

@@ -59,12 +59,16 @@ export function launchStart(
     options = [],
   }: { root?: string; options?: readonly string[] } = {},
 ): Launched {
-  const child = spawn(process.execPath, ['infra/local/start.ts', ...options], {
-    // A process group of its own, as a shell creates for each command.
-    detached: true,
-    cwd: root,
-    env: { ...process.env, PORT: '0', ...environment },
-  });
+  const child = spawn(
+    process.execPath,
+    ['infra/commands/bin.mjs', 'infra/local/start.ts', ...options],
+    {
+      // A process group of its own, as a shell creates for each command.
+      detached: true,
+      cwd: root,
+      env: { ...process.env, PORT: '0', ...environment },
+    },
+  );
   running.add(child);
   const ended = once(child, 'exit').then(([status]) => {
     running.delete(child);

@@ -1,0 +1,71 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { openTable as openTableWith, type Table } from '../../lib/table/table.ts';
+import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
+import { requireAwsEnvironment } from './require-aws-environment.ts';
+import { tagsOf } from './table-tags.ts';
+
+/** An open connection to a table, local or deployed. */
+export interface TableConnection {
+  readonly tableName: string;
+  readonly client: DynamoDBClient;
+  close(): Promise<void>;
+}
+
+/** The table of a stack and the ARNs of the KMS keys that protect what it stores. */
+export interface StackTable extends TableConnection {
+  readonly table: Table;
+  /** The first one is that of new hashes. */
+  readonly pepperKeys: readonly string[];
+  readonly valuesKey: string;
+  readonly kms: KMSClient;
+}
+
+/** A table and the clients that reach it; without settings, those of the operator's environment. */
+interface TableLocation {
+  readonly tableName: string;
+  readonly settings?: Parameters<typeof scannerClient>[0];
+}
+
+/** The tables of this machine, for commands without --table. */
+export interface LocalTables {
+  /** Opens the table of the state folder, whether or not a service runs on it. */
+  open(): Promise<TableConnection>;
+  /** Fails unless a service runs on the state folder. */
+  ofRunningService(): TableLocation;
+  /** Explains an error that only a local table has; undefined if it is another one. */
+  explain(error: unknown): string | undefined;
+}
+
+/** Opens a deployed table with the AWS credentials of the environment. */
+export function openTable(tableName: string): TableConnection {
+  requireAwsEnvironment();
+  const client = scannerClient();
+  return { tableName, client, close: async () => client.destroy() };
+}
+
+/** Opens the table of a stack. The stack records the keys in tags of the table. */
+export async function openStackTable({ tableName, settings }: TableLocation): Promise<StackTable> {
+  if (!settings) requireAwsEnvironment();
+  const client = scannerClient(settings);
+  const tags = await tagsOf(client, tableName);
+  const keyIn = (tag: string): string => {
+    const key = tags[tag];
+    if (!key)
+      throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
+    return key;
+  };
+  const kms = new KMSClient({ ...PATIENT_SETTINGS, ...settings });
+  return {
+    tableName,
+    client,
+    table: openTableWith(tableName, client),
+    pepperKeys: keyIn('gatehouse:pepper-key').split(' '),
+    valuesKey: keyIn('gatehouse:values-key'),
+    kms,
+    async close() {
+      client.destroy();
+      kms.destroy();
+    },
+  };
+}
