@@ -37,9 +37,9 @@ export async function changePassword(
     await (matches ? attempt.clearFailures() : attempt.confirmFailure());
   };
 
-  const changed = caller.change(
-    () => hashing,
-    ([matches, passwordHash], callerUser, now) => {
+  const changed = caller.change({
+    loadEarly: () => hashing,
+    decide: ({ loaded: [matches, passwordHash], callerUser, now }) => {
       // The password may also have been changed after it was verified, by a concurrent request with
       // the same token.
       if (!matches || callerUser.passwordChanges !== user.passwordChanges)
@@ -53,7 +53,7 @@ export async function changePassword(
         event: auditEventFor('password.changed', callerUser),
       };
     },
-  );
+  });
   // In this order: a wrong password is not revealed unless it has been counted.
   await settleAll([decided(), changed]);
 }

@@ -8,7 +8,7 @@ import { abortBeforeDeadline, allowTimeToUndo } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, changeWithoutLoad, commit, ignoreUnavailable } from '../table/change.ts';
+import { commit, commitWithRetries, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
 import {
   elsewhereAttemptsKey,
   type Key,
@@ -239,7 +239,7 @@ export function openLoginThrottle(
       };
       const attempt: Attempt = {
         async record() {
-          const counted = change(table, load, (current, now) => {
+          const counted = loadDecideCommit(table, load, (current, now) => {
             recorded = undefined;
             const timed = { now, arrivedAt, fingerprint };
             requireNoWait(current, timed, limits);
@@ -253,7 +253,7 @@ export function openLoginThrottle(
         },
         async clearFailures() {
           const isKnown = recorded?.isKnown ?? false;
-          const cleared = changeWithoutLoad(table, (now) => clearFailures(keys, isKnown, now));
+          const cleared = commitWithRetries(table, (now) => clearFailures(keys, isKnown, now));
           await ignoreUnavailable(cleared);
         },
         async confirmFailure() {

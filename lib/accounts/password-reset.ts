@@ -5,7 +5,7 @@ import type { Source } from '../contract/source.ts';
 import { notified, resetRequested } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change, changeWithoutLoad } from '../table/change.ts';
+import { commitWithRetries, loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key, resetItemKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { EXISTS, remove, versionIs, withCondition } from '../table/write.ts';
@@ -27,7 +27,7 @@ export async function requestReset(
 ): Promise<void> {
   const { count } = await throttle.beginReset(source);
   await count();
-  await changeWithoutLoad(table, (now) => [resetRequested(address, now)]);
+  await commitWithRetries(table, (now) => [resetRequested(address, now)]);
 }
 
 /**
@@ -76,7 +76,7 @@ export async function finishReset(
     ];
     return { writes, result: undefined };
   };
-  await change(table, load, decide, onContention);
+  await loadDecideCommit(table, load, decide, onContention);
 }
 
 /** Reads the key again, because it may have been used since, with its user. */

@@ -12,9 +12,8 @@ export async function updateAccount(
   caller: AuthorizedCaller,
   changes: OwnAccountChange,
 ): Promise<void> {
-  await caller.change(
-    async () => undefined,
-    (_, callerUser, now) => {
+  await caller.change({
+    decide: ({ callerUser, now }) => {
       const decision = modify('account.updated', callerUser, changes, {
         modifiedBy: callerUser.login,
         now,
@@ -22,5 +21,5 @@ export async function updateAccount(
       // Clients submit the account form even when nothing in it has changed.
       return decision.event.fields.length === 0 ? { ...decision, writes: [] } : decision;
     },
-  );
+  });
 }

@@ -3,19 +3,14 @@ import type { Caller } from '../contract/caller.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change } from '../table/change.ts';
+import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
-import {
-  AFTER_STALE_VERSION_MS,
-  endPrecedence,
-  findPrecedence,
-  takePrecedence,
-} from './precedence.ts';
+import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';
 
 /**
  * Whether the token was issued for this account; false if it was deleted, even if its id was
@@ -136,63 +131,65 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
       const user = await readOnce();
       return !isOfAccount(user, caller) || isStale(user, caller);
     },
-    async change(load, decide, targetUserOf = () => undefined) {
-      /** The other user whose account this change is about. */
-      let targetId: number | undefined;
-      /** Ends the precedence over changes by that user. */
-      let end = async (): Promise<void> => undefined;
-      /**
-       * Loads the caller's user and what the rule needs. Fails with unavailable while another
-       * change has precedence over changes by the caller. A change of the account that has taken it
-       * is exempt: of two administrators who change each other, neither is rejected, and none can
-       * keep another one from deactivating it.
-       */
-      const loadUnlessPreceded = async () => {
-        const callerUser = loadUser();
-        const [user, loaded, { leftMs, takenBy }] = await settleAll([
-          callerUser,
-          load(callerUser),
-          findPrecedence(table, caller.id),
-        ]);
-        const target = targetUserOf(loaded)?.id;
-        if (leftMs > 0 && takenBy !== target)
-          throw new Failure('unavailable', { retryAfter: Math.ceil(leftMs / 1000) });
-        targetId = target === caller.id ? undefined : target;
-        return [user, loaded] as const;
-      };
-      const onContention = async () => {
-        if (targetId === undefined) return;
-        const [id, until] = [targetId, await takePrecedence(table, targetId, caller.id)];
-        if (until !== undefined) end = () => endPrecedence(table, id, until);
-      };
-      try {
-        return await change(
-          table,
-          loadUnlessPreceded,
-          ([callerUser, loaded], now) => {
-            const { writes, result, event } = decide(loaded, callerUser, now);
-            // A change without writes has no audit entry.
-            if (writes.length === 0) return { writes, result };
-            return {
-              writes: [
-                ...withCallerCondition(writes, callerUser, caller, access),
-                auditEntry(callerUser, event, now),
-              ],
-              result,
-            };
-          },
-          onContention,
-        );
-      } catch (error) {
-        const isStale = error instanceof Failure && error.code === 'version-changed';
-        if (isStale && targetId !== undefined)
-          await takePrecedence(table, targetId, caller.id, AFTER_STALE_VERSION_MS);
-        throw error;
-      } finally {
-        await end();
-      }
-    },
+    change: (rule) => changeBy({ table, caller, access, loadUser }, rule),
   };
+}
+
+/** What a change by a caller needs. `loadUser` fails as `authorizedUser` does. */
+interface ChangingCaller {
+  readonly table: Table;
+  readonly caller: Caller;
+  readonly access: Access;
+  readonly loadUser: () => Promise<User>;
+}
+
+/** Applies a rule on behalf of a caller, as `AuthorizedCaller.change` states. */
+async function changeBy<R, E, L, P>(
+  { table, caller, access, loadUser }: ChangingCaller,
+  rule: ChangeRule<R, E, L, P>,
+): Promise<R> {
+  const loadEarly = rule.loadEarly ?? (async () => undefined as E);
+  const load = rule.load ?? (async (early: E) => early as unknown as L);
+  const prepare = rule.prepare ?? (async () => undefined as P);
+  const precedence = precedenceOver(table, caller.id);
+  let preparing: Promise<P> | undefined;
+
+  const loadAndPrepare = async () => {
+    // Nothing but `loadEarly` starts before this has confirmed that the caller is authorized.
+    const [callerUser, early, preceding] = await settleAll([
+      loadUser(),
+      loadEarly(),
+      findPrecedence(table, caller.id),
+    ]);
+    const loaded = await load(early);
+    const targetId = rule.targetUserOf?.(loaded)?.id;
+    requireNotPreceded(preceding, targetId);
+    precedence.isAbout(targetId);
+    preparing ??= prepare(loaded);
+    return { callerUser, loaded, prepared: await preparing };
+  };
+  const decide = (known: Awaited<ReturnType<typeof loadAndPrepare>>, now: number) => {
+    const { callerUser } = known;
+    const { writes, result, event } = rule.decide({ ...known, now });
+    // A change without writes has no audit entry.
+    if (writes.length === 0) return { writes, result };
+    return {
+      writes: [
+        ...withCallerCondition(writes, callerUser, caller, access),
+        auditEntry(callerUser, event, now),
+      ],
+      result,
+    };
+  };
+  try {
+    return await loadDecideCommit(table, loadAndPrepare, decide, precedence.take);
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'version-changed')
+      await precedence.keepForRepetition();
+    throw error;
+  } finally {
+    await precedence.end();
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { Failure } from '../contract/failure.ts';
 import { commit } from '../table/change.ts';
 import { precedenceKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -26,7 +27,7 @@ const AFTER_CONFLICT_MS = 1000;
  * After a stale If-Match, for the time that a person needs to read the account again and repeat the
  * change.
  */
-export const AFTER_STALE_VERSION_MS = 10_000;
+const AFTER_STALE_VERSION_MS = 10_000;
 /** Takes precedence for a reset by mail. No account has this id. */
 const NOBODY = 0;
 /** How long the item is kept beyond that, to tolerate clock skew. */
@@ -59,7 +60,7 @@ export async function takePrecedence(
  * Permits changes by this user again, once the change that took precedence has ended, unless
  * another one has taken it since. Never fails.
  */
-export async function endPrecedence(table: Table, userId: number, until: number): Promise<void> {
+async function endPrecedence(table: Table, userId: number, until: number): Promise<void> {
   await commitOrNot(table, remove(precedenceKey(userId), attributesAre({ until })));
 }
 
@@ -69,14 +70,54 @@ const commitOrNot = (table: Table, write: Write): Promise<boolean> =>
     () => false,
   );
 
+/** The precedence of a change by this caller over changes by the user that it is about. */
+export function precedenceOver(table: Table, callerId: number) {
+  let targetId: number | undefined;
+  let end = async (): Promise<void> => undefined;
+  return {
+    /** Sets the user whose account the change is about. A change of the own account takes none. */
+    isAbout(id: number | undefined) {
+      targetId = id === callerId ? undefined : id;
+    },
+    /** Takes precedence for the retry of the change. */
+    async take() {
+      if (targetId === undefined) return;
+      const [id, until] = [targetId, await takePrecedence(table, targetId, callerId)];
+      if (until !== undefined) end = () => endPrecedence(table, id, until);
+    },
+    /** Takes precedence for a client that repeats the change because its If-Match was stale. */
+    async keepForRepetition() {
+      if (targetId !== undefined)
+        await takePrecedence(table, targetId, callerId, AFTER_STALE_VERSION_MS);
+    },
+    /** Ends what `take` has taken. */
+    end: () => end(),
+  };
+}
+
+interface Precedence {
+  readonly leftMs: number;
+  readonly takenBy: unknown;
+}
+
+/**
+ * Fails with unavailable while another change has precedence over changes by the caller. A change
+ * of the account that has taken it is exempt: of two administrators who change each other, neither
+ * is rejected, and none can keep another one from deactivating it.
+ */
+export function requireNotPreceded(
+  { leftMs, takenBy }: Precedence,
+  targetId: number | undefined,
+): void {
+  if (leftMs > 0 && takenBy !== targetId)
+    throw new Failure('unavailable', { retryAfter: Math.ceil(leftMs / 1000) });
+}
+
 /**
  * For how long changes by this user are rejected, in milliseconds, if it is positive; and who has
  * taken precedence.
  */
-export async function findPrecedence(
-  table: Table,
-  userId: number,
-): Promise<{ leftMs: number; takenBy: unknown }> {
+export async function findPrecedence(table: Table, userId: number): Promise<Precedence> {
   const { until = 0, takenBy = NOBODY }: Partial<Item> =
     (await table.get(precedenceKey(userId))) ?? {};
   return { leftMs: Math.min(AFTER_STALE_VERSION_MS, (until as number) - Date.now()), takenBy };

@@ -4,7 +4,7 @@ import { ALL_USERS, countMail, MAILS_PER_WINDOW, type MailCount } from '../mail/
 import type { Occasion } from '../mail/occasion.ts';
 import type { OutboxMail } from '../mail/outbox.ts';
 import { log, logError } from '../runtime/log.ts';
-import { change, commit, type Decision } from '../table/change.ts';
+import { commit, type Decision, loadDecideCommit } from '../table/change.ts';
 import { type Key, mailCountKey, resetCountKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
@@ -50,7 +50,7 @@ export async function deliverMail(
     loaded && now / 1000 < loaded.mail.expires
       ? decideMail(itemKey, loaded, resetsPerHour, now)
       : { writes: [], result: undefined };
-  const outgoing = await change(table, load, decide);
+  const outgoing = await loadDecideCommit(table, load, decide);
   if (outgoing === 'resets-used-up') return logMailNotSent(new Failure('too-many-attempts'));
   if (outgoing) {
     await mailer.send(outgoing.occasion, outgoing.recipient, outgoing.key);

@@ -4,7 +4,6 @@ import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { User } from '../users/user.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 import type { NewIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration } from './integration-table.ts';
@@ -15,23 +14,19 @@ export async function createIntegration(
   caller: AuthorizedCaller,
   fields: NewIntegration,
 ): Promise<Integration> {
-  let reservedId: number | undefined;
-  // The caller is checked first, so a rejected caller consumes no id. Retries reuse the id.
-  const load = async (callerUser: Promise<User>) => {
-    await callerUser;
-    reservedId ??= await table.nextId('INTEGRATION');
-    return reservedId;
-  };
-  return caller.change(load, (id) => {
-    const integration = newIntegration(id, fields);
-    return {
-      writes: [
-        claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'),
-        changeTotal('INTEGRATION', 1),
-      ],
-      result: integration,
-      event: auditEventForIntegration('integration.created', integration),
-    };
+  return caller.change({
+    prepare: () => table.nextId('INTEGRATION'),
+    decide: ({ prepared: id }) => {
+      const integration = newIntegration(id, fields);
+      return {
+        writes: [
+          claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'),
+          changeTotal('INTEGRATION', 1),
+        ],
+        result: integration,
+        event: auditEventForIntegration('integration.created', integration),
+      };
+    },
   });
 }
 

@@ -4,7 +4,6 @@ import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { User } from '../users/user.ts';
 import { type Integration, MAX_PARAMETERS } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
@@ -27,24 +26,23 @@ export async function createParameter(
   newParameter: NewParameter,
 ): Promise<DecryptedParameter> {
   const { integration: owner, confName, confValue } = newParameter;
-  const load = async (callerUser: Promise<User>) => {
-    await callerUser;
-    const integration = await findIntegration(table, owner.id);
-    return { integration, seal: integration && (await openSeal(owner.id)) };
-  };
-  return caller.change(load, ({ integration, seal }) => {
-    if (!integration || !seal) throw new Failure('unknown-id');
-    const { parameter, after } = addParameter(integration, newParameter, seal);
-    const { id, confDescription, version } = parameter;
-    return {
-      writes: [
-        integrationChanged(integration, after),
-        claim(entityKey('CONF', id), { ...parameter }, 'retry'),
-        changeTotal('CONF', 1),
-      ],
-      result: { id, integration, confName, confValue, confDescription, version },
-      event: auditEventForParameter('parameter.created', parameter, integration),
-    };
+  return caller.change({
+    load: () => findIntegration(table, owner.id),
+    prepare: async (integration) => integration && openSeal(owner.id),
+    decide: ({ loaded: integration, prepared: seal }) => {
+      if (!integration || !seal) throw new Failure('unknown-id');
+      const { parameter, after } = addParameter(integration, newParameter, seal);
+      const { id, confDescription, version } = parameter;
+      return {
+        writes: [
+          integrationChanged(integration, after),
+          claim(entityKey('CONF', id), { ...parameter }, 'retry'),
+          changeTotal('CONF', 1),
+        ],
+        result: { id, integration, confName, confValue, confDescription, version },
+        event: auditEventForParameter('parameter.created', parameter, integration),
+      };
+    },
   });
 }
 

@@ -1,5 +1,4 @@
 import { Failure } from '../contract/failure.ts';
-import { settleAll } from '../runtime/settle-all.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import { entityKey } from '../table/keys.ts';
 import { type ReadBudget, readBudget } from '../table/read-budget.ts';
@@ -7,7 +6,6 @@ import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal, remove, type Write } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { User } from '../users/user.ts';
 import type { Integration } from './integration.ts';
 import { auditEventForIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { type Parameter, parameterRemoved, parametersOf } from './parameter-table.ts';
@@ -29,26 +27,29 @@ export async function deleteIntegration(
   precondition: Precondition,
 ): Promise<void> {
   const budget = readBudget(table, caller);
-  const load = async (callerUser: Promise<User>) => {
-    await settleAll([callerUser, budget.requireUnspent()]);
+  const load = async () => {
     const integration = await findIntegration(table, id);
     // Before the parameters are read: they can have 192 KiB.
     if (!integration) throw new Failure('not-found');
     requireVersion(integration, precondition);
     return { integration, parameters: await readParameters(table, budget, integration) };
   };
-  await caller.change(load, ({ integration, parameters }) => {
-    const writes: Write[] = [
-      remove(entityKey('INTEGRATION', id), revisionIs(integration)),
-      changeTotal('INTEGRATION', -1),
-      ...parameters.map(parameterRemoved),
-      ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
-    ];
-    return {
-      writes,
-      result: undefined,
-      event: auditEventForIntegration('integration.deleted', integration),
-    };
+  await caller.change({
+    loadEarly: () => budget.requireUnspent(),
+    load,
+    decide: ({ loaded: { integration, parameters } }) => {
+      const writes: Write[] = [
+        remove(entityKey('INTEGRATION', id), revisionIs(integration)),
+        changeTotal('INTEGRATION', -1),
+        ...parameters.map(parameterRemoved),
+        ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
+      ];
+      return {
+        writes,
+        result: undefined,
+        event: auditEventForIntegration('integration.deleted', integration),
+      };
+    },
   });
 }
 

@@ -5,7 +5,6 @@ import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { User } from '../users/user.ts';
 import { integrationChanged } from './integration-table.ts';
 import {
   auditEventForParameter,
@@ -23,20 +22,23 @@ export async function deleteParameter(
 ): Promise<void> {
   const budget = readBudget(table, caller);
   const ids = { integrationId: integrationIdOf(id), parameterId: id };
-  const load = (callerUser: Promise<User>) => findForChange(table, budget, callerUser, ids);
-  await caller.change(load, ({ integration, parameter }) => {
-    if (!integration || !parameter) throw new Failure('not-found');
-    requireVersion(parameter, precondition);
-    const parameterCount = integration.parameterCount - 1;
-    const parameterBytes = parameterBytesAfter(integration, parameter, undefined);
-    return {
-      writes: [
-        integrationChanged(integration, { ...integration, parameterCount, parameterBytes }),
-        parameterRemoved(parameter),
-        changeTotal('CONF', -1),
-      ],
-      result: undefined,
-      event: auditEventForParameter('parameter.deleted', parameter, integration),
-    };
+  await caller.change({
+    loadEarly: () => budget.requireUnspent(),
+    load: () => findForChange(table, budget, ids),
+    decide: ({ loaded: { integration, parameter } }) => {
+      if (!integration || !parameter) throw new Failure('not-found');
+      requireVersion(parameter, precondition);
+      const parameterCount = integration.parameterCount - 1;
+      const parameterBytes = parameterBytesAfter(integration, parameter, undefined);
+      return {
+        writes: [
+          integrationChanged(integration, { ...integration, parameterCount, parameterBytes }),
+          parameterRemoved(parameter),
+          changeTotal('CONF', -1),
+        ],
+        result: undefined,
+        event: auditEventForParameter('parameter.deleted', parameter, integration),
+      };
+    },
   });
 }

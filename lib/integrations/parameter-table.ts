@@ -1,12 +1,10 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
-import { settleAll } from '../runtime/settle-all.ts';
 import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
 import type { ReadBudget } from '../table/read-budget.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
-import type { User } from '../users/user.ts';
 import { type Integration, MAX_PARAMETER_BYTES } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 
@@ -35,16 +33,14 @@ export function parameterOf(item: Item): Parameter {
 }
 
 /**
- * Reads an integration and a parameter for a change, once the caller is authorized, and charges the
- * caller if they are large. Fails as `callerUser` does, and with read-budget-spent.
+ * Reads an integration and a parameter for a change, and charges the caller if they are large. The
+ * budget must be unspent.
  */
 export async function findForChange(
   table: Table,
   budget: ReadBudget,
-  callerUser: Promise<User>,
   { integrationId, parameterId }: { readonly integrationId: number; readonly parameterId: number },
 ): Promise<{ integration: Integration | undefined; parameter: Parameter | undefined }> {
-  await settleAll([callerUser, budget.requireUnspent()]);
   let consumed = 0;
   const keys = [entityKey('INTEGRATION', integrationId), entityKey('CONF', parameterId)];
   const [integration, parameter] = await table.getAll(keys, (units) => {

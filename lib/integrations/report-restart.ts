@@ -21,12 +21,9 @@ export function reportRestart(
   id: number,
   changes: number,
 ): Promise<Integration> {
-  return caller.change(
-    async (callerUser) => {
-      await callerUser;
-      return findIntegration(table, id);
-    },
-    (before) => {
+  return caller.change({
+    load: () => findIntegration(table, id),
+    decide: ({ loaded: before }) => {
       if (!before) throw new Failure('not-found');
       const { module } = before;
       const max = module?.changes ?? 0;
@@ -42,5 +39,5 @@ export function reportRestart(
       };
       return { writes: [integrationChanged(before, after)], result: after, event };
     },
-  );
+  });
 }

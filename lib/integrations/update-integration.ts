@@ -22,13 +22,9 @@ export function updateIntegration(
   changes: IntegrationChange,
   precondition: Precondition,
 ): Promise<Integration> {
-  return caller.change(
-    async (callerUser) => {
-      // Before the integration is read: it can cost as much as all other reads.
-      await callerUser;
-      return findIntegration(table, changes.id);
-    },
-    (before) => {
+  return caller.change({
+    load: () => findIntegration(table, changes.id),
+    decide: ({ loaded: before }) => {
       if (!before) throw new Failure('unknown-id');
       requireVersion(before, precondition);
       const after: Integration = {
@@ -43,5 +39,5 @@ export function updateIntegration(
       );
       return { writes: [integrationChanged(before, after)], result: after, event };
     },
-  );
+  });
 }

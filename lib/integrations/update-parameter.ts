@@ -7,7 +7,6 @@ import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import { set, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { User } from '../users/user.ts';
 import { type Integration, moduleToRestart } from './integration.ts';
 import { integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
@@ -34,56 +33,56 @@ export async function updateParameter(
 ): Promise<DecryptedParameter> {
   const { id, integration: owner, confName, confValue } = changes;
   const budget = readBudget(table, caller);
-  const load = async (callerUser: Promise<User>) => {
-    const ids = { integrationId: owner.id, parameterId: id };
-    const { integration, parameter } = await findForChange(table, budget, callerUser, ids);
-    return { integration, parameter, seal: integration && parameter && (await openSeal(owner.id)) };
-  };
-  return caller.change(load, ({ integration, parameter, seal }, _callerUser, now) => {
-    if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id)
-      throw new Failure('unknown-id');
-    requireVersion(parameter, precondition);
-    const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
-    const after: StoredParameter = {
-      ...parameter,
-      confName,
-      confValue: seal(confValue, id),
-      confDescription,
-      bytes: bytesOf(confName, confValue, confDescription),
-      version: nextVersion(parameter.version),
-    };
-    const flagged: Integration = {
-      ...integration,
-      parameterBytes: parameterBytesAfter(integration, parameter, after),
-      module: moduleToRestart(integration.module, 1, now),
-      version: nextVersion(integration.version),
-    };
-    const attributes = {
-      confName,
-      confValue: after.confValue,
-      confDescription,
-      bytes: after.bytes,
-      version: after.version,
-    };
-    return {
-      writes: [
-        integrationChanged(integration, flagged),
-        set(entityKey('CONF', id), attributes, versionIs(parameter)),
-      ],
-      result: {
-        id,
-        integration: flagged,
+  return caller.change({
+    loadEarly: () => budget.requireUnspent(),
+    load: () => findForChange(table, budget, { integrationId: owner.id, parameterId: id }),
+    prepare: async ({ integration, parameter }) => integration && parameter && openSeal(owner.id),
+    decide: ({ loaded: { integration, parameter }, prepared: seal, now }) => {
+      if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id)
+        throw new Failure('unknown-id');
+      requireVersion(parameter, precondition);
+      const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
+      const after: StoredParameter = {
+        ...parameter,
         confName,
-        confValue,
+        confValue: seal(confValue, id),
         confDescription,
+        bytes: bytesOf(confName, confValue, confDescription),
+        version: nextVersion(parameter.version),
+      };
+      const flagged: Integration = {
+        ...integration,
+        parameterBytes: parameterBytesAfter(integration, parameter, after),
+        module: moduleToRestart(integration.module, 1, now),
+        version: nextVersion(integration.version),
+      };
+      const attributes = {
+        confName,
+        confValue: after.confValue,
+        confDescription,
+        bytes: after.bytes,
         version: after.version,
-      },
-      // Always listed: without permission to decrypt, this function cannot tell whether the value
-      // has changed.
-      event: auditEventForParameter('parameter.updated', parameter, integration, [
-        ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
-        'confValue',
-      ]),
-    };
+      };
+      return {
+        writes: [
+          integrationChanged(integration, flagged),
+          set(entityKey('CONF', id), attributes, versionIs(parameter)),
+        ],
+        result: {
+          id,
+          integration: flagged,
+          confName,
+          confValue,
+          confDescription,
+          version: after.version,
+        },
+        // Always listed: without permission to decrypt, this function cannot tell whether the value
+        // has changed.
+        event: auditEventForParameter('parameter.updated', parameter, integration, [
+          ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
+          'confValue',
+        ]),
+      };
+    },
   });
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Integration, moduleToRestart } from '../integrations/integration.ts';
 import { integrationChanged, integrationOf } from '../integrations/integration-table.ts';
 import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
-import { change, commit } from '../table/change.ts';
+import { commit, loadDecideCommit } from '../table/change.ts';
 import {
   type Key,
   notBeforeKey,
@@ -104,7 +104,7 @@ async function advanceSequence(
   atLeast: number,
 ) {
   const key = sequenceKey(kind);
-  return change(
+  return loadDecideCommit(
     table,
     () => table.get(key),
     (item) => {
@@ -120,7 +120,7 @@ async function advanceSequence(
 
 /** Returns the second from which on issued tokens are accepted. */
 async function rejectIssuedTokens(table: Table): Promise<number> {
-  return change(
+  return loadDecideCommit(
     table,
     () => table.get(notBeforeKey),
     (item, now) => {
@@ -174,7 +174,7 @@ const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !
  * has undone. Returns whether the integration was changed. The verification reports a damaged one.
  */
 async function adoptIntegration(table: Table, key: Key): Promise<boolean> {
-  return change(
+  return loadDecideCommit(
     table,
     () => table.get(key),
     (item, now) => {

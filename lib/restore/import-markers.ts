@@ -1,6 +1,6 @@
 import { findDefect } from '../integrity/item-kinds.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
-import { change } from '../table/change.ts';
+import { loadDecideCommit } from '../table/change.ts';
 import { entityKey, PARTITION } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
@@ -50,7 +50,7 @@ export async function findMissingMarkers(
 /** Copies import markers into the restored table, except those that it has received meanwhile. */
 export async function copyMarkers(table: Table, markers: readonly Item[]): Promise<void> {
   await mapConcurrently(markers, MAX_CONCURRENT_MARKERS, ({ pk, sk, id }) =>
-    change(
+    loadDecideCommit(
       table,
       () => table.get({ pk, sk }),
       (existing) => ({

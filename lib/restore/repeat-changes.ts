@@ -1,7 +1,7 @@
 import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
-import { change, type Decision } from '../table/change.ts';
+import { type Decision, loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion } from '../table/version.ts';
 import type { User } from '../users/user.ts';
@@ -83,7 +83,9 @@ async function repeatChange(table: Table, { restored, original }: AccountChange)
     decide: (user: User, now: number) => Decision<boolean>,
   ): Promise<boolean> => {
     try {
-      return await change(table, load, (user, now) => (user ? decide(user, now) : NOTHING));
+      return await loadDecideCommit(table, load, (user, now) =>
+        user ? decide(user, now) : NOTHING,
+      );
     } catch (error) {
       if (!(error instanceof Failure && error.code in OBSTRUCTED)) throw error;
       obstacles.push(error.code as Obstacle);

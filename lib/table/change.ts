@@ -36,7 +36,7 @@ export const MAX_WAIT_MS = 400;
  * `onConditionFailed` of the first failed condition, or with `unavailable` if the table stayed busy
  * or the outcome of the commit is unknown.
  */
-export async function change<L, R>(
+export async function loadDecideCommit<L, R>(
   table: Table,
   load: () => Promise<L>,
   decide: (loaded: L, now: number) => Decision<R>,
@@ -58,12 +58,12 @@ export async function change<L, R>(
   }
 }
 
-/** Commits writes that do not depend on stored data; retries and fails as `change` does. */
-export function changeWithoutLoad(
+/** Commits writes that do not depend on stored data; retries and fails as `loadDecideCommit` does. */
+export function commitWithRetries(
   table: Table,
   writesAt: (now: number) => readonly Write[],
 ): Promise<void> {
-  return change(
+  return loadDecideCommit(
     table,
     async () => undefined,
     (_, now) => ({ writes: writesAt(now), result: undefined }),

@@ -5,7 +5,7 @@ import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change } from '../table/change.ts';
+import { loadDecideCommit } from '../table/change.ts';
 import { notBeforeKey, publicKeyItemKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
@@ -92,7 +92,7 @@ export function openSigner(
       writes: published ? [] : [claim(key, { jwk }, 'retry')],
       result: undefined,
     });
-    await change(table, () => table.get(key), decide);
+    await loadDecideCommit(table, () => table.get(key), decide);
     return jwk.kid;
   }
 

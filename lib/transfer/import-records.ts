@@ -1,7 +1,7 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { Failure } from '../contract/failure.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
-import { change } from '../table/change.ts';
+import { loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { openIntegrationImporter } from './import-integration.ts';
 import { openUserImporter } from './import-user.ts';
@@ -160,7 +160,7 @@ async function write(
     prepared ??= record.prepare();
     return { current, creation: await prepared };
   };
-  return change<Awaited<ReturnType<typeof load>>, Known | RecordError>(
+  return loadDecideCommit<Awaited<ReturnType<typeof load>>, Known | RecordError>(
     table,
     load,
     ({ current, creation }, now) => {

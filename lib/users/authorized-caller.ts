@@ -7,6 +7,41 @@ import type { User } from './user.ts';
 type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent };
 
 /**
+ * A rule that changes data: load, prepare, decide. Only `loadEarly` runs before the caller is
+ * authorized. `decide` must be pure: each retry loads and decides again.
+ */
+export interface ChangeRule<R, E, L, P> {
+  /**
+   * Reads in parallel with the caller's user: at most one read unit, because an unauthorized caller
+   * causes these reads too.
+   */
+  readonly loadEarly?: () => Promise<E>;
+  /** Reads what the rule needs. Without it, that is what `loadEarly` returned. */
+  readonly load?: (early: E) => Promise<L>;
+  /**
+   * Does what costs time or money or has side effects, such as a hash, a data key or a new id: once
+   * for all retries.
+   */
+  readonly prepare?: (loaded: L) => Promise<P>;
+  readonly decide: (known: Known<L, P>) => AuthorizedDecision<R>;
+  /**
+   * The user whose account the change is about, if any: the change takes precedence over that
+   * user's own changes when these make it conflict or its If-Match stale.
+   */
+  readonly targetUserOf?: (loaded: L) => User | undefined;
+}
+
+/** What a rule decides on. */
+interface Known<L, P> {
+  readonly loaded: L;
+  readonly prepared: P;
+  /** The caller's user, as loaded for this attempt. */
+  readonly callerUser: User;
+  /** The time of the decision; milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
  * A caller together with the access that its endpoint requires, which the endpoint enforces for
  * every request.
  */
@@ -28,21 +63,12 @@ export interface AuthorizedCaller extends Caller {
    */
   findUser(): Promise<User>;
   /**
-   * Load, decide, commit: the caller's authorization is a condition of the commit, so that a stale
-   * token changes nothing. The audit event is part of the transaction.
+   * Loads, prepares, decides and commits. The caller's authorization is a condition of the commit,
+   * so that a stale token changes nothing, and the audit event is part of the transaction.
    *
-   * `now` is the time of the decision, in milliseconds since 1970. `load` receives the promise of
-   * the caller's user, so that it can read in parallel. The promise rejects for an unauthorized
-   * caller: await it before any side effect, and before reads that can cost more than one unit.
-   * `targetUserOf` returns the user whose account the change is about, if any: the change takes
-   * precedence over that user's own changes when these make it conflict or its If-Match stale.
    * Fails with `forbidden`, with `unauthorized` when a deleted caller changes their own account,
    * with `unavailable` while another change has precedence over those by the caller, and as
-   * `change` does.
+   * `loadDecideCommit` does.
    */
-  change<L, R>(
-    load: (callerUser: Promise<User>) => Promise<L>,
-    decide: (loaded: L, callerUser: User, now: number) => AuthorizedDecision<R>,
-    targetUserOf?: (loaded: L) => User | undefined,
-  ): Promise<R>;
+  change<R, E = undefined, L = E, P = undefined>(rule: ChangeRule<R, E, L, P>): Promise<R>;
 }

@@ -20,26 +20,22 @@ export async function createUser(
   newUser: NewUser,
 ): Promise<User> {
   const { password } = newUser;
-  let reserved: Promise<readonly [number, string | undefined]> | undefined;
-  const load = async (callerUser: Promise<User>) => {
-    await callerUser;
-    // Reserve the id and compute the hash only for authorized callers, and only once across
-    // retries.
-    reserved ??= settleAll([
-      table.nextId('USER'),
-      password === undefined ? Promise.resolve(undefined) : hasher.hash(password),
-    ]);
-    return reserved;
-  };
-  return caller.change(load, ([id, passwordHash], callerUser, now) => {
-    const user = newAccount(
-      { ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash },
-      callerUser.login,
-      now,
-    );
-    const isInvited = passwordHash === undefined && user.activated;
-    const writes = [...creation(user), ...(isInvited ? [invited(user, now)] : [])];
-    return { writes, result: user, event: auditEventFor('user.created', user) };
+  return caller.change({
+    prepare: () =>
+      settleAll([
+        table.nextId('USER'),
+        password === undefined ? Promise.resolve(undefined) : hasher.hash(password),
+      ]),
+    decide: ({ prepared: [id, passwordHash], callerUser, now }) => {
+      const user = newAccount(
+        { ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash },
+        callerUser.login,
+        now,
+      );
+      const isInvited = passwordHash === undefined && user.activated;
+      const writes = [...creation(user), ...(isInvited ? [invited(user, now)] : [])];
+      return { writes, result: user, event: auditEventFor('user.created', user) };
+    },
   });
 }
 

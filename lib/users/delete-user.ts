@@ -14,12 +14,9 @@ export async function deleteUser(
   login: string,
   precondition: Precondition,
 ): Promise<void> {
-  await caller.change(
-    async (callerUser) => {
-      await callerUser;
-      return findUserByLogin(table, login);
-    },
-    (targetUser) => {
+  await caller.change({
+    load: () => findUserByLogin(table, login),
+    decide: ({ loaded: targetUser }) => {
       if (!targetUser) throw new Failure('not-found');
       requireVersion(targetUser, precondition);
       return {
@@ -28,6 +25,6 @@ export async function deleteUser(
         event: auditEventFor('user.deleted', targetUser),
       };
     },
-    (targetUser) => targetUser,
-  );
+    targetUserOf: (targetUser) => targetUser,
+  });
 }

@@ -1,7 +1,7 @@
 import { auditEntry, OPERATOR } from '../audit/audit-entry.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { change } from '../table/change.ts';
+import { loadDecideCommit } from '../table/change.ts';
 import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, withCondition } from '../table/write.ts';
@@ -32,7 +32,7 @@ export async function createFirstAdministrator(
     reserved ??= settleAll([table.nextId('USER'), hasher.hash(password)]);
     return reserved;
   };
-  return change(table, load, (loaded, now) => {
+  return loadDecideCommit(table, load, (loaded, now) => {
     if (!loaded) return { writes: [], result: undefined };
     const [id, passwordHash] = loaded;
     const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;

@@ -23,16 +23,16 @@ export async function updateUser(
   changes: UserChange,
   precondition: Precondition,
 ): Promise<User> {
-  return caller.change(
-    () => findUser(table, changes.id),
-    (targetUser, callerUser, now) => {
+  return caller.change({
+    loadEarly: () => findUser(table, changes.id),
+    decide: ({ loaded: targetUser, callerUser, now }) => {
       if (!targetUser) throw new Failure('unknown-id');
       requireVersion(targetUser, precondition);
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       return modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, now });
     },
-    (targetUser) => targetUser,
-  );
+    targetUserOf: (targetUser) => targetUser,
+  });
 }
 
 /**

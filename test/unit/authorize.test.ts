@@ -56,12 +56,31 @@ function changeOf(
   targetUser?: User,
   caller = CALLER,
 ) {
-  const load = async (callerUser: Promise<User>) => (await callerUser).login;
-  return authorize(table, caller, access).change(
-    load,
-    (loaded, callerUser) => ({ writes, result: `${loaded} ${callerUser.id}`, event: EVENT }),
-    () => targetUser,
-  );
+  return authorize(table, caller, access).change({
+    decide: ({ callerUser: { login, id } }) => ({ writes, result: `${login} ${id}`, event: EVENT }),
+    targetUserOf: () => targetUser,
+  });
+}
+
+const neverDecided = () => {
+  throw new Error('never decided');
+};
+
+/** A table whose first transaction fails because of a concurrent change. */
+function contended() {
+  const table = tableWith({ authorities: ['ROLE_ADMIN'] });
+  const { transact } = table;
+  let tries = 0;
+  table.transact = async (writes, token) => {
+    // Long enough for a change that does not wait for its claim to commit first.
+    if (writes[0]?.key.pk === precedenceKey(8).pk) await waitMicrotasks(200);
+    if (++tries > 1) return transact(writes, token);
+    throw Object.assign(new Error('cancelled'), {
+      name: 'TransactionCanceledException',
+      CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
+    });
+  };
+  return table;
 }
 
 describe('a caller', () => {
@@ -350,10 +369,9 @@ describe('a change by a caller', () => {
     const caller = authorize(table, CALLER, INTEGRATORS);
 
     await caller.requireAuthorized();
-    await caller.change(
-      async () => undefined,
-      () => ({ writes: [OTHER], result: undefined, event: EVENT }),
-    );
+    await caller.change({
+      decide: () => ({ writes: [OTHER], result: undefined, event: EVENT }),
+    });
 
     expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(1);
   });
@@ -365,34 +383,64 @@ describe('a change by a caller', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it('reports an unauthorized caller before a failure of the load', async () => {
-    const load = () => Promise.reject(new Error('not found'));
-    const change = authorize(tableWith(undefined), CALLER, INTEGRATORS).change(load, () => {
-      throw new Error('never decided');
+  it('reports an unauthorized caller before a failure of the early load', async () => {
+    const change = authorize(tableWith(undefined), CALLER, INTEGRATORS).change({
+      loadEarly: () => Promise.reject(new Error('not found')),
+      decide: neverDecided,
     });
 
     await expect(change).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('neither loads nor prepares anything for an unauthorized caller but the early load', async () => {
+    const steps: string[] = [];
+
+    const change = authorize(tableWith({ authorities: [] }), CALLER, INTEGRATORS).change({
+      loadEarly: async () => steps.push('load early'),
+      load: async () => steps.push('load'),
+      prepare: async () => steps.push('prepare'),
+      decide: neverDecided,
+    });
+
+    await expect(change).rejects.toMatchObject({ code: 'forbidden' });
+    expect(steps).toEqual(['load early']);
+  });
+
+  it('prepares nothing while another change has precedence', async () => {
+    const prepare = vi.fn(async () => undefined);
+    const preceding = { ...precedenceKey(7), until: Date.now() + 5000 };
+
+    const change = authorize(tableWith({}, [preceding]), CALLER, INTEGRATORS).change({
+      prepare,
+      decide: neverDecided,
+    });
+
+    await expect(change).rejects.toMatchObject({ code: 'unavailable' });
+    expect(prepare).not.toHaveBeenCalled();
+  });
+
+  it('loads for each attempt, and prepares once', async () => {
+    const table = contended();
+    const steps: string[] = [];
+
+    const result = await authorize(table, CALLER, INTEGRATORS).change({
+      loadEarly: async () => steps.push('load early'),
+      load: async (early) => `${early}.${steps.push('load')}`,
+      prepare: async (loaded) => `${loaded}.${steps.push('prepare')}`,
+      decide: ({ loaded, prepared }) => ({
+        writes: [OTHER],
+        result: [loaded, prepared],
+        event: EVENT,
+      }),
+    });
+
+    expect(steps).toEqual(['load early', 'load', 'prepare', 'load early', 'load']);
+    expect(result).toEqual(['4.5', '1.2.3']);
   });
 });
 
 describe('precedence', () => {
   const OTHER_USER = { id: 8 } as User;
-  /** A table whose first transaction fails because of a concurrent change. */
-  function contended() {
-    const table = tableWith({ authorities: ['ROLE_ADMIN'] });
-    const { transact } = table;
-    let tries = 0;
-    table.transact = async (writes, token) => {
-      // Long enough for a change that does not wait for its claim to commit first.
-      if (writes[0]?.key.pk === precedenceKey(8).pk) await waitMicrotasks(200);
-      if (++tries > 1) return transact(writes, token);
-      throw Object.assign(new Error('cancelled'), {
-        name: 'TransactionCanceledException',
-        CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
-      });
-    };
-    return table;
-  }
   const written = ({ transactions }: MemoryTable) => transactions.map(([first]) => first?.key.pk);
 
   it('is claimed on another user’s account after a conflict, and given up when the change has ended', async () => {
@@ -442,13 +490,13 @@ describe('precedence', () => {
     ] as const) {
       const table = tableWith({ authorities: ['ROLE_ADMIN'] });
 
-      const change = authorize(table, CALLER, ADMINISTRATORS).change(
-        async () => ({ id }) as User,
-        () => {
+      const change = authorize(table, CALLER, ADMINISTRATORS).change({
+        load: async () => ({ id }) as User,
+        decide: () => {
           throw new Failure(code);
         },
-        (targetUser) => targetUser,
-      );
+        targetUserOf: (targetUser) => targetUser,
+      });
 
       await expect(change).rejects.toMatchObject({ code });
       expect(table.transactions.map(([write]) => write?.key)).toEqual(claims);
@@ -490,11 +538,11 @@ describe('precedence', () => {
       throw new Failure('version-changed');
     };
 
-    const change = authorize(table, CALLER, ADMINISTRATORS).change(
-      async () => OTHER_USER,
+    const change = authorize(table, CALLER, ADMINISTRATORS).change({
+      loadEarly: async () => OTHER_USER,
       decide,
-      (user) => user,
-    );
+      targetUserOf: (user) => user,
+    });
 
     await expect(change).rejects.toMatchObject({ code: 'forbidden' });
     expect(table.transactions).toEqual([]);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { resetRetries, retryCount } from '../../lib/runtime/retries.ts';
-import { change, commit, ignoreUnavailable } from '../../lib/table/change.ts';
+import { commit, ignoreUnavailable, loadDecideCommit } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
@@ -52,7 +52,7 @@ const write = (onConditionFailed?: OnConditionFailed): Write => ({
 /** Runs a change with these writes; returns how often it loaded and its outcome. */
 async function run(table: Table, ...conditions: (OnConditionFailed | undefined)[]) {
   let loads = 0;
-  const changed = change(
+  const changed = loadDecideCommit(
     table,
     async () => ++loads,
     (loaded) => ({ writes: conditions.map(write), result: `decided on load ${loaded}` }),
@@ -278,7 +278,7 @@ describe('a change', () => {
     const { table, tokens } = tableThatResponds(response, response, undefined);
     const attemptsBefore: number[] = [];
 
-    const changed = change(
+    const changed = loadDecideCommit(
       table,
       async () => undefined,
       () => ({ writes: [write('retry')], result: undefined }),

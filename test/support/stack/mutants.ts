@@ -110,9 +110,11 @@ export const stackMutants = {
     },
     {
       file: 'lib/users/create-user.ts',
-      from: '    await callerUser;\n',
-      to: `    await callerUser;
-          if (await table.get({ pk: 'LOGIN#' + newUser.login, sk: 'GUARD' })) throw new Failure('login-taken');\n`,
+      from: '    prepare: () =>\n',
+      to: `    load: async () => {
+          if (await table.get({ pk: 'LOGIN#' + newUser.login, sk: 'GUARD' })) throw new Failure('login-taken');
+        },
+        prepare: () =>\n`,
     },
   ],
   'the password is checked before the attempt is counted': [
