@@ -4,6 +4,7 @@ import { notified } from '../mail/outbox.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { User } from '../users/user.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 
@@ -22,28 +23,32 @@ export async function changePassword(
 ): Promise<void> {
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
-  const { attempt } = await throttle.beginAttempt(
-    { login: user.login, password: currentPassword },
-    source,
+  await throttle.attempt(
+    { login: user.login, password: currentPassword, source },
+    {
+      async verify() {
+        // Concurrently: neither depends on the other, and a wrong password is rare.
+        const [matches, passwordHash] = await settleAll([
+          passwords.matches(currentPassword, user.passwordHash),
+          passwords.hash(newPassword),
+        ]);
+        return matches ? () => replacePassword(caller, user, passwordHash) : undefined;
+      },
+      failure: 'wrong-password',
+    },
   );
-  await attempt.record().catch(attempt.takeBack);
-  // Concurrently, and once for all retries: neither depends on the other, and a wrong password is
-  // rare.
-  const compute = () =>
-    settleAll([passwords.matches(currentPassword, user.passwordHash), passwords.hash(newPassword)]);
-  const hashing = compute().catch(attempt.takeBack);
-  const decided = async () => {
-    const [matches] = await hashing;
-    await (matches ? attempt.clearFailures() : attempt.confirmFailure());
-  };
+}
 
-  const changed = caller.change({
-    loadEarly: () => hashing,
-    decide: ({ loaded: [matches, passwordHash], callerUser, now }) => {
-      // The password may also have been changed after it was verified, by a concurrent request with
-      // the same token.
-      if (!matches || callerUser.passwordChanges !== user.passwordChanges)
-        throw new Failure('wrong-password');
+/** Replaces the password that was verified of `user`. Fails with wrong-password if it is another. */
+function replacePassword(
+  caller: AuthorizedCaller,
+  user: User,
+  passwordHash: string,
+): Promise<void> {
+  return caller.change({
+    decide({ callerUser, now }) {
+      // A concurrent request with the same token can have changed the password.
+      if (callerUser.passwordChanges !== user.passwordChanges) throw new Failure('wrong-password');
       return {
         writes: [
           passwordChange(callerUser, passwordHash, caller.jti),
@@ -54,6 +59,4 @@ export async function changePassword(
       };
     },
   });
-  // In this order: a wrong password is not revealed unless it has been counted.
-  await settleAll([decided(), changed]);
 }

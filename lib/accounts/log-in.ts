@@ -1,4 +1,3 @@
-import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -33,28 +32,25 @@ export async function logIn(
   // An invalid login may be too long for a key. The guard of an empty login is read instead; none
   // exists.
   const guardKey = loginGuardKey(isLogin(login) ? login : '');
-  const {
-    attempt,
-    items: [guard],
-  } = await throttle.beginAttempt({ login, password }, source, [guardKey]);
-  const verify = async () => {
-    const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);
-    return { user, matches: await passwords.matches(password, user?.passwordHash) };
-  };
-  const { user, matches } = await verify().catch(attempt.takeBack);
-  if (!user?.passwordHash || !matches || !user.activated) {
-    await attempt.confirmFailure();
-    throw new Failure('bad-credentials');
-  }
-
-  const [token] = await settleAll([
-    issueToken(user),
-    attempt.clearFailures(),
-    passwords.isOutdated(user.passwordHash, password)
-      ? renewHash(table, passwords, user, password)
-      : Promise.resolve(),
-  ]);
-  return token;
+  return throttle.attempt(
+    { login, password, source, alsoRead: [guardKey] },
+    {
+      load: ([guard]) => readUser(table, login, guard, guardKey),
+      async verify(user) {
+        const matches = await passwords.matches(password, user?.passwordHash);
+        if (!user?.passwordHash || !matches || !user.activated) return undefined;
+        const renewal = passwords.isOutdated(user.passwordHash, password);
+        return async () => {
+          const [token] = await settleAll([
+            issueToken(user),
+            renewal ? renewHash(table, passwords, user, password) : Promise.resolve(),
+          ]);
+          return token;
+        };
+      },
+      failure: 'bad-credentials',
+    },
+  );
 }
 
 /**

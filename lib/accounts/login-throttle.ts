@@ -1,22 +1,14 @@
-import { createHmac } from 'node:crypto';
-import { GenerateMacCommand } from '@aws-sdk/client-kms';
 import { Failure } from '../contract/failure.ts';
-import { machineOf, networkOf, type Source } from '../contract/source.ts';
+import type { Source } from '../contract/source.ts';
 import { openConnection } from '../runtime/aws.ts';
-import { startInColdStart } from '../runtime/cold-start.ts';
-import { abortBeforeDeadline, allowTimeToUndo } from '../runtime/deadline.ts';
+import { allowTimeToUndo } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { commit, commitWithRetries, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
-import {
-  elsewhereAttemptsKey,
-  type Key,
-  networkAttemptsKey,
-  sourceAttemptsKey,
-  sourceResetsKey,
-} from '../table/keys.ts';
+import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
+import { type AttemptKeys, openAttemptKeys } from './attempt-keys.ts';
 import {
   clearFailures,
   confirmFailure,
@@ -31,53 +23,36 @@ import {
   type SourceLimits,
   takeBackAttempt,
 } from './login-throttle-rules.ts';
-
-/** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
-const LABEL = Buffer.from('gatehouse: who guesses at which login');
+import { type AttemptSteps, type Check, type Found, runAttempt } from './run-attempt.ts';
 
 /**
  * Attempts to count a request. One fails when the window ends or the item is removed concurrently.
  */
 const MAX_TRIES = 5;
 
-/**
- * The length of a fingerprint: 24 bits distinguish the passwords that somebody tries, and reveal
- * little of one.
- */
-const FINGERPRINT_CHARACTERS = 4;
-
-/** A login and a password as they were typed. */
-interface Credentials {
+/** An attempt to prove an identity by a login and a password, as they were typed. */
+export interface PasswordAttempt {
   readonly login: string;
   readonly password: string;
+  readonly source: Source;
+  /** The keys of items to read together with the counts. */
+  readonly alsoRead?: readonly Key[];
 }
 
 /** Bounds how fast passwords can be guessed. */
 export interface LoginThrottle {
   /**
-   * Reads the counts that decide on a login attempt, together with the items under `keys`. Fails
-   * with too-many-attempts during a waiting period.
+   * Makes an attempt: records it, lets `check` verify the password, stores the outcome, and returns
+   * what the request does with the right password. Fails with too-many-attempts during a waiting
+   * period, and as `runAttempt` does.
    */
-  beginAttempt(
-    credentials: Credentials,
-    source: Source,
-    keys?: readonly Key[],
-  ): Promise<BegunAttempt>;
+  attempt<T, R>(attempt: PasswordAttempt, check: Check<T, R>): Promise<R>;
   /** Reads the count of the resets of a source, together with the items under `keys`. */
   beginReset(source: Source, keys?: readonly Key[]): Promise<BegunReset>;
   /**
    * The keys under which the counts of this login and source are stored, for the rules of a reset.
    */
   keysOf(login: string, source: Source): Promise<FailureKeys>;
-}
-
-/**
- * A login attempt, and the items that were read with its counts; undefined for those that do not
- * exist.
- */
-interface BegunAttempt {
-  readonly attempt: Attempt;
-  readonly items: readonly (Item | undefined)[];
 }
 
 /**
@@ -91,39 +66,7 @@ interface BegunReset {
    * counted.
    */
   count(): Promise<void>;
-  readonly items: readonly (Item | undefined)[];
-}
-
-/**
- * A login attempt that no waiting period forbids. After `record`, call one of the other methods.
- */
-interface Attempt {
-  /**
-   * Counts the attempt as a failure. Await it before the password is hashed, so that no hash is
-   * computed for an uncounted attempt. Fails with too-many-attempts if concurrent attempts have
-   * caused a waiting period, and with unavailable when the attempt could not be counted; it may
-   * then be counted in part, so take it back.
-   */
-  record(): Promise<void>;
-  /**
-   * Clears the failures of the login, after a correct password. Start it at once, whatever else the
-   * request has to do: nothing that fails later makes the password wrong. During an outage, the
-   * failure stays counted until the password is given again.
-   */
-  clearFailures(): Promise<void>;
-  /**
-   * Stores that the password was wrong, or its account deactivated, and counts it against the
-   * source. Await it before the failure is revealed. Fails with too-many-attempts when concurrent
-   * failures have reached the limit of the source, and with unavailable when the failure could not
-   * be counted.
-   */
-  confirmFailure(): Promise<void>;
-  /**
-   * Takes back whatever has been counted of an attempt that failed before its password was
-   * verified, and fails with the error that prevented it: during an outage, users would otherwise
-   * lock themselves out with correct passwords.
-   */
-  takeBack(error: unknown): Promise<never>;
+  readonly items: Found;
 }
 
 /** What one source may do in 15 minutes. */
@@ -146,142 +89,124 @@ export function openLoginThrottle(
   [pepperKey = ''] = requireEnv('PEPPER_KEYS').split(','),
   kms = sharedKms(),
 ): LoginThrottle {
-  let secret: Promise<Buffer> | undefined;
-  // During the cold start, so that requests in a flood neither call KMS nor wait for TLS
-  // handshakes. Without network latency, the secret saves the first login 7 of 95 ms, and the
-  // connection 3 ms.
-  startInColdStart(getSecret);
+  const attemptKeys = openAttemptKeys(pepperKey, kms);
   openConnection('dynamodb');
 
-  async function deriveSecret(): Promise<Buffer> {
-    const command = new GenerateMacCommand({
-      KeyId: pepperKey,
-      Message: LABEL,
-      MacAlgorithm: 'HMAC_SHA_256',
-    });
-    const { Mac } = await kms.send(command, abortBeforeDeadline());
-    return Buffer.from(Mac as Uint8Array);
-  }
-
-  function getSecret(): Promise<Buffer> {
-    secret ??= deriveSecret().catch((error) => {
-      secret = undefined;
-      throw error;
-    });
-    return secret;
-  }
-
-  async function keyedHash(): Promise<(text: string) => string> {
-    const key = await getSecret();
-    return (text) => createHmac('sha256', key).update(text).digest('base64url');
-  }
-
-  async function keysOf(login: string, { address }: Source): Promise<FailureKeys> {
-    const hash = await keyedHash();
-    return {
-      network: networkAttemptsKey(hash(login), hash(`${networkOf(address)} ${login}`)),
-      elsewhere: elsewhereAttemptsKey(hash(login)),
-      source: sourceAttemptsKey(hash(machineOf(address))),
-    };
-  }
-
-  async function readCounts(
-    keys: FailureKeys,
-    others: readonly Key[] = [],
-  ): Promise<[Failures, (Item | undefined)[]]> {
-    const items = await table.getAll([keys.network, keys.elsewhere, keys.source, ...others]);
-    const [network, elsewhere, source, ...rest] = items as unknown[];
-    return [{ network, elsewhere, source } as Failures, rest as (Item | undefined)[]];
-  }
-
-  /**
-   * Counts an event against its source, rereading the counts after each concurrent change. Returns
-   * the new counts.
-   */
-  async function count(
-    key: Key,
-    event: SourceEvent,
-    source: SourceFailures | undefined,
-    arrivedAt: number,
-    sourceLimits: SourceLimits,
-  ): Promise<SourceFailures> {
-    let known = source;
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const now = Date.now();
-      const counted = await table.update(
-        countAgainstSource(key, event, known, { now, arrivedAt }, sourceLimits),
-      );
-      if (counted) return counted as unknown as SourceFailures;
-      [known] = (await table.getAll([key])) as unknown as [SourceFailures | undefined];
-    }
-    throw new Failure('unavailable');
-  }
-
   return {
-    async beginAttempt({ login, password }, source, others) {
-      const { arrivedAt } = source;
-      const keys = await keysOf(login, source);
-      const hash = await keyedHash();
-      const fingerprint = hash(`${login}\n${password}`).slice(0, FINGERPRINT_CHARACTERS);
-      const [counts, items] = await readCounts(keys, others);
-      requireNoWait(counts, { now: Date.now(), arrivedAt, fingerprint }, limits);
-
-      let read: Failures | undefined = counts;
-      const load = async () => {
-        const [current] = read ? [read] : await readCounts(keys);
-        read = undefined;
-        return current;
-      };
-      let recorded: RecordedAttempt | undefined;
-      let ofSource = counts.source;
-      const countSource = async (event: SourceEvent) => {
-        ofSource = await count(keys.source, event, ofSource, arrivedAt, limits);
-      };
-      const attempt: Attempt = {
-        async record() {
-          const counted = loadDecideCommit(table, load, (current, now) => {
-            recorded = undefined;
-            const timed = { now, arrivedAt, fingerprint };
-            requireNoWait(current, timed, limits);
-            const decision = recordAttempt(keys, current, timed);
-            // Kept before the commit, whose outcome can be unknown: taking it back is conditional
-            // on this very count.
-            recorded = decision.result;
-            return decision;
-          });
-          await settleAll([counted, countSource('request')]);
-        },
-        async clearFailures() {
-          const isKnown = recorded?.isKnown ?? false;
-          const cleared = commitWithRetries(table, (now) => clearFailures(keys, isKnown, now));
-          await ignoreUnavailable(cleared);
-        },
-        async confirmFailure() {
-          const confirm = async () => {
-            if (recorded) await ignoreUnavailable(table.update(confirmFailure(recorded)));
-          };
-          await settleAll([countSource('failure'), confirm()]);
-        },
-        async takeBack(error) {
-          // A slow call may have used up the time of the request.
-          allowTimeToUndo();
-          if (recorded) await ignoreUnavailable(commit(table, [takeBackAttempt(recorded)]));
-          throw error;
-        },
-      };
-      return { attempt, items };
+    async attempt(attempt, check) {
+      const { steps, items } = await beginAttempt({ table, limits, attemptKeys }, attempt);
+      return runAttempt(steps, items, check);
     },
 
     async beginReset({ address, arrivedAt }, keys = []) {
-      const hash = await keyedHash();
-      const key = sourceResetsKey(hash(machineOf(address)));
+      const key = await attemptKeys.ofResets(address);
       const [counted, ...items] = await table.getAll([key, ...keys]);
       const resetLimits = { failuresPerSource: 1, requestsPerSource: limits.resetsPerSource };
-      const countReset = () =>
-        count(key, 'request', counted as SourceFailures | undefined, arrivedAt, resetLimits);
-      return { items, count: async () => void (await countReset()) };
+      const counter = sourceCounter(table, key, counted, arrivedAt, resetLimits);
+      return { items, count: () => counter.count('request') };
     },
 
-    keysOf,
+    keysOf: (login, { address }) => attemptKeys.ofLogin(login, address),
+  };
+}
+
+/** What the counting of attempts needs. */
+interface Services {
+  readonly table: Table;
+  readonly limits: SourceLimits;
+  readonly attemptKeys: AttemptKeys;
+}
+
+/**
+ * Reads the counts that decide on an attempt. Returns the steps of the attempt, and the items of
+ * `alsoRead`. Fails with too-many-attempts during a waiting period.
+ */
+async function beginAttempt(
+  { table, limits, attemptKeys }: Services,
+  { login, password, source: { address, arrivedAt }, alsoRead = [] }: PasswordAttempt,
+): Promise<{ steps: AttemptSteps; items: Found }> {
+  const keys = await attemptKeys.ofLogin(login, address);
+  const fingerprint = await attemptKeys.fingerprint(login, password);
+  const [counts, items] = await readCounts(table, keys, alsoRead);
+  requireNoWait(counts, { now: Date.now(), arrivedAt, fingerprint }, limits);
+
+  const source = sourceCounter(table, keys.source, counts.source, arrivedAt, limits);
+  let read: Failures | undefined = counts;
+  const load = async () => {
+    const [current] = read ? [read] : await readCounts(table, keys);
+    read = undefined;
+    return current;
+  };
+  let recorded: RecordedAttempt | undefined;
+  const decide = (current: Failures, now: number) => {
+    recorded = undefined;
+    const timed = { now, arrivedAt, fingerprint };
+    requireNoWait(current, timed, limits);
+    const decision = recordAttempt(keys, current, timed);
+    // Kept before the commit, whose outcome can be unknown: taking it back is conditional on this
+    // very count.
+    recorded = decision.result;
+    return decision;
+  };
+  const confirm = async () => {
+    if (recorded) await ignoreUnavailable(table.update(confirmFailure(recorded)));
+  };
+  const steps: AttemptSteps = {
+    async record() {
+      await settleAll([loadDecideCommit(table, load, decide), source.count('request')]);
+    },
+    async clearFailures() {
+      const isKnown = recorded?.isKnown ?? false;
+      const cleared = commitWithRetries(table, (now) => clearFailures(keys, isKnown, now));
+      await ignoreUnavailable(cleared);
+    },
+    async confirmFailure() {
+      await settleAll([source.count('failure'), confirm()]);
+    },
+    async takeBack() {
+      // A slow call may have used up the time of the request.
+      allowTimeToUndo();
+      if (recorded) await ignoreUnavailable(commit(table, [takeBackAttempt(recorded)]));
+    },
+  };
+  return { steps, items };
+}
+
+async function readCounts(
+  table: Table,
+  keys: FailureKeys,
+  others: readonly Key[] = [],
+): Promise<[Failures, Found]> {
+  const items = await table.getAll([keys.network, keys.elsewhere, keys.source, ...others]);
+  const [network, elsewhere, source, ...rest] = items as unknown[];
+  return [{ network, elsewhere, source } as Failures, rest as (Item | undefined)[]];
+}
+
+/**
+ * Counts events of one request against its source, starting from a count as read. Rereads the count
+ * after each concurrent change.
+ */
+function sourceCounter(
+  table: Table,
+  key: Key,
+  item: Item | SourceFailures | undefined,
+  arrivedAt: number,
+  limits: SourceLimits,
+) {
+  let known = item as SourceFailures | undefined;
+  return {
+    /** Fails as `countAgainstSource` does, and with unavailable. */
+    async count(event: SourceEvent): Promise<void> {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const times = { now: Date.now(), arrivedAt };
+        const counted = await table.update(countAgainstSource(key, event, known, times, limits));
+        if (counted) {
+          known = counted as unknown as SourceFailures;
+          return;
+        }
+        [known] = (await table.getAll([key])) as unknown as [SourceFailures | undefined];
+      }
+      throw new Failure('unavailable');
+    },
   };
 }

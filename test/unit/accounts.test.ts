@@ -6,6 +6,7 @@ import { logIn } from '../../lib/accounts/log-in.ts';
 import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { mailboxProven } from '../../lib/accounts/login-throttle-rules.ts';
 import { finishReset, requestReset } from '../../lib/accounts/password-reset.ts';
+import { type AttemptSteps, runAttempt } from '../../lib/accounts/run-attempt.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Caller } from '../../lib/contract/caller.ts';
 import { Failure } from '../../lib/contract/failure.ts';
@@ -62,19 +63,22 @@ const passwords: Passwords = {
   isOutdated: () => outdated,
 };
 /**
- * A throttle without waiting periods; `beginAttempt` reads a count and the items of its keys from
- * this table.
+ * A throttle without waiting periods; an attempt reads a count and the items of its keys from this
+ * table. Its steps can be replaced.
  */
-const throttleOn = (table: RecordingTable): LoginThrottle => ({
+const throttleOn = (
+  table: RecordingTable,
+  replacements: (steps: AttemptSteps) => Partial<AttemptSteps> = () => ({}),
+): LoginThrottle => ({
   ...throttle,
-  async beginAttempt({ login, password }, source, keys = []) {
+  async attempt({ login, password, source, alsoRead = [] }, check) {
     events.push(`begin ${login} ${password} ${source.address} ${source.arrivedAt}`);
-    const [, ...items] = await table.getAll([elsewhereAttemptsKey(login), ...keys]);
+    const [, ...items] = await table.getAll([elsewhereAttemptsKey(login), ...alsoRead]);
     let isRecorded = false;
     const requireRecorded = () => {
       if (!isRecorded) throw new Error('The attempt has not been recorded');
     };
-    const attempt = {
+    const steps: AttemptSteps = {
       async record() {
         await waitMicrotasks();
         events.push(`record ${login}`);
@@ -90,13 +94,12 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
         await waitMicrotasks();
         events.push(`confirm failure of ${login}`);
       },
-      async takeBack(error: unknown) {
+      async takeBack() {
         await waitMicrotasks();
         if (isRecorded) events.push('take back attempt');
-        throw error;
       },
     };
-    return { attempt, items };
+    return runAttempt({ ...steps, ...replacements(steps) }, items, check);
   },
   async beginReset(source, keys = []) {
     const [, ...items] = await table.getAll([elsewhereAttemptsKey('source'), ...keys]);
@@ -108,23 +111,11 @@ const throttleOn = (table: RecordingTable): LoginThrottle => ({
     return { count, items };
   },
 });
-type Attempt = Awaited<ReturnType<LoginThrottle['beginAttempt']>>['attempt'];
-/** A throttle whose attempts have these methods instead of their own. */
-const throttleWith = (
-  table: RecordingTable,
-  replacements: (attempt: Attempt) => Partial<Attempt>,
-): LoginThrottle => ({
-  ...throttle,
-  async beginAttempt(...parameters) {
-    const { attempt, items } = await throttleOn(table).beginAttempt(...parameters);
-    return { attempt: { ...attempt, ...replacements(attempt) }, items };
-  },
-});
 /** A throttle whose attempts cannot be recorded because of this failure. */
 const unrecordable = (table: RecordingTable, failure: Failure): LoginThrottle =>
-  throttleWith(table, () => ({ record: () => Promise.reject(failure) }));
+  throttleOn(table, () => ({ record: () => Promise.reject(failure) }));
 const throttle: LoginThrottle = {
-  beginAttempt: () => Promise.reject(new Error('Use throttleOn')),
+  attempt: () => Promise.reject(new Error('Use throttleOn')),
   beginReset: () => Promise.reject(new Error('Use throttleOn')),
   async keysOf(login, source) {
     await waitMicrotasks();
@@ -225,7 +216,7 @@ describe('logIn', () => {
     const overlap = overlapCounter();
     const { get } = table;
     table.get = (key) => overlap.run(() => get(key));
-    const counting = throttleWith(table, (attempt) => ({
+    const counting = throttleOn(table, (attempt) => ({
       record: () => overlap.run(attempt.record),
     }));
 
@@ -245,7 +236,7 @@ describe('logIn', () => {
     const { issueToken, ...others } = services(table);
     const slow = {
       ...others,
-      throttle: throttleWith(table, (attempt) => ({
+      throttle: throttleOn(table, (attempt) => ({
         clearFailures: () => overlap.run(attempt.clearFailures),
       })),
       passwords: { ...passwords, hash: (text: string) => overlap.run(() => passwords.hash(text)) },
@@ -266,7 +257,7 @@ describe('logIn', () => {
         ...passwords,
         ...(slowest === 'renewed an outdated hash' && { hash: slowly(passwords.hash) }),
       };
-      const counting = throttleWith(table, ({ clearFailures }) => ({
+      const counting = throttleOn(table, ({ clearFailures }) => ({
         clearFailures: slowest === 'cleared the failures' ? slowly(clearFailures) : clearFailures,
       }));
 
@@ -333,7 +324,7 @@ describe('logIn', () => {
     const table = tableOf(ada);
 
     const login = logIn(
-      { ...services(table), throttle: { ...throttle, beginAttempt: throttled } },
+      { ...services(table), throttle: { ...throttle, attempt: throttled } },
       SOURCE,
       'ada',
       'old',
@@ -706,7 +697,7 @@ describe('changePassword', () => {
     const overlap = overlapCounter();
     const { transact } = table;
     table.transact = (...transaction) => overlap.run(() => transact(...transaction));
-    const counting = throttleWith(table, (attempt) => ({
+    const counting = throttleOn(table, (attempt) => ({
       clearFailures: () => overlap.run(attempt.clearFailures),
     }));
 
@@ -717,7 +708,7 @@ describe('changePassword', () => {
 
   it('ends only after it has cleared the failures, however long that takes', async () => {
     const table = tableOf(ada);
-    const counting = throttleWith(table, ({ clearFailures }) => ({
+    const counting = throttleOn(table, ({ clearFailures }) => ({
       clearFailures: slowly(clearFailures),
     }));
 
@@ -765,7 +756,7 @@ describe('changePassword', () => {
     const table = tableOf({ ...ada, activated: false });
 
     const changing = change(table, 'old', caller, {
-      throttle: { ...throttle, beginAttempt: throttled },
+      throttle: { ...throttle, attempt: throttled },
     });
 
     await expect(changing).rejects.toMatchObject({ code: 'forbidden' });
@@ -815,7 +806,7 @@ describe('changePassword', () => {
     const table = tableOf(ada);
 
     const changing = change(table, 'old', caller, {
-      throttle: { ...throttle, beginAttempt: throttled },
+      throttle: { ...throttle, attempt: throttled },
     });
 
     await expect(changing).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
@@ -850,7 +841,7 @@ describe('changePassword', () => {
 
   it('takes back an attempt that could be counted only in part', async () => {
     const table = tableOf(ada);
-    const throttle = throttleWith(table, ({ record }) => ({
+    const throttle = throttleOn(table, ({ record }) => ({
       record: () => record().then(() => Promise.reject(new Failure('unavailable'))),
     }));
 

@@ -1,7 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { describe, expect, it, vi } from 'vitest';
-import { type LoginThrottle, openLoginThrottle } from '../../lib/accounts/login-throttle.ts';
+import {
+  type LoginThrottle,
+  openLoginThrottle,
+  type PasswordAttempt,
+} from '../../lib/accounts/login-throttle.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Source } from '../../lib/contract/source.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
@@ -39,6 +43,20 @@ async function countReset(throttle: LoginThrottle, source: Source): Promise<void
   const { count } = await throttle.beginReset(source);
   await count();
 }
+const right = async () => async () => 'right';
+const wrong = async () => undefined;
+const unverified = () => Promise.reject(new Error('no verdict'));
+/** Makes an attempt of Ada whose password `verify` verifies. */
+const attempt = (
+  throttle: LoginThrottle,
+  verify: () => Promise<(() => Promise<string>) | undefined> = right,
+  more: Partial<PasswordAttempt> = {},
+) =>
+  throttle.attempt(
+    { ...ADA, source: from('203.0.113.7'), ...more },
+    { verify, failure: 'bad-credentials' },
+  );
+const BAD_CREDENTIALS = { code: 'bad-credentials' };
 const from = (address: string) => ({ address, arrivedAt: NOW });
 
 describe('the secret that pseudonymizes logins and addresses', () => {
@@ -47,7 +65,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const before = inputs().length;
 
     await countReset(throttle, from('203.0.113.7'));
-    await throttle.beginAttempt(ADA, from('203.0.113.7'));
+    await attempt(throttle);
 
     const Message = Buffer.from('gatehouse: who guesses at which login').toString('base64');
     expect(before).toBe(1);
@@ -103,14 +121,9 @@ describe('a login attempt', () => {
   const elsewhere = { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' };
   const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
 
-  /**
-   * Counts an attempt and clears its failures, and returns the writes that clear those of the
-   * login.
-   */
+  /** Makes an attempt with the right password, and returns the writes that clear its failures. */
   async function succeed(table: RecordingTable, throttle: LoginThrottle) {
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-    await attempt.record();
-    await attempt.clearFailures();
+    await attempt(throttle);
     return table.transactions.at(-1);
   }
 
@@ -163,19 +176,64 @@ describe('a login attempt', () => {
     const { throttle } = await throttleOn(table, MAC);
     const keys = [one, missing, other] as Key[];
 
-    const { items } = await throttle.beginAttempt(ADA, from('203.0.113.7'), keys);
+    const items = await throttle.attempt(
+      { ...ADA, source: from('203.0.113.7'), alsoRead: keys },
+      {
+        load: async (found) => found,
+        verify: async (loaded) => async () => loaded,
+        failure: 'bad-credentials',
+      },
+    );
 
     expect(items).toEqual([{ ...one, id: 1 }, undefined, { ...other, id: 2 }]);
     expect(table.reads).toEqual([[network, elsewhere, source, ...keys]]);
   });
 
-  it('writes nothing until it is recorded', async () => {
+  it('is recorded, while further items are loaded, before its password is verified', async () => {
+    const table = recordingTable();
+    const { throttle } = await throttleOn(table, MAC);
+    const writes = () => [table.transactions.length, table.updates.length];
+
+    const seen = await throttle.attempt(
+      { ...ADA, source: from('203.0.113.7') },
+      {
+        load: async () => writes(),
+        verify: async (loaded) => {
+          const verified = writes();
+          return async () => [loaded, verified];
+        },
+        failure: 'bad-credentials',
+      },
+    );
+
+    expect(seen).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+  });
+
+  it('with the right password clears its failures while the request proceeds, and returns its result', async () => {
+    const table = recordingTable();
+    const { throttle } = await throttleOn(table, MAC);
+    const overlap = overlapCounter();
+    const { transact } = table;
+
+    const result = await attempt(throttle, async () => {
+      table.transact = (...transaction) => overlap.run(() => transact(...transaction));
+      return () => overlap.run(async () => 'done');
+    });
+
+    expect([result, overlap.most, table.transactions.length]).toEqual(['done', 2, 2]);
+  });
+
+  it('with the right password clears its failures even if the request fails then', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
-    await throttle.beginAttempt(ADA, from('203.0.113.7'));
+    const failed = attempt(throttle, async () => unverified);
 
-    expect([table.transactions, table.updates]).toEqual([[], []]);
+    await expect(failed).rejects.toThrow('no verdict');
+    expect(table.transactions[1]?.map(({ key }) => key)).toEqual([network, elsewhere]);
   });
 
   it('is counted for its login and its source concurrently', async () => {
@@ -186,11 +244,10 @@ describe('a login attempt', () => {
     table.transact = (...transaction) => overlap.run(() => transact(...transaction));
     table.update = (write) => overlap.run(() => update(write));
 
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-    await attempt.record();
+    await expect(attempt(throttle, unverified)).rejects.toThrow('no verdict');
 
     expect(overlap.most).toBe(2);
-    expect([table.transactions.length, table.updates.length]).toEqual([1, 1]);
+    expect([table.transactions.length, table.updates.length]).toEqual([2, 1]);
   });
 
   it.each([
@@ -202,7 +259,7 @@ describe('a login attempt', () => {
       const table = recordingTable(item);
       const { throttle } = await throttleOn(table, MAC);
 
-      const rejected = throttle.beginAttempt(ADA, from('203.0.113.7'));
+      const rejected = attempt(throttle);
 
       await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter });
       expect([table.transactions, table.updates]).toEqual([[], []]);
@@ -219,14 +276,13 @@ describe('a login attempt', () => {
     });
     const { throttle } = await throttleOn(table, MAC);
     const arrivedAt = (time: number) =>
-      throttle.beginAttempt(ADA, { address: '203.0.113.7', arrivedAt: time });
+      attempt(throttle, wrong, { source: { address: '203.0.113.7', arrivedAt: time } });
 
     await expect(arrivedAt(NOW - 501)).rejects.toMatchObject({
       code: 'too-many-attempts',
       retryAfter: 1,
     });
-    const { attempt } = await arrivedAt(NOW - 500);
-    await attempt.record();
+    await expect(arrivedAt(NOW - 500)).rejects.toMatchObject(BAD_CREDENTIALS);
 
     expect(table.transactions).toMatchObject([
       [{ key: elsewhere, attributes: { n: 11, last: NOW } }],
@@ -253,50 +309,52 @@ describe('a login attempt', () => {
     it('is counted on top of the other one, and once against its source', async () => {
       const table = contendedTable(5);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'), [
-        { pk: 'LOGIN#ada', sk: 'GUARD' },
-      ]);
 
-      await attempt.record();
+      const alsoRead = [{ pk: 'LOGIN#ada', sk: 'GUARD' }];
+      const failed = attempt(throttle, wrong, { alsoRead });
 
+      await expect(failed).rejects.toMatchObject(BAD_CREDENTIALS);
       expect(table.transactions.at(-1)).toMatchObject([{ key: elsewhere, attributes: { n: 6 } }]);
-      expect(table.updates).toHaveLength(1);
+      const requests = table.updates.map(({ values }) => values?.[':requests']);
+      expect(requests.filter((count) => count === 1)).toHaveLength(1);
       expect(table.reads.slice(1)).toEqual([[network, elsewhere, source]]);
     });
 
     it('is rejected when the other one causes a waiting period', async () => {
       const table = contendedTable(12);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
+      const verify = vi.fn(right);
 
-      await expect(attempt.record()).rejects.toMatchObject({
+      await expect(attempt(throttle, verify)).rejects.toMatchObject({
         code: 'too-many-attempts',
         retryAfter: 4,
       });
       expect(table.transactions).toHaveLength(1);
+      expect(verify).not.toHaveBeenCalled();
     });
 
     it('is rejected if it arrived during the waiting period that the other one caused', async () => {
       const table = contendedTable(10, NOW - 1000);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.beginAttempt(ADA, {
-        address: '203.0.113.7',
-        arrivedAt: NOW - 1,
-      });
+      const late = { address: '203.0.113.7', arrivedAt: NOW - 1 };
 
-      await expect(attempt.record()).rejects.toMatchObject({ code: 'too-many-attempts' });
+      const rejected = attempt(throttle, right, { source: late });
+
+      await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts' });
     });
   });
 
   it('clears the failures elsewhere too when its network expires before it is recorded', async () => {
     const table = recordingTable({ ...network, n: 1, last: NOW - 5000, expires: NOW / 1000 + 1 });
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-    vi.setSystemTime(NOW + 1000);
+    const { getAll } = table;
+    table.getAll = async (keys) => {
+      const items = await getAll(keys);
+      vi.setSystemTime(NOW + 1000);
+      return items;
+    };
 
-    await attempt.record();
-
-    await attempt.clearFailures();
+    await attempt(throttle);
 
     expect(table.transactions.at(-1)?.map(({ key }) => key)).toEqual([network, elsewhere]);
   });
@@ -310,11 +368,8 @@ describe('a login attempt', () => {
     });
     table.updateOutcomes.push(new Failure('unavailable'));
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({
-      code: 'unavailable',
-    });
+    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'unavailable' });
     expect(table.updates).toHaveLength(1);
     expect(table.transactions.slice(1)).toMatchObject([
       [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }],
@@ -326,11 +381,8 @@ describe('a login attempt', () => {
     const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
     table.transactionErrors.push(lost(), lost());
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-    await expect(attempt.record().catch(attempt.takeBack)).rejects.toMatchObject({
-      code: 'unavailable',
-    });
+    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'unavailable' });
     expect(table.transactions.slice(2)).toMatchObject([[{ key: elsewhere, attributes: { n: 0 } }]]);
   });
 
@@ -341,15 +393,14 @@ describe('a login attempt', () => {
       table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
       return undefined;
     };
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
 
-    await expect(attempt.record()).rejects.toMatchObject({
+    await expect(attempt(throttle)).rejects.toMatchObject({
       code: 'too-many-attempts',
       retryAfter: 840,
     });
   });
 
-  it('takes back the failure of its login when it is taken back, and fails with the reason', async () => {
+  it('without a verdict takes back the failure of its login, and fails with the reason', async () => {
     const table = recordingTable({
       ...elsewhere,
       n: 3,
@@ -357,10 +408,8 @@ describe('a login attempt', () => {
       expires: NOW / 1000 + 60,
     });
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-    await attempt.record();
 
-    await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
+    await expect(attempt(throttle, unverified)).rejects.toThrow('no verdict');
 
     expect(table.transactions.slice(1)).toMatchObject([
       [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }],
@@ -368,26 +417,14 @@ describe('a login attempt', () => {
     expect(table.updates).toHaveLength(1);
   });
 
-  it('is taken back without a write if it has not been recorded', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-
-    await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
-
-    expect([table.transactions, table.updates]).toEqual([[], []]);
-  });
-
   it('stays counted when it is taken back during an outage or after another one', async () => {
     const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
     for (const errors of [[lost(), lost()], [cancelledBy('ConditionalCheckFailed')]]) {
       const table = recordingTable();
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-      await attempt.record();
-      table.transactionErrors.push(...errors);
+      table.transactionErrors.push(undefined, ...errors);
 
-      await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
+      await expect(attempt(throttle, unverified)).rejects.toThrow('no verdict');
 
       expect([table.transactions.length, table.updates.length]).toEqual([1 + errors.length, 1]);
     }
@@ -395,30 +432,24 @@ describe('a login attempt', () => {
 
   it('clears its failures only as far as an outage allows', async () => {
     const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-    await attempt.record();
-    table.transactionErrors.push(lost(), lost(), new TypeError('a defect'));
+    const outcomeOf = async (...errors: Error[]) => {
+      const table = recordingTable();
+      table.transactionErrors.push(undefined, ...errors);
+      return attempt((await throttleOn(table, MAC)).throttle);
+    };
 
-    await expect(attempt.clearFailures()).resolves.toBeUndefined();
-    await expect(attempt.clearFailures()).rejects.toThrow('a defect');
+    await expect(outcomeOf(lost(), lost())).resolves.toBe('right');
+    await expect(outcomeOf(new TypeError('a defect'))).rejects.toThrow('a defect');
   });
 
   it('counts its failure against its source before it is revealed, and confirms it unless it has been counted since', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-    await attempt.record();
 
-    await attempt.confirmFailure();
+    await expect(attempt(throttle, wrong)).rejects.toMatchObject(BAD_CREDENTIALS);
 
     expect(table.updates.slice(1)).toMatchObject([
-      {
-        key: source,
-
-        values: { ':failures': 1, ':requests': 0 },
-      },
+      { key: source, values: { ':failures': 1, ':requests': 0 } },
       {
         key: elsewhere,
         update: 'REMOVE #undecided',
@@ -429,37 +460,32 @@ describe('a login attempt', () => {
   });
 
   it('is not revealed as wrong when it cannot be counted against its source; its confirmation may fail', async () => {
-    const outcomeAfter = async (...outcomes: unknown[]) => {
+    const outcomeAfter = async (...outcomes: (boolean | Error)[]) => {
       const table = recordingTable();
+      table.updateOutcomes.push(true, ...outcomes);
       const { throttle } = await throttleOn(table, MAC);
-      const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-      await attempt.record();
-      table.updateOutcomes.push(...(outcomes as never[]));
-      return attempt.confirmFailure().then(
-        () => 'revealed',
-        (error) => error.code ?? error.message,
-      );
+      return attempt(throttle, wrong).catch((error) => error.code ?? error.message);
     };
 
-    const counted = { ...source, n: 1 };
     expect(await outcomeAfter(new Failure('unavailable'))).toBe('unavailable');
-    expect(await outcomeAfter(counted, new Failure('unavailable'))).toBe('revealed');
-    expect(await outcomeAfter(counted, new TypeError('a defect'))).toBe('a defect');
+    expect(await outcomeAfter(true, new Failure('unavailable'))).toBe('bad-credentials');
+    expect(await outcomeAfter(true, new TypeError('a defect'))).toBe('a defect');
   });
 
   it('has time to be taken back after a call that took all the time of the request', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
-    const { attempt } = await throttle.beginAttempt(ADA, from('203.0.113.7'));
-    await attempt.record();
-    setDeadline(500);
     const aborted: (boolean | undefined)[] = [];
-    table.transact = async () => {
-      aborted.push(abortBeforeDeadline().abortSignal?.aborted);
-    };
 
-    await expect(attempt.takeBack(new Error('no verdict'))).rejects.toThrow('no verdict');
+    const failed = attempt(throttle, async () => {
+      setDeadline(500);
+      table.transact = async () => {
+        aborted.push(abortBeforeDeadline().abortSignal?.aborted);
+      };
+      return unverified();
+    });
 
+    await expect(failed).rejects.toThrow('no verdict');
     expect(aborted).toEqual([false]);
   });
 });

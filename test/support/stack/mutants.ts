@@ -119,14 +119,14 @@ export const stackMutants = {
   ],
   'the password is checked before the attempt is counted': [
     {
-      file: 'lib/accounts/log-in.ts',
-      from: 'const [, user] = await settleAll([attempt.record(), readUser(table, login, guard, guardKey)]);',
-      to: 'const user = await readUser(table, login, guard, guardKey);',
+      file: 'lib/accounts/run-attempt.ts',
+      from: 'const [, loaded] = await settleAll([steps.record(), load(items)]);',
+      to: 'const loaded = await load(items);',
     },
     {
-      file: 'lib/accounts/log-in.ts',
-      from: '  if (!user?.passwordHash || !matches',
-      to: '  await attempt.record();\n  if (!user?.passwordHash || !matches',
+      file: 'lib/accounts/run-attempt.ts',
+      from: '  if (!proceed) {',
+      to: '  await steps.record();\n  if (!proceed) {',
     },
   ],
   'attempts are counted without checking for concurrent ones': [

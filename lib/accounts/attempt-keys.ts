@@ -1,0 +1,80 @@
+import { createHmac } from 'node:crypto';
+import { GenerateMacCommand, type KMSClient } from '@aws-sdk/client-kms';
+import { machineOf, networkOf } from '../contract/source.ts';
+import { startInColdStart } from '../runtime/cold-start.ts';
+import { abortBeforeDeadline } from '../runtime/deadline.ts';
+import {
+  elsewhereAttemptsKey,
+  type Key,
+  networkAttemptsKey,
+  sourceAttemptsKey,
+  sourceResetsKey,
+} from '../table/keys.ts';
+import type { FailureKeys } from './login-throttle-rules.ts';
+
+/** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
+const LABEL = Buffer.from('gatehouse: who guesses at which login');
+
+/**
+ * The length of a fingerprint: 24 bits distinguish the passwords that somebody tries, and reveal
+ * little of one.
+ */
+const FINGERPRINT_CHARACTERS = 4;
+
+/** The keys of the counts, in which logins and addresses are HMACs. All fail as KMS does. */
+export interface AttemptKeys {
+  ofLogin(login: string, address: string): Promise<FailureKeys>;
+  ofResets(address: string): Promise<Key>;
+  /** A value that only attempts at this login with the same password have. */
+  fingerprint(login: string, password: string): Promise<string>;
+}
+
+/** Opens the keys under a secret that KMS derives from this key during the cold start. */
+export function openAttemptKeys(pepperKey: string, kms: KMSClient): AttemptKeys {
+  let secret: Promise<Buffer> | undefined;
+  // During the cold start, so that requests in a flood neither call KMS nor wait for TLS
+  // handshakes.
+  startInColdStart(getSecret);
+
+  async function deriveSecret(): Promise<Buffer> {
+    const command = new GenerateMacCommand({
+      KeyId: pepperKey,
+      Message: LABEL,
+      MacAlgorithm: 'HMAC_SHA_256',
+    });
+    const { Mac } = await kms.send(command, abortBeforeDeadline());
+    return Buffer.from(Mac as Uint8Array);
+  }
+
+  function getSecret(): Promise<Buffer> {
+    secret ??= deriveSecret().catch((error) => {
+      secret = undefined;
+      throw error;
+    });
+    return secret;
+  }
+
+  async function keyedHash(): Promise<(text: string) => string> {
+    const key = await getSecret();
+    return (text) => createHmac('sha256', key).update(text).digest('base64url');
+  }
+
+  return {
+    async ofLogin(login, address) {
+      const hash = await keyedHash();
+      return {
+        network: networkAttemptsKey(hash(login), hash(`${networkOf(address)} ${login}`)),
+        elsewhere: elsewhereAttemptsKey(hash(login)),
+        source: sourceAttemptsKey(hash(machineOf(address))),
+      };
+    },
+    async ofResets(address) {
+      const hash = await keyedHash();
+      return sourceResetsKey(hash(machineOf(address)));
+    },
+    async fingerprint(login, password) {
+      const hash = await keyedHash();
+      return hash(`${login}\n${password}`).slice(0, FINGERPRINT_CHARACTERS);
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { Failure, type FailureCode } from '../contract/failure.ts';
+import { settleAll } from '../runtime/settle-all.ts';
+import type { Item } from '../table/table.ts';
+
+/** The items of keys, in the order of the keys; undefined for those that do not exist. */
+export type Found = readonly (Item | undefined)[];
+
+/** How a password is checked, and what the request does then. */
+export interface Check<T, R> {
+  /** Reads what `verify` needs, from the items of the keys, while the attempt is recorded. */
+  readonly load?: (items: Found) => Promise<T>;
+  /**
+   * Verifies the password. Returns what the request does with the right one, or undefined if the
+   * password is wrong or its account must not be used.
+   */
+  readonly verify: (loaded: T) => Promise<(() => Promise<R>) | undefined>;
+  /** The failure of a request with a wrong password. */
+  readonly failure: FailureCode;
+}
+
+/** The writes of an attempt: `record`, then one of the others. */
+export interface AttemptSteps {
+  /**
+   * Counts the attempt as a failure. Fails with too-many-attempts if concurrent attempts have
+   * caused a waiting period, and with unavailable when the attempt could not be counted; it may
+   * then be counted in part.
+   */
+  record(): Promise<void>;
+  /**
+   * Clears the failures of the login. During an outage, the failure stays counted until the
+   * password is given again.
+   */
+  clearFailures(): Promise<void>;
+  /**
+   * Stores that the password was wrong and counts it against the source. Fails with
+   * too-many-attempts when concurrent failures have reached the limit of the source, and with
+   * unavailable when the failure could not be counted.
+   */
+  confirmFailure(): Promise<void>;
+  /** Takes back whatever has been counted of the attempt. */
+  takeBack(): Promise<void>;
+}
+
+/**
+ * Runs an attempt. It is counted before the password is verified, so that no hash is computed for an
+ * uncounted attempt, and a wrong password is counted against its source before it is revealed. The
+ * failures are cleared as soon as the password is known to be right, beside the rest of the request:
+ * nothing that fails later makes it wrong. An attempt that ends without a verdict is taken back:
+ * during an outage, users would otherwise lock themselves out with correct passwords.
+ *
+ * Fails with the `failure` of the check, with too-many-attempts, with unavailable, and as the check
+ * and the request do.
+ */
+export async function runAttempt<T, R>(
+  steps: AttemptSteps,
+  items: Found,
+  { load = async () => undefined as T, verify, failure }: Check<T, R>,
+): Promise<R> {
+  const recordAndVerify = async () => {
+    const [, loaded] = await settleAll([steps.record(), load(items)]);
+    return verify(loaded);
+  };
+  const proceed = await recordAndVerify().catch(async (error) => {
+    await steps.takeBack();
+    throw error;
+  });
+  if (!proceed) {
+    await steps.confirmFailure();
+    throw new Failure(failure);
+  }
+  const [, result] = await settleAll([steps.clearFailures(), proceed()]);
+  return result;
+}
