@@ -23,7 +23,7 @@ export const BUDGETS: Readonly<Record<string, string>> = {
   'GET /management/info': '0 | 0 + 0 | ',
   'GET /api/openapi.json': '0 | 0 + 0 | ',
   'POST /api/account': '2 | 2 + 10 | 2 GetItem, TransactWriteItems',
-  'POST /api/account/change-password': '5 | 5 + 13 | 2 GenerateMac, 2 GetItem, 3 TransactWriteItems, BatchGetItem, UpdateItem',
+  'POST /api/account/change-password': '6 | 5 + 13 | 2 GenerateMac, 2 GetItem, 3 TransactWriteItems, BatchGetItem, UpdateItem',
   'POST /api/account/reset-password/finish': '4 | 4 + 13 | 2 BatchGetItem, GenerateMac, TransactWriteItems, UpdateItem',
   'POST /api/account/reset-password/init': '3 | 1 + 3 | BatchGetItem, TransactWriteItems, UpdateItem',
   'POST /api/authenticate': '4 | 5 + 5 | 2 TransactWriteItems, BatchGetItem, GenerateMac, GetItem, Sign, UpdateItem',
