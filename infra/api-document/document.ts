@@ -6,20 +6,29 @@ import { parametersOf } from './parameters.ts';
 import { HEADERS, responsesOf, sharedResponses } from './responses.ts';
 import { jsonSchemaOf, namedSchemas, withNamedValues } from './schemas.ts';
 
-const DESCRIPTION = `The administration service of a security-monitoring platform: users, roles and passwords; integrations (data sources
+// A backslash continues a line of the text.
+const DESCRIPTION = `The administration service of a security-monitoring platform: users, roles \
+and passwords; integrations (data sources
 and sinks) and their parameters.
 
-- A body is one JSON object of at most 64 KiB. Unknown fields are ignored. Lengths are in code points.
-- A list is an array with the header \`Link\`, and except for the audit trail \`X-Total-Count\`. Follow \`next\` as it is, even
-  after a page that is not full. All filters must hold; the name of a field alone means \`equals\`. A parameter with a dot
+- A body is one JSON object of at most 64 KiB. Unknown fields are ignored. Lengths are in code \
+points.
+- A list is an array with the header \`Link\`, and except for the audit trail \`X-Total-Count\`. \
+Follow \`next\` as it is, even
+  after a page that is not full. All filters must hold; the name of a field alone means \
+\`equals\`. A parameter with a dot
   must be a filter of the list, and other unknown parameters are ignored.
-- Responses with one entity carry an \`ETag\`. With \`If-Match\`, a change fails with 412 if the entity has changed since; with
+- Responses with one entity carry an \`ETag\`. With \`If-Match\`, a change fails with 412 if the \
+entity has changed since; with
   \`If-None-Match\`, a read returns 304 if it has not.
 - HEAD is answered like GET, without a body.
-- A rejected request gets a problem (RFC 9457), whose \`message\` is a key that clients translate. Wait for the seconds in
-  \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it. After 500, 502, 503 or 504, a change
+- A rejected request gets a problem (RFC 9457), whose \`message\` is a key that clients \
+translate. Wait for the seconds in
+  \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it. After 500, \
+502, 503 or 504, a change
   may have been made: look before you repeat it.
-- The examples of changes do no harm: their ids, logins, addresses, passwords and keys are placeholders.`;
+- The examples of changes do no harm: their ids, logins, addresses, passwords and keys are \
+placeholders.`;
 
 const TAGS = [
   { name: 'Tokens', description: 'Logging in, and verifying tokens.' },

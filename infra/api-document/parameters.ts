@@ -47,11 +47,13 @@ const precondition = (name: string, description: string): Parameter => ({
 const PRECONDITIONS: readonly Parameter[] = [
   precondition(
     'If-Match',
-    'The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.',
+    'The ETag that the entity must have; in any other state the request fails with 412. ' +
+      'Without it, the last write wins.',
   ),
   precondition(
     'If-None-Match',
-    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.',
+    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, ' +
+      'and a change fails with 412.',
   ),
 ];
 
@@ -91,13 +93,15 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
     query(
       'size',
       lenient({ type: 'integer', minimum: 1, default: DEFAULT_SIZE }),
-      `Entities per page. Greater values mean ${pageSizeMax}; anything but a positive integer means ${DEFAULT_SIZE}.`,
+      `Entities per page. Greater values mean ${pageSizeMax}; anything but a positive ` +
+        `integer means ${DEFAULT_SIZE}.`,
     ),
     {
       ...query(
         'sort',
         { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
-        'One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; ' +
+        'One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ' +
+          'ignore the case of texts; ' +
           `for example \`${sortable[0]},desc\`. Can be repeated.`,
       ),
       style: 'form',
@@ -126,7 +130,8 @@ function valueSchema(kind: FieldKind): JsonSchema {
 
 const LEAP_YEAR = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';
 const DAY_OF_ANY_YEAR =
-  '(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)';
+  '(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|' +
+  '(?:0[13578]|1[02])-31)';
 const HOUR = '(?:[01][0-9]|2[0-3])';
 const MIDNIGHT = '24:00(?::00(?:[.]0{1,9})?)?';
 const TIME = `(?:${HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,3}0{0,6})?)?|${MIDNIGHT})`;
@@ -134,7 +139,9 @@ const TIME = `(?:${HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,3}0{0,6})?)?|${MI
  * A day, or a day and a time, in UTC unless it has another zone. (The UTC year must also be from 0
  * to 9999.)
  */
-const DATE = `^(?:[0-9]{4}-${DAY_OF_ANY_YEAR}|${LEAP_YEAR}-02-29)(?:T${TIME}(?:Z|[+-]${HOUR}:[0-5][0-9])?)?$`;
+const DATE =
+  `^(?:[0-9]{4}-${DAY_OF_ANY_YEAR}|${LEAP_YEAR}-02-29)` +
+  `(?:T${TIME}(?:Z|[+-]${HOUR}:[0-5][0-9])?)?$`;
 
 /**
  * Fields, then a direction; `ignorecase` anywhere. Spaces, empty words and the case of the words do

@@ -79,7 +79,8 @@ const FIELD_ERROR = {
       type: 'array',
       items: { type: 'string' },
       description:
-        'The only accepted values; of `sort`, the fields; of an unknown filter, the fields of the list or the operators of the field.',
+        'The only accepted values; of `sort`, the fields; of an unknown filter, the fields ' +
+        'of the list or the operators of the field.',
     },
     pattern: {
       type: 'string',

@@ -76,6 +76,7 @@ function whenTaken(error: unknown): 'taken' {
 }
 
 const howToCreateAdministrator = ({ endpoint, region, tableName }: Cloud): string =>
-  'Nobody is an administrator, and the login admin or its address is taken; this creates an administrator: ' +
+  'Nobody is an administrator, and the login admin or its address is taken; this creates an ' +
+  'administrator: ' +
   `${ENV_OPERATOR} AWS_ENDPOINT_URL=${endpoint} AWS_REGION=${region} ` +
   `npm run first-admin -- --table ${tableName} --login LOGIN --email ADDRESS`;

@@ -7,7 +7,8 @@ import type { Cloud } from './cloud.ts';
 export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): string[] {
   if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES)) {
     return [
-      'The local cloud has no edge: it rejects every request with 403 until `edge` is removed from cdk.json',
+      'The local cloud has no edge: it rejects every request with 403 until `edge` is ' +
+        'removed from cdk.json',
     ];
   }
   return [

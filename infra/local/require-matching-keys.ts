@@ -30,7 +30,8 @@ function mismatch(
 ): string {
   const keys = `keys other than those in ${folder}/${KEYS_FILE}`;
   return engineUrl
-    ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the folder of its keys, ` +
+    ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the ` +
+        'folder of its keys, ' +
         `or delete the table to start over without its data: ${deletion(tableName, engineUrl)}`
     : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
 }
@@ -40,4 +41,5 @@ function mismatch(
  * the local cloud.
  */
 const deletion = (tableName: string, engine: string): string =>
-  `${ENV_OPERATOR} aws dynamodb delete-table --table-name ${tableName} --endpoint-url ${engine} --region ${ENGINE_REGION}`;
+  `${ENV_OPERATOR} aws dynamodb delete-table --table-name ${tableName} --endpoint-url ` +
+  `${engine} --region ${ENGINE_REGION}`;

@@ -117,7 +117,8 @@ export class EdgeStack extends Stack {
       {
         id: 'AwsSolutions::AwsSolutions-CFR3',
         reason:
-          'The functions log each request with the address of its client, and WAF keeps samples of those it blocks',
+          'The functions log each request with the address of its client, and WAF keeps ' +
+          'samples of those it blocks',
       },
     );
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });

@@ -7,12 +7,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
-import {
-  openState,
-  processIdentity,
-  runningTable,
-  type State,
-} from '../../infra/local/state/state.ts';
+import { processIdentity, runningTable } from '../../infra/local/state/folder-lock.ts';
+import { openState, type State } from '../../infra/local/state/state.ts';
 import { newFolder, stopAll } from '../support/instance/start-process.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

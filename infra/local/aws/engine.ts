@@ -30,7 +30,8 @@ export const engineHeaders = (operation: string) => ({
   'X-Amz-Target': `DynamoDB_20120810.${operation}`,
   'X-Amz-Date': '20200101T000000Z',
   Authorization:
-    `AWS4-HMAC-SHA256 Credential=${OPERATOR.accessKeyId}/20200101/${ENGINE_REGION}/dynamodb/aws4_request, ` +
+    'AWS4-HMAC-SHA256 ' +
+    `Credential=${OPERATOR.accessKeyId}/20200101/${ENGINE_REGION}/dynamodb/aws4_request, ` +
     'SignedHeaders=host, Signature=0',
 });
 
@@ -80,12 +81,14 @@ export async function startEngine(
 async function connect(url: string): Promise<Engine> {
   if (URL.parse(url)?.protocol !== 'http:') {
     throw new Error(
-      `AWS_ENDPOINT_URL_DYNAMODB must be a URL that starts with http://, for example http://127.0.0.1:8000, not ${url}.`,
+      'AWS_ENDPOINT_URL_DYNAMODB must be a URL that starts with http://, for example ' +
+        `http://127.0.0.1:8000, not ${url}.`,
     );
   }
   if ((await firstResponse(url))?.ok) return { url, stop: async () => undefined };
   throw new Error(
-    `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, or unset the variable.`,
+    `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, ` +
+      'or unset the variable.',
   );
 }
 
@@ -109,7 +112,8 @@ function embeddedBinary(): string {
     return join(manifest, '../dynoxide');
   } catch {
     throw new Error(
-      `There is no embedded DynamoDB engine for ${process.platform} ${process.arch}. Start DynamoDB Local, for example ` +
+      `There is no embedded DynamoDB engine for ${process.platform} ${process.arch}. Start ` +
+        'DynamoDB Local, for example ' +
         'with `docker run -p 8000:8000 amazon/dynamodb-local`, and set its URL: ' +
         'AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:8000 npm start',
     );

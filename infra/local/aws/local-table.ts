@@ -1,8 +1,9 @@
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { scannerClient } from '../../../lib/table/table-scanner.ts';
 import type { LocalTables, TableConnection } from '../../commands/tables.ts';
+import { runningTable } from '../state/folder-lock.ts';
 import { OPERATOR } from '../state/operator.ts';
-import { hasDatabase, openState, runningTable } from '../state/state.ts';
+import { hasDatabase, openState } from '../state/state.ts';
 import { ENGINE_REGION, startEngine } from './engine.ts';
 import { explainDatabaseError } from './explain-database-error.ts';
 import { externalEngine } from './external-engine.ts';

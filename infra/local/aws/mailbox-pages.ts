@@ -44,13 +44,15 @@ export async function serveMailbox(
 const messages = (mails: readonly Mail[]): Content => ({
   status: 200,
   title: 'Mailbox of the local cloud',
-  html: `<p>Messages do not leave this machine. They are also available as <a href="/mailbox.json">JSON</a>.</p>
+  html: `<p>Messages do not leave this machine. They are also available as \
+<a href="/mailbox.json">JSON</a>.</p>
 ${mails.toReversed().map(message).join('\n') || '<p>No mail yet.</p>'}`,
 });
 
 const message = ({ time, from, to, subject, text }: Mail): string => `<article>
 <h2>${escapeHtml(subject)}</h2>
-<p class="envelope">${escapeHtml(from)} → ${escapeHtml(to.join(', '))}, <time>${escapeHtml(time)}</time></p>
+<p class="envelope">${escapeHtml(from)} → ${escapeHtml(to.join(', '))}, \
+<time>${escapeHtml(time)}</time></p>
 <pre>${withLinks(escapeHtml(text))}</pre>
 </article>`;
 
@@ -60,7 +62,9 @@ const form = (key: string, error = '', status = 200): Content => ({
   html: `<form method="post" action="${SET_PASSWORD}">
 ${error && `<p role="alert">${escapeHtml(error)}</p>`}
 <input type="hidden" name="key" value="${escapeHtml(key)}">
-<p><label>New password <input type="password" name="newPassword" autocomplete="new-password" required autofocus></label></p>
+<p><label>New password \
+<input type="password" name="newPassword" autocomplete="new-password" required autofocus>\
+</label></p>
 <p><button>Set the password</button></p>
 </form>
 <p><a href="/mailbox">Mailbox</a></p>`,
@@ -112,7 +116,8 @@ const withLinks = (html: string): string =>
   html.replace(/https?:\/\/[^\s<]+/g, (link) => `<a href="${link}">${link}</a>`);
 
 const STYLE = `
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto }
+  body { padding: 0 1rem; color: #222; background: #fff }
   article { border: 1px solid #ccc; border-radius: .5rem; padding: 0 1rem; margin: 1rem 0 }
   h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-bottom: 0 }
   .envelope { color: #555; font-size: .875rem; margin-top: 0 }

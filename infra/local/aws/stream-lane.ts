@@ -32,7 +32,7 @@ export interface HandOver {
 
 const RETRY_MS = { first: 50, max: 5000 };
 
-/** Hands over the records of a lane until none is left, including those that are added meanwhile. */
+/** Hands over the records of a lane, also those that are added meanwhile, until none is left. */
 export async function emptyLane(lane: Lane, options: HandOver): Promise<void> {
   const { mapping, records } = lane;
   let batchSize = mapping.batchSize;

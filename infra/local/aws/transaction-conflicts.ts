@@ -77,7 +77,9 @@ export function transactionCanceled(
     status: 400,
     body: {
       __type: `${TYPE}TransactionCanceledException`,
-      Message: `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+      Message:
+        'Transaction cancelled, please refer cancellation reasons for specific reasons ' +
+        `[${codes}]`,
       CancellationReasons: reasons,
     },
   };

@@ -313,7 +313,8 @@ function send(
 
 /** Swagger UI has inline styles and images; scripts are files. */
 const PAGE_POLICY =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "frame-ancestors 'none'";
 
 function sendPage(req: IncomingMessage, res: ServerResponse, { contentType, body }: Page): void {
   req.resume();

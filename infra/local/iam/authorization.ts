@@ -44,7 +44,10 @@ export function openAuthorization(
     denialReason(functionName, call) {
       const requests = accessRequestsOf(call, stack);
       if (!requests)
-        return `${functionName} is not authorized to call ${call.operation}, which the local cloud does not support`;
+        return (
+          `${functionName} is not authorized to call ${call.operation}, which the local cloud ` +
+          'does not support'
+        );
       for (const request of requests) {
         const grants = policies.get(functionName)?.allows(request);
         const [leadingKey] = request.context[LEADING_KEYS] ?? [];
@@ -151,7 +154,8 @@ export function readPolicies(
   )) {
     if (ManagedPolicyArns || PermissionsBoundary) {
       throw new Error(
-        `The local cloud does not support managed policies or permissions boundaries, which ${role} has`,
+        'The local cloud does not support managed policies or permissions boundaries, which ' +
+          `${role} has`,
       );
     }
     const inline = evaluate<{ PolicyDocument: PolicyDocument }[]>(Policies);

@@ -1,7 +1,8 @@
 /** The credentials of every caller of the local cloud other than a function. */
 export const OPERATOR = { accessKeyId: 'operator', secretAccessKey: 'local' };
 
-const variables = `AWS_ACCESS_KEY_ID=${OPERATOR.accessKeyId} AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey}`;
+const { accessKeyId, secretAccessKey } = OPERATOR;
+const variables = `AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey}`;
 
 /**
  * Runs a command in a shell with these credentials: the AWS SDK would prefer the profile of the

@@ -69,7 +69,8 @@ export class AdministrationTable extends Construct {
     { tableMaximum: { readUnits, writeUnits } }: Settings,
   ): ITable {
     Annotations.of(this).addInfo(
-      `tableMaximum has no effect on ${tableName}, which the stack adopts. To set it: aws dynamodb update-table ` +
+      `tableMaximum has no effect on ${tableName}, which the stack adopts. To set it: aws ` +
+        'dynamodb update-table ' +
         `--table-name ${tableName} --on-demand-throughput ` +
         `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`,
     );

@@ -172,7 +172,8 @@ export class Alarms extends Construct {
    */
   private notifyOfKeyStates(keyArns: readonly string[]): void {
     const name = 'key-states';
-    const message = `A key of ${Stack.of(this).stackName} was disabled, or its deletion was scheduled.`;
+    const { stackName } = Stack.of(this);
+    const message = `A key of ${stackName} was disabled, or its deletion was scheduled.`;
     const rule = new Rule(this, name, {
       description: `${message} What to do: ${runbookSection(name)}`,
       eventPattern: {

@@ -154,7 +154,8 @@ export class GatehouseHttpApi extends Construct {
       reason:
         contract.access === 'public'
           ? 'Public by its contract: its callers neither have nor need a token'
-          : 'The function verifies the token itself: JWT authorizers do not support ES256 (docs/adr/0004)',
+          : 'The function verifies the token itself: JWT authorizers do not support ES256 ' +
+            '(docs/adr/0004)',
     });
     // One automatic deployment instead of one per route, and CloudFormation fails if the stage has
     // settings for a route that does not exist yet.

@@ -29,41 +29,39 @@ interface Measured {
 export type Metrics = ReturnType<typeof metricsOf>;
 
 /** The metrics that alarms and dashboard of an environment share. */
-export function metricsOf({ environment, apiId, tableName, mailFunction }: Measured) {
+export const metricsOf = ({ environment, apiId, tableName, mailFunction }: Measured) => ({
+  ...metricsOfFunctions(environment, mailFunction),
+  ...metricsOfApi(apiId),
+  ...metricsOfTable(tableName),
+  ...metricsOfKeysAndMail,
+  /** The requests that each rule of the edge blocks. */
+  edgeBlocks: EDGE_RULES.map(
+    (Rule) =>
+      new Metric({
+        namespace: 'AWS/WAFV2',
+        metricName: 'BlockedRequests',
+        statistic: Stats.SUM,
+        dimensionsMap: { WebACL: edgeStackName(environment), Rule },
+        region: EDGE_REGION,
+      }),
+  ),
+});
+
+/** The metrics of Lambda, and those that the functions and the filters of the access log make. */
+function metricsOfFunctions(environment: string, mailFunction: string) {
+  const namespace = metricsNamespace(environment);
   const logged = (
     metricName: string,
     statistic: string,
     dimensionsMap: Record<string, string> = {},
-  ) =>
-    new Metric({ namespace: metricsNamespace(environment), metricName, statistic, dimensionsMap });
-  const ofApi = (metricName: string) =>
-    new Metric({
-      namespace: 'AWS/ApiGateway',
-      metricName,
-      statistic: Stats.SUM,
-      dimensionsMap: { ApiId: apiId },
-    });
-  const ofTable = (metricName: string) =>
-    new Metric({
-      namespace: 'AWS/DynamoDB',
-      metricName,
-      statistic: Stats.SUM,
-      dimensionsMap: { TableName: tableName },
-    });
-  /** The units per second that the table consumed. */
-  const consumed = (label: string, metricName: string): IMetric =>
-    new MathExpression({
-      expression: 'units / PERIOD(units)',
-      usingMetrics: { units: ofTable(metricName) },
-      label,
-    });
+  ) => new Metric({ namespace, metricName, statistic, dimensionsMap });
   return {
     /** Milliseconds; the number of samples is that of the requests. */
     duration: (kind: RequestKind, statistic: string) => logged('milliseconds', statistic, { kind }),
     rejections: (failure: FailureCode) => logged('milliseconds', Stats.SAMPLE_COUNT, { failure }),
     /** One line per failure code. */
     allRejections: new MathExpression({
-      expression: `SEARCH('{"${metricsNamespace(environment)}",failure} MetricName="milliseconds"', 'SampleCount')`,
+      expression: `SEARCH('{"${namespace}",failure} MetricName="milliseconds"', 'SampleCount')`,
       usingMetrics: {},
       label: '',
     }),
@@ -93,37 +91,57 @@ export function metricsOf({ environment, apiId, tableName, mailFunction }: Measu
       metricName: 'Throttles',
       statistic: Stats.SUM,
     }),
-    serverErrors: ofApi('5xx'),
-    clientErrors: ofApi('4xx'),
-    readThrottles: ofTable('ReadThrottleEvents'),
-    writeThrottles: ofTable('WriteThrottleEvents'),
-    conflicts: ofTable('TransactionConflict'),
-    failedConditions: ofTable('ConditionalCheckFailedRequests'),
-    readUnits: consumed('read units', 'ConsumedReadCapacityUnits'),
-    writeUnits: consumed('write units', 'ConsumedWriteCapacityUnits'),
-    /** Calls with the keys, one line per key and operation. */
-    keyUse: (keyIds: readonly string[]) =>
-      keyIds.map(
-        (keyId) =>
-          new MathExpression({
-            expression: `SEARCH('Namespace="AWS/KMS" ${keyId}', 'Sum')`,
-            usingMetrics: {},
-            label: '',
-          }),
-      ),
-    /** The requests that each rule of the edge blocks. */
-    edgeBlocks: EDGE_RULES.map(
-      (Rule) =>
-        new Metric({
-          namespace: 'AWS/WAFV2',
-          metricName: 'BlockedRequests',
-          statistic: Stats.SUM,
-          dimensionsMap: { WebACL: edgeStackName(environment), Rule },
-          region: EDGE_REGION,
-        }),
-    ),
-    /** Of all senders in the account and region. */
-    mail: (metricName: 'Send' | 'Bounce' | 'Complaint' | 'Reject') =>
-      new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.SUM }),
   };
 }
+
+function metricsOfApi(ApiId: string) {
+  const sum = (metricName: string) =>
+    new Metric({
+      namespace: 'AWS/ApiGateway',
+      metricName,
+      statistic: Stats.SUM,
+      dimensionsMap: { ApiId },
+    });
+  return { serverErrors: sum('5xx'), clientErrors: sum('4xx') };
+}
+
+function metricsOfTable(TableName: string) {
+  const sum = (metricName: string) =>
+    new Metric({
+      namespace: 'AWS/DynamoDB',
+      metricName,
+      statistic: Stats.SUM,
+      dimensionsMap: { TableName },
+    });
+  /** The units per second that the table consumed. */
+  const consumed = (label: string, metricName: string): IMetric =>
+    new MathExpression({
+      expression: 'units / PERIOD(units)',
+      usingMetrics: { units: sum(metricName) },
+      label,
+    });
+  return {
+    readThrottles: sum('ReadThrottleEvents'),
+    writeThrottles: sum('WriteThrottleEvents'),
+    conflicts: sum('TransactionConflict'),
+    failedConditions: sum('ConditionalCheckFailedRequests'),
+    readUnits: consumed('read units', 'ConsumedReadCapacityUnits'),
+    writeUnits: consumed('write units', 'ConsumedWriteCapacityUnits'),
+  };
+}
+
+const metricsOfKeysAndMail = {
+  /** Calls with the keys, one line per key and operation. */
+  keyUse: (keyIds: readonly string[]) =>
+    keyIds.map(
+      (keyId) =>
+        new MathExpression({
+          expression: `SEARCH('Namespace="AWS/KMS" ${keyId}', 'Sum')`,
+          usingMetrics: {},
+          label: '',
+        }),
+    ),
+  /** Of all senders in the account and region. */
+  mail: (metricName: 'Send' | 'Bounce' | 'Complaint' | 'Reject') =>
+    new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.SUM }),
+};

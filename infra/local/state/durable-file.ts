@@ -1,0 +1,38 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shownPath } from './database.ts';
+
+/** The text of a file; undefined if there is none, also because a part of its path is a file. */
+export function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** Parses the text of a file that must be JSON; the remedy ends the message of the error. */
+export function parseJson<T>(file: string, text: string, remedy: string): T {
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // The message of the parser would quote the content, which may be a key.
+  }
+  throw new Error(`${shownPath(file)} is not valid JSON: ${remedy}.`);
+}
+
+/** Writes a file that only its owner can read, and flushes it to disk before returning. */
+export function writeDurably(folder: string, name: string, content: string): void {
+  const temporary = join(folder, `${name}.new`);
+  const file = openSync(temporary, 'w', 0o600);
+  writeFileSync(file, content);
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(temporary, join(folder, name));
+  const directory = openSync(folder, 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}

@@ -1,0 +1,47 @@
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FOLDERS = 'lib,functions,infra,test,examples,docs';
+
+/** Files at the root and in its folders, without those that are generated or installed. */
+const filesOf = (...patterns: string[]): string[] =>
+  globSync(
+    patterns.flatMap((pattern) => [pattern, `{${FOLDERS}}/**/${pattern}`]),
+    { cwd: ROOT, exclude: ['examples/client/**', '**/node_modules/**'] },
+  );
+const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+const SOURCES = filesOf('*.ts', '*.mjs').map((file) => ({ file, text: textOf(file) }));
+
+/** Folders whose lines have still to be divided. */
+const LONG_LINES = /^(?:lib|test|infra\/(?:bundle|commands))\/|^stryker\.config\.mjs$/;
+/** A line that is one literal without a space, or one import. */
+const UNBREAKABLE =
+  /^(?:\w+: )?(?:'\S+'|"\S+"|`\S+`|\/\S+\/\w*)[,;]?$|^(?:import|\}) .*from '\S+';$/;
+
+it('no line has more than 100 columns unless it cannot be divided', () => {
+  const tooLong = SOURCES.filter(({ file }) => !LONG_LINES.test(file)).flatMap(({ file, text }) =>
+    text
+      .split('\n')
+      .map((line, index) => ({ line, place: `${file}:${index + 1}` }))
+      .filter(({ line }) => line.length > 100 && !UNBREAKABLE.test(line.trim())),
+  );
+
+  expect(SOURCES.length).toBeGreaterThan(300);
+  expect(tooLong.map(({ place }) => place)).toEqual([]);
+});
+
+it('no object literal is spread', () => {
+  expect(
+    SOURCES.filter(({ text }) => /\.{3}\{ *[\w'"]/.test(text)).map(({ file }) => file),
+  ).toEqual([]);
+});
+
+it('no file contains a private key', () => {
+  const files = filesOf('*').filter((file) => statSync(join(ROOT, file)).isFile());
+
+  expect(files).toContain('README.md');
+  expect(files.filter((file) => /BEGIN [A-Z ]*PRIVATE KEY/.test(textOf(file)))).toEqual([]);
+});
