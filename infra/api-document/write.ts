@@ -6,8 +6,8 @@ import { defineCommand } from '../commands/define-command.ts';
 /** `npm run openapi`: writes openapi.json. */
 export const command = defineCommand({
   usage: 'npm run openapi',
-  help: `Writes openapi.json, the description of the API, from routes.ts and the contracts. Run it after a
-change of either.`,
+  help: `Writes openapi.json, the description of the API, from routes.ts and the contracts. Run it
+after a change of either.`,
   options: {},
   statuses: { written: [0, 'openapi.json is written'], failed: [1, 'openapi.json is not written'] },
   async run() {

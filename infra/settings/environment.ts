@@ -31,7 +31,8 @@ export const unprotected = v.optional(
     v.boolean(),
     v.description(
       'With `keepData`: omits the protection of the stack and of its table against deletion, ' +
-        'for [a first deployment](deploying.md#if-the-first-deployment-fails) or [the deletion of the ' +
+        'for [a first deployment](deploying.md#if-the-first-deployment-fails) or [the ' +
+        'deletion of the ' +
         'environment](deleting.md). `-c unprotected=true` sets it for ' +
         'one deployment.',
     ),
@@ -89,7 +90,8 @@ export const deployment = v.optional(
     DEPLOYMENTS,
     v.description(
       'How new versions of the functions get requests: all at once, or [a tenth of them for ' +
-        'ten minutes](deploying-a-change.md#what-a-deployment-does) before the rest, with a rollback on ' +
+        'ten minutes](deploying-a-change.md#what-a-deployment-does) before the rest, with a ' +
+        'rollback on ' +
         'alarms.',
     ),
   ),

@@ -46,7 +46,8 @@ export async function compareWithOriginal(
   );
   if (unchanged.length > 0)
     throw new Error(
-      `--keep names accounts that have not changed in ${name} since the backup: ${unchanged.join(', ')}.`,
+      `--keep names accounts that have not changed in ${name} since the backup: ` +
+        `${unchanged.join(', ')}.`,
     );
   return comparison;
 }
@@ -58,7 +59,8 @@ export function reportAccounts(
 ): void {
   if (!original || !comparison) {
     print(
-      'Accounts are as in the backup: deletions, deactivations, changes of roles and replaced passwords since then are ' +
+      'Accounts are as in the backup: deletions, deactivations, changes of roles and ' +
+        'replaced passwords since then are ' +
         'undone. --original TABLE lists them if the original table still exists',
     );
     return;
@@ -75,7 +77,8 @@ export function reportAccounts(
     print(`Not compared, because it is damaged in ${original.name}: user ${id}`);
   if (changes.length > 0 && !original.apply)
     print(
-      'None of these changes is repeated: run the command again with --apply, before the service starts',
+      'None of these changes is repeated: run the command again with --apply, before the ' +
+        'service starts',
     );
 }
 
@@ -96,7 +99,8 @@ export async function repeatAccountChanges(
     print(`Void passwords, whose users must request a reset by mail: ${voided.length}`);
   for (const { change, obstacles } of unrepeated)
     printError(
-      `Not repeated: ${describe(change)}: ${obstacles.map((obstacle) => REASONS[obstacle]).join('; ')}`,
+      `Not repeated: ${describe(change)}: ` +
+        `${obstacles.map((obstacle) => REASONS[obstacle]).join('; ')}`,
     );
   return unrepeated.length === 0;
 }
@@ -107,7 +111,8 @@ const REASONS: Record<Obstacle, string> = {
   'login-taken': 'another account has the login',
   'email-taken': 'another account has the address',
   unavailable:
-    'the account is not intact, or the table did not respond. Repair the table, then run the command again',
+    'the account is not intact, or the table did not respond. Repair the table, then run ' +
+    'the command again',
 };
 
 const nameOf = ({ id, login }: User): string => `user ${id} ${login}`;

@@ -33,6 +33,7 @@ export async function carryMarkersOver(
 ) {
   if (apply) await copyMarkers(table, markers);
   print(
-    `Import markers ${apply ? 'copied from' : 'that --apply would copy from'} ${name}: ${markers.length}`,
+    `Import markers ${apply ? 'copied from' : 'that --apply would copy from'} ${name}: ` +
+      `${markers.length}`,
   );
 }

@@ -108,9 +108,12 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
       ? 'Deletion protection and point-in-time recovery are enabled'
       : 'The table is not protected',
     maximum
-      ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} write units a second`
-      : 'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
-    `Stream, of keys only. The setting of cdk.json: "existing": { "table": "${TableName}", "tableStream": "${streamArn}" }`,
+      ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} ` +
+        `write units a second`
+      : 'Maximum: none. The deployment that adopts the table prints the command that sets ' +
+        'tableMaximum',
+    `Stream, of keys only. The setting of cdk.json: "existing": { "table": "${TableName}", ` +
+      `"tableStream": "${streamArn}" }`,
   ];
 }
 
@@ -122,8 +125,10 @@ function requireUsableStream({ TableName, StreamSpecification }: TableDescriptio
   )
     return;
   throw new Error(
-    `${TableName} has a stream of ${StreamSpecification.StreamViewType} instead of ${STREAM.StreamViewType}: disable it ` +
-      `with aws dynamodb update-table --table-name ${TableName} --stream-specification StreamEnabled=false.`,
+    `${TableName} has a stream of ${StreamSpecification.StreamViewType} instead of ` +
+      `${STREAM.StreamViewType}: disable it ` +
+      `with aws dynamodb update-table --table-name ${TableName} --stream-specification ` +
+      `StreamEnabled=false.`,
   );
 }
 
@@ -163,7 +168,8 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error;
     throw new Error(
-      `There is no table ${TableName} in this account and region: check the credentials and AWS_REGION.`,
+      `There is no table ${TableName} in this account and region: check the credentials and ` +
+        `AWS_REGION.`,
     );
   }
 }
@@ -175,7 +181,8 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
 function requireRightClock(date = ''): void {
   const aheadSeconds = Math.round((Date.now() - Date.parse(date)) / 1000);
   if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= MAX_CLOCK_DIFFERENCE_SECONDS) return;
-  const difference = `${Math.abs(aheadSeconds)} seconds ${aheadSeconds > 0 ? 'ahead of' : 'behind'}`;
+  const difference =
+    `${Math.abs(aheadSeconds)} seconds ` + `${aheadSeconds > 0 ? 'ahead of' : 'behind'}`;
   throw new Error(`The clock of this machine is ${difference} that of DynamoDB: correct it.`);
 }
 
@@ -186,7 +193,8 @@ function requireSameKey(table: TableDescription, model: TableDescription): void 
   );
   if (own !== expected)
     throw new Error(
-      `${table.TableName} is encrypted under ${own}, ${model.TableName} under ${expected}: restore it under that key.`,
+      `${table.TableName} is encrypted under ${own}, ${model.TableName} under ${expected}: ` +
+        `restore it under that key.`,
     );
 }
 

@@ -143,14 +143,20 @@ async function sender(
   if (!identity.VerifiedForSendingStatus) {
     const query = 'DkimAttributes.[Status,Tokens]';
     return {
-      problem: `the identity ${name} is not verified: confirm the mail, or publish the CNAME records of its tokens`,
-      remedy: `aws sesv2 get-email-identity --email-identity ${name} --region ${region} --query '${query}'`,
+      problem:
+        `the identity ${name} is not verified: confirm the mail, or publish the CNAME records ` +
+        `of its tokens`,
+      remedy:
+        `aws sesv2 get-email-identity --email-identity ${name} --region ${region} ` +
+        `--query '${query}'`,
     };
   }
   const byDefault = identity.ConfigurationSetName;
   if (!byDefault || configurationSet) return undefined;
   return {
-    problem: `the identity ${name} has the default configuration set ${byDefault}, with which functions may not send`,
+    problem:
+      `the identity ${name} has the default configuration set ${byDefault}, with which ` +
+      `functions may not send`,
     remedy: `set "configurationSet": "${byDefault}" in mail`,
   };
 }
@@ -165,7 +171,8 @@ async function configurationSet(
   if (found) return undefined;
   return {
     problem: 'does not exist',
-    remedy: `aws sesv2 create-configuration-set --configuration-set-name ${name} --region ${region}`,
+    remedy:
+      `aws sesv2 create-configuration-set --configuration-set-name ${name} ` + `--region ${region}`,
   };
 }
 
@@ -178,7 +185,9 @@ async function sandbox(
     const url = new URL(linkBase).origin;
     return {
       problem: 'the account is in the sandbox, from which only verified addresses receive mail',
-      remedy: `aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url ${url} --region ${region}`,
+      remedy:
+        `aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL ` +
+        `--website-url ${url} --region ${region}`,
     };
   }
   if (SendingEnabled) return undefined;
@@ -204,8 +213,12 @@ async function concurrency(
   const needed = RESERVING_FUNCTIONS * loginConcurrency + UNRESERVED_MIN;
   if (quota >= needed) return undefined;
   return {
-    problem: `the quota is ${quota}, but ${RESERVING_FUNCTIONS} × loginConcurrency + ${UNRESERVED_MIN} is ${needed}`,
-    remedy: `aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value ${needed} --region ${aws.region}`,
+    problem:
+      `the quota is ${quota}, but ${RESERVING_FUNCTIONS} × loginConcurrency + ` +
+      `${UNRESERVED_MIN} is ${needed}`,
+    remedy:
+      `aws service-quotas request-service-quota-increase --service-code lambda --quota-code ` +
+      `L-B99A9384 --desired-value ${needed} --region ${aws.region}`,
   };
 }
 
@@ -215,7 +228,9 @@ async function certificate(
   aws: AwsReader,
   requested = name,
 ): Promise<Missing | undefined> {
-  const request = `aws acm request-certificate --domain-name ${requested} --validation-method DNS --region ${aws.region}`;
+  const request =
+    `aws acm request-certificate --domain-name ${requested} --validation-method DNS --region ` +
+    `${aws.region}`;
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
       service: 'acm',
@@ -235,7 +250,9 @@ async function certificate(
   const records = 'Certificate.DomainValidationOptions[].ResourceRecord';
   return {
     problem: `has the status ${Status}; while it is pending, its record in DNS is missing`,
-    remedy: `aws acm describe-certificate --certificate-arn ${arn} --region ${aws.region} --query '${records}'`,
+    remedy:
+      `aws acm describe-certificate --certificate-arn ${arn} --region ${aws.region} --query ` +
+      `'${records}'`,
   };
 }
 
@@ -266,7 +283,8 @@ async function stream(
   }
   // Not `npm run adopt`, which would end the sessions of a table in service.
   const updateTo = (specification: string) =>
-    `aws dynamodb update-table --table-name ${table} --region ${aws.region} --stream-specification ${specification}`;
+    `aws dynamodb update-table --table-name ${table} --region ${aws.region} ` +
+    `--stream-specification ${specification}`;
   if (StreamEnabled)
     return {
       problem: `has ${StreamViewType} instead of KEYS_ONLY`,
@@ -283,7 +301,9 @@ const wildcardOf = (name: string): string => name.replace(/^[^.]+/, '*');
 
 /** Reads the secret, but prints only its hash. */
 async function secret(environment: string, { secret: name, secretHashes }: Edge, aws: AwsReader) {
-  const create = `aws secretsmanager create-secret --name ${name} --secret-string "$(openssl rand -hex 32)" --region ${aws.region}`;
+  const create =
+    `aws secretsmanager create-secret --name ${name} --secret-string "$(openssl rand -hex ` +
+    `32)" --region ${aws.region}`;
   const text = await ifFound('ResourceNotFoundException', () =>
     aws.read({
       service: 'secretsmanager',
@@ -305,7 +325,9 @@ async function secret(environment: string, { secret: name, secretHashes }: Edge,
   if (secretHashes.includes(hash)) return undefined;
   return {
     problem: `has the SHA-256 hash ${hash}, which secretHashes does not contain`,
-    remedy: `add "${hash}" to secretHashes, and deploy it before ${edgeStackName(environment)} sends this secret`,
+    remedy:
+      `add "${hash}" to secretHashes, and deploy it before ${edgeStackName(environment)} ` +
+      `sends this secret`,
   };
 }
 
@@ -331,7 +353,9 @@ async function alarmTopic(topic: string, aws: AwsReader): Promise<Missing | unde
   if (Number(confirmed) > 0) return undefined;
   return {
     problem: 'nobody has confirmed a subscription',
-    remedy: `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS --region ${aws.region}`,
+    remedy:
+      `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ` +
+      `ADDRESS --region ${aws.region}`,
   };
 }
 

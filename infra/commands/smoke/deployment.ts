@@ -107,7 +107,8 @@ function expectStatus({ status, headers, body }: Received, expected: number): vo
   const message = body?.message ? ` with ${body.message}` : '';
   const request = headers.get('apigw-requestid');
   throw new Unexpected(
-    `${status}${message} instead of ${expected}${request ? `; the access log has its requestId ${request}` : ''}`,
+    `${status}${message} instead of ` +
+      `${expected}${request ? `; the access log has its requestId ${request}` : ''}`,
   );
 }
 

@@ -16,7 +16,8 @@ export function reportVerification(verification: Verification): void {
   for (const sentence of undecided)
     print(`Undecided: ${sentence}. Verify again at a quieter time.`);
   print(
-    `${counted(items, 'item')} (users: ${users}, integrations: ${integrations}, parameters: ${parameters}): ` +
+    `${counted(items, 'item')} (users: ${users}, integrations: ${integrations}, parameters: ` +
+      `${parameters}): ` +
       (findings.length === 0 ? 'no findings' : counted(findings.length, 'finding')),
   );
 }
