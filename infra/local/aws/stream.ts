@@ -33,6 +33,7 @@ const EVENTS: Readonly<Record<string, StreamRecord['eventName']>> = {
 export function openStream({ mappings, invoke, onLine }: Options): Stream {
   const lanes = new Map<string, Lane>();
   const waiting = new Set<() => void>();
+  const tokens = new Set<unknown>();
   let sequenceNumber = 0;
   let isStopped = false;
 
@@ -64,6 +65,10 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
 
   return {
     committed(call) {
+      // A transaction that is sent again with its token changes nothing, and has no second record.
+      const token = call.input.ClientRequestToken;
+      if (token !== undefined && tokens.has(token)) return;
+      tokens.add(token);
       for (const { action, table, pk, sk = '' } of actionsOf(call)) {
         const eventName = EVENTS[action];
         if (!eventName) continue;
