@@ -75,10 +75,12 @@ describe('a mail', { timeout: 30_000 }, () => {
     });
     const toOwner = () =>
       gatehouse.cloud.mails.filter(({ to }) => to.includes('notified@example.com'));
-    await expect.poll(toOwner, { timeout: 5000 }).toHaveLength(1).finally(release);
+    await expect.poll(toOwner, { timeout: 15_000 }).toHaveLength(1).finally(release);
 
     await expect
-      .poll(() => gatehouse.cloud.mails.filter(({ to }) => `${to}`.startsWith('flood-')).length)
+      .poll(() => gatehouse.cloud.mails.filter(({ to }) => `${to}`.startsWith('flood-')).length, {
+        timeout: 15_000,
+      })
       .toBe(40);
   });
 
