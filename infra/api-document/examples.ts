@@ -1,9 +1,12 @@
+import type { ResponseHeader } from '../../lib/contract/contract.ts';
 import type { Route } from '../../routes.ts';
 
 /*
- * Examples of requests and responses. People send them from the API reference, as administrators
- * and with real data, so examples of changes name nothing that exists. A test replaces these
- * placeholders and sends the requests in this order to an instance without data.
+ * One example of a request to each route, with its response. The API document shows them, and
+ * people send them from the API reference, as administrators and with real data, so examples of
+ * changes name nothing that exists. Tests replace the placeholders: test/api/openapi.test.ts sends
+ * the requests in this order to an instance without data and expects these responses; the matrices
+ * of authorization, faults, costs and malformed requests are made of them.
  */
 
 /** Values that are valid, and that no entity or caller has. */
@@ -18,20 +21,28 @@ export const PLACEHOLDERS = {
   newEmail: '"the address"@example.com',
   password: 'your current password',
   key: 'the key in the mail',
+  /** The user of the examples that change nothing. */
+  shownLogin: 'etienne',
+  shownEmail: 'etienne@example.com',
 } as const;
 
-/** A request, with the values of its path parameters, and the body of its response. */
+/** A request and its successful response. */
 export interface Example {
+  /** What must exist before the request can succeed: `integration` is one with parameters. */
+  readonly needs?: 'user' | 'integration' | 'resetKey';
   readonly path?: Readonly<Record<string, string | number>>;
-  readonly query?: string;
+  readonly query?: Readonly<Record<string, string | number | boolean>>;
   readonly body?: unknown;
+  /** The body of the response. */
   readonly response?: unknown;
+  /** The headers that only some responses have, with `*` for what differs from run to run. */
+  readonly headers?: Readonly<Partial<Record<ResponseHeader, string>>>;
 }
 
 const DATE = '2026-11-22T09:30:00.000Z';
 const ETIENNE = {
-  login: 'etienne',
-  email: 'etienne@example.com',
+  login: PLACEHOLDERS.shownLogin,
+  email: PLACEHOLDERS.shownEmail,
   firstName: 'Étienne',
   lastName: 'Moreau',
   activated: true,
@@ -94,58 +105,148 @@ const KEY = {
   y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
 };
 
+const ENTRY = {
+  id: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11',
+  time: DATE,
+  actor: 'admin',
+  actorId: 1,
+  action: 'user.updated',
+  target: 'user/3',
+  targetName: 'etienne',
+  integrationId: null,
+  integrationName: null,
+  fields: ['authorities'],
+};
+
+const alert = (event: string, params: string | number) => ({
+  'X-gatehouseApp-alert': event,
+  'X-gatehouseApp-params': String(params),
+});
+const integrationAlert = (event: string) => alert(`gatehouseApp.utmIntegration.${event}`, 1);
+const parameterAlert = (event: string) =>
+  alert(`gatehouseApp.utmIntegrationConf.${event}`, 1_000_001);
+/** The headers of the only page of a list, whose path this is. */
+const onlyPage = (path: string, query: string) => ({
+  'X-Total-Count': '1',
+  Link: ['last', 'first'].map((rel) => `<${path}?page=0&size=20&${query}>; rel="${rel}"`).join(),
+});
+
 /** The example of every route. */
 export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/authenticate': {
     body: { username: 'admin', password: 'admin', rememberMe: false },
     response: { id_token: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl' },
+    headers: { Authorization: 'Bearer *' },
   },
   'GET /.well-known/jwks.json': { response: { keys: [KEY] } },
   'GET /api/health': { response: { status: 'UP' } },
   'GET /management/info': { response: { activeProfiles: ['prod'] } },
 
-  'POST /api/users': { body: { ...ETIENNE, email: PLACEHOLDERS.newEmail }, response: STORED },
-  'GET /api/users': { query: 'login.contains=etie', response: [STORED] },
+  'POST /api/users': {
+    body: { ...ETIENNE, email: PLACEHOLDERS.newEmail },
+    response: STORED,
+    headers: {
+      ...alert('userManagement.created', 'etienne'),
+      ETag: '"1-*"',
+      Location: '/api/users/etienne',
+    },
+  },
+  'GET /api/users': {
+    query: { 'login.contains': 'etie' },
+    response: [STORED],
+    headers: onlyPage('/api/users', 'login.contains=etie'),
+  },
   'GET /api/users/authorities': { response: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] },
-  'GET /api/users/{login}': { path: { login: 'etienne' }, response: STORED },
+  'GET /api/users/{login}': {
+    needs: 'user',
+    path: { login: PLACEHOLDERS.shownLogin },
+    response: STORED,
+    headers: { ETag: '"1-*"' },
+  },
   'PUT /api/users': {
+    needs: 'user',
     body: { id: PLACEHOLDERS.userId, ...ETIENNE, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
     response: { ...STORED, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
+    headers: { ...alert('userManagement.updated', 'etienne'), ETag: '"2-*"' },
   },
 
-  'POST /api/utm-integrations': { body: INTEGRATION, response: NEW_INTEGRATION },
-  'GET /api/utm-integrations': {
-    query: 'sort=name,asc&active.equals=true',
-    response: [NEW_INTEGRATION],
+  'POST /api/utm-integrations': {
+    body: INTEGRATION,
+    response: NEW_INTEGRATION,
+    headers: {
+      ...integrationAlert('created'),
+      ETag: '"1-*"',
+      Location: '/api/utm-integrations/1',
+    },
   },
-  'GET /api/utm-integrations/count': { query: 'integrationType.in=COLLECTOR,SCANNER', response: 1 },
-  'GET /api/utm-integrations/{id}': { path: { id: 1 }, response: NEW_INTEGRATION },
+  'GET /api/utm-integrations': {
+    query: { sort: 'name,asc', 'active.equals': true },
+    response: [NEW_INTEGRATION],
+    headers: onlyPage('/api/utm-integrations', 'sort=name%2Casc&active.equals=true'),
+  },
+  'GET /api/utm-integrations/count': {
+    query: { 'integrationType.in': 'COLLECTOR,SCANNER' },
+    response: 1,
+  },
+  'GET /api/utm-integrations/{id}': {
+    needs: 'integration',
+    path: { id: 1 },
+    response: NEW_INTEGRATION,
+    headers: { ETag: '"1-*"' },
+  },
   'PUT /api/utm-integrations': {
+    needs: 'integration',
     body: { id: PLACEHOLDERS.integrationId, ...INTEGRATION, active: false },
     response: { ...NEW_INTEGRATION, active: false },
+    headers: { ...integrationAlert('updated'), ETag: '"2-*"' },
   },
 
-  'POST /api/utm-integration-confs': { body: PARAMETER, response: parameter('6514', null) },
+  'POST /api/utm-integration-confs': {
+    needs: 'integration',
+    body: PARAMETER,
+    response: parameter('6514', null),
+    headers: {
+      ...parameterAlert('created'),
+      ETag: '"1-*"',
+      Location: '/api/utm-integration-confs/1000001',
+    },
+  },
   'GET /api/utm-integration-confs': {
-    query: 'integrationId.equals=1',
+    needs: 'integration',
+    query: { 'integrationId.equals': 1 },
     response: [parameter('6514', null)],
+    headers: onlyPage('/api/utm-integration-confs', 'integrationId.equals=1'),
   },
   'GET /api/utm-integration-confs/count': { response: 1 },
   'GET /api/utm-integration-confs/{id}': {
+    needs: 'integration',
     path: { id: 1_000_001 },
     response: parameter('6514', null),
+    headers: { ETag: '"1-*"' },
   },
   'PUT /api/utm-integration-confs': {
+    needs: 'integration',
     body: { id: PLACEHOLDERS.parameterId, ...PARAMETER, confValue: '6515' },
     response: parameter('6515', flagged(1)),
+    headers: { ...parameterAlert('updated'), ETag: '"2-*"' },
   },
   'POST /api/utm-integrations/{id}/module/restarted': {
+    needs: 'integration',
     path: { id: PLACEHOLDERS.integrationId },
     body: { changes: 1 },
     response: { ...NEW_INTEGRATION, active: false, module: { needsRestart: false, changes: 1 } },
+    headers: { ...integrationAlert('updated'), ETag: '"4-*"' },
   },
-  'DELETE /api/utm-integration-confs/{id}': { path: { id: PLACEHOLDERS.parameterId } },
-  'DELETE /api/utm-integrations/{id}': { path: { id: PLACEHOLDERS.integrationId } },
+  'DELETE /api/utm-integration-confs/{id}': {
+    needs: 'integration',
+    path: { id: PLACEHOLDERS.parameterId },
+    headers: parameterAlert('deleted'),
+  },
+  'DELETE /api/utm-integrations/{id}': {
+    needs: 'integration',
+    path: { id: PLACEHOLDERS.integrationId },
+    headers: integrationAlert('deleted'),
+  },
 
   'GET /api/account': { response: ADMIN },
   'POST /api/account': {
@@ -156,25 +257,18 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   },
   'POST /api/account/reset-password/init': { body: { email: PLACEHOLDERS.foreignEmail } },
   'POST /api/account/reset-password/finish': {
+    needs: 'resetKey',
     body: { key: PLACEHOLDERS.key, newPassword: 'staple in the tin' },
   },
-  'DELETE /api/users/{login}': { path: { login: PLACEHOLDERS.login } },
+  'DELETE /api/users/{login}': {
+    needs: 'user',
+    path: { login: PLACEHOLDERS.login },
+    headers: alert('userManagement.deleted', 'etienne'),
+  },
   'GET /api/audits': {
-    query: 'action.equals=user.updated',
-    response: [
-      {
-        id: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11',
-        time: DATE,
-        actor: 'admin',
-        actorId: 1,
-        action: 'user.updated',
-        target: 'user/3',
-        targetName: 'etienne',
-        integrationId: null,
-        integrationName: null,
-        fields: ['authorities'],
-      },
-    ],
+    query: { 'action.equals': 'user.updated' },
+    response: [ENTRY],
+    headers: { Link: '</api/audits?page=0&size=20&action.equals=user.updated>; rel="first"' },
   },
   'GET /api/openapi.json': {},
 };

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/api-document/examples.ts';
 import document from '../../openapi.json' with { type: 'json' };
+import { type Route, routes } from '../../routes.ts';
+import { fillExample } from '../support/instance/fill-example.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 
@@ -15,49 +17,81 @@ it('is served without a token', async () => {
   expect(body).toEqual(document);
 });
 
-it('every example has the response that it shows', { timeout: 60_000 }, async () => {
+it('every example has the response and the headers that it shows', {
+  timeout: 60_000,
+}, async () => {
   const token = await gatehouse.adminToken();
 
+  for (const { route } of routes) expect(EXAMPLES, route).toHaveProperty([route]);
   for (const [route, example] of Object.entries(EXAMPLES)) {
-    const { status, body } = await send(token, route, example);
-    expect([route, status]).toEqual([route, status === 201 ? 201 : 200]);
-    if (example.response !== undefined)
+    const { status, body, headers, text } = await send(token, route, example);
+    const { contract } = routes.find((row) => row.route === route) as Route;
+    expect([route, status]).toEqual([route, contract.status ?? 200]);
+    expect(specialOf(headers), route).toEqual(specialOf(example.headers ?? {}));
+    if (contract.response === undefined) expect(text, route).toBe('');
+    else if (example.response !== undefined)
       expect(lasting(body), route).toEqual(lasting(example.response));
   }
 });
 
+/** The headers that only some responses have, without what differs from run to run. */
+function specialOf(headers: object): object {
+  const names = ['location', 'etag', 'x-gatehouseapp-alert', 'x-gatehouseapp-params'].concat(
+    'x-total-count',
+    'link',
+    'authorization',
+  );
+  const values = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    String(value),
+  ]);
+  return Object.fromEntries(
+    values
+      .filter(([name = '']) => names.includes(name))
+      .map(([name, value = '']) => [
+        name,
+        value
+          .replace(/[\da-f]{8}-[\da-f-]{27}/, '*')
+          .replace(/^Bearer .*/, 'Bearer *')
+          .replace(/cursor=[^&>]+/, 'cursor=*'),
+      ]),
+  );
+}
+
+/** The text of a query, with its `?`. */
+function queryOf(query: Example['query'] = {}): string {
+  const pairs = Object.entries(query).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ]);
+  return pairs.length > 0 ? `?${new URLSearchParams(pairs)}` : '';
+}
+
 async function send(token: string, route: string, { path, query, body }: Example) {
-  const [method, pathname] = methodAndPath(route, path && withRealValues(path));
-  return gatehouse.call(method, query ? `${pathname}?${query}` : pathname, {
+  const values = { ...REAL, key: await keyOf(body) };
+  const [method, pathname] = methodAndPath(route, fillExample(path, values));
+  return gatehouse.call(method, pathname + queryOf(query), {
     token,
-    ...(body !== undefined && { body: withRealValues(await withMailedKey(body)) }),
+    ...(body !== undefined && { body: fillExample(body, values) }),
   });
 }
 
-/** The body with a key that was mailed, because the key of an example cannot be valid. */
-async function withMailedKey(body: unknown): Promise<unknown> {
-  return (body as { key?: string }).key === PLACEHOLDERS.key
-    ? { ...(body as object), key: await gatehouse.keyMailedTo('etienne@example.com') }
-    : body;
-}
+/** The entities that earlier examples have created, and the caller's own password. */
+const REAL = {
+  userId: 3,
+  integrationId: 1,
+  parameterId: 1_000_001,
+  login: 'etienne',
+  ownEmail: 'ada@example.com',
+  foreignEmail: 'etienne@example.com',
+  newEmail: 'etienne@example.com',
+  password: 'admin',
+};
 
-/**
- * An example with the entities that earlier examples have created, and the caller's own password.
- */
-function withRealValues<T>(example: T): T {
-  const { userId, integrationId, parameterId, login, ownEmail, foreignEmail } = PLACEHOLDERS;
-  const { newEmail, password } = PLACEHOLDERS;
-  const realValues = new Map<unknown, () => unknown>([
-    [userId, () => 3],
-    [integrationId, () => 1],
-    [parameterId, () => 1_000_001],
-    [login, () => 'etienne'],
-    [ownEmail, () => 'ada@example.com'],
-    [foreignEmail, () => 'etienne@example.com'],
-    [newEmail, () => 'etienne@example.com'],
-    [password, () => 'admin'],
-  ]);
-  return JSON.parse(JSON.stringify(example), (_, value) => realValues.get(value)?.() ?? value);
+/** The key that was mailed, if the body has the placeholder of one. */
+async function keyOf(body: unknown): Promise<string> {
+  const { key } = (body ?? {}) as { key?: string };
+  return key === PLACEHOLDERS.key ? gatehouse.keyMailedTo('etienne@example.com') : '';
 }
 
 /** A value without what differs from run to run. */

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import { bcryptHash } from '../support/commands/transfer.ts';
-import { openSetup } from '../support/instance/changes.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 const gatehouse = await useGatehouse();
 

@@ -6,17 +6,11 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { EXISTS, set, type Write } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, modification, passwordChange } from '../../lib/users/user-table.ts';
-import { routes } from '../../routes.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
-import { everyRequest } from '../support/costs/request-calls.ts';
-import {
-  type Change,
-  openSetup,
-  type PreparedRequest,
-  type Setup,
-} from '../support/instance/changes.ts';
+import { PROTECTED, type PreparedRequest } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
  * A refused request costs the same for every caller and every entity: at most 3 read units, so that
@@ -57,11 +51,9 @@ const PADDING = new Map([
 ]);
 
 let setup: Setup;
-let requests: ReadonlyMap<string, Change>;
 const tokens = new Map<string, string>();
 beforeAll(async () => {
   setup = await openSetup(gatehouse);
-  requests = await everyRequest(setup);
   for (const [loss, writesOf] of Object.entries(LOSSES)) {
     const { user, token } = await setup.account();
     expect(await commit(gatehouse.table, writesOf(user)), loss).toBe('committed');
@@ -91,31 +83,26 @@ const variantsOf = ({ method, path, body }: PreparedRequest) => [
   },
 ];
 
-const rows = routes.filter(({ contract }) => contract.access !== 'public');
+describe.each(PROTECTED)('$route', ({ route, access, prepare }) => {
+  it('reads at most 3 units for a refused caller', async () => {
+    const { request } = await prepare(setup);
+    await enlargeItems();
+    counted = route;
 
-describe.each(rows.map(({ route, contract }) => [route, contract] as const))(
-  '%s',
-  (route, { access }) => {
-    it('reads at most 3 units for a refused caller', async () => {
-      const { request } = await (requests.get(route) as Change).prepare(setup);
-      await enlargeItems();
-      counted = route;
-
-      const refusals: { caller: string; status: number; read: number }[] = [];
-      for (const [caller, token] of tokens) {
-        for (const { method, path, ...variant } of variantsOf(request)) {
-          units = 0;
-          const { status } = await gatehouse.call(method, path, { ...variant, token });
-          if (REFUSALS.includes(status)) refusals.push({ caller, status, read: units });
-        }
+    const refusals: { caller: string; status: number; read: number }[] = [];
+    for (const [caller, token] of tokens) {
+      for (const { method, path, ...variant } of variantsOf(request)) {
+        units = 0;
+        const { status } = await gatehouse.call(method, path, { ...variant, token });
+        if (REFUSALS.includes(status)) refusals.push({ caller, status, read: units });
       }
+    }
 
-      expect(refusals.filter(({ read }) => read > UNITS_MAX)).toEqual([]);
-      if (typeof access === 'object' && access.rolesFrom === 'table')
-        expect(refusals).toHaveLength(3 * tokens.size);
-    });
-  },
-);
+    expect(refusals.filter(({ read }) => read > UNITS_MAX)).toEqual([]);
+    if (typeof access === 'object' && access.rolesFrom === 'table')
+      expect(refusals).toHaveLength(3 * tokens.size);
+  });
+});
 
 it('a user takes one read unit, even with the longest texts', async () => {
   const globes = (length: number) => '\u{1f310}'.repeat(length);

@@ -11,8 +11,9 @@ import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { findUser, passwordChange } from '../../lib/users/user-table.ts';
 import { routes } from '../../routes.ts';
-import { CHANGES, openSetup, type Setup } from '../support/instance/changes.ts';
+import { CHANGES } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
  * Authorization must hold at commit, not only at load (TOCTOU, CWE-367). Every change is held
@@ -79,7 +80,7 @@ describe.each(Object.entries(REVOCATIONS))(
     it.each(byToken)(
       'cannot make a change that requires the lost right: $route',
       async ({ route, success, prepare }) => {
-        const { item, send, countChanges } = await prepare(setup);
+        const { user: item, send, countChanges } = await prepare(setup);
         const id = Number(item.split('/')[1]);
         const user = (await findUser(gatehouse.table, id)) as User;
         held = {

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { startGateway } from '../../infra/local/gateway/gateway.ts';
 import { routes } from '../../routes.ts';
-import type { PreparedRequest } from '../support/instance/changes.ts';
+import type { PreparedRequest } from '../support/instance/example-requests.ts';
 
 /**
  * Makes the events that API Gateway would call functions with, by sending requests to a gateway

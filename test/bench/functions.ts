@@ -5,9 +5,9 @@ import type { Cloud } from '../../infra/local/cloud.ts';
 import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/instance.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { routes } from '../../routes.ts';
-import { everyRequest } from '../support/costs/request-calls.ts';
-import { type Change, openSetup, type Setup } from '../support/instance/changes.ts';
+import { type ExampleRequest, REQUESTS } from '../support/instance/example-requests.ts';
 import { launch } from '../support/instance/launch.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { type Invocation, runChild } from './children.ts';
 import { type Events, openEvents } from './events.ts';
 import { median } from './statistics.ts';
@@ -35,12 +35,11 @@ export async function measureFunctions(
   const events = await openEvents();
   try {
     const setup = await openSetup(gatehouse);
-    const changes = await everyRequest(setup);
     const rows: [title: string, values: readonly number[]][] = [];
     for (const { route, handler } of routes) {
       process.stderr.write(`functions: ${route}\n`);
       const bundle = join(bundleOf(join(assembly, 'bundles'), handler), 'index.mjs');
-      const change = changes.get(route) as Change;
+      const change = REQUESTS.find((each) => each.route === route) as ExampleRequest;
       const costs: (readonly number[])[] = [];
       for (let instance = 0; instance < options.instances; instance++)
         costs.push(await costOf(bundle, { setup, events, change, options }));
@@ -69,7 +68,7 @@ async function costOf(
     events,
     change,
     options: { warmUp, measured },
-  }: { setup: Setup; events: Events; change: Change; options: FunctionOptions },
+  }: { setup: Setup; events: Events; change: ExampleRequest; options: FunctionOptions },
 ): Promise<readonly number[]> {
   const { cloud } = setup.gatehouse;
   const config = cloud.functions.find(({ name }) => name === change.route) as FunctionConfig;

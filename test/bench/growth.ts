@@ -1,6 +1,7 @@
-import { openSetup, type PreparedRequest, type Setup } from '../support/instance/changes.ts';
+import type { PreparedRequest } from '../support/instance/example-requests.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
 import type { Series } from './line-chart.ts';
 import { median } from './statistics.ts';
 

@@ -1,4 +1,4 @@
-import type { PreparedRequest } from '../support/instance/changes.ts';
+import type { PreparedRequest } from '../support/instance/example-requests.ts';
 import { type CloudProcess, load } from './loads.ts';
 import { percentile } from './statistics.ts';
 import { digits, table } from './tables.ts';

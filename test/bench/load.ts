@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { PreparedRequest } from '../support/instance/changes.ts';
+import type { PreparedRequest } from '../support/instance/example-requests.ts';
 
 /*
  * A process that sends requests over some connections, each waiting for its response before its

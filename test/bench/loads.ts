@@ -2,7 +2,7 @@ import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { PreparedRequest } from '../support/instance/changes.ts';
+import type { PreparedRequest } from '../support/instance/example-requests.ts';
 import { CHILD_TIMEOUT_MS, endWithThis, nextMessage } from './children.ts';
 import type { Load, Outcome } from './load.ts';
 import type { LoadedCloud } from './local-cloud.ts';

@@ -1,10 +1,10 @@
 import {
   CHANGES,
-  openSetup,
   type Prepared,
   type PreparedRequest,
-} from '../support/instance/changes.ts';
+} from '../support/instance/example-requests.ts';
 import { launch } from '../support/instance/launch.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 /*
  * A process that runs the local cloud of the assembly in its first argument, with the throttling of

@@ -5,16 +5,15 @@ import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { type Route, routes } from '../../routes.ts';
 import {
   CHANGES,
-  type Change,
   CREATION_WITH_PASSWORD,
-  openSetup,
+  type ExampleRequest,
   type Prepared,
-  type Setup,
-} from '../support/instance/changes.ts';
+  REQUESTS,
+} from '../support/instance/example-requests.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/intact.ts';
 import { mailSection } from '../support/instance/mail-trials.ts';
-import { readsOf } from '../support/instance/reads.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
  * The response of each route to each fault. docs/faults.md is a snapshot of the results, which
@@ -40,7 +39,7 @@ const always = (...faults: Fault[]): Injection[] =>
 interface Trial {
   readonly section: string;
   readonly injection: Injection;
-  readonly change: Change;
+  readonly change: ExampleRequest;
   readonly concerns: (call: AwsCall, prepared: Prepared) => boolean;
   /**
    * Trials with the same key run one after another, because their calls cannot be distinguished.
@@ -57,7 +56,6 @@ const active = new Set<{
 
 let gatehouse: Gatehouse;
 let setup: Setup;
-let parameter: number;
 beforeAll(async () => {
   gatehouse = await startGatehouse({
     async intercept(call, forward) {
@@ -68,7 +66,6 @@ beforeAll(async () => {
     },
   });
   setup = await openSetup(gatehouse);
-  parameter = await setup.openParameter();
 });
 afterAll(() => gatehouse.stop());
 
@@ -153,7 +150,7 @@ async function attemptAll(trials: readonly Trial[]): Promise<void> {
 
 const product = (
   injections: readonly Injection[],
-  changes: readonly Change[],
+  changes: readonly ExampleRequest[],
   rest: Pick<Trial, 'section' | 'concerns'>,
 ) =>
   injections.flatMap((injection) =>
@@ -199,24 +196,29 @@ const transactions = product(
 
 const reads = product([...always('late', 'error-before'), ...once('reset', 'half')], CHANGES, {
   section: READ,
-  concerns: (call, { item, read = item }) => call.operation === 'GetItem' && names(call, read),
+  concerns: (call, { user }) => call.operation === 'GetItem' && names(call, user),
 });
 
 /** Faults in all calls of a route to one service. */
-const everything = (section: string, service: AwsCall['service'], changes: readonly Change[]) =>
+const everything = (
+  section: string,
+  service: AwsCall['service'],
+  changes: readonly ExampleRequest[],
+) =>
   product([...always('late', 'throttle', 'error-before'), ...once('reset')], changes, {
     section,
     concerns: (call) => call.service === service,
     // A route can call several services.
   }).map((trial) => ({ ...trial, serialKey: trial.change.route }));
 
+const READS = REQUESTS.filter(({ route }) => route.startsWith('GET '));
 const changesThat = (uses: (route: Route) => unknown) =>
   CHANGES.filter(({ route }) => routes.some((each) => each.route === route && uses(each)));
 
 describe('under faults, the service', { timeout: 120_000 }, () => {
   it('responds in time on every route that changes something, and makes the change at most once', () => {
     // The key of a new reset item is not known in advance.
-    const serialKey = ({ route }: Change) => (route.endsWith('/init') ? route : undefined);
+    const serialKey = ({ route }: ExampleRequest) => (route.endsWith('/init') ? route : undefined);
     return attemptAll(
       [...transactions, ...reads].map((trial) => ({
         ...trial,
@@ -227,7 +229,7 @@ describe('under faults, the service', { timeout: 120_000 }, () => {
 
   it('responds in time on every route that only reads, and on those that call KMS', () => {
     // The creation of a user calls KMS if it has a password.
-    const withPassword = (change: Change) =>
+    const withPassword = (change: ExampleRequest) =>
       change.route === CREATION_WITH_PASSWORD.route ? CREATION_WITH_PASSWORD : change;
     return attemptAll([
       ...everything(
@@ -235,7 +237,7 @@ describe('under faults, the service', { timeout: 120_000 }, () => {
         'KMS',
         changesThat(({ permissions }) => permissions.keys).map(withPassword),
       ),
-      ...everything(TABLE, 'DynamoDB', readsOf(parameter)),
+      ...everything(TABLE, 'DynamoDB', READS),
     ]);
   });
 

@@ -118,10 +118,10 @@ export function requestCosts(template: Template): Map<string, RequestCost> {
     functions.map(({ Properties }) => [Properties.Description, Properties.MemorySize as number]),
   );
   return new Map(
-    Object.keys(BUDGETS).map((route) => {
+    [...BUDGETS].map(([route, budget]) => {
       const megabytes = memory.get(route.replace(' with a password', ''));
       if (megabytes === undefined) throw new Error(`The template has no function for ${route}`);
-      return [route, requestCost(route, megabytes)];
+      return [route, requestCost(route, budget, megabytes)];
     }),
   );
 }

@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
-import {
-  CHANGES,
-  type Change,
-  CREATION_WITH_PASSWORD,
-  type Prepared,
-  type Setup,
-} from '../instance/changes.ts';
-import { readsOf } from '../instance/reads.ts';
+import { routes } from '../../../routes.ts';
+import type { ExampleRequest, Prepared } from '../instance/example-requests.ts';
+import type { Setup } from '../instance/setup.ts';
+import type { Budget } from './call-budgets.ts';
 import { roundsOf } from './rounds.ts';
 
 interface Call {
@@ -18,16 +14,6 @@ interface Call {
   endedAt: number;
 }
 
-/** What a request cost; capacity units are for items of up to 1 KB. */
-interface RequestCalls {
-  /** How many of the calls follow each other, which a user waits for. */
-  readonly roundTrips: number;
-  readonly reads: number;
-  readonly writes: number;
-  /** The operations with their numbers above 1, sorted as text: `2 GetItem, Query`. */
-  readonly calls: string;
-}
-
 /** Observes the calls to AWS of the functions of an instance, whose interceptor it is. */
 interface CallObserver {
   readonly intercept: Interceptor;
@@ -36,7 +22,7 @@ interface CallObserver {
    * Responses are held back `factor` times as long as usual, for the case that concurrent calls did
    * not overlap.
    */
-  callsOf(setup: Setup, change: Change, factor?: number): Promise<RequestCalls>;
+  callsOf(setup: Setup, request: ExampleRequest, factor?: number): Promise<Budget>;
 }
 
 /**
@@ -67,29 +53,28 @@ export function openCallObserver(): CallObserver {
       call.endedAt = performance.now();
       return response;
     },
-    async callsOf(setup, change, factor = 1) {
-      const first = await change.prepare(setup);
-      await send(change, first);
-      // A request that can be repeated finds the data key of its integration; the others need a new
-      // prerequisite.
-      const second =
-        change.changesAgain && !change.hidesOutcome ? first : await change.prepare(setup);
+    async callsOf(setup, request, factor = 1) {
+      const first = await request.prepare(setup);
+      await send(request, first);
+      // A function that is warm has the data key of the integration, and users log in again from
+      // where they have logged in before.
+      const { permissions } = routes.find(({ route }) => route === request.route) ?? {};
+      const isKnown = permissions?.keys?.some((key) => key === 'seal' || key === 'sign');
+      const second = isKnown ? first : await request.prepare(setup);
       const calls: Call[] = [];
-      const usual = HASHING.includes(change.route) ? OVERLAP_MS.hashing : OVERLAP_MS.usual;
-      observed.set(change.route, { calls, overlapMs: usual * factor });
-      await send(change, second);
-      observed.delete(change.route);
-      const counts = Map.groupBy(calls, ({ operation }) => operation);
-      const names = [...counts].map(([operation, { length }]) =>
-        length > 1 ? `${length} ${operation}` : operation,
-      );
+      const usual = HASHING.includes(request.route) ? OVERLAP_MS.hashing : OVERLAP_MS.usual;
+      observed.set(request.route, { calls, overlapMs: usual * factor });
+      await send(request, second);
+      observed.delete(request.route);
+      const byOperation = Map.groupBy(calls, ({ operation }) => operation);
+      const counts = [...byOperation].map(([operation, { length }]) => [operation, length]);
       const sum = (unit: 'reads' | 'writes') =>
         calls.reduce((total, call) => total + call[unit], 0);
       return {
         roundTrips: roundsOf(calls).length,
         reads: sum('reads'),
         writes: sum('writes'),
-        calls: names.sort().join(', '),
+        calls: Object.fromEntries(counts),
       };
     },
   };
@@ -113,42 +98,7 @@ function unitsOf(operation: string, input: any): { reads: number; writes: number
   return { reads: 0, writes: 0 };
 }
 
-async function send(change: Change, prepared: Prepared): Promise<void> {
+async function send({ route, success }: ExampleRequest, prepared: Prepared): Promise<void> {
   const { status, text } = await prepared.send();
-  if (status !== change.success)
-    throw new Error(`${change.route} responds with ${status}: ${text}`);
-}
-
-/** A login without a rehash, which CHANGES counts. */
-const LOGIN: Change = {
-  route: 'POST /api/authenticate',
-  success: 200,
-  repeated: 200,
-  async prepare({ gatehouse }) {
-    const request = {
-      method: 'POST',
-      path: '/api/authenticate',
-      body: { username: 'admin', password: 'admin' },
-    };
-    const { method, path, body } = request;
-    return {
-      item: '',
-      request,
-      send: () => gatehouse.call(method, path, { body }),
-      countChanges: async () => 0,
-    };
-  },
-};
-
-/** The second request to the route of creations, by its name in the budgets. */
-export const WITH_PASSWORD = 'POST /api/users with a password';
-
-/** One request to each route, by the route; and the creation of a user with a password. */
-export async function everyRequest(setup: Setup): Promise<ReadonlyMap<string, Change>> {
-  const changes = CHANGES.map((change) => (change.route === LOGIN.route ? LOGIN : change));
-  const all = [...changes, ...readsOf(await setup.openParameter())];
-  return new Map([
-    ...all.map((change): [string, Change] => [change.route, change]),
-    [WITH_PASSWORD, CREATION_WITH_PASSWORD],
-  ]);
+  if (status !== success) throw new Error(`${route} responds with ${status}: ${text}`);
 }

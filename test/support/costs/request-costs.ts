@@ -1,4 +1,4 @@
-import { budgetOf } from './call-budgets.ts';
+import type { Budget } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
 
 /*
@@ -66,9 +66,12 @@ export const COMMON_DOLLARS = {
   transfer: (RESPONSE_BYTES / 1000) * PRICES.transfer.dollars,
 };
 
-/** The cost of a route whose function has this memory. */
-export function requestCost(route: string, megabytes: number): RequestCost {
-  const { roundTrips, reads, writes, calls } = budgetOf(route);
+/** The cost of a request with this budget to a route whose function has this memory. */
+export function requestCost(
+  route: string,
+  { roundTrips, reads, writes, calls }: Budget,
+  megabytes: number,
+): RequestCost {
   const cpuMs = sum(Object.values(calls)) * CPU_MS.call + (calls.GenerateMac ?? 0) * CPU_MS.hash;
   const busyMs = Math.ceil((cpuMs * MB_PER_CPU) / megabytes + roundTrips * ROUND_TRIP_MS);
   const milliseconds = Math.max(busyMs, 1);

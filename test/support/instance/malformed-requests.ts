@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { routes } from '../../../routes.ts';
+import { EXAMPLES } from '../../../infra/api-document/examples.ts';
+import { type Route, routes } from '../../../routes.ts';
+import { type ExampleValues, fillExample } from './fill-example.ts';
 
 /*
  * Generates malformed requests: requests of a route with corrupted parts, and requests that match
@@ -165,60 +167,16 @@ const RAW = [
   ],
 ];
 
-/** A valid body for each route that takes one. */
-const BODIES: Record<string, Record<string, unknown>> = {
-  'POST /api/authenticate': { username: 'user', password: 'wrong', rememberMe: true },
-  'POST /api/account': {
-    firstName: 'A',
-    lastName: 'B',
-    email: 'fuzz@example.com',
-    langKey: 'de',
-    imageUrl: '',
-  },
-  'POST /api/account/change-password': { currentPassword: 'wrong', newPassword: 'next' },
-  'POST /api/account/reset-password/init': { email: 'nobody@example.com' },
-  'POST /api/account/reset-password/finish': { key: 'key', newPassword: 'next' },
-  'POST /api/users': {
-    login: 'made',
-    email: 'made@example.com',
-    authorities: ['ROLE_USER'],
-    langKey: 'en',
-    id: '',
-  },
-  'PUT /api/users': {
-    id: 5,
-    login: 'made',
-    email: 'made@example.com',
-    authorities: [],
-    activated: true,
-    firstName: null,
-  },
-  'POST /api/utm-integrations': {
-    name: 'Tap',
-    shortName: 'tap',
-    integrationType: 'API',
-    active: true,
-    description: '',
-  },
-  'PUT /api/utm-integrations': {
-    id: 1,
-    name: 'Tap',
-    shortName: 'tap',
-    integrationType: 'CLOUD',
-    active: false,
-  },
-  'POST /api/utm-integrations/{id}/module/restarted': { changes: 1 },
-  'POST /api/utm-integration-confs': {
-    confName: 'Key',
-    confValue: 'secret',
-    integration: { id: '1' },
-  },
-  'PUT /api/utm-integration-confs': {
-    id: 1_000_001,
-    confName: 'Key',
-    confValue: 'next',
-    integration: { id: 1 },
-  },
+/** What test/api/fuzz.test.ts has made. */
+const VALUES: ExampleValues = {
+  userId: 3,
+  integrationId: 1,
+  parameterId: 1_000_001,
+  ownEmail: 'fuzz@example.com',
+  newEmail: 'made@example.com',
+  foreignEmail: 'nobody@example.com',
+  shownLogin: 'made',
+  shownEmail: 'made@example.com',
 };
 
 const CONTENT_TYPES = [
@@ -410,9 +368,9 @@ const header = fc.oneof(
 );
 
 /** A mostly valid request of a route. */
-const ofRoute = (route: string): fc.Arbitrary<MalformedRequest> => {
+const ofRoute = (route: Route['route']): fc.Arbitrary<MalformedRequest> => {
   const [method = '', pattern = ''] = route.split(' ');
-  const valid = BODIES[route];
+  const valid = fillExample(EXAMPLES[route]?.body, VALUES) as Record<string, unknown> | undefined;
   const path = fc
     .tuple(segment, fc.option(query, { freq: valid ? 2 : 8 }))
     .map(([part, search]) => {

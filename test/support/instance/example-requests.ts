@@ -1,0 +1,174 @@
+import { EXAMPLES, type Example } from '../../../infra/api-document/examples.ts';
+import type { Access } from '../../../lib/contract/contract.ts';
+import { commit } from '../../../lib/table/change.ts';
+import {
+  auditPartition,
+  entityKey,
+  integrationIdOf,
+  PARTITION,
+  parameterId,
+} from '../../../lib/table/keys.ts';
+import { newResetKey } from '../../../lib/users/reset-key.ts';
+import type { User } from '../../../lib/users/user.ts';
+import { type Route, routes } from '../../../routes.ts';
+import { type ExampleValues, fillExample } from './fill-example.ts';
+import type { Received } from './gatehouse.ts';
+import type { Sent } from './launch.ts';
+import { methodAndPath } from './method-and-path.ts';
+import type { Setup } from './setup.ts';
+
+/*
+ * The example of every route as a request that succeeds, any number of times: by a caller of its
+ * own, and on entities of its own.
+ */
+
+/** A route and how to make a request to it. */
+export interface ExampleRequest {
+  readonly route: Route['route'];
+  readonly access: Access;
+  readonly success: number;
+  /** Whether the response must not tell if there was a change: it neither audits nor says so. */
+  readonly hidesOutcome: boolean;
+  prepare(setup: Setup): Promise<Prepared>;
+}
+
+export interface PreparedRequest extends Pick<Sent, 'token' | 'body'> {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** A request whose prerequisites exist. */
+export interface Prepared {
+  /** `<pk>/<sk>` of the caller or, without a token, of the user whom the request concerns. */
+  readonly user: string;
+  /** The same of an item in each of its transactions; `*` is any end of a partition key. */
+  readonly item: string;
+  readonly request: PreparedRequest;
+  send(): Promise<Received>;
+  /** Counts how often the change was made. */
+  countChanges(): Promise<number>;
+}
+
+/** What differs from the example. */
+interface Variant {
+  readonly fieldsOf?: (setup: Setup) => Promise<Partial<User>>;
+  readonly bodyOf?: (user: User) => object;
+}
+
+const LOGIN = 'POST /api/authenticate';
+const RESET = 'POST /api/account/reset-password/init';
+const logIn = ({ login }: User) => ({ username: login, password: 'pass' });
+
+/** One request to each route. */
+export const REQUESTS: readonly ExampleRequest[] = routes.map((row) =>
+  requestTo(row, row.route === LOGIN ? { bodyOf: logIn } : {}),
+);
+/** The creation that hashes a password and sends no mail. */
+export const CREATION_WITH_PASSWORD = variantOf('POST /api/users', {
+  bodyOf: () => ({ password: 'pass' }),
+});
+/** The log-in that replaces an outdated hash. */
+const RENEWAL = variantOf(LOGIN, {
+  bodyOf: logIn,
+  fieldsOf: async (setup) => ({ passwordHash: await setup.outdatedHash() }),
+});
+/** One request to each route that requires a token. */
+export const PROTECTED = REQUESTS.filter(({ access }) => access !== 'public');
+/** One request to each route that changes something. */
+export const CHANGES = REQUESTS.filter(({ route }) => !route.startsWith('GET ')).map((request) =>
+  request.route === LOGIN ? RENEWAL : request,
+);
+
+function variantOf(route: Route['route'], variant: Variant): ExampleRequest {
+  return requestTo(routes.find((row) => row.route === route) as Route, variant);
+}
+
+function requestTo({ route, contract, permissions }: Route, variant: Variant): ExampleRequest {
+  const isAudited = permissions.put?.includes(PARTITION.audit) ?? false;
+  return {
+    route,
+    access: contract.access,
+    success: contract.status ?? 200,
+    hidesOutcome: !isAudited,
+    async prepare(setup) {
+      const { user, token, item } = await setup.account(await variant.fieldsOf?.(setup));
+      const example = EXAMPLES[route] as Example;
+      const values = await valuesOf(setup, example, user, permissions.keys?.includes('unseal'));
+      const id = route.includes('-confs') ? values.parameterId : values.integrationId;
+      const params = { ...fillExample(example.path, values), ...(id && { id }) };
+      const [method, path] = methodAndPath(route, params);
+      const query = fillQuery(example.query, values);
+      const body = fillExample(example.body, values);
+      const request = {
+        method,
+        path: path + query,
+        token: contract.access === 'public' ? undefined : token,
+        body: body && { ...body, ...variant.bodyOf?.(user) },
+      };
+      const preparedAt = Date.now();
+      return {
+        user: item,
+        item: route === RESET ? `${PARTITION.resetMail}*` : item,
+        request,
+        send: () => setup.gatehouse.call(method, request.path, { ...request, mayCrash: true }),
+        countChanges: () =>
+          isAudited ? countEntries(setup, user, preparedAt) : countOthers(setup, user, route),
+      };
+    },
+  };
+}
+
+/** Without other filters: what a filtered list reads depends on what other tests have stored. */
+const fillQuery = (query: Example['query'] = {}, { integrationId = 0 }: ExampleValues) =>
+  query['integrationId.equals'] ? `?integrationId.equals=${integrationId}` : '';
+
+/** Makes what an example needs. Returns the values of its placeholders. */
+async function valuesOf(
+  setup: Setup,
+  { needs }: Example,
+  caller: User,
+  opensValues = false,
+): Promise<ExampleValues> {
+  const fresh = `new-${caller.login}`;
+  const values = {
+    password: 'pass',
+    ownEmail: `${fresh}@example.com`,
+    newEmail: `${fresh}@example.com`,
+    foreignEmail: caller.email,
+    shownLogin: fresh,
+  };
+  if (needs === 'user') {
+    const { user } = await setup.account({ authorities: ['ROLE_USER'] });
+    const { id: userId, login, email: shownEmail } = user;
+    return { ...values, userId, login, shownLogin: login, shownEmail };
+  }
+  if (needs === 'resetKey') {
+    const { key, write } = newResetKey(caller, Date.now());
+    await commit(setup.gatehouse.table, [write]);
+    return { ...values, key };
+  }
+  if (needs === undefined) return values;
+  const parameter = opensValues
+    ? await setup.openParameter()
+    : parameterId(await setup.integration(2), 1);
+  return { ...values, parameterId: parameter, integrationId: integrationIdOf(parameter) };
+}
+
+/** Every change is one transaction with an entry in the trail, whose id is new. */
+async function countEntries({ gatehouse }: Setup, { id }: User, since: number): Promise<number> {
+  const months = new Set(
+    [since, Date.now()].map((time) => new Date(time).toISOString().slice(0, 7)),
+  );
+  const entries = await Promise.all(
+    [...months].map((month) => gatehouse.table.query(auditPartition(month))),
+  );
+  return entries.flat().filter(({ actorId }) => actorId === id).length;
+}
+
+/** Counts renewed hashes and mailed keys; all other requests that are not audited only read. */
+async function countOthers({ gatehouse }: Setup, user: User, route: string): Promise<number> {
+  if (route === RESET) return (await gatehouse.mailsTo(user.email)).length;
+  if (route !== LOGIN) return 0;
+  const stored = await gatehouse.table.get(entityKey('USER', user.id));
+  return Number(stored?.passwordHash !== user.passwordHash);
+}

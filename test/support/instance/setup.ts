@@ -1,0 +1,114 @@
+import { argon2Sync, randomBytes } from 'node:crypto';
+import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
+import { OPERATOR } from '../../../infra/local/state/operator.ts';
+import { openHasher } from '../../../lib/passwords/hasher.ts';
+import { commit } from '../../../lib/table/change.ts';
+import { entityKey, parameterId } from '../../../lib/table/keys.ts';
+import { changeTotal, claim } from '../../../lib/table/write.ts';
+import { newAccount } from '../../../lib/users/create-user.ts';
+import type { User } from '../../../lib/users/user.ts';
+import { creation } from '../../../lib/users/user-table.ts';
+import type { Gatehouse } from './gatehouse.ts';
+import { makeTokens } from './mint.ts';
+
+/**
+ * Creates the prerequisites of requests, straight in the table, so that only the function under
+ * test runs.
+ */
+export interface Setup {
+  readonly gatehouse: Gatehouse;
+  /** Creates an account with the password `pass`, a token for it, and `<pk>/<sk>` of its item. */
+  account(fields?: Partial<User>): Promise<{ user: User; token: string; item: string }>;
+  /** Creates an integration with this many parameters, whose module needs a restart. */
+  integration(parameters: number): Promise<number>;
+  /** The id of a parameter whose value KMS can decrypt, the same one each time. */
+  openParameter(): Promise<number>;
+  /** A hash of the password `pass` at a lower cost than the current one. */
+  outdatedHash(): Promise<string>;
+}
+
+/** Prepares the creation of prerequisites in the table of this instance. */
+export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
+  const { cloud, table } = gatehouse;
+  const { endpoint, region, pepperKeys } = cloud;
+  const [pepperKey = ''] = pepperKeys;
+  const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
+  const tokens = makeTokens(await gatehouse.adminToken());
+  const { pk, sk, jwk } = tokens.publicKey;
+  await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
+  const passwordHash = await openHasher(pepperKeys, kms).hash('pass');
+  let openParameter: Promise<number> | undefined;
+
+  const setup: Setup = {
+    gatehouse,
+    async account(fields = {}) {
+      const id = await table.nextId('USER');
+      const login = `account-${id}`;
+      const person = { id, login, email: `${login}@example.com`, activated: true, langKey: 'en' };
+      const authorities = ['ROLE_ADMIN', 'ROLE_USER'] as const;
+      const user = newAccount(
+        { ...person, passwordHash, authorities, ...fields },
+        'test',
+        Date.now(),
+      );
+      await untilCommitted(() => commit(table, creation(user)));
+      return { user, token: tokens.of(user), item: Object.values(entityKey('USER', id)).join('/') };
+    },
+    async integration(parameters) {
+      const id = await table.nextId('INTEGRATION');
+      const integration = {
+        id,
+        name: 'Tap',
+        shortName: 'tap',
+        integrationType: 'API',
+        active: true,
+        version: 1,
+        revision: 1,
+        parameterCount: parameters,
+        parametersEver: parameters,
+        module: { needsRestart: true, changes: 1 },
+      };
+      const ids = Array.from({ length: parameters }, (_, index) => parameterId(id, index + 1));
+      await untilCommitted(() =>
+        commit(table, [
+          claim(entityKey('INTEGRATION', id), integration, 'retry'),
+          changeTotal('INTEGRATION', 1),
+          ...ids.map((id) => {
+            const value = { confName: 'Key', confValue: new Uint8Array([1]) };
+            const stored = { id, ...value, version: 1 };
+            return claim(entityKey('CONF', id), stored, 'retry');
+          }),
+          ...(parameters > 0 ? [changeTotal('CONF', parameters)] : []),
+        ]),
+      );
+      return id;
+    },
+    openParameter() {
+      openParameter ??= (async () => {
+        const { token } = await setup.account();
+        const integration = { id: await setup.integration(0) };
+        const body = { integration, confName: 'Key', confValue: 'value' };
+        const path = '/api/utm-integration-confs';
+        return (await gatehouse.call('POST', path, { token, body })).body.id;
+      })();
+      return openParameter;
+    },
+    async outdatedHash() {
+      const salt = randomBytes(16);
+      const cost = { memory: 8192, passes: 1, parallelism: 1 };
+      const hash = argon2Sync('argon2id', { message: 'pass', nonce: salt, tagLength: 32, ...cost });
+      const command = { KeyId: pepperKey, Message: hash, MacAlgorithm: 'HMAC_SHA_256' } as const;
+      const { Mac } = await kms.send(new GenerateMacCommand(command));
+      const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
+      const keyId = pepperKey.split('/').at(-1);
+      return `$argon2id$v=19$m=8192,t=1,p=1,keyid=${keyId}$${text(salt)}$${text(Mac as Uint8Array)}`;
+    },
+  };
+  return setup;
+}
+
+/** Repeats a write until it commits: concurrent preparations update the same counters. */
+async function untilCommitted(send: () => Promise<string>): Promise<void> {
+  while ((await send()) !== 'committed')
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+}
