@@ -54,7 +54,7 @@ export const getHealth = <ThrowOnError extends boolean = false>(options?: Option
 export const getInfo = <ThrowOnError extends boolean = false>(options?: Options<GetInfoData, ThrowOnError>): RequestResult<GetInfoResponses, GetInfoErrors, ThrowOnError> => (options?.client ?? client).get<GetInfoResponses, GetInfoErrors, ThrowOnError>({ url: '/management/info', ...options });
 
 /**
- * Get this document
+ * Get this API as an OpenAPI document
  *
  * Requires no token.
  */

@@ -1,4 +1,4 @@
-import type { Access, Contract } from '../../lib/contract/contract.ts';
+import type { Access, Contract, Tag } from '../../lib/contract/contract.ts';
 import type { Route } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';
 import { linksOf, operationIdOf } from './links.ts';
@@ -30,30 +30,15 @@ translate. Wait for the seconds in
 - The examples of changes do no harm: their ids, logins, addresses, passwords and keys are \
 placeholders.`;
 
-const TAGS = [
-  { name: 'Tokens', description: 'Logging in, and verifying tokens.' },
-  { name: 'Account', description: "The caller's own account." },
-  { name: 'Users', description: 'User accounts and their roles.' },
-  { name: 'Integrations', description: 'Data sources and sinks.' },
-  {
-    name: 'Parameters',
-    description: 'The configuration parameters of integrations; their values can be secrets.',
-  },
-  { name: 'Audit trail', description: 'Who changed what, and when.' },
-  { name: 'Status', description: 'The service itself.' },
-] as const;
-
-/** By the start of the path; the first match counts. */
-const TAG_OF_PATH: readonly (readonly [string, (typeof TAGS)[number]['name']])[] = [
-  ['/api/authenticate', 'Tokens'],
-  ['/.well-known/', 'Tokens'],
-  ['/api/account', 'Account'],
-  ['/api/users', 'Users'],
-  ['/api/utm-integration-confs', 'Parameters'],
-  ['/api/utm-integrations', 'Integrations'],
-  ['/api/audits', 'Audit trail'],
-  ['', 'Status'],
-];
+const TAGS: Readonly<Record<Tag, string>> = {
+  Tokens: 'Logging in, and verifying tokens.',
+  Account: "The caller's own account.",
+  Users: 'User accounts and their roles.',
+  Integrations: 'Data sources and sinks.',
+  Parameters: 'The configuration parameters of integrations; their values can be secrets.',
+  'Audit trail': 'Who changed what, and when.',
+  Status: 'The service itself.',
+};
 
 /** The API as an OpenAPI 3.1 document. */
 function openApiDocument(routes: readonly Route[]): object {
@@ -62,7 +47,7 @@ function openApiDocument(routes: readonly Route[]): object {
     const [method = '', path = ''] = row.route.split(' ');
     paths[path] = {
       ...paths[path],
-      [method.toLowerCase()]: operationOf(row, path, linksOf(row, routes)),
+      [method.toLowerCase()]: operationOf(row, linksOf(row, routes)),
     };
   }
   const responses = sharedResponses();
@@ -79,7 +64,7 @@ function openApiDocument(routes: readonly Route[]): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'The service that serves this document' }],
-    tags: TAGS,
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: withNamedValues(paths),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
@@ -94,7 +79,7 @@ function openApiDocument(routes: readonly Route[]): object {
 export const openApiText = (routes: readonly Route[]): string =>
   `${JSON.stringify(openApiDocument(routes), null, 1)}\n`;
 
-function operationOf(row: Route, path: string, links: object): object {
+function operationOf(row: Route, links: object): object {
   const { contract, route } = row;
   const example = EXAMPLES[route] ?? {};
   const isList = contract.headers?.includes('Link') ?? false;
@@ -103,7 +88,7 @@ function operationOf(row: Route, path: string, links: object): object {
     operationId: operationIdOf(row),
     summary: contract.summary,
     description: accessSentence(contract.access),
-    tags: [TAG_OF_PATH.find(([start]) => path.startsWith(start))?.[1]],
+    tags: [contract.tag],
     security: contract.access === 'public' ? [] : [{ token: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(contract.body && { requestBody: requestBodyOf(contract, example.body) }),

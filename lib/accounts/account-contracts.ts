@@ -3,16 +3,18 @@ import type { Contract } from '../contract/contract.ts';
 import { password } from '../passwords/password-schema.ts';
 import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
 
-const entityName = 'userManagement';
+const about = { tag: 'Account', entityName: 'userManagement' } as const;
 
 /**
  * POST /api/authenticate. Accepts any string as a password: one that breaks the password rules is
  * simply wrong.
  */
 export const Authenticate = {
+  ...about,
+  tag: 'Tokens',
+  kind: 'login',
   summary: 'Exchange a login and password for a token',
   access: 'public',
-  entityName,
   body: v.object({
     username: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
     password: v.string('TypeMismatch'),
@@ -25,26 +27,26 @@ export const Authenticate = {
 
 /** GET /api/account */
 export const GetAccount = {
+  ...about,
   summary: "Get the caller's own account",
   access: 'authenticated',
-  entityName,
   response: userResponse,
 } satisfies Contract;
 
 /** POST /api/account */
 export const UpdateAccount = {
+  ...about,
   summary: "Update the caller's own account",
   access: 'authenticated',
-  entityName,
   body: ownAccountChange,
   failures: ['email-taken'],
 } satisfies Contract;
 
 /** POST /api/account/change-password */
 export const ChangePassword = {
+  ...about,
   summary: "Change the caller's password",
   access: 'authenticated',
-  entityName,
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
   failures: ['wrong-password', 'too-many-attempts'],
 } satisfies Contract;
@@ -54,9 +56,10 @@ export const ChangePassword = {
  * accepted too.
  */
 export const RequestReset = {
+  ...about,
+  kind: 'reset',
   summary: 'Request a key by mail that resets a forgotten password',
   access: 'public',
-  entityName,
   body: v.object({ email }),
   textAs: 'email',
   failures: ['too-many-attempts'],
@@ -64,9 +67,10 @@ export const RequestReset = {
 
 /** POST /api/account/reset-password/finish */
 export const FinishReset = {
+  ...about,
+  kind: 'reset',
   summary: 'Set a new password with a mailed key',
   access: 'public',
-  entityName,
   body: v.object({
     key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
     newPassword: password,

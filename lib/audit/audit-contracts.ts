@@ -8,6 +8,7 @@ import { AUDITED_ACTIONS, positionOf } from './audit-entry.ts';
  * GET /api/audits: the audit trail (actor, action, target, time), newest entries first by default.
  */
 export const ListAudits = {
+  tag: 'Audit trail',
   summary: 'List the audit trail, newest entries first',
   access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
   entityName: 'audit',

@@ -18,6 +18,22 @@ export type Access =
   | 'authenticated'
   | { readonly anyRole: readonly Role[]; readonly rolesFrom: 'token' | 'table' };
 
+/** The group of an endpoint in the API document. */
+export type Tag =
+  | 'Tokens'
+  | 'Account'
+  | 'Users'
+  | 'Integrations'
+  | 'Parameters'
+  | 'Audit trail'
+  | 'Status';
+
+/**
+ * Requests whose durations are counted together, because they are expected to take about as long: a
+ * login hashes, a reset waits on purpose, a change is a transaction.
+ */
+export type RequestKind = 'login' | 'reset' | 'change' | 'read';
+
 type Schema = v.GenericSchema<unknown, unknown>;
 
 /** A header that some responses have. */
@@ -44,7 +60,10 @@ export const ALERT = [
 export interface Contract {
   /** One line for the API document, without a full stop. */
   readonly summary: string;
+  readonly tag: Tag;
   readonly access: Access;
+  /** A read or a change, by the method, unless given. */
+  readonly kind?: RequestKind;
   /** Absent for an endpoint that is not about a resource, such as the health of the service. */
   readonly entityName?: EntityName;
   readonly path?: Schema;

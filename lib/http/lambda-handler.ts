@@ -110,7 +110,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
       await finishColdStart();
     },
     after({ event, response }) {
-      logRequest(event, response?.statusCode, Date.now() - started);
+      logRequest(contract, event, response?.statusCode, Date.now() - started);
     },
     onError(request) {
       const { event, error } = request;
@@ -119,7 +119,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
       if (isDefect) logDefect(event, error);
       const requestId = isDefect ? event.requestContext.requestId : undefined;
       request.response = respond(problem(failure, contract.entityName, event.rawPath, requestId));
-      logRequest(event, request.response.statusCode, Date.now() - started, failure.code);
+      logRequest(contract, event, request.response.statusCode, Date.now() - started, failure.code);
     },
   };
 }

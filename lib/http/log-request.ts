@@ -1,12 +1,7 @@
+import type { Contract } from '../contract/contract.ts';
 import { log, logError, type Metric } from '../runtime/log.ts';
 import { retryCount } from '../runtime/retries.ts';
 import type { Event } from './event.ts';
-
-/**
- * Groups requests by their expected duration: a login hashes, a reset waits on purpose, a change is
- * a transaction.
- */
-export type RequestKind = 'login' | 'reset' | 'change' | 'read';
 
 const RETRIES: Metric = { field: 'retries', unit: 'Count', dimensions: [[]] };
 
@@ -17,6 +12,7 @@ const RETRIES: Metric = { field: 'retries', unit: 'Count', dimensions: [[]] };
  * the edge instead.
  */
 export function logRequest(
+  contract: Contract,
   event: Event,
   status: number | undefined,
   milliseconds: number,
@@ -33,7 +29,7 @@ export function logRequest(
     {
       requestId: requestContext.requestId,
       route,
-      kind: kindOf(route),
+      kind: contract.kind ?? (/^(GET|HEAD) /.test(route) ? 'read' : 'change'),
       status,
       milliseconds,
       callerId: caller?.id,
@@ -44,12 +40,6 @@ export function logRequest(
     duration,
     ...(retries ? [RETRIES] : []),
   );
-}
-
-function kindOf(route: string): RequestKind {
-  if (route === 'POST /api/authenticate') return 'login';
-  if (route.includes('/reset-password/')) return 'reset';
-  return /^(GET|HEAD) /.test(route) ? 'read' : 'change';
 }
 
 /** Logs an unexpected error under the request id, which is also in the response. */

@@ -19,7 +19,7 @@ import {
   INTEGRATION_TYPES,
 } from './integration.ts';
 
-const entityName = 'utmIntegration';
+const about = { tag: 'Integrations', entityName: 'utmIntegration' } as const;
 
 /** The access required to change integrations and to read or change their parameters. */
 export const integrators = {
@@ -70,9 +70,9 @@ const integrationResponse = v.strictObject({
 
 /** POST /api/utm-integrations */
 export const CreateIntegration = {
+  ...about,
   summary: 'Create an integration',
   access: integrators,
-  entityName,
   body: newIntegration,
   status: 201,
   headers: ['Location', 'ETag', ...ALERT],
@@ -82,9 +82,9 @@ export const CreateIntegration = {
 
 /** PUT /api/utm-integrations */
 export const UpdateIntegration = {
+  ...about,
   summary: 'Update an integration',
   access: integrators,
-  entityName,
   body: integrationChange,
   headers: ['ETag', ...ALERT],
   response: integrationResponse,
@@ -93,9 +93,9 @@ export const UpdateIntegration = {
 
 /** DELETE /api/utm-integrations/{id} */
 export const DeleteIntegration = {
+  ...about,
   summary: 'Delete an integration with its parameters',
   access: integrators,
-  entityName,
   path: idInPath,
   headers: ALERT,
   failures: ['not-found', 'version-changed', 'read-budget-spent'],
@@ -106,9 +106,9 @@ export const DeleteIntegration = {
  * they read.
  */
 export const ReportRestart = {
+  ...about,
   summary: 'Report that a module has restarted',
   access: integrators,
-  entityName,
   path: idInPath,
   body: v.object({
     changes: v.pipe(
@@ -124,9 +124,9 @@ export const ReportRestart = {
 
 /** GET /api/utm-integrations/{id} */
 export const GetIntegration = {
+  ...about,
   summary: 'Get an integration',
   access: 'authenticated',
-  entityName,
   path: idInPath,
   headers: ['ETag'],
   response: integrationResponse,
@@ -139,9 +139,9 @@ const query = listQuery(filterableFields(INTEGRATION_FIELDS), {
 
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {
+  ...about,
   summary: 'Count integrations',
   access: 'authenticated',
-  entityName,
   query,
   response: count,
   failures: ['read-budget-spent', 'list-too-long'],
@@ -149,9 +149,9 @@ export const CountIntegrations = {
 
 /** GET /api/utm-integrations */
 export const ListIntegrations = {
+  ...about,
   summary: 'List integrations',
   access: 'authenticated',
-  entityName,
   query,
   headers: ['X-Total-Count', 'Link'],
   response: v.array(integrationResponse),

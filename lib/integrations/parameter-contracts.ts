@@ -16,7 +16,7 @@ import { limited } from '../contract/limits.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { integrators, moduleResponse } from './integration-contracts.ts';
 
-const entityName = 'utmIntegrationConf';
+const about = { tag: 'Parameters', entityName: 'utmIntegrationConf' } as const;
 
 const VALUE_LENGTH = { min: 1, max: 16_384, unit: 'bytes' } as const;
 /** Lower than for other lists because each value on a page costs a KMS decryption. */
@@ -60,9 +60,9 @@ const parameterResponse = v.strictObject({
 
 /** POST /api/utm-integration-confs */
 export const CreateParameter = {
+  ...about,
   summary: 'Add a parameter to an integration',
   access: integrators,
-  entityName,
   body: newParameter,
   status: 201,
   headers: ['Location', 'ETag', ...ALERT],
@@ -78,9 +78,9 @@ export const CreateParameter = {
 
 /** PUT /api/utm-integration-confs */
 export const UpdateParameter = {
+  ...about,
   summary: 'Update a parameter and flag its module for restart',
   access: integrators,
-  entityName,
   body: parameterChange,
   headers: ['ETag', ...ALERT],
   response: parameterResponse,
@@ -89,9 +89,9 @@ export const UpdateParameter = {
 
 /** DELETE /api/utm-integration-confs/{id} */
 export const DeleteParameter = {
+  ...about,
   summary: 'Delete a parameter',
   access: integrators,
-  entityName,
   path: idInPath,
   headers: ALERT,
   failures: ['not-found', 'version-changed', 'read-budget-spent'],
@@ -99,9 +99,9 @@ export const DeleteParameter = {
 
 /** GET /api/utm-integration-confs/{id} */
 export const GetParameter = {
+  ...about,
   summary: 'Get a parameter with its value',
   access: integrators,
-  entityName,
   path: idInPath,
   headers: ['ETag'],
   response: parameterResponse,
@@ -116,9 +116,9 @@ const query = listQuery(
 
 /** GET /api/utm-integration-confs/count */
 export const CountParameters = {
+  ...about,
   summary: 'Count parameters',
   access: integrators,
-  entityName,
   query,
   response: count,
   failures: ['read-budget-spent', 'parameter-list-too-long'],
@@ -126,9 +126,9 @@ export const CountParameters = {
 
 /** GET /api/utm-integration-confs */
 export const ListParameters = {
+  ...about,
   summary: 'List parameters with their values',
   access: integrators,
-  entityName,
   query,
   headers: ['X-Total-Count', 'Link'],
   response: v.array(parameterResponse),

@@ -6,6 +6,7 @@ import type { Table } from '../table/table.ts';
 
 /** GET /api/health: whether the service works, for monitoring without a token. */
 export const GetHealth = {
+  tag: 'Status',
   summary: 'Check whether the service works',
   access: 'public',
   response: v.strictObject({ status: v.literal('UP') }),

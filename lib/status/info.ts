@@ -6,6 +6,7 @@ import type { Contract } from '../contract/contract.ts';
  * fails.
  */
 export const GetInfo = {
+  tag: 'Status',
   summary: 'Get the profile that JHipster clients request',
   access: 'public',
   response: v.strictObject({ activeProfiles: v.array(v.string()) }),

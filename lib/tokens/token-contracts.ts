@@ -3,6 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 
 /** GET /.well-known/jwks.json: the public keys as a JWK Set (RFC 7517). */
 export const PublishKeys = {
+  tag: 'Tokens',
   summary: 'Get the public keys that verify tokens',
   access: 'public',
   headers: ['Cache-Control'],

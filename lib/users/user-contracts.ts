@@ -7,15 +7,15 @@ import { loginInPath, newUser, userChange, userResponse } from './user-schema.ts
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators = { anyRole: ADMIN, rolesFrom: 'table' } as const satisfies Access;
-const entityName = 'userManagement';
+const about = { tag: 'Users', entityName: 'userManagement' } as const;
 
 const query = listQuery(filterableFields(USER_FIELDS), { others: Object.keys(USER_FIELDS) });
 
 /** POST /api/users */
 export const CreateUser = {
+  ...about,
   summary: 'Create a user',
   access: administrators,
-  entityName,
   body: newUser,
   status: 201,
   headers: ['Location', 'ETag', ...ALERT],
@@ -25,9 +25,9 @@ export const CreateUser = {
 
 /** PUT /api/users */
 export const UpdateUser = {
+  ...about,
   summary: 'Update a user',
   access: administrators,
-  entityName,
   body: userChange,
   headers: ['ETag', ...ALERT],
   response: userResponse,
@@ -43,9 +43,9 @@ export const UpdateUser = {
 
 /** DELETE /api/users/{login} */
 export const DeleteUser = {
+  ...about,
   summary: 'Delete a user',
   access: administrators,
-  entityName,
   path: loginInPath,
   headers: ALERT,
   failures: ['not-found', 'last-administrator', 'version-changed'],
@@ -53,9 +53,9 @@ export const DeleteUser = {
 
 /** GET /api/users/{login} */
 export const GetUser = {
+  ...about,
   summary: 'Get a user',
   access: 'authenticated',
-  entityName,
   path: loginInPath,
   headers: ['ETag'],
   response: userResponse,
@@ -64,9 +64,9 @@ export const GetUser = {
 
 /** GET /api/users */
 export const ListUsers = {
+  ...about,
   summary: 'List users',
   access: 'authenticated',
-  entityName,
   query,
   headers: ['X-Total-Count', 'Link'],
   response: v.array(userResponse),
@@ -75,8 +75,8 @@ export const ListUsers = {
 
 /** GET /api/users/authorities */
 export const ListAuthorities = {
+  ...about,
   summary: 'List the roles that a user can hold',
   access: { anyRole: ADMIN, rolesFrom: 'token' },
-  entityName,
   response: v.array(v.picklist(ROLES)),
 } satisfies Contract;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { routes } from '../../routes.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
-import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
@@ -39,7 +39,9 @@ const finishReset = (headers: Headers) =>
   });
 const getKeys = (headers: Headers) => gatehouse.call('GET', '/.well-known/jwks.json', { headers });
 
-describe.each(PUBLIC_ROUTES)('%s', (route) => {
+const publicRoutes = routes.filter(({ contract }) => contract.access === 'public');
+
+describe.each(publicRoutes)('$route', ({ route }) => {
   it('rejects a request of a page of another site before it makes any call or reads the body', async () => {
     const [method, path] = methodAndPath(route, {});
     const headers = { ...site('cross-site', 'no-cors'), 'Content-Type': 'text/plain' };

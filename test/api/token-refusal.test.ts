@@ -4,7 +4,6 @@ import { routes } from '../../routes.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { decode, encode, es256, makeSigningKeyPair, type Part } from '../support/instance/mint.ts';
-import { PUBLIC_ROUTES } from '../support/instance/public-routes.ts';
 
 describe('authentication', async () => {
   const gatehouse = await useGatehouse();
@@ -143,7 +142,7 @@ describe('authentication', async () => {
   });
 
   const protectedRoutes = routes
-    .filter(({ route }) => !PUBLIC_ROUTES.includes(route))
+    .filter(({ contract }) => contract.access !== 'public')
     .map(({ route }) => methodAndPath(route, { login: 'x', id: 'x' }));
 
   it.each(protectedRoutes)(

@@ -35,6 +35,15 @@ function rolesTable(): string {
   ].join('\n');
 }
 
+/** The request, what it does and whom it requires. */
+function requestsTable(): string {
+  const rows = routes.map(({ route, contract: { summary, access } }) => {
+    const required = typeof access === 'object' ? access.anyRole.join(', ') : access;
+    return `| \`${route}\` | ${summary} | ${required} |`;
+  });
+  return ['| request | | access |', '|---|---|---|', ...rows].join('\n');
+}
+
 /** The fields by which each list filters and sorts. */
 function filtersTable(): string {
   const rows = routes.flatMap(({ route, contract: { query } }) => {
@@ -54,6 +63,13 @@ it('the tables of roles and filters are current; -u updates them', () =>
   expect(
     withGenerated(document, { roles: rolesTable(), filters: filtersTable() }),
   ).toMatchFileSnapshot('../../docs/api.md'));
+
+it('the table of requests in the README is current; -u updates it', () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+  const generated = withGenerated(readme, { requests: requestsTable() });
+
+  return expect(generated).toMatchFileSnapshot('../../README.md');
+});
 
 const examples = [...document.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
 

@@ -74,6 +74,7 @@ const call = async (handler: unknown, parts?: Parts, remaining = 10_000) =>
 const PUBLIC = {
   access: 'public',
   summary: 'Try',
+  tag: 'Status',
   entityName: 'userManagement',
 } as const satisfies Contract;
 const WITH_BODY = {

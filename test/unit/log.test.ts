@@ -6,10 +6,13 @@ import { pathToFileURL } from 'node:url';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { transformSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Contract } from '../../lib/contract/contract.ts';
 import { logMailNotSent } from '../../lib/delivery/deliver-mail.ts';
 import { logDefect, logRequest } from '../../lib/http/log-request.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
 import { countRetry, resetRetries } from '../../lib/runtime/retries.ts';
+import { UpdateUser } from '../../lib/users/user-contracts.ts';
+import { routes } from '../../routes.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
 
 beforeEach(resetRetries);
@@ -41,11 +44,14 @@ describe('a log line', () => {
   });
 });
 
+const contractOf = (name: string) =>
+  routes.find(({ route }) => route === name.replace('HEAD', 'GET'))?.contract as Contract;
+
 describe('the log line of a request', () => {
   const caller = { id: 7, login: 'secret', roles: ['ROLE_ADMIN'] };
 
   it('has its id, route, status, duration and caller', async () => {
-    expect(await logged(() => logRequest(event({ caller }), 200, 12))).toEqual([
+    expect(await logged(() => logRequest(UpdateUser, event({ caller }), 200, 12))).toEqual([
       {
         requestId: 'r-1',
         route: 'PUT /api/users',
@@ -58,7 +64,7 @@ describe('the log line of a request', () => {
   });
 
   it('has the failure code of a rejected request, and no caller when it is unauthenticated', async () => {
-    expect(await logged(() => logRequest(event(), 401, 0, 'unauthorized'))).toEqual([
+    expect(await logged(() => logRequest(UpdateUser, event(), 401, 0, 'unauthorized'))).toEqual([
       {
         requestId: 'r-1',
         route: 'PUT /api/users',
@@ -79,14 +85,18 @@ describe('the log line of a request', () => {
     ['GET /api/account', 'read'],
     ['HEAD /api/account', 'read'],
   ])('has the kind of its route: %s is a %s', async (routeKey, kind) => {
-    expect(await logged(() => logRequest(event({ routeKey }), 200, 0))).toMatchObject([{ kind }]);
+    expect(
+      await logged(() => logRequest(contractOf(routeKey), event({ routeKey }), 200, 0)),
+    ).toMatchObject([{ kind }]);
   });
 
   it('has the number of retries of its change', async () => {
     countRetry();
     countRetry();
 
-    expect(await logged(() => logRequest(event(), 200, 0))).toMatchObject([{ retries: 2 }]);
+    expect(await logged(() => logRequest(UpdateUser, event(), 200, 0))).toMatchObject([
+      { retries: 2 },
+    ]);
   });
 });
 
@@ -104,7 +114,7 @@ describe('the metrics of a log line', () => {
   const metricsOf = async (work: () => void) => (await logged(work)).map(({ _aws }) => _aws);
 
   it('are in the embedded metric format', async () => {
-    expect(await metricsOf(() => logRequest(event(), 200, 12))).toEqual([
+    expect(await metricsOf(() => logRequest(UpdateUser, event(), 200, 12))).toEqual([
       {
         Timestamp: 1_900_000_000_000,
         CloudWatchMetrics: [{ Namespace: NAMESPACE, Dimensions: [['kind']], Metrics: [duration] }],
@@ -115,7 +125,9 @@ describe('the metrics of a log line', () => {
   it('count a rejection by its failure code, and retries without dimensions', async () => {
     countRetry();
 
-    expect(await metricsOf(() => logRequest(event(), 503, 12, 'unavailable'))).toMatchObject([
+    expect(
+      await metricsOf(() => logRequest(UpdateUser, event(), 503, 12, 'unavailable')),
+    ).toMatchObject([
       {
         CloudWatchMetrics: [
           { Dimensions: [['kind'], ['failure']], Metrics: [duration] },
@@ -129,8 +141,8 @@ describe('the metrics of a log line', () => {
     countRetry();
 
     const lines = await logged(() => {
-      logRequest(event(), 200, 0);
-      logRequest(event(), 429, 0, 'too-many-attempts');
+      logRequest(UpdateUser, event(), 200, 0);
+      logRequest(UpdateUser, event(), 429, 0, 'too-many-attempts');
       logMailNotSent(new Error('secret'));
     });
 
@@ -162,11 +174,11 @@ describe('the metrics of a log line', () => {
 
   it('are absent without a namespace, and from a line without metrics', async () => {
     const [, defect] = await logged(() => {
-      logRequest(event(), 500, 0);
+      logRequest(UpdateUser, event(), 500, 0);
       logDefect(event(), new Error('secret'));
     });
     vi.stubEnv('METRICS_NAMESPACE', '');
-    const [request] = await logged(() => logRequest(event(), 200, 0));
+    const [request] = await logged(() => logRequest(UpdateUser, event(), 200, 0));
 
     expect(defect).not.toHaveProperty('_aws');
     expect(request).not.toHaveProperty('_aws');

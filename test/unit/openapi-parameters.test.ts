@@ -7,7 +7,7 @@ import { listQuery } from '../../lib/contract/list-query.ts';
 
 const query = listQuery({ id: 'number', name: 'text', made: 'date' });
 const parameters = parametersOf(
-  { summary: '', access: 'public', entityName: 'audit', query },
+  { tag: 'Status', summary: '', access: 'public', entityName: 'audit', query },
   true,
   {},
 );

@@ -44,6 +44,13 @@ export class Checks {
     return this.check(route, () => this.deployment.succeed(route, sent), route);
   }
 
+  /** Checks that every route succeeds that only reads, names no entity and was not checked yet. */
+  async otherReads(token: string): Promise<void> {
+    for (const { route } of routes)
+      if (/^GET [^{]*$/.test(route) && !this.#checkedRoutes.has(route))
+        await this.succeeds(route, { token });
+  }
+
   /** Checks that a route rejects a request with this status. */
   async rejects(route: Route['route'], cause: string, status: number, sent: Sent) {
     return this.check(

@@ -41,6 +41,7 @@ export async function smokeTest(
     await checks.inSequence(() => checkIntegrations(checks, token));
     await checks.inSequence(() => checkAudits(checks, token, deleted));
     await checks.inSequence(() => checkNothingIsLeft(checks, token, 'nothing is left of this run'));
+    await checks.inSequence(() => checks.otherReads(token));
   }
   checks.reportUnchecked();
 }

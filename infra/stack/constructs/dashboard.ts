@@ -9,7 +9,7 @@ import {
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { RequestKind } from '../../../lib/http/log-request.ts';
+import type { RequestKind } from '../../../lib/contract/contract.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Metrics } from './metrics.ts';
 

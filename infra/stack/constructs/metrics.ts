@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { RequestKind } from '../../../lib/contract/contract.ts';
 import type { FailureCode } from '../../../lib/contract/failure.ts';
-import type { RequestKind } from '../../../lib/http/log-request.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 
 /** The CloudWatch namespace of the metrics that the functions log. */

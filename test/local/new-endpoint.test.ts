@@ -1,0 +1,46 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyRepository } from '../support/commands/copy-repository.ts';
+import { runCommand } from '../support/commands/run-command.ts';
+
+describe('npm run new-endpoint', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-endpoint-'));
+  beforeAll(() => copyRepository(folder));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const bin = (name: string, ...args: string[]) => runCommand(name, args, {}, folder);
+  const compile = () => bin('tsc', '--noEmit', '-p', 'tsconfig.json');
+
+  it('writes an endpoint that compiles, with its row and its example', async () => {
+    expect(await bin('new-endpoint', 'GET /api/zone/{id}')).toMatchObject({ stderr: '' });
+
+    expect(await compile()).toMatchObject({ stdout: '', stderr: '' });
+    await bin('infra/api-document/write.ts');
+    const document = JSON.parse(readFileSync(join(folder, 'openapi.json'), 'utf8'));
+    expect(document.paths['/api/zone/{id}'].get).toMatchObject({
+      operationId: 'getZone',
+      security: [{ token: [] }],
+      parameters: [{ name: 'id', in: 'path', example: 1 }],
+    });
+  });
+
+  it('leaves the audit event of a change to the developer, without which it does not compile', async () => {
+    await bin('new-endpoint', 'PUT /api/zone/{id}');
+
+    expect((await compile()).stdout).toMatch(
+      /^lib\/zone\/update-zone\.ts.*AuditEvent.*action, target, targetName, fields\n$/,
+    );
+  });
+
+  it.each([
+    ['GET /api/users', 'GET /api/users exists already.'],
+    ['POST /api/user', 'functions/create-user.ts exists already.'],
+    ['get /api/zones', 'get /api/zones is not a method and a path.'],
+  ])('rejects %s', async (route, sentence) => {
+    expect(await bin('new-endpoint', route)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(`^${sentence}\nUsage: `),
+    });
+  });
+});
