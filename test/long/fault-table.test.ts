@@ -66,6 +66,8 @@ beforeAll(async () => {
     },
   });
   setup = await openSetup(gatehouse);
+  // Its creation is a request, which must not meet a fault.
+  await setup.openParameter();
 });
 afterAll(() => gatehouse.stop());
 

@@ -89,7 +89,9 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         const integration = { id: await setup.integration(0) };
         const body = { integration, confName: 'Key', confValue: 'value' };
         const path = '/api/utm-integration-confs';
-        return (await gatehouse.call('POST', path, { token, body })).body.id;
+        const { status, text, body: created } = await gatehouse.call('POST', path, { token, body });
+        if (status !== 201) throw new Error(`The parameter was not created: ${text}`);
+        return created.id;
       })();
       return openParameter;
     },
