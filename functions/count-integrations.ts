@@ -1,7 +1,7 @@
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { CountIntegrations } from '../lib/integrations/integration-contracts.ts';
-import { integrationOf } from '../lib/integrations/integration-table.ts';
+import { INTEGRATIONS } from '../lib/integrations/integration-table.ts';
 import { countEntities } from '../lib/table/list.ts';
 import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -11,7 +11,5 @@ const table = openTable();
 /** GET /api/utm-integrations/count: the number of integrations that match the query. */
 export const handler = endpoint(CountIntegrations, async ({ caller, query }) => {
   const budget = readBudget(table, caller);
-  return ok(
-    await countEntities({ table, kind: 'INTEGRATION', entityOf: integrationOf, budget }, query),
-  );
+  return ok(await countEntities({ ...INTEGRATIONS, table, budget }, query));
 });

@@ -2,7 +2,7 @@ import { endpoint } from '../lib/http/endpoint.ts';
 import { pageResponse } from '../lib/http/response.ts';
 import { integrationView } from '../lib/integrations/integration.ts';
 import { ListIntegrations } from '../lib/integrations/integration-contracts.ts';
-import { integrationOf } from '../lib/integrations/integration-table.ts';
+import { INTEGRATIONS } from '../lib/integrations/integration-table.ts';
 import { listPage } from '../lib/table/list.ts';
 import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
@@ -12,9 +12,6 @@ const table = openTable();
 /** GET /api/utm-integrations: a page of all integrations. */
 export const handler = endpoint(ListIntegrations, async ({ caller, query, pathname }) => {
   const budget = readBudget(table, caller);
-  const page = await listPage(
-    { table, kind: 'INTEGRATION', entityOf: integrationOf, budget },
-    query,
-  );
+  const page = await listPage({ ...INTEGRATIONS, table, budget }, query);
   return pageResponse(page, integrationView, { query, pathname });
 });

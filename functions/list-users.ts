@@ -5,13 +5,13 @@ import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
 import { userView } from '../lib/users/user.ts';
 import { ListUsers } from '../lib/users/user-contracts.ts';
-import { userOf } from '../lib/users/user-table.ts';
+import { USERS } from '../lib/users/user-table.ts';
 
 const table = openTable();
 
 /** GET /api/users: a page of all accounts, deactivated ones included. */
 export const handler = endpoint(ListUsers, async ({ caller, query, pathname }) => {
   const budget = readBudget(table, caller);
-  const page = await listPage({ table, kind: 'USER', entityOf: userOf, budget }, query);
+  const page = await listPage({ ...USERS, table, budget }, query);
   return pageResponse(page, userView, { query, pathname });
 });

@@ -1,6 +1,7 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { entityKey } from '../table/keys.ts';
+import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import { attributesAre, type Condition, set, type Write } from '../table/write.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
@@ -9,6 +10,13 @@ import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts'
 export function integrationOf(item: Item): Integration {
   return attributesOf(item) as unknown as Integration;
 }
+
+/** All integrations. */
+export const INTEGRATIONS: Collection<Integration> = {
+  kind: 'INTEGRATION',
+  entityOf: integrationOf,
+  unitsPerEntity: 0.2,
+};
 
 /** Reads an integration by id. */
 export async function findIntegration(table: Table, id: number): Promise<Integration | undefined> {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ALERT, type Contract } from '../contract/contract.ts';
+import { filterableFields } from '../contract/entity-fields.ts';
 import {
   bodyId,
   count,
@@ -15,6 +16,7 @@ import {
 import { limited } from '../contract/limits.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { integrators, moduleResponse } from './integration-contracts.ts';
+import { PARAMETER_FIELDS } from './parameter.ts';
 
 const about = { tag: 'Parameters', entityName: 'utmIntegrationConf' } as const;
 
@@ -108,10 +110,9 @@ export const GetParameter = {
   failures: ['not-found', 'version-changed', 'read-budget-spent'],
 } satisfies Contract;
 
-/** Leaves out confValue: values are secrets, and filtering or sorting by them would leak them. */
 const query = listQuery(
-  { id: 'number', confName: 'text', confDescription: 'text', integrationId: 'number' },
-  { pageSizeMax: PAGE_SIZE_MAX, others: ['confValue', 'integration'] },
+  { ...filterableFields(PARAMETER_FIELDS), integrationId: 'number' },
+  { pageSizeMax: PAGE_SIZE_MAX, others: Object.keys(PARAMETER_FIELDS) },
 );
 
 /** GET /api/utm-integration-confs/count */

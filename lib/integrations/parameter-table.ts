@@ -1,6 +1,8 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
+import type { Filter } from '../contract/list-query.ts';
 import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';
+import type { Collection } from '../table/list.ts';
 import type { ReadBudget } from '../table/read-budget.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
@@ -31,6 +33,33 @@ export function parameterOf(item: Item): Parameter {
   const parameter = attributesOf(item) as unknown as StoredParameter;
   return { ...parameter, integrationId: integrationIdOf(parameter.id) };
 }
+
+/**
+ * The id of the integration whose parameters the filters select; undefined if they select those of
+ * several.
+ */
+export function ownerOf(filters: readonly Filter[]): number | undefined {
+  const byOwner = filters.find(
+    ({ field, operator }) => field === 'integrationId' && operator === 'equals',
+  );
+  return byOwner?.operands[0] as number | undefined;
+}
+
+/** All parameters; a filter on one integration reads only those of that integration. */
+export const PARAMETERS: Collection<Parameter> = {
+  kind: 'CONF',
+  entityOf: parameterOf,
+  // With a margin for large values.
+  unitsPerEntity: 1.5,
+  tooLong: 'parameter-list-too-long',
+  partOf(filters) {
+    const owner = ownerOf(filters);
+    if (owner === undefined) return undefined;
+    const range = canOwnParameters(owner) ? parametersRange(owner) : undefined;
+    // 192 KiB of values, and other attributes of 90 items.
+    return { range, maxUnits: 60 };
+  },
+};
 
 /**
  * Reads an integration and a parameter for a change, and charges the caller if they are large. The

@@ -1,3 +1,4 @@
+import { type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import type { Version } from '../table/version.ts';
 import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
@@ -13,21 +14,27 @@ export interface DecryptedParameter {
 }
 
 /**
+ * The fields that clients see, in response order; the view and the list filters are derived from
+ * them. A field of DecryptedParameter that is neither here nor `version` does not compile. Nothing
+ * filters by confValue: values are secrets, and filtering or sorting by them would leak them.
+ */
+export const PARAMETER_FIELDS = {
+  id: { filter: 'number' },
+  integration: {},
+  confName: { filter: 'text' },
+  confValue: {},
+  confDescription: { filter: 'text' },
+} as const satisfies Record<Exclude<keyof DecryptedParameter, 'version'>, FieldUse>;
+
+/**
  * The response body for a parameter. It includes the secret value, so only integrators may receive
  * it.
  */
-export function parameterView({
-  id,
-  integration,
-  confName,
-  confValue,
-  confDescription,
-}: DecryptedParameter) {
-  return {
-    id,
-    integration: { id: integration.id, name: integration.name, module: moduleView(integration) },
-    confName,
-    confValue,
-    confDescription: confDescription ?? null,
-  };
-}
+export const parameterView = (parameter: DecryptedParameter) => ({
+  ...viewOf(parameter, PARAMETER_FIELDS),
+  integration: {
+    id: parameter.integration.id,
+    name: parameter.integration.name,
+    module: moduleView(parameter.integration),
+  },
+});

@@ -2,7 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import type { ListQuery } from '../contract/list-query.ts';
 import { mapConcurrently, settleAll } from '../runtime/settle-all.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
-import { countEntities, listPage, ownerOf, type Page } from '../table/list.ts';
+import { countEntities, listPage, type Page } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
 import type { OnConsumed, Table } from '../table/table.ts';
@@ -10,7 +10,7 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
-import { type Parameter, parameterOf } from './parameter-table.ts';
+import { ownerOf, PARAMETERS, type Parameter, parameterOf } from './parameter-table.ts';
 import { unseal } from './sealed-value.ts';
 
 /** Below the number of connections, so that no call to KMS times out while it waits for one. */
@@ -63,10 +63,7 @@ export async function readParameters(
   // Before the page is read, each value that it can hold is charged for its decryption too.
   const decryptions = query.size * UNITS_PER_DECRYPTION;
   const spend = async (units: number) => (await budget.spend(units + decryptions)) - decryptions;
-  const page = await listPage(
-    { table, kind: 'CONF', entityOf: parameterOf, budget: { ...budget, spend } },
-    query,
-  );
+  const page = await listPage({ ...PARAMETERS, table, budget: { ...budget, spend } }, query);
   const owner = ownerOf(query.filters);
   let consumed = page.entities.length * UNITS_PER_DECRYPTION;
   const onConsumed = (units: number) => {
@@ -136,10 +133,7 @@ export function countParameters(
   caller: AuthorizedCaller,
   query: ListQuery,
 ): Promise<number> {
-  return countEntities(
-    { table, kind: 'CONF', entityOf: parameterOf, budget: readBudget(table, caller) },
-    query,
-  );
+  return countEntities({ ...PARAMETERS, table, budget: readBudget(table, caller) }, query);
 }
 
 function decrypted(

@@ -44,8 +44,10 @@ export type Seal = (value: string, parameterId: number) => Uint8Array;
 const DATA_KEY_MAX_AGE_MS = 5 * 60_000;
 const MAX_DATA_KEYS = 20;
 
-/** The data keys of this function instance by integration id, oldest first. */
-const dataKeys = new Map<number, { readonly seal: Promise<Seal>; readonly usableUntil: number }>();
+/** Seals by the key of KMS and the id of the integration, oldest first. */
+type DataKeys = Map<string, { readonly seal: Promise<Seal>; readonly usableUntil: number }>;
+/** The data keys of this function instance, by the client that has decrypted them. */
+const dataKeysOf = new WeakMap<KMSClient, DataKeys>();
 
 /**
  * Encryption under a data key of one integration. A data key is used for five minutes, so that
@@ -57,14 +59,17 @@ export function openSeal(
   valuesKey = requireEnv('VALUES_KEY'),
   kms = sharedKms(),
 ): Promise<Seal> {
-  const known = dataKeys.get(integrationId);
+  const dataKeys: DataKeys = dataKeysOf.get(kms) ?? new Map();
+  dataKeysOf.set(kms, dataKeys);
+  const name = `${valuesKey} ${integrationId}`;
+  const known = dataKeys.get(name);
   if (known && Date.now() < known.usableUntil) return known.seal;
-  dataKeys.delete(integrationId);
-  if (dataKeys.size >= MAX_DATA_KEYS) dataKeys.delete(dataKeys.keys().next().value as number);
+  dataKeys.delete(name);
+  if (dataKeys.size >= MAX_DATA_KEYS) dataKeys.delete(dataKeys.keys().next().value as string);
   const seal = sealUnderNewKey(integrationId, valuesKey, kms);
-  dataKeys.set(integrationId, { seal, usableUntil: Date.now() + DATA_KEY_MAX_AGE_MS });
+  dataKeys.set(name, { seal, usableUntil: Date.now() + DATA_KEY_MAX_AGE_MS });
   // After a failure the next request asks KMS again.
-  seal.catch(() => dataKeys.delete(integrationId));
+  seal.catch(() => dataKeys.delete(name));
   return seal;
 }
 

@@ -2,6 +2,7 @@ import { type AuditEvent, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
+import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
   attributesAre,
@@ -22,6 +23,9 @@ import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 export function userOf(item: Item): User {
   return attributesOf(item) as unknown as User;
 }
+
+/** All users. */
+export const USERS: Collection<User> = { kind: 'USER', entityOf: userOf, unitsPerEntity: 0.11 };
 
 /** The user with this id, or undefined. */
 export async function findUser(table: Table, id: number): Promise<User | undefined> {

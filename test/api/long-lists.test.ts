@@ -7,6 +7,7 @@ import { listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import { type Item, openTable, type Range, type Table } from '../../lib/table/table.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
+import { USERS } from '../../lib/users/user-table.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 
@@ -37,7 +38,7 @@ function listOf(total: number) {
     const { entities } = await listPage(
       {
         table: table as Partial<Table> as Table,
-        kind: 'USER',
+        ...USERS,
         entityOf: idOf,
         budget: budgetOf(total),
       },
@@ -96,10 +97,7 @@ describe('a page in id order', () => {
     const table = openTable('none', unreachable);
 
     const query = { page: 5, size: 2000, sort: [], filters: [], parameters: [], after: undefined };
-    const middle = listPage(
-      { table, kind: 'USER', entityOf: idOf, budget: budgetOf(22_001) },
-      query,
-    );
+    const middle = listPage({ ...USERS, table, entityOf: idOf, budget: budgetOf(22_001) }, query);
 
     await expect(middle).rejects.toMatchObject({ code: 'page-too-deep' });
   });

@@ -5,10 +5,13 @@ import {
   type ListQuery,
   type Order,
 } from '../../lib/contract/list-query.ts';
+import { INTEGRATIONS } from '../../lib/integrations/integration-table.ts';
+import { PARAMETERS } from '../../lib/integrations/parameter-table.ts';
 import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { USERS } from '../../lib/users/user-table.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
@@ -48,6 +51,8 @@ const itemOf = (kind: Kind, id: number, name?: string): Item => ({
 const usersOf = (total: number) =>
   Array.from({ length: total }, (_, n) => itemOf('USER', n + 1, `name ${n % 3}`));
 
+const COLLECTIONS = { USER: USERS, INTEGRATION: INTEGRATIONS, CONF: PARAMETERS };
+
 /**
  * A list of these items, with the units that its queries spend and settle and the calls that they
  * make.
@@ -77,9 +82,9 @@ function listOf(
     settled,
     budget,
     page: (query: Partial<ListQuery>) =>
-      listPage({ table, kind, entityOf: read, budget }, queryOf(query)),
+      listPage({ ...COLLECTIONS[kind], table, entityOf: read, budget }, queryOf(query)),
     count: (query: Partial<ListQuery>) =>
-      countEntities({ table, kind, entityOf: read, budget }, queryOf(query)),
+      countEntities({ ...COLLECTIONS[kind], table, entityOf: read, budget }, queryOf(query)),
   };
 }
 

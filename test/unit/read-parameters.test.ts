@@ -71,7 +71,6 @@ useNoDataKeys();
 beforeEach(() => {
   keyCalls.length = 0;
   vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('VALUES_KEY', 'the-key');
   vi.stubEnv('AUDIT_DAYS', '400');
   vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: { input: unknown }) => {
     keyCalls.push({

@@ -1,4 +1,5 @@
 import { createCipheriv } from 'node:crypto';
+import type { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
@@ -21,7 +22,6 @@ const WRAPPED = Buffer.alloc(300, 9);
 
 /** Makes KMS return these responses in turn, and records its calls. */
 function stubKms(...responses: (object | Error)[]) {
-  vi.stubEnv('VALUES_KEY', 'values');
   const calls: { operation: string; input: unknown; signal: AbortSignal | undefined }[] = [];
   vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
     const { input } = command as { input: unknown };
@@ -37,6 +37,24 @@ const dataKey = { Plaintext: DATA_KEY, CiphertextBlob: WRAPPED };
 const outage = () => awsError('KMSInternalException');
 
 describe('a sealed value', () => {
+  it('is sealed under the given key, by the given client', async () => {
+    const calls = stubKms(dataKey, dataKey);
+    await openSeal(7);
+    const keys: unknown[] = [];
+    const other = {
+      send: async ({ input }: { input: { KeyId: string } }) => {
+        keys.push(input.KeyId);
+        return dataKey;
+      },
+    } as unknown as KMSClient;
+
+    await openSeal(7, 'another key');
+    for (const key of ['a', 'a', 'b']) await openSeal(7, key, other);
+
+    expect(calls).toHaveLength(2);
+    expect(keys).toEqual(['a', 'b']);
+  });
+
   it('is unsealed with the data key that KMS wrapped for its integration', async () => {
     const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
 
@@ -48,7 +66,7 @@ describe('a sealed value', () => {
       [
         'GenerateDataKeyCommand',
         {
-          KeyId: 'values',
+          KeyId: process.env.VALUES_KEY,
           KeySpec: 'AES_256',
           EncryptionContext: { service: 'gatehouse', integration: '7' },
         },
@@ -56,7 +74,7 @@ describe('a sealed value', () => {
       [
         'DecryptCommand',
         {
-          KeyId: 'values',
+          KeyId: process.env.VALUES_KEY,
           CiphertextBlob: WRAPPED,
           EncryptionContext: { service: 'gatehouse', integration: '7' },
         },
