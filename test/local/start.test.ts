@@ -80,8 +80,9 @@ describe('npm start', { timeout: 60_000 }, () => {
     const from = service.lines.length;
 
     await fetch(`${service.url}/api/health?key=secret`);
+    await service.line('GET    /api/health', from);
     await fetch(`${service.url}/unknown?key=secret`);
-    await service.line('GET    /unknown');
+    await service.line('GET    /unknown', from);
 
     const printed = service.lines.slice(from).map((line) => line.split(/ +/).slice(0, 3));
     expect(printed).toEqual([
