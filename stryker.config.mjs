@@ -3,7 +3,7 @@ export default {
   testRunner: 'vitest',
   vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
   coverageAnalysis: 'perTest',
-  // A static mutant would need all tests: those that a test cannot reach are data, which tests read.
+  // A static mutant would need all tests; those that no test reaches are data, which tests read.
   ignoreStatic: true,
   mutate: ['lib/**/*.ts'],
   incremental: true,

@@ -62,10 +62,11 @@ function moduleOfBuiltin(name: string): string {
   const names = Object.keys(process.getBuiltinModule(`node:${name}`) ?? {}).filter(
     (key) => key !== 'default',
   );
+  const exported = ['builtin as default', ...names.map((key, index) => `v${index} as ${key}`)];
   return [
     `const builtin = /* @__PURE__ */ ${loadBuiltin(name)};`,
     ...names.map((key, index) => `const v${index} = /* @__PURE__ */ (() => builtin.${key})();`),
-    `export { ${['builtin as default', ...names.map((key, index) => `v${index} as ${key}`)].join(', ')} };`,
+    `export { ${exported.join(', ')} };`,
   ].join('\n');
 }
 

@@ -23,7 +23,8 @@ const existingTableAndKeys = v.strictObject({
       ),
       v.metadata({
         example:
-          'arn:aws:dynamodb:eu-central-1:123456789012:table/Gatehouse-prod-restored/stream/2030-01-01T00:00:00.000',
+          'arn:aws:dynamodb:eu-central-1:123456789012:table/Gatehouse-prod-restored' +
+          '/stream/2030-01-01T00:00:00.000',
       }),
     ),
   ),

@@ -13,6 +13,8 @@ export const hostName = (description: string, example: string) =>
     v.metadata({ example }),
   );
 
+const EXAMPLE_ID = '12345678-1234-1234-1234-123456789012';
+
 export const certificate = (description: string, region: string) =>
   v.pipe(
     v.string(),
@@ -21,9 +23,7 @@ export const certificate = (description: string, region: string) =>
       'must be the ARN of a certificate in ACM',
     ),
     v.description(description),
-    v.metadata({
-      example: `arn:aws:acm:${region}:123456789012:certificate/12345678-1234-1234-1234-123456789012`,
-    }),
+    v.metadata({ example: `arn:aws:acm:${region}:123456789012:certificate/${EXAMPLE_ID}` }),
   );
 
 export const domain = v.optional(

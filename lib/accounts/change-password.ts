@@ -39,7 +39,9 @@ export async function changePassword(
   );
 }
 
-/** Replaces the password that was verified of `user`. Fails with wrong-password if it is another. */
+/**
+ * Replaces the password that was verified of `user`. Fails with wrong-password if it is another.
+ */
 function replacePassword(
   caller: AuthorizedCaller,
   user: User,

@@ -244,7 +244,8 @@ export function countAgainstSource(
     key,
     update: 'ADD #n :failures, #requests :requests',
     condition:
-      '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
+      '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR ' +
+      '#requests < :requestLimit)',
     names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
     values: {
       ':failures': failures,

@@ -42,11 +42,11 @@ export interface AttemptSteps {
 }
 
 /**
- * Runs an attempt. It is counted before the password is verified, so that no hash is computed for an
- * uncounted attempt, and a wrong password is counted against its source before it is revealed. The
- * failures are cleared as soon as the password is known to be right, beside the rest of the request:
- * nothing that fails later makes it wrong. An attempt that ends without a verdict is taken back:
- * during an outage, users would otherwise lock themselves out with correct passwords.
+ * Runs an attempt. It is counted before the password is verified, so that no hash is computed for
+ * an uncounted attempt, and a wrong password is counted against its source before it is revealed.
+ * The failures are cleared as soon as the password is known to be right, beside the rest of the
+ * request: nothing that fails later makes it wrong. An attempt that ends without a verdict is taken
+ * back: during an outage, users would otherwise lock themselves out with correct passwords.
  *
  * Fails with the `failure` of the check, with too-many-attempts, with unavailable, and as the check
  * and the request do.

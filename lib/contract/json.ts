@@ -48,7 +48,8 @@ function normalized(number: string): string {
   // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.
   const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return '0';
-  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+  const power = Number(exponent) - fraction.length + digits.length - significant.length;
+  return `${sign}${significant}e${power}`;
 }
 
 /** Whether a valid JSON text is nested too deeply or has duplicate keys in one object. */

@@ -47,7 +47,8 @@ const PROBLEMS = {
     message: 'error.http.400',
     title: 'Bad Request',
     detail:
-      'The body must be one JSON object in UTF-8, at most 32 levels deep, without duplicate keys or keys like __proto__',
+      'The body must be one JSON object in UTF-8, at most 32 levels deep, without ' +
+      'duplicate keys or keys like __proto__',
   },
   invalid: {
     status: 400,
@@ -66,7 +67,8 @@ const PROBLEMS = {
     message: 'error.http.415',
     title: 'Unsupported Media Type',
     detail:
-      'A body must be application/json, or text/plain where accepted, in UTF-8 without a content encoding',
+      'A body must be application/json, or text/plain where accepted, in UTF-8 without a ' +
+      'content encoding',
   },
   'no-id': {
     status: 400,
@@ -128,14 +130,16 @@ const PROBLEMS = {
     message: 'error.http.429',
     title: 'Too Many Requests',
     detail:
-      'Too many wrong passwords, or too many requests from one address: try again after the number of seconds in Retry-After',
+      'Too many wrong passwords, or too many requests from one address: try again after ' +
+      'the number of seconds in Retry-After',
   },
   'read-budget-spent': {
     status: 429,
     message: 'error.http.429',
     title: 'Too Many Requests',
     detail:
-      'You have read too much in a short time: try again after the number of seconds in Retry-After',
+      'You have read too much in a short time: try again after the number of seconds in ' +
+      'Retry-After',
   },
   'too-many-parameters': {
     status: 400,
@@ -148,7 +152,8 @@ const PROBLEMS = {
     message: 'error.parameterstoolarge',
     title: 'The parameters of the integration are too large',
     detail:
-      'The names, values and descriptions of all parameters of an integration must not exceed 192 KiB in UTF-8',
+      'The names, values and descriptions of all parameters of an integration must not ' +
+      'exceed 192 KiB in UTF-8',
   },
   'parameter-ids-used-up': {
     status: 400,
@@ -159,25 +164,29 @@ const PROBLEMS = {
   'page-too-deep': {
     ...TOO_LONG,
     detail:
-      'More than 10,000 entities or 16 MB lie between this page and either end of the list: follow the links to the ' +
+      'More than 10,000 entities or 16 MB lie between this page and either end of the ' +
+      'list: follow the links to the ' +
       'next page, starting with the first page of sort=id,asc or sort=id,desc',
   },
   'list-too-long': {
     ...TOO_LONG,
     detail:
-      'A filter, or an order other than by id, reads the whole list, which exceeds 10,000 entities or 16 MB: ' +
+      'A filter, or an order other than by id, reads the whole list, which exceeds ' +
+      '10,000 entities or 16 MB: ' +
       'omit all filters and sort by id',
   },
   'parameter-list-too-long': {
     ...TOO_LONG,
     detail:
-      'A filter, or an order other than by id, reads the parameters of all integrations, which exceed 10,000 or ' +
+      'A filter, or an order other than by id, reads the parameters of all integrations, ' +
+      'which exceed 10,000 or ' +
       '16 MB: filter by integrationId.equals, or omit all filters and sort by id',
   },
   'audit-list-too-long': {
     ...TOO_LONG,
     detail:
-      'This page requires reading more than 10,000 entries: follow the links to the next page, starting with the ' +
+      'This page requires reading more than 10,000 entries: follow the links to the next ' +
+      'page, starting with the ' +
       'first page, or narrow the period with time.greaterThan and time.lessThan',
   },
   'page-too-large': {

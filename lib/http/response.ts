@@ -144,6 +144,7 @@ function longestParameter({ parameters }: ListQuery<unknown>): string {
   const bytes = ([name, value]: QueryParameter) =>
     new URLSearchParams([[name, value]]).toString().length;
   const [longest] = parameters.toSorted((a, b) => bytes(b) - bytes(a));
-  // Stryker disable next-line StringLiteral,OptionalChaining: a link without parameters is never too long
+  // Without parameters, a link is never too long.
+  // Stryker disable next-line StringLiteral,OptionalChaining: see above
   return longest?.[0] ?? '';
 }

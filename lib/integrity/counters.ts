@@ -138,7 +138,9 @@ export async function verifySequence(
   const finding: Finding = {
     kind: 'sequence-behind',
     keys: [key],
-    message: `${nameOf(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be assigned twice.`,
+    message:
+      `${nameOf(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be ` +
+      'assigned twice.',
     remedy: {
       description: `sets ${nameOf(key)} to ${highest}`,
       writes: [set(key, { n: highest }, behind)],
@@ -208,11 +210,14 @@ function wrongCounters(integration: Integration, parameters: readonly Item[]): F
       kind: 'wrong-parameter-counters',
       keys: [key],
       message:
-        `Integration ${id} records ${counted(parameterCount, 'parameter')} with ${counted(parameterBytes, 'byte')}, ` +
-        `${parametersEver} ever created, but has ${count} with ${counted(bytes, 'byte')} and the highest number ${highest}.`,
+        `Integration ${id} records ${counted(parameterCount, 'parameter')} with ` +
+        `${counted(parameterBytes, 'byte')}, ` +
+        `${parametersEver} ever created, but has ${count} with ${counted(bytes, 'byte')} ` +
+        `and the highest number ${highest}.`,
       remedy: {
         description:
-          `sets the counters of integration ${id} to ${counted(count, 'parameter')} with ${counted(bytes, 'byte')}, ` +
+          `sets the counters of integration ${id} to ${counted(count, 'parameter')} with ` +
+          `${counted(bytes, 'byte')}, ` +
           `${ever} ever created`,
         writes: [set(key, counters, revisionIs(integration))],
       },
@@ -228,7 +233,8 @@ function withoutIntegration(id: number, sk: string): Finding {
     message: `Parameter ${nameOf(key)} belongs to integration ${id}, which does not exist.`,
     remedy: {
       advice:
-        'no other item holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
+        'no other item holds the integration; restore it from a backup, or delete the ' +
+        'parameter by hand and repair the total',
     },
   };
 }

@@ -123,7 +123,9 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
       `${unique}-shared`,
       `${nameOf(key)} is the ${noun} of the users ${ids}, but must belong to one of them only.`,
       {
-        advice: `decide which user keeps it, give each of the others another ${noun} in the table, then verify again`,
+        advice:
+          `decide which user keeps it, give each of the others another ${noun} in the ` +
+          'table, then verify again',
       },
     );
   }
@@ -144,7 +146,8 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
   if (holder) {
     return found(
       `${unique}-guard-wrong`,
-      `${nameOf(key)} names user ${id}, but should name user ${holder.id}, whose ${noun} it guards.`,
+      `${nameOf(key)} names user ${id}, but should name user ${holder.id}, whose ${noun} ` +
+        'it guards.',
       {
         description: `sets the user of ${nameOf(key)} to ${holder.id}`,
         writes: [

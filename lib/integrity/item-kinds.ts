@@ -195,7 +195,8 @@ export function findDefect(item: Item): Finding | undefined {
     return defect(
       'unknown-item',
       'is of a kind that this version does not know',
-      'its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
+      'its purpose is unknown; if a newer version has written it, verify with that ' +
+        'version, otherwise delete it by hand',
     );
   }
   const { success, issues } = v.safeParse(kind.attributes, item);
@@ -219,7 +220,8 @@ export function findDefect(item: Item): Finding | undefined {
       return defect(
         'wrong-signing-key',
         `holds a key whose id is ${kid}`,
-        'the origin of the key is unknown; delete the item: logins publish the keys of the stack again within a minute',
+        'the origin of the key is unknown; delete the item: logins publish the keys of ' +
+          'the stack again within a minute',
       );
     }
   }

@@ -25,7 +25,8 @@ export async function verifyRoster(table: TableScanner, seen: Survey): Promise<F
       message: 'No activated user has ROLE_ADMIN, so no user can grant it.',
       remedy: {
         advice:
-          'no item tells which user should be an administrator; create one with `npm run first-admin`',
+          'no item tells which user should be an administrator; create one with `npm run ' +
+          'first-admin`',
       },
     });
   }
@@ -75,7 +76,9 @@ async function verifyMembership(
       {
         kind: 'wrongly-on-roster',
         keys: [key, rosterKey],
-        message: `The roster of administrators names user ${id}, who ${user ? 'is not an administrator' : 'does not exist'}.`,
+        message:
+          `The roster of administrators names user ${id}, who ` +
+          `${user ? 'is not an administrator' : 'does not exist'}.`,
         remedy: {
           description: `removes user ${id} from the roster`,
           writes: [leave(id, noneLeft), unchangedSinceRead(id, item)],

@@ -49,7 +49,8 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
   const keyIds = pepperKeys.map(idOfKey);
   // Stryker disable next-line StringLiteral: there is always a first key
   const parameters = parametersUnder(keyIds[0] ?? '');
-  const dummyHash = `${parameters}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
+  const zeros = (bytes: number) => base64(Buffer.alloc(bytes));
+  const dummyHash = `${parameters}${zeros(SALT_BYTES)}$${zeros(HASH_BYTES)}`;
 
   return {
     ...openHasher(pepperKeys, kms),

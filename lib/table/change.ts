@@ -58,7 +58,9 @@ export async function loadDecideCommit<L, R>(
   }
 }
 
-/** Commits writes that do not depend on stored data; retries and fails as `loadDecideCommit` does. */
+/**
+ * Commits writes that do not depend on stored data; retries and fails as `loadDecideCommit` does.
+ */
 export function commitWithRetries(
   table: Table,
   writesAt: (now: number) => readonly Write[],

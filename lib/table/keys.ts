@@ -3,37 +3,40 @@
  * read and every list is a strongly consistent read by primary key; the table has no secondary
  * index.
  *
- *   item                     pk                            sk
- *   ---------------------    --------------------------    --------------------------------------------------
- *   user                     USER                          id, 16 digits
- *   uniqueness guard of a    LOGIN#<login>                 GUARD
- *     login or an address    EMAIL#<e-mail key>            GUARD
- *   roster of                ADMINS                        ROSTER
+ *   item                     pk                         sk
+ *   ------------------------ -------------------------- ------------------------------------------
+ *   user                     USER                       id, 16 digits
+ *   uniqueness guard of a    LOGIN#<login>              GUARD
+ *     login or an address    EMAIL#<e-mail key>         GUARD
+ *   roster of                ADMINS                     ROSTER
  *     administrators
- *   integration              INTEGRATION                   id, 16 digits
- *   parameter                CONF                          id, 16 digits: integration id * 1,000,000 + own number
- *   id sequence of a kind    SEQUENCE                      <kind>
- *   total of a kind          TOTAL                         <kind>
- *   public signing key       JWKS                          <kid>
- *   earliest issue time of   JWKS                          NOT-BEFORE: beside the keys, so that one query
- *     valid tokens                                         reads both
- *   password reset (TTL)     RESET#<hash of reset key>     RESET
- *   read budget of a user    READS#<user id, 16 digits>    BUDGET
+ *   integration              INTEGRATION                id, 16 digits
+ *   parameter                CONF                       id, 16 digits: integration id * 1,000,000
+ *                                                       + own number
+ *   id sequence of a kind    SEQUENCE                   <kind>
+ *   total of a kind          TOTAL                      <kind>
+ *   public signing key       JWKS                       <kid>
+ *   earliest issue time of   JWKS                       NOT-BEFORE: beside the keys, so that one
+ *     valid tokens                                      query reads both
+ *   password reset (TTL)     RESET#<hash of reset key>  RESET
+ *   read budget of a user    READS#<user id, 16 digits> BUDGET
  *     (TTL)
- *   precedence over changes  PRECEDENCE#<user id,          PRECEDENCE: the user's own changes are rejected
- *     by a user (TTL)          16 digits>
- *   mail to be sent (TTL)    MAIL#<user id, 16 digits>     time (ISO 8601, UTC), #, random id
- *   mail to be sent for a    RESET-MAIL#<random id>        the same; apart, so that the stream hands over other
- *     reset request (TTL)                                  mails while many resets wait
- *   mails sent to a user     MAILS#<user id, 16 digits>    <occasion>, and for resets #, hash of the mailbox; user
- *     (TTL)                                                0 counts the resets of all users
- *   attempts by login or by  ATTEMPTS#<HMAC of login>      NETWORK#<HMAC of network and login>: a known network;
- *     source (TTL)                                         ELSEWHERE: all other networks together
- *                            ATTEMPTS#<HMAC of address>    SOURCE: logins; RESETS: resets
- *   import marker of a       IMPORTED#<hash of what        USER or INTEGRATION
+ *   precedence over changes  PRECEDENCE#<user id,       PRECEDENCE: the user's own changes are
+ *     by a user (TTL)          16 digits>               rejected
+ *   mail to be sent (TTL)    MAIL#<user id, 16 digits>  time (ISO 8601, UTC), #, random id
+ *   mail to be sent for a    RESET-MAIL#<random id>     the same; apart, so that the stream hands
+ *     reset request (TTL)                               over other mails while many resets wait
+ *   mails sent to a user     MAILS#<user id, 16 digits> <occasion>, and for resets #, hash of the
+ *     (TTL)                                             mailbox; user 0 counts the resets of all
+ *                                                       users
+ *   attempts by login or by  ATTEMPTS#<HMAC of login>   NETWORK#<HMAC of network and login>: a
+ *     source (TTL)                                      known network;
+ *                                                       ELSEWHERE: all other networks together
+ *                            ATTEMPTS#<HMAC of address> SOURCE: logins; RESETS: resets
+ *   import marker of a       IMPORTED#<hash of what     USER or INTEGRATION
  *     record                   identifies the record>
- *   audit entry (TTL)        AUDIT#<yyyy-mm>               time (ISO 8601, UTC), #, id
- *   audit entry, permanent   AUDIT#PERMANENT               time (ISO 8601, UTC), #, id
+ *   audit entry (TTL)        AUDIT#<yyyy-mm>            time (ISO 8601, UTC), #, id
+ *   audit entry, permanent   AUDIT#PERMANENT            time (ISO 8601, UTC), #, id
  */
 
 /** An entity that has an item collection, ids and a total. */

@@ -91,7 +91,13 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
   const documents = DynamoDBDocumentClient.from(client, {
     marshallOptions: { removeUndefinedValues: true },
   });
+  return { ...readsOf(documents, name), ...writesOf(documents, name) };
+}
 
+function readsOf(
+  documents: DynamoDBDocumentClient,
+  name: string,
+): Pick<Table, 'get' | 'getAll' | 'query'> {
   return {
     async get(key) {
       const { Item } = await documents.send(
@@ -158,7 +164,14 @@ export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient
       } while (next && items.length < limit);
       return items;
     },
+  };
+}
 
+function writesOf(
+  documents: DynamoDBDocumentClient,
+  name: string,
+): Pick<Table, 'nextId' | 'update' | 'transact'> {
+  return {
     async nextId(kind) {
       const { Attributes } = await documents.send(
         new UpdateCommand({

@@ -86,10 +86,7 @@ export function openVerifier(table: Table): Verifier {
     // Stryker disable next-line StringLiteral: no text without `Bearer` is a token
     async verify(authorization = '') {
       await firstRead;
-      const [, token] =
-        // Stryker disable next-line ArrayDeclaration: the element at 1 stays undefined
-        authorization.length <= MAX_HEADER_LENGTH ? (BEARER.exec(authorization) ?? []) : [];
-      if (!token) throw new Failure('unauthorized');
+      const token = tokenIn(authorization);
       const now = Date.now();
       if (now - readAt > KEY_SET_MAX_AGE_MS) await readKeys();
       const hit = verified.get(token);
@@ -105,17 +102,11 @@ export function openVerifier(table: Table): Verifier {
         unknownKeyReadAt = now;
       }
       try {
-        const { sub, jti, exp, accountStamp, passwordChanges, roles } = verifier.verifySync(token);
-        const caller = {
-          id: Number(sub),
-          accountStamp: accountStamp as string | undefined,
-          jti: jti as string,
-          passwordChanges: passwordChanges as number,
-          roles: rolesIn(roles),
-        };
+        const claims = verifier.verifySync(token);
+        const caller = callerOf(claims);
         if (verified.size >= MAX_VERIFIED_TOKENS)
           verified.delete(verified.keys().next().value as string);
-        verified.set(token, { caller, expiresAt: exp as number });
+        verified.set(token, { caller, expiresAt: claims.exp as number });
         return caller;
       } catch {
         // Every error means 401: the library throws a plain Error, too, for example for a malformed
@@ -123,6 +114,26 @@ export function openVerifier(table: Table): Verifier {
         throw new Failure('unauthorized');
       }
     },
+  };
+}
+
+/** The token in the value of the Authorization header. Fails with unauthorized. */
+function tokenIn(authorization: string): string {
+  const [, token] =
+    // Stryker disable next-line ArrayDeclaration: the element at 1 stays undefined
+    authorization.length <= MAX_HEADER_LENGTH ? (BEARER.exec(authorization) ?? []) : [];
+  if (!token) throw new Failure('unauthorized');
+  return token;
+}
+
+/** The caller, by claims that were verified and checked. */
+function callerOf(claims: Readonly<Record<string, unknown>>): Caller {
+  return {
+    id: Number(claims.sub),
+    accountStamp: claims.accountStamp as string | undefined,
+    jti: claims.jti as string,
+    passwordChanges: claims.passwordChanges as number,
+    roles: rolesIn(claims.roles),
   };
 }
 

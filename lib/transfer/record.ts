@@ -68,7 +68,8 @@ const userRecord = exactly({
       v.string('TypeMismatch'),
       v.check(isReadable, 'Pattern'),
       v.description(
-        'A bcrypt hash ($2a$, $2b$ or $2y$) with a cost from 4 to 12, or a hash that this service exported',
+        'A bcrypt hash ($2a$, $2b$ or $2y$) with a cost from 4 to 12, or a hash that ' +
+          'this service exported',
       ),
     ),
   ),

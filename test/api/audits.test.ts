@@ -439,7 +439,8 @@ describe('GET /api/audits', () => {
     );
 
     it.each(['time,desc', 'time,asc'])(
-      'lists each of them once along the next links while others are written, with a filter or without: %s',
+      'lists each of them once along the next links while others are written, with a ' +
+        'filter or without: %s',
       async (sort) => {
         for (const filter of ['', '&targetName=merged', '&actor.notEquals=ada']) {
           const whole = (await list(`?size=2000&sort=${sort}${filter}`)).body;

@@ -41,7 +41,9 @@ async function send({ method, path, token, headers, body }: MalformedRequest): P
   const Authorization = authorization[token];
   const all = { ...headers, ...(Authorization && { Authorization }) };
   const { status, text } = await gatehouse.call(method, path, { headers: all, body });
-  const sent = `${method} ${path} as ${token} with ${JSON.stringify(headers)} ${String(body).slice(0, 2000)}`;
+  const sent =
+    `${method} ${path} as ${token} with ${JSON.stringify(headers)} ` +
+    `${String(body).slice(0, 2000)}`;
   expect(status, `SEED=${SEED}: ${sent} returned ${text}`).toBeLessThan(500);
   return status;
 }

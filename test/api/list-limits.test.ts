@@ -128,7 +128,8 @@ describe('a list that would read too much', () => {
 });
 
 it.each(['page=499', 'actor.equals=nobody'])(
-  'a page of the audit trail within the first 10,000 entries, or beginning there, links to the next one: %s',
+  'a page of the audit trail within the first 10,000 entries, or beginning there, links ' +
+    'to the next one: %s',
   async (query) => {
     const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, {
       token,

@@ -150,7 +150,8 @@ describe('login attempts at one account', () => {
       title: 'Too Many Requests',
       status: 429,
       detail:
-        'Too many wrong passwords, or too many requests from one address: try again after the number of seconds in Retry-After',
+        'Too many wrong passwords, or too many requests from one address: try again ' +
+        'after the number of seconds in Retry-After',
       path: '/api/authenticate',
       message: 'error.http.429',
     });

@@ -71,7 +71,9 @@ it.each(['created', 'updated'])('a value that was %s is not readable in the tabl
   const item = await gatehouse.table.get(entityKey('CONF', parameter.id));
 
   const bytes = Buffer.from(item?.confValue as Uint8Array);
-  const text = `${bytes.toString('utf8')} ${JSON.stringify({ ...item, confValue: bytes.toString('base64') })}`;
+  const text =
+    `${bytes.toString('utf8')} ` +
+    `${JSON.stringify({ ...item, confValue: bytes.toString('base64') })}`;
   const encodings = [
     SECRET,
     'S3cret',

@@ -30,7 +30,8 @@ export function lineChart(
   const text = (content: string, at: readonly [number, number], attributes = '') =>
     `<text x="${at[0].toFixed(1)}" y="${at[1].toFixed(1)}"${attributes}>${escaped(content)}</text>`;
   const line = (x1: number, y1: number, x2: number, y2: number) =>
-    `<line x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}" stroke="#ccc"/>`;
+    `<line x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" ` +
+    `y2="${y2.toFixed(1)}" stroke="#ccc"/>`;
   const xAxis = (xTicks as number[]).flatMap((tick) => [
     line(x(tick), PLOT.top, x(tick), PLOT.bottom),
     text(tick.toLocaleString('en'), [x(tick), PLOT.bottom + 20], ' text-anchor="middle"'),
@@ -47,14 +48,16 @@ export function lineChart(
       `<polyline points="${path.join(' ')}" fill="none" stroke="${color}" stroke-width="2"/>`,
       ...path.map(
         (point) =>
-          `<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="3.5" fill="${color}"/>`,
+          `<circle cx="${point.split(',')[0]}" cy="${point.split(',')[1]}" r="3.5" ` +
+          `fill="${color}"/>`,
       ),
       `<rect x="${PLOT.right + 20}" y="${legend - 8}" width="14" height="14" fill="${color}"/>`,
       text(each.name, [PLOT.right + 42, legend + 4]),
     ];
   });
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="sans-serif" font-size="13">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" ` +
+      `width="${WIDTH}" height="${HEIGHT}" font-family="sans-serif" font-size="13">`,
     `<title>${escaped(title)}</title>`,
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(title, [PLOT.left, 28], ' font-size="16"'),

@@ -82,7 +82,9 @@ async function measureAll(
 function conditions(): string {
   const date = new Date().toISOString().slice(0, 10);
   const { node } = process.versions;
-  return `Measured on ${date} on a machine with ${availableParallelism()} cores, with Node ${node}.`;
+  return (
+    `Measured on ${date} on a machine with ${availableParallelism()} cores, with Node ` + `${node}.`
+  );
 }
 
 function write(section: Section, text: string): void {

@@ -21,7 +21,8 @@ it('responses, lists and table match the model for random sequences of operation
 
 const pairs = LONG ? PAIRS : REVOKING_PAIRS;
 it.each(LONG ? [2, 5] : [2])(
-  `the outcome of each of ${pairs.length} pairs of concurrent changes with %i administrators is linearizable`,
+  `the outcome of each of ${pairs.length} pairs of concurrent changes with %i ` +
+    'administrators is linearizable',
   { timeout: 120_000 },
   async (administrators) => {
     const found = await runPairs(bench, { seed, rounds: 1, administrators, pairs });

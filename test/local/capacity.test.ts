@@ -127,7 +127,8 @@ describe('capacity units', () => {
     [10 * KB, 1.5, 3, 6],
     [0, 0.5, 1, 2],
   ])(
-    'a read of %d bytes takes %d eventually consistent, %d strongly consistent and %d transactional',
+    'a read of %d bytes takes %d eventually consistent, %d strongly consistent and %d ' +
+      'transactional',
     (bytes, ...units) => {
       expect([
         readUnits(bytes, 'eventual'),

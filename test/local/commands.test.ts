@@ -140,7 +140,8 @@ describe('npm run verify', () => {
   ];
   const GHOST = [
     'unknown-item: GHOST / x is of a kind that this version does not know.',
-    '  cannot be repaired: its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
+    '  cannot be repaired: its purpose is unknown; if a newer version has written it, ' +
+      'verify with that version, otherwise delete it by hand',
   ];
 
   async function verify(
@@ -234,7 +235,8 @@ describe('npm run verify', () => {
     );
 
     const UNDECIDED =
-      'Undecided: TOTAL / USER could not be verified: it kept changing. Verify again at a quieter time.';
+      'Undecided: TOTAL / USER could not be verified: it kept changing. Verify again at ' +
+      'a quieter time.';
     expect([undecided.code, undecided.stdout]).toEqual([
       2,
       [...STARTED, UNDECIDED, `${SUMMARY} no findings`],
@@ -333,7 +335,8 @@ describe('npm run verify', () => {
     [
       [],
       [
-        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm ' +
+          'start` prints its AWS_ENDPOINT_URL and table.',
       ],
     ],
   ] as [string[], string[]][])(
@@ -441,12 +444,16 @@ describe('npm run adopt', () => {
       'Deleted 2 reset keys: users who still need one must request another',
       'Public signing keys deleted, of which the first login publishes the current ones: 1',
       'Modules flagged to restart, because the restore may have undone their parameters: 1',
-      'Accounts are as in the backup: deletions, deactivations, changes of roles and replaced passwords since then are undone. --original TABLE lists them if the original table still exists',
+      'Accounts are as in the backup: deletions, deactivations, changes of roles and ' +
+        'replaced passwords since then are undone. --original TABLE lists them if the ' +
+        'original table still exists',
       'Tags: gatehouse:environment, gatehouse:pepper-key, gatehouse:values-key',
       'Expired items are deleted (time to live on expires)',
       'Deletion protection and point-in-time recovery are enabled',
-      'Maximum: none. The deployment that adopts the table prints the command that sets tableMaximum',
-      'Stream, of keys only. The setting of cdk.json: "existing": { "table": "Gate", "tableStream": "arn:stream" }',
+      'Maximum: none. The deployment that adopts the table prints the command that sets ' +
+        'tableMaximum',
+      'Stream, of keys only. The setting of cdk.json: "existing": { "table": "Gate", ' +
+        '"tableStream": "arn:stream" }',
       'Verifying Gate',
       expect.stringMatching(
         /^\d\d items \(users: 3, integrations: 1, parameters: 2\): no findings$/,
@@ -481,7 +488,8 @@ describe('npm run adopt', () => {
     expect(code).toBe(1);
     expect(stderr).toEqual([
       expect.stringMatching(
-        `^The clock of this machine is 3[123] seconds ${direction} that of DynamoDB: correct it. Nothing was changed.$`,
+        `^The clock of this machine is 3[123] seconds ${direction} that of DynamoDB: ` +
+          'correct it. Nothing was changed.$',
       ),
     ]);
     expect(calls).toEqual(['DescribeTable']);
@@ -569,7 +577,8 @@ describe('npm run adopt', () => {
     [
       'a missing permission',
       overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
-      'The adoption is incomplete. A permission is missing (docs/commands.md lists them): not authorized. Run the command again.',
+      'The adoption is incomplete. A permission is missing (docs/commands.md lists ' +
+        'them): not authorized. Run the command again.',
     ],
     [
       'an unavailable table',
@@ -580,7 +589,8 @@ describe('npm run adopt', () => {
     [
       'a missing table',
       overrideOf('DescribeTable', { error: 'ResourceNotFoundException', message: 'no such table' }),
-      'There is no table Gate in this account and region: check the credentials and AWS_REGION. Nothing was changed.',
+      'There is no table Gate in this account and region: check the credentials and ' +
+        'AWS_REGION. Nothing was changed.',
     ],
   ])('prints one sentence for %s', async (_, override, sentence) => {
     const { code, stdout, stderr } = await adopt([], override);
@@ -606,7 +616,8 @@ describe('npm run adopt', () => {
           StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
         }),
       },
-      'Gate has a stream of NEW_IMAGE instead of KEYS_ONLY: disable it with aws dynamodb update-table --table-name Gate --stream-specification StreamEnabled=false.',
+      'Gate has a stream of NEW_IMAGE instead of KEYS_ONLY: disable it with aws dynamodb ' +
+        'update-table --table-name Gate --stream-specification StreamEnabled=false.',
     ],
     [
       'lacks the tag of its environment',
@@ -663,7 +674,8 @@ describe('npm run adopt', () => {
       code: 1,
       stdout: [],
       stderr: [
-        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm start` prints its AWS_ENDPOINT_URL and table.',
+        'STATE_DIR=:memory: stores no table. Use --table with a running service: `npm ' +
+          'start` prints its AWS_ENDPOINT_URL and table.',
       ],
     });
   });
@@ -882,7 +894,8 @@ describe.concurrent('a command', () => {
     [
       'no credentials',
       { ...NO_PROFILE, ...REGION },
-      'There are no AWS credentials, for example in AWS_PROFILE: Could not load credentials from any providers.',
+      'There are no AWS credentials, for example in AWS_PROFILE: Could not load ' +
+        'credentials from any providers.',
     ],
     [
       'an endpoint without a server',
@@ -934,7 +947,8 @@ describe.concurrent('a command', () => {
     const { code, stderr } = await run(script, options, { ...environment, AWS_PROFILE: 'other' });
 
     const sentence =
-      'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: unset AWS_PROFILE, or ' +
+      'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: ' +
+      'unset AWS_PROFILE, or ' +
       'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.';
     expect([code, stderr, calls]).toEqual([status, [sentence], []]);
   });

@@ -71,7 +71,8 @@ describe('the first administrator of a table', () => {
       code: 1,
       stdout: '',
       stderr:
-        'The login System is reserved: it names the operator in the audit trail. Nothing was changed.\n',
+        'The login System is reserved: it names the operator in the audit trail. Nothing ' +
+        'was changed.\n',
     });
     expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
   });

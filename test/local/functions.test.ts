@@ -85,7 +85,8 @@ describe('a function in the local cloud', () => {
 
   it('gets the context of its request', async () => {
     const { functions } = run(
-      'const before = context.getRemainingTimeInMillis(); await new Promise((done) => setTimeout(done, 50));' +
+      'const before = context.getRemainingTimeInMillis(); await new Promise((done) => ' +
+        'setTimeout(done, 50));' +
         'const { awsRequestId: id, memoryLimitInMB: memory } = context;' +
         'return { id, memory, before, after: context.getRemainingTimeInMillis() };',
     );

@@ -44,7 +44,8 @@ const verified = { VerifiedForSendingStatus: true };
 const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
 
 const CREATE_SECRET =
-  'aws secretsmanager create-secret --name gate/edge-2 --secret-string "$(openssl rand -hex 32)" --region us-east-1';
+  'aws secretsmanager create-secret --name gate/edge-2 --secret-string "$(openssl rand ' +
+  '-hex 32)" --region us-east-1';
 
 type Script = Record<string, ScriptedResponse>;
 const READY: Script = {
@@ -129,14 +130,16 @@ describe('an account', () => {
       'has an unverified identity',
       'sender gate@mail.example.org',
       { [`GET ${SENDER}`]: { VerifiedForSendingStatus: false } },
-      'the identity gate@mail.example.org is not verified: confirm the mail, or publish the CNAME records of its tokens',
+      'the identity gate@mail.example.org is not verified: confirm the mail, or publish ' +
+        'the CNAME records of its tokens',
       "aws sesv2 get-email-identity --email-identity gate@mail.example.org --region eu-north-1 --query 'DkimAttributes.[Status,Tokens]'",
     ],
     [
       'has an identity with a default configuration set that the settings do not name',
       'sender gate@mail.example.org',
       { [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' } },
-      'the identity mail.example.org has the default configuration set default, with which functions may not send',
+      'the identity mail.example.org has the default configuration set default, with ' +
+        'which functions may not send',
       'set "configurationSet": "default" in mail',
       { ...SETTINGS, mail: mailWithoutSet },
     ],
@@ -152,7 +155,8 @@ describe('an account', () => {
       'SES outside of the sandbox',
       { 'GET /v2/email/account': { ProductionAccessEnabled: false, SendingEnabled: true } },
       'the account is in the sandbox, from which only verified addresses receive mail',
-      'aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url https://one.example --region eu-north-1',
+      'aws sesv2 put-account-details --production-access-enabled --mail-type ' +
+        'TRANSACTIONAL --website-url https://one.example --region eu-north-1',
     ],
     [
       'may not send',
@@ -166,7 +170,8 @@ describe('an account', () => {
       'Lambda concurrency',
       { 'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 399 } } },
       'the quota is 399, but 3 × loginConcurrency + 100 is 400',
-      'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 400 --region eu-north-1',
+      'aws service-quotas request-service-quota-increase --service-code lambda ' +
+        '--quota-code L-B99A9384 --desired-value 400 --region eu-north-1',
     ],
     [
       'has no such certificate',
@@ -187,7 +192,8 @@ describe('an account', () => {
       'certificate for gate.one.example',
       { DescribeCertificate: certificate('PENDING_VALIDATION', 'gate.one.example') },
       'has the status PENDING_VALIDATION; while it is pending, its record in DNS is missing',
-      `aws acm describe-certificate --certificate-arn ${SETTINGS.domain?.certificate} --region eu-north-1 --query 'Certificate.DomainValidationOptions[].ResourceRecord'`,
+      `aws acm describe-certificate --certificate-arn ${SETTINGS.domain?.certificate} ` +
+        "--region eu-north-1 --query 'Certificate.DomainValidationOptions[].ResourceRecord'",
     ],
     [
       'lacks the table that the stack is to adopt',
@@ -201,7 +207,8 @@ describe('an account', () => {
       'stream of Gate',
       { DescribeTable: { Table: {} } },
       'is not enabled',
-      'aws dynamodb update-table --table-name Gate --region eu-north-1 --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
+      'aws dynamodb update-table --table-name Gate --region eu-north-1 ' +
+        '--stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
     ],
     [
       'has a table with a stream of other content',
@@ -212,7 +219,8 @@ describe('an account', () => {
         },
       },
       'has NEW_IMAGE instead of KEYS_ONLY',
-      'aws dynamodb update-table --table-name Gate --region eu-north-1 --stream-specification StreamEnabled=false',
+      'aws dynamodb update-table --table-name Gate --region eu-north-1 ' +
+        '--stream-specification StreamEnabled=false',
     ],
     [
       'names a former stream of the table',
@@ -235,7 +243,8 @@ describe('an account', () => {
       `alarm topic ${TOPIC}`,
       { GetTopicAttributes: attributes(0) },
       'nobody has confirmed a subscription',
-      `aws sns subscribe --topic-arn ${TOPIC} --protocol email --notification-endpoint ADDRESS --region eu-north-1`,
+      `aws sns subscribe --topic-arn ${TOPIC} --protocol email --notification-endpoint ` +
+        'ADDRESS --region eu-north-1',
     ],
     [
       'was bootstrapped in the region of the environment only',
@@ -249,14 +258,16 @@ describe('an account', () => {
       'certificate for api.one.example',
       { 'us-east-1 DescribeCertificate': certificate('ISSUED', 'one.example') },
       'is for one.example only',
-      'aws acm request-certificate --domain-name api.one.example --validation-method DNS --region us-east-1',
+      'aws acm request-certificate --domain-name api.one.example --validation-method DNS ' +
+        '--region us-east-1',
     ],
     [
       'has a certificate for the edge that was not issued',
       'certificate for api.one.example',
       { 'us-east-1 DescribeCertificate': certificate('PENDING_VALIDATION', 'api.one.example') },
       'has the status PENDING_VALIDATION; while it is pending, its record in DNS is missing',
-      `aws acm describe-certificate --certificate-arn ${EDGE.certificate} --region us-east-1 --query 'Certificate.DomainValidationOptions[].ResourceRecord'`,
+      `aws acm describe-certificate --certificate-arn ${EDGE.certificate} --region ` +
+        "us-east-1 --query 'Certificate.DomainValidationOptions[].ResourceRecord'",
     ],
     [
       'has no secret',
@@ -277,7 +288,8 @@ describe('an account', () => {
       'secret gate/edge-2',
       {},
       `has the SHA-256 hash ${SECRET_HASH}, which secretHashes does not contain`,
-      `add "${SECRET_HASH}" to secretHashes, and deploy it before GatehouseEdge-moon sends this secret`,
+      `add "${SECRET_HASH}" to secretHashes, and deploy it before GatehouseEdge-moon ` +
+        'sends this secret',
       { ...SETTINGS, edge: OTHER_SETTINGS.edge },
     ],
   ])('that %s lacks: %s', async (_, name, changes, problem, remedy, settings) => {
@@ -292,7 +304,8 @@ describe('an account', () => {
       'certificate for gate.one.example': {
         problem: 'does not exist',
         remedy:
-          'aws acm request-certificate --domain-name gate.one.example --validation-method DNS --region eu-north-1',
+          'aws acm request-certificate --domain-name gate.one.example ' +
+          '--validation-method DNS --region eu-north-1',
       },
     });
   });
@@ -467,7 +480,8 @@ describe('npm run preflight', () => {
 
     expect(code).toBe(2);
     expect(stdout[1]).toBe(
-      'UNKNOWN  CDK bootstrap: A permission is missing (docs/commands.md lists them): not authorized to perform ssm:GetParameter.',
+      'UNKNOWN  CDK bootstrap: A permission is missing (docs/commands.md lists them): ' +
+        'not authorized to perform ssm:GetParameter.',
     );
     expect(stdout[3]).toMatch(/^MISSING {2}SES outside of the sandbox: /);
   });

@@ -177,7 +177,8 @@ describe('a restore', { timeout: 60_000 }, () => {
 
     expect([code, stderr]).toEqual([
       1,
-      `${RESTORED} lacks the tag gatehouse:environment: add --like TABLE or --environment NAME. Nothing was changed.\n`,
+      `${RESTORED} lacks the tag gatehouse:environment: add --like TABLE or ` +
+        '--environment NAME. Nothing was changed.\n',
     ]);
   });
 
@@ -237,7 +238,8 @@ describe('a restore', { timeout: 60_000 }, () => {
     }
     expect([unknown.code, unknown.stderr]).toEqual([
       1,
-      `--keep names accounts that have not changed in ${ORIGINAL} since the backup: ${keeper.id}, 999. Nothing was changed.\n`,
+      `--keep names accounts that have not changed in ${ORIGINAL} since the backup: ` +
+        `${keeper.id}, 999. Nothing was changed.\n`,
     ]);
     expect(compared.stdout).toContain('None of these changes is repeated');
     expect(compared.stdout).toMatch(/^Import markers that --apply would copy from \S+: 2$/m);

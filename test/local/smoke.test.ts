@@ -144,8 +144,10 @@ describe.concurrent('npm run smoke', () => {
       expect(code).toBe(1);
       expect(failures).toEqual([
         'FAIL  GET /management/info: the header strict-transport-security is null',
-        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: a header was renamed to x-amzn-remapped-www-authenticate',
-        `FAIL  pages of ${ORIGIN} may send changes: the header access-control-allow-origin is null, without ${ORIGIN}`,
+        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: a ' +
+          'header was renamed to x-amzn-remapped-www-authenticate',
+        `FAIL  pages of ${ORIGIN} may send changes: the header ` +
+          `access-control-allow-origin is null, without ${ORIGIN}`,
         expect.stringMatching(
           /^FAIL {2}PUT \/api\/users rejects an outdated If-Match with 412: 200 instead of 412; the access log has its requestId \S+$/,
         ),
@@ -215,8 +217,10 @@ describe.concurrent('npm run smoke', () => {
       expect(code).toBe(1);
       expect(failures.slice(0, -1)).toEqual([
         'FAIL  GET /api/health: the body does not comply with the contract',
-        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: the body is not that of an error of the service',
-        `FAIL  pages of ${ORIGIN} may send changes: the header access-control-allow-methods is GET,POST,PUT, without DELETE`,
+        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: the ' +
+          'body is not that of an error of the service',
+        `FAIL  pages of ${ORIGIN} may send changes: the header ` +
+          'access-control-allow-methods is GET,POST,PUT, without DELETE',
         'FAIL  a value is decrypted as it was sent: the value is a different one',
         'FAIL  the audit trail contains the deletion of the created user: there is no such entry',
       ]);
@@ -258,9 +262,12 @@ describe.concurrent('npm run smoke', () => {
 
       expect(code).toBe(1);
       expect(failures.slice(0, -1)).toEqual([
-        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: the header WWW-Authenticate is Basic',
-        'FAIL  GET /api/health past the edge is rejected with 403, even with the headers of the edge: 200 instead of 403',
-        `FAIL  pages of ${ORIGIN} may read the headers of responses: the header access-control-expose-headers is authorization,link,x-total-count, without etag`,
+        'FAIL  a request without a token is rejected with 401 and WWW-Authenticate: the ' +
+          'header WWW-Authenticate is Basic',
+        'FAIL  GET /api/health past the edge is rejected with 403, even with the headers ' +
+          'of the edge: 200 instead of 403',
+        `FAIL  pages of ${ORIGIN} may read the headers of responses: the header ` +
+          'access-control-expose-headers is authorization,link,x-total-count, without etag',
         'FAIL  POST /api/authenticate: the header Authorization does not contain the token',
       ]);
     });
@@ -391,9 +398,11 @@ describe.concurrent('npm run smoke', () => {
       );
       expect(stdout.filter((line) => line.includes('past the edge'))).toEqual([
         'ok    GET /api/health past the edge is rejected with 403',
-        'ok    GET /api/health past the edge is rejected with 403, even with the headers of the edge',
+        'ok    GET /api/health past the edge is rejected with 403, even with the headers ' +
+          'of the edge',
         'ok    POST /api/authenticate past the edge is rejected with 403',
-        'ok    POST /api/authenticate past the edge is rejected with 403, even with the headers of the edge',
+        'ok    POST /api/authenticate past the edge is rejected with 403, even with the ' +
+          'headers of the edge',
       ]);
       expect(await stored(origin, admin)).toEqual(['admin', 'user', 'gatehouse-smoke']);
     });
@@ -418,7 +427,8 @@ describe.concurrent('npm run smoke', () => {
         // A filter, which is rejected if there are too many integrations.
         'GET /api/utm-integrations/count does not use dynamodb:Query on Table for INTEGRATION',
         // A list of the parameters of all integrations.
-        'GET /api/utm-integration-confs does not use dynamodb:BatchGetItem on Table for INTEGRATION',
+        'GET /api/utm-integration-confs does not use dynamodb:BatchGetItem on Table for ' +
+          'INTEGRATION',
       ]);
     });
 

@@ -246,7 +246,8 @@ describe('npm start', { timeout: 60_000 }, () => {
       ["Unknown option '--port'.", usage],
       ['--inspect must be a number from 0 to 65535, not x.', usage],
       [
-        'MAIL_LINK_BASE must be a URL that starts with http:// or https://, not localhost:4200/reset?key=.',
+        'MAIL_LINK_BASE must be a URL that starts with http:// or https://, not ' +
+          'localhost:4200/reset?key=.',
         usage,
       ],
     ]);

@@ -38,7 +38,9 @@ async function reasonNotToStart(
 }
 
 describe('a start', () => {
-  const startOver = `restore ${relative('.', folder)} from a backup, or delete it to start over without its data.`;
+  const startOver =
+    `restore ${relative('.', folder)} from a backup, or delete it to start over without ` +
+    'its data.';
   const secret = () => randomBytes(32).toString('base64');
   let keys: Record<string, StoredKey>;
   beforeAll(async () => {

@@ -100,8 +100,10 @@ describe('a synthesis', () => {
     [
       'placeholders in production',
       { env: 'prod' },
-      'The settings of prod in cdk.json are invalid. mail.sender: replace the placeholder "gatehouse@example.com"; ' +
-        'mail.linkBase: replace the placeholder "https://admin.example.com/account/reset/finish?key="; ' +
+      'The settings of prod in cdk.json are invalid. mail.sender: replace the ' +
+        'placeholder "gatehouse@example.com"; ' +
+        'mail.linkBase: replace the placeholder ' +
+        '"https://admin.example.com/account/reset/finish?key="; ' +
         'alarms: replace the placeholder "operators@example.com".',
     ],
     [
@@ -122,13 +124,16 @@ describe('a synthesis', () => {
     [
       'an unknown context key',
       { enviroment: 'prod' },
-      'There is no context key enviroment; there are env, transport, environments, mailTemplates, allowPlaceholders, unprotected, deployment, checked.',
+      'There is no context key enviroment; there are env, transport, environments, ' +
+        'mailTemplates, allowPlaceholders, unprotected, deployment, checked.',
     ],
     [
       'an origin without a scheme',
       withSetting({ corsOrigins: ['admin.example.com'] }),
-      'The settings of dev in cdk.json are invalid. corsOrigins.0: must be a scheme and a host in lower case, without ' +
-        'a path, a trailing slash, a default port or a wildcard, such as https://admin.example.com, but is ' +
+      'The settings of dev in cdk.json are invalid. corsOrigins.0: must be a scheme and ' +
+        'a host in lower case, without ' +
+        'a path, a trailing slash, a default port or a wildcard, such as ' +
+        'https://admin.example.com, but is ' +
         '"admin.example.com".',
     ],
   ])('reads no settings from %s', (_, changes, sentence) => {

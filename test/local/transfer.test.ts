@@ -94,7 +94,8 @@ describe('npm run import', () => {
     expect(stdout).toEqual([
       `Checking an import into ${cloud.tableName}`,
       ...rejections,
-      '5 would be imported, 0 already there, 0 changed since, 0 removed since, 5 rejected. Nothing was written: add --apply to import',
+      '5 would be imported, 0 already there, 0 changed since, 0 removed since, 5 ' +
+        'rejected. Nothing was written: add --apply to import',
     ]);
     expect(await itemsOf(cloud)).toEqual(before);
   });
@@ -188,7 +189,8 @@ describe('npm run import', () => {
     ['$2a$', 'old-admin'],
     ['$2b$', 'old-b'],
   ])(
-    'lets a user with a %s hash log in with the password of the former system, and then replaces the hash',
+    'lets a user with a %s hash log in with the password of the former system, and then ' +
+      'replaces the hash',
     async (prefix, login) => {
       const before = await storedUser(login);
 
@@ -527,14 +529,16 @@ describe('npm run export', () => {
       code: 0,
       stdout: [
         `Exporting ${cloud.tableName}`,
-        `${users} users and ${integrations} integrations exported. The file contains secrets: protect it`,
+        `${users} users and ${integrations} integrations exported. The file contains ` +
+          'secrets: protect it',
       ],
       stderr: [],
     });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(imported).toMatchObject({ code: 0, stderr: [] });
     expect(imported.stdout.at(-1)).toBe(
-      `${users + integrations} imported, 0 already there, 0 changed since, 0 removed since, 0 rejected`,
+      `${users + integrations} imported, 0 already there, 0 changed since, 0 removed ` +
+        'since, 0 rejected',
     );
     expect(await contentOfTable()).toEqual(before);
     expect(await statusOfLogin('user', 'user')).toBe(200);

@@ -105,7 +105,8 @@ async function attempt({ section, injection, change, concerns }: Trial): Promise
   const effect = change.hidesOutcome || isUnknown ? times <= 1 : times === (done ? 1 : 0);
   if (!answered || !effect || seconds > within) {
     violations.push(
-      `${change.route}: ${fault} on ${section}: ${status} ${text}, made ${times} times, after ${seconds} s`,
+      `${change.route}: ${fault} on ${section}: ${status} ${text}, made ${times} times, ` +
+        `after ${seconds} s`,
     );
   }
 
@@ -119,7 +120,9 @@ async function attempt({ section, injection, change, concerns }: Trial): Promise
   const sent =
     change.hidesOutcome || trial.calls < 2 ? '' : injection.once ? 'yes' : 'until it gives up';
   const outcome = done ? 'success' : status;
-  const line = `| ${fault} | ${injection.once ? 'once' : 'always'} | ${outcome} | ${made} | ${sent} | ${within} s |`;
+  const line =
+    `| ${fault} | ${injection.once ? 'once' : 'always'} | ${outcome} | ${made} | ${sent} | ` +
+    `${within} s |`;
   results.push({ section, injection, line, route: change.route });
 }
 
@@ -263,7 +266,10 @@ function documentOf(): string {
       const which = same.map(({ route }) => `\`${route}\``);
       return `${line} ${which.length > all.size / 2 && which.length > 3 ? allBut(all, same) : which.join('<br>')} |`;
     });
-    return `## ${section}\n\n| fault | | response | change | call repeated | within | routes |\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`;
+    return (
+      `## ${section}\n\n| fault | | response | change | call repeated | within | routes ` +
+      `|\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`
+    );
   });
   return [HEAD, ...sections, mailSection()].join('\n');
 }

@@ -235,7 +235,8 @@ describe('a stack with an existing table and existing keys', () => {
 
     expect(infosOf({})).toEqual([]);
     expect(infosOf({ existing: { table: 'Restored', tableStream: STREAM } })).toEqual([
-      'tableMaximum has no effect on Restored, which the stack adopts. To set it: aws dynamodb update-table --table-name ' +
+      'tableMaximum has no effect on Restored, which the stack adopts. To set it: aws ' +
+        'dynamodb update-table --table-name ' +
         'Restored --on-demand-throughput MaxReadRequestUnits=12000,MaxWriteRequestUnits=4000',
     ]);
   });

@@ -173,7 +173,8 @@ describe('the permissions of a function', () => {
   });
 
   it.each(routes.map(({ route }) => route))(
-    'contain no wildcard and no scan, and are limited to partition keys and to the table key via DynamoDB: %s',
+    'contain no wildcard and no scan, and are limited to partition keys and to the table ' +
+      'key via DynamoDB: %s',
     (route) => {
       for (const { Action, Resource, Condition } of statementsOf(route)) {
         for (const action of [Action].flat()) {

@@ -34,7 +34,9 @@ describe('the self-test of argon2', () => {
         `import crypto from 'node:crypto'; import { syncBuiltinESMExports } from 'node:module';` +
         `crypto.${broken}; syncBuiltinESMExports();`;
       const file = pathToFileURL(join(import.meta.dirname, '../../lib/passwords/hasher.ts')).href;
-      const script = `${setUp} await import(${JSON.stringify(file)}).catch((error) => console.log(error.message));`;
+      const script =
+        `${setUp} await import(${JSON.stringify(file)}).catch((error) => ` +
+        'console.log(error.message));';
 
       const { stdout } = await promisify(execFile)(process.execPath, [
         '--input-type=module',

@@ -243,7 +243,8 @@ describe('roles that the token decides', () => {
 describe('a change by a caller', () => {
   const isAuthorized = {
     condition:
-      '#callerStamp = :callerStamp AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ' +
+      '#callerStamp = :callerStamp AND #callerActivated = :activated AND #callerLogin = ' +
+      ':callerLogin AND ' +
       '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)',
     names: {
       '#callerStamp': 'accountStamp',

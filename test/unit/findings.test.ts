@@ -303,7 +303,8 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'email-guard-missing',
         keys: [emailGuardKey('älice@example.com'), ALICE],
         message:
-          'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does not exist.',
+          'User 3 has an e-mail address whose guard EMAIL#älice@example.com / GUARD does ' +
+          'not exist.',
         remedy: {
           description: 'claims EMAIL#älice@example.com / GUARD for user 3',
           writes: [claims(emailGuardKey('älice@example.com'), 3), isAs(3)],
@@ -334,7 +335,8 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'email-guard-wrong',
         keys: [emailGuardKey('user@example.com'), USER],
         message:
-          'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose e-mail address it guards.',
+          'EMAIL#user@example.com / GUARD names user 999, but should name user 2, whose ' +
+          'e-mail address it guards.',
         remedy: {
           description: 'sets the user of EMAIL#user@example.com / GUARD to 2',
           writes: [renamesGuard(emailGuardKey('user@example.com'), 999, 2), isAs(2), isAbsent(999)],
@@ -376,10 +378,12 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'login-shared',
         keys: [loginGuardKey('user'), ALICE],
         message:
-          'LOGIN#user / GUARD is the login of the users 3 and 2, but must belong to one of them only.',
+          'LOGIN#user / GUARD is the login of the users 3 and 2, but must belong to one ' +
+          'of them only.',
         remedy: {
           advice:
-            'decide which user keeps it, give each of the others another login in the table, then verify again',
+            'decide which user keeps it, give each of the others another login in the ' +
+            'table, then verify again',
         },
       },
     ],
@@ -392,10 +396,12 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'email-shared',
         keys: [emailGuardKey('user@example.com'), ALICE],
         message:
-          'EMAIL#user@example.com / GUARD is the e-mail address of the users 3 and 2, but must belong to one of them only.',
+          'EMAIL#user@example.com / GUARD is the e-mail address of the users 3 and 2, ' +
+          'but must belong to one of them only.',
         remedy: {
           advice:
-            'decide which user keeps it, give each of the others another e-mail address in the table, then verify again',
+            'decide which user keeps it, give each of the others another e-mail address ' +
+            'in the table, then verify again',
         },
       },
     ],
@@ -466,7 +472,8 @@ const CASES: [string, Damage[], object[]][] = [
       message: `Parameter CONF / ${key.sk} belongs to integration 4, which does not exist.`,
       remedy: {
         advice:
-          'no other item holds the integration; restore it from a backup, or delete the parameter by hand and repair the total',
+          'no other item holds the integration; restore it from a backup, or delete the ' +
+          'parameter by hand and repair the total',
       },
     })),
   ],
@@ -496,9 +503,12 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrong-parameter-counters',
         keys: [GATE],
-        message: `Integration 4 records ${counts}, but has 2 with 30 bytes and the highest number 9.`,
+        message:
+          `Integration 4 records ${counts}, but has 2 with 30 bytes ` + 'and the highest number 9.',
         remedy: {
-          description: `sets the counters of integration 4 to 2 parameters with 30 bytes, ${ever} ever created`,
+          description:
+            `sets the counters of integration 4 to 2 parameters with 30 bytes, ${ever} ` +
+            'ever created',
           writes: [
             {
               act: 'Update',
@@ -528,7 +538,8 @@ const CASES: [string, Damage[], object[]][] = [
         kind: 'wrong-parameter-counters',
         keys: [GATE],
         message:
-          'Integration 4 records 2 parameters with 30 bytes, 9 ever created, but has 0 with 0 bytes and the highest number 0.',
+          'Integration 4 records 2 parameters with 30 bytes, 9 ever created, but has 0 ' +
+          'with 0 bytes and the highest number 0.',
         remedy: {
           description:
             'sets the counters of integration 4 to 0 parameters with 0 bytes, 9 ever created',
@@ -635,7 +646,8 @@ it('a copy of a parameter under a key of another form is not counted', async () 
 
   expect(findings.map(({ message }) => message)).toEqual([
     'CONF / 0000000004000009-old is of a kind that this version does not know.',
-    'Integration 4 records 1 parameter with 30 bytes, 9 ever created, but has 2 with 30 bytes and the highest number 9.',
+    'Integration 4 records 1 parameter with 30 bytes, 9 ever created, but has 2 with 30 ' +
+      'bytes and the highest number 9.',
     'TOTAL / CONF is 7, but the table holds 2.',
   ]);
 });
@@ -870,7 +882,8 @@ it('parameters are not read for an integration whose id is too large to have any
   const { findings } = await verifyTable(table);
 
   expect(findings.map(({ message }) => message)).toEqual([
-    'Integration 9007199255 records 1 parameter with 0 bytes, 0 ever created, but has 0 with 0 bytes and the highest number 0.',
+    'Integration 9007199255 records 1 parameter with 0 bytes, 0 ever created, but has 0 ' +
+      'with 0 bytes and the highest number 0.',
   ]);
   expect(table.reads.filter((read) => 'pk' in read)).toEqual([]);
 });

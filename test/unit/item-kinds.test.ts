@@ -348,7 +348,8 @@ describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
         ),
         remedy: {
           advice:
-            'no other item holds them; compare the item with a backup of the table and correct it by hand',
+            'no other item holds them; compare the item with a backup of the table and ' +
+            'correct it by hand',
         },
       });
     },
@@ -384,7 +385,8 @@ describe('a user, integration or parameter', () => {
         message: `${item.pk} / 0000000000000007 has the id 8.`,
         remedy: {
           advice:
-            'either id can be the right one; compare the item with a backup of the table and correct it by hand',
+            'either id can be the right one; compare the item with a backup of the table ' +
+            'and correct it by hand',
         },
       });
     },
@@ -440,7 +442,8 @@ describe('a public key', () => {
       message: `JWKS / ${item.sk} holds a key whose id is ${kid}.`,
       remedy: {
         advice:
-          'the origin of the key is unknown; delete the item: logins publish the keys of the stack again within a minute',
+          'the origin of the key is unknown; delete the item: logins publish the keys of ' +
+          'the stack again within a minute',
       },
     });
   });
@@ -495,7 +498,8 @@ describe('an unknown item', () => {
       message: 'GHOST / x is of a kind that this version does not know.',
       remedy: {
         advice:
-          'its purpose is unknown; if a newer version has written it, verify with that version, otherwise delete it by hand',
+          'its purpose is unknown; if a newer version has written it, verify with that ' +
+          'version, otherwise delete it by hand',
       },
     });
   });

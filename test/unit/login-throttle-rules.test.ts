@@ -313,7 +313,8 @@ describe('a source', () => {
         key: keys.source,
         update: 'ADD #n :failures, #requests :requests',
         condition:
-          '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR #requests < :requestLimit)',
+          '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) ' +
+          'OR #requests < :requestLimit)',
         names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
         values: {
           ':failures': 0,

@@ -101,8 +101,10 @@ describe('an environment', () => {
     const wrong = { ...withValue('auditDays', 0), region: 7, moon: true, sun: true };
 
     expect(reading(wrong)).toThrow(
-      'The settings of moon in cdk.json are invalid. region: Invalid type: Expected string but received 7; ' +
-        'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting; sun: unknown setting.',
+      'The settings of moon in cdk.json are invalid. region: Invalid type: Expected ' +
+        'string but received 7; ' +
+        'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting; ' +
+        'sun: unknown setting.',
     );
   });
 
@@ -159,7 +161,8 @@ describe('an environment', () => {
     'is rejected when no stack can have its name: %j',
     (env) => {
       expect(() => readFrom({ env, environments: { [env]: VALID } })).toThrow(
-        `The name of the environment "${env}" must consist of letters, digits and hyphens: its stacks are named after it.`,
+        `The name of the environment "${env}" must consist of letters, digits and ` +
+          'hyphens: its stacks are named after it.',
       );
       expect(readFrom({ env: 'Moon-1', environments: { 'Moon-1': VALID } }).name).toBe('Moon-1');
     },
@@ -206,7 +209,8 @@ const notice = (name: string): Record<string, unknown[]> => ({
 });
 const LINK = /Invalid content: Expected "\{link\}"/;
 const ORIGIN =
-  'must be a scheme and a host in lower case, without a path, a trailing slash, a default port or a wildcard, ' +
+  'must be a scheme and a host in lower case, without a path, a trailing slash, a ' +
+  'default port or a wildcard, ' +
   'such as https://admin.example.com';
 const NO_LINK = /Invalid content: Expected !"\{link\}"/;
 
@@ -431,7 +435,8 @@ describe('a setting', () => {
     [
       'tokenLife',
       { minutes: 8, rememberedMinutes: 7 },
-      'tokenLife: minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected with 401',
+      'tokenLife: minutes must not exceed rememberedMinutes: a token with a longer ' +
+        'lifetime is rejected with 401',
     ],
     ['corsOrigins', ['one.example'], `corsOrigins.0: ${ORIGIN}, but is "one.example".`],
     [
@@ -469,12 +474,14 @@ describe('a setting', () => {
     [
       'alarms',
       'arn:aws:sns:eu-central-1:123456789012:operators',
-      'alarms: An alarm can only notify a topic in its own region, which is that of the environment.',
+      'alarms: An alarm can only notify a topic in its own region, which is that of the ' +
+        'environment.',
     ],
     [
       'domain.certificate',
       'arn:aws:acm:us-east-1:123456789012:certificate/0f2b7c1e',
-      'domain.certificate: API Gateway can only use a certificate in its own region, which is that of the environment.',
+      'domain.certificate: API Gateway can only use a certificate in its own region, ' +
+        'which is that of the environment.',
     ],
     [
       'domain',
@@ -499,7 +506,8 @@ describe('a setting', () => {
     [
       'edge.secretHashes',
       ['secret'],
-      'edge.secretHashes.0: must be a SHA-256 hash: 64 hexadecimal digits in lower case, but is "secret".',
+      'edge.secretHashes.0: must be a SHA-256 hash: 64 hexadecimal digits in lower case, ' +
+        'but is "secret".',
     ],
     [
       'edge.loginsPerSource',
@@ -509,12 +517,14 @@ describe('a setting', () => {
     [
       'mail.linkBase',
       'http://one.example/key=',
-      'mail.linkBase: With keepData, the page must be loaded over https: whoever reads the link can set the password.',
+      'mail.linkBase: With keepData, the page must be loaded over https: whoever reads ' +
+        'the link can set the password.',
     ],
     [
       'corsOrigins',
       ['https://one.example', 'http://two.example'],
-      'corsOrigins: With keepData, all origins must be https: whoever alters a page can use the tokens of its users.',
+      'corsOrigins: With keepData, all origins must be https: whoever alters a page can ' +
+        'use the tokens of its users.',
     ],
     [
       'existing.keys',
@@ -524,7 +534,8 @@ describe('a setting', () => {
     [
       'existing.keys',
       { TableKey: KEY, ValueKey: KEY, SigningKey: KEY },
-      'existing.keys: There is no key ValueKey or SigningKey: there are only TableKey, ValuesKey and the keys in pepperKeys and signingKeys',
+      'existing.keys: There is no key ValueKey or SigningKey: there are only TableKey, ' +
+        'ValuesKey and the keys in pepperKeys and signingKeys',
     ],
     ['keepData', false, 'existing: requires keepData'],
     [
@@ -674,7 +685,8 @@ describe('a placeholder', () => {
 
     expect(() => reading(environment)).toThrow(
       new RegExp(
-        `^The settings of moon in cdk\\.json are invalid\\. ${path}: replace the placeholder "\\S+"\\.$`,
+        `^The settings of moon in cdk\\.json are invalid\\. ${path}: replace the ` +
+          'placeholder "\\S+"\\.$',
       ),
     );
     expect(reading({ ...environment, keepData: false }).placeholders).toEqual([]);

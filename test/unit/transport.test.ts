@@ -893,7 +893,10 @@ function signatureOf(
     `AWS4${secret}`,
   );
   const signature = createHmac('sha256', key).update(toSign).digest('hex');
-  return `AWS4-HMAC-SHA256 Credential=${id}/${scope.join('/')}, SignedHeaders=${names.join(';')}, Signature=${signature}`;
+  return (
+    `AWS4-HMAC-SHA256 Credential=${id}/${scope.join('/')}, ` +
+    `SignedHeaders=${names.join(';')}, Signature=${signature}`
+  );
 }
 
 describe('attribute values', () => {

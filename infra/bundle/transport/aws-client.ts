@@ -31,10 +31,10 @@ const THROTTLED_RETRY_COST = 5;
 
 // biome-ignore format: one name per line would be longer than the code that retries
 const THROTTLED = new Set([
-  'BandwidthLimitExceeded', 'EC2ThrottledException', 'LimitExceededException', 'PriorRequestNotComplete',
-  'ProvisionedThroughputExceededException', 'RequestLimitExceeded', 'RequestThrottled', 'RequestThrottledException',
-  'SlowDown', 'ThrottledException', 'Throttling', 'ThrottlingException', 'TooManyRequestsException',
-  'TransactionInProgressException',
+  'BandwidthLimitExceeded', 'EC2ThrottledException', 'LimitExceededException',
+  'PriorRequestNotComplete', 'ProvisionedThroughputExceededException', 'RequestLimitExceeded',
+  'RequestThrottled', 'RequestThrottledException', 'SlowDown', 'ThrottledException', 'Throttling',
+  'ThrottlingException', 'TooManyRequestsException', 'TransactionInProgressException',
 ]);
 const RETRIED_NAME = /^(TimeoutError|RequestTimeout(Exception)?|ReplicatedWriteConflictException)$/;
 const RETRIED_STATUS = new Set([500, 502, 503, 504]);

@@ -130,7 +130,8 @@ function describe({ restored, original, fields, isPasswordReplaced }: AccountCha
   });
   const by =
     fields.length > 0 ? ` (by ${original.lastModifiedBy}, ${original.lastModifiedDate})` : '';
-  return `${nameOf(restored)}: ${[...parts, ...(isPasswordReplaced ? ['password replaced'] : [])].join('; ')}${by}`;
+  if (isPasswordReplaced) parts.push('password replaced');
+  return `${nameOf(restored)}: ${parts.join('; ')}${by}`;
 }
 
 const rolesOf = ({ authorities }: User): string => authorities.join(', ') || 'none';

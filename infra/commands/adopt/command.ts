@@ -7,11 +7,11 @@ export const command = defineCommand({
   usage: `npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN]
                       [--values-key ARN] [--unprotected]
                       [--original TABLE [--apply [--keep IDS]]]] [--skip IDS]`,
-  help: `Prepares a table that was restored from a backup for service: skips the ids that were assigned
-since the backup, invalidates all tokens, reset keys and invitations, deletes all public signing
-keys, flags all modules to restart, restores the settings that a restore does not copy, and verifies
-the table. It can be repeated. Tokens that a running function issues are rejected for up to a minute
-afterwards.
+  help: `Prepares a table that was restored from a backup for service: skips the ids that were
+assigned since the backup, invalidates all tokens, reset keys and invitations, deletes all public
+signing keys, flags all modules to restart, restores the settings that a restore does not copy, and
+verifies the table. It can be repeated. Tokens that a running function issues are rejected for up to
+a minute afterwards.
 
 --table NAME        adopts a deployed table, with the AWS credentials and the region of the
                     environment; without it, the local table in STATE_DIR (default .local), whose
@@ -31,7 +31,7 @@ afterwards.
                     was deleted
 --keep IDS          the changed accounts, by ids separated by commas, that stay as in the backup
 --skip IDS          how many ids of users and of integrations are skipped (default ${SKIPPED_IDS});
-                    of the ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in each integration
+                    of those of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in each integration
 
 --like, or the environment and the two ARNs, are required unless the table has the tags
 gatehouse:environment, gatehouse:pepper-key and gatehouse:values-key.`,

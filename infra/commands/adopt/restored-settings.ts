@@ -14,8 +14,10 @@ import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../../../lib/restore/adopt-table.t
 import { NOT_FROM_AWS } from '../../../lib/table/not-from-aws.ts';
 import { listTags } from '../table-tags.ts';
 
-/* The settings of a table that a restore from a backup does not copy. infra/stack/constructs/administration-table.ts sets the
- * same on a new table. */
+/*
+ * The settings of a table that a restore from a backup does not copy.
+ * infra/stack/constructs/administration-table.ts sets the same on a new table.
+ */
 
 /** The stream of a table that triggers the function which sends mails. */
 const STREAM = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } as const;

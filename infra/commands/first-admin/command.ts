@@ -5,8 +5,9 @@ import { defineCommand, WrongArguments } from '../define-command.ts';
 /** `npm run first-admin`: creates the first administrator of a deployed table. */
 export const command = defineCommand({
   usage: 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS',
-  help: `Creates the first administrator of a deployed table, with the AWS credentials and the region of the
-environment, and prints the password once. It refuses if the table already has an administrator.
+  help: `Creates the first administrator of a deployed table, with the AWS credentials and the
+region of the environment, and prints the password once. It refuses if the table already has an
+administrator.
 
 --table NAME     the table, which the deployment prints as TableName
 --login LOGIN    the login of the administrator

@@ -3,8 +3,9 @@ import { defineCommand } from '../define-command.ts';
 /** `npm run mails`: lists the mails that were not sent, and sends them again. */
 export const command = defineCommand({
   usage: 'npm run mails -- [--table NAME] [--send]',
-  help: `Lists the mails that have waited for more than a minute: those that SES has rejected, and those
-that the stream of the table no longer holds, as after a restore. The service may keep running.
+  help: `Lists the mails that have waited for more than a minute: those that SES has rejected, and
+those that the stream of the table no longer holds, as after a restore. The service may keep
+running.
 
 --table NAME  lists those of a deployed table, with the AWS credentials and the region of the
               environment; without it, of the local table in STATE_DIR (default .local)

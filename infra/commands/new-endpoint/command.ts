@@ -3,9 +3,9 @@ import { defineCommand, WrongArguments } from '../define-command.ts';
 /** `npm run new-endpoint`: writes the files of a new endpoint. */
 export const command = defineCommand({
   usage: "npm run new-endpoint -- 'METHOD /path'",
-  help: `Writes the contract and the rule, the handler, the row in routes.ts and the example of a new
-endpoint, for example 'GET /api/zone'. METHOD is GET, POST, PUT or DELETE; {name} in the path is a
-parameter. Changes nothing else, and no endpoint that exists.`,
+  help: `Writes the contract and the rule, the handler, the row in routes.ts and the example of a
+new endpoint, for example 'GET /api/zone'. METHOD is GET, POST, PUT or DELETE; {name} in the path is
+a parameter. Changes nothing else, and no endpoint that exists.`,
   options: {},
   positionals: ['METHOD /path'],
   statuses: { written: [0, 'the files are written'], failed: [1, 'they could not be written'] },

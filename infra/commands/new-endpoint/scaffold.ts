@@ -92,6 +92,7 @@ function changeFiles(parts: Parts, isDeletion: boolean): Record<string, string> 
   const { route, handler, name, contract, about, rule, parameters } = parts;
   const taken = [...(parameters.length > 0 ? ['path'] : []), ...(isDeletion ? [] : ['body'])];
   const types = taken.map((each) => `${each[0]?.toUpperCase()}${each.slice(1)}Of`);
+  const body = isDeletion ? '' : '\n  body: v.object({}),';
   const given = taken.map((each, index) => `_${each}: ${types[index]}<typeof ${contract}>`);
   return {
     [rule]: `import * as v from 'valibot';
@@ -102,7 +103,7 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 export const ${contract} = {
   ${about},
   summary: '${summaryOf(handler)}',
-  access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },${pathSchema(parts)}${isDeletion ? '' : '\n  body: v.object({}),'}
+  access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },${pathSchema(parts)}${body}
 } satisfies Contract;
 
 /** Makes the change of ${route}. Fails as \`caller.change\` does. */
@@ -135,7 +136,8 @@ const rowOf = ({ route, handler, contract }: Parts): string => {
   const permissions = route.startsWith('GET ')
     ? '{}'
     : '{ get: [user], put: [audit], conditionCheck: [user] }';
-  return `{ route: '${route}', handler: '${handler}', contract: ${contract}, permissions: ${permissions} },`;
+  const row = [`route: '${route}'`, `handler: '${handler}'`, `contract: ${contract}`];
+  return `{ ${row.join(', ')}, permissions: ${permissions} },`;
 };
 
 function exampleOf({ parameters }: Parts, method: string | undefined): string {

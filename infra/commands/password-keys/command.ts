@@ -5,8 +5,8 @@ import type { StackTable } from '../tables.ts';
 /** `npm run password-keys`: shows how far the replacement of the pepper key has come. */
 export const command = defineCommand({
   usage: 'npm run password-keys -- [--table NAME]',
-  help: `Counts the password hashes under each pepper key. A login rehashes the password under the first
-key.
+  help: `Counts the password hashes under each pepper key. A login rehashes the password under the
+first key.
 
 --table NAME  a deployed table, with the AWS credentials and the region of the environment;
               without it, the table of the service that runs on STATE_DIR (default .local)`,

@@ -8,12 +8,12 @@ import { defineCommand, WrongArguments } from '../define-command.ts';
 import { Deployment } from './deployment.ts';
 import { smokeTest } from './smoke-test.ts';
 
-/** `npm run smoke`: checks a deployed environment over HTTP, with the account of an administrator. */
+/** `npm run smoke`: checks a deployed environment over HTTP, as an administrator. */
 export const command = defineCommand({
   usage: 'npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]',
-  help: `Checks a deployed environment: logs in, uses every route, and deletes the user and the integration
-that it has created for this. Prints one line for each check. What a failed run leaves is deleted by
-the next one; run one at a time.
+  help: `Checks a deployed environment: logs in, uses every route, and deletes the user and the
+integration that it has created for this. Prints one line for each check. What a failed run leaves
+is deleted by the next one; run one at a time.
 
 --url URL         the URL of the API, which the deployment prints as Url
 --mail ADDRESS    also sends an invitation to this address, of which no user may exist, and asks for

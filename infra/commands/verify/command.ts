@@ -3,8 +3,8 @@ import { defineCommand } from '../define-command.ts';
 /** `npm run verify`: checks the rules that span several items, and repairs derived items. */
 export const command = defineCommand({
   usage: 'npm run verify -- [--table NAME] [--repair]',
-  help: `Verifies that a table is intact, and prints each finding with its remedy. The service may keep
-running.
+  help: `Verifies that a table is intact, and prints each finding with its remedy. The service may
+keep running.
 
 --table NAME  verifies a deployed table, with the AWS credentials and the region of the
               environment; without it, the local table in STATE_DIR (default .local)

@@ -40,7 +40,10 @@ export async function runHistory(bench: Bench, load: Load): Promise<string | und
     });
     const found = linearize(history, JSON.stringify(START.users), specification);
     if (found)
-      return `Seed ${load.seed}: no order explains this history of ${history.length} operations.\n${readable(found)}`;
+      return (
+        `Seed ${load.seed}: no order explains this history of ${history.length} ` +
+        `operations.\n${readable(found)}`
+      );
     await expectIntact(bench.gatehouse);
     return undefined;
   } catch (error) {

@@ -123,8 +123,13 @@ export async function runPairs(
       );
       await runConcurrently(state, requests, { sequentially }, pair.join(' and '));
     } catch (error) {
-      const where = `Seed ${seed}, pair ${index + 1} of ${variants.length}, ${administrators} administrators`;
-      return `${where}: ${pair.join(' and ')} ${targetName}\n${error instanceof Error ? error.message : error}`;
+      const where =
+        `Seed ${seed}, pair ${index + 1} of ${variants.length}, ${administrators} ` +
+        'administrators';
+      return (
+        `${where}: ${pair.join(' and ')} ` +
+        `${targetName}\n${error instanceof Error ? error.message : error}`
+      );
     }
   }
   return undefined;
