@@ -33,7 +33,7 @@ export interface Collection<E> {
 }
 
 /** A part of a collection. */
-export interface Part {
+interface Part {
   /** Its keys; undefined if there can be none. */
   readonly range: Range | undefined;
   /** The maximum cost of reading it, in read units. */
