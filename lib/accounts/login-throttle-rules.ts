@@ -38,7 +38,7 @@ const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** The stored failure count of a login. */
 interface LoginFailures {
   readonly n: number;
-  /** When the last failure was counted; milliseconds since 1970. */
+  /** When the last failure was counted, in milliseconds since 1970. */
   readonly last: number;
   /** When the network stops being known, or the failures stop counting; seconds since 1970. */
   readonly expires: number;
@@ -62,7 +62,7 @@ export interface SourceFailures {
    * Attempts or resets, successful ones included. Absent in counts that an earlier release created.
    */
   readonly requests?: number;
-  /** When the window began; milliseconds since 1970. */
+  /** When the window began, in milliseconds since 1970. */
   readonly since: number;
 }
 

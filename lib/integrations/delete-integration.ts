@@ -10,10 +10,9 @@ import type { Integration } from './integration.ts';
 import { auditEventForIntegration, findIntegration, revisionIs } from './integration-table.ts';
 import { type Parameter, parameterRemoved, parametersOf } from './parameter-table.ts';
 
-/**
- * How many times an incomplete list is read again, and the bound of the wait before; milliseconds.
- */
+/** How many times an incomplete list is read again. */
 const MAX_LISTS = 5;
+/** The bound of the wait before it is read again. */
 const MAX_WAIT_MS = 100;
 
 /**

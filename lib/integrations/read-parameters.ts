@@ -103,8 +103,8 @@ async function readIntegrations(
 
 /**
  * The integration of these parameters as of a moment at which they were as given; undefined if they
- * have changed. A read before or after the list would not do: both may see only some of the writes
- * of a transaction.
+ * have changed. Reading it before or after the list is not enough: both reads may see only some of
+ * the writes of a transaction.
  */
 async function readOwner(
   table: SnapshotTable,

@@ -37,7 +37,7 @@ interface Known<L, P> {
   readonly prepared: P;
   /** The caller's user, as loaded for this attempt. */
   readonly callerUser: User;
-  /** The time of the decision; milliseconds since 1970. */
+  /** The time of the decision, in milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -604,8 +604,8 @@ describe('npm run export', () => {
 
     const { code, stdout, stderr } = await run('export', file);
 
-    const remedy = 'unless another one is running. It contains secrets: delete it.';
-    const sentence = `${file}.partial is what an interrupted export has left, ${remedy}`;
+    const causes = 'by an interrupted export, or another export is running';
+    const sentence = `${file}.partial was left ${causes}. It contains secrets: delete it.`;
     expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: [], stderr: [sentence] });
     expect(readFileSync(`${file}.partial`, 'utf8')).toBe('secret');
   });

@@ -59,7 +59,7 @@ export const commandFor = (operation: string) =>
 /** The second argument of an SDK client's `send`. */
 export type SendOptions = { readonly abortSignal?: AbortSignal };
 
-/** By secret, date, region and service: one for each service and day. */
+/** Signing keys, cached by secret, date, region and service. */
 const signingKeys = new Map<string, KeyObject>();
 
 /**

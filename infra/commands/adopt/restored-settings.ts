@@ -85,7 +85,7 @@ export async function applySettings(client: DynamoDBClient, plan: Plan): Promise
   const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
   await client.send(new TagResourceCommand({ ResourceArn: TableArn, Tags }));
   const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
-  // DynamoDB rejects a request that enables what is enabled.
+  // DynamoDB rejects enabling it twice.
   if (!/^ENABL/.test(TimeToLiveDescription?.TimeToLiveStatus ?? '')) {
     const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
     await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));

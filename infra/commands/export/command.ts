@@ -67,7 +67,7 @@ function requireNewFile(file: string, partial: string): void {
   }
   if (isTaken(partial))
     throw new Error(
-      `${partial} is what an interrupted export has left, unless another one is running. ` +
+      `${partial} was left by an interrupted export, or another export is running. ` +
         'It contains secrets: delete it.',
     );
 }

@@ -6,7 +6,7 @@ import { requireAwsEnvironment } from '../require-aws-environment.ts';
 /** `npm run preflight`: checks that AWS is ready for the deployment of an environment. */
 export const command = defineCommand({
   usage: 'npm run preflight -- --env NAME',
-  help: `Reads what AWS must have ready before an environment is deployed, with your AWS credentials
+  help: `Checks that AWS is ready for the deployment of an environment, with your AWS credentials
 and the region in its settings, and in us-east-1 for an edge. Changes nothing. Prints a command for
 each missing piece.
 

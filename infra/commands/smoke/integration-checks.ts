@@ -29,7 +29,7 @@ export async function checkIntegrations(checks: Checks, token: string): Promise<
   await checkParameters(checks, token, created.id);
   const body = { changes: 1 };
   await checks.succeeds('POST /api/utm-integrations/{id}/module/restarted', { token, path, body });
-  // Deletes the remaining parameter, too.
+  // Also deletes the remaining parameter.
   await checks.succeeds('DELETE /api/utm-integrations/{id}', { token, path });
 }
 

@@ -33,7 +33,7 @@ export async function smokeTest(
   );
   // Without the role, every further check would fail for the same reason.
   if (token !== undefined && (await checks.inSequence(() => checkRole(checks, token)))) {
-    // What an earlier run has left would fail the creation.
+    // Leftovers of an earlier run would make the creation fail.
     await checks.inSequence(() =>
       checkNothingIsLeft(checks, token, 'nothing is left of an earlier run'),
     );
@@ -151,7 +151,7 @@ async function checkAudits(
   });
 }
 
-/** Deletes what a failed run, this one or an earlier one, did not. */
+/** Deletes what this or an earlier failed run has left behind. */
 async function checkNothingIsLeft(checks: Checks, token: string, name: string): Promise<void> {
   await checks.check(name, () => removeMarked(checks.deployment, token));
 }
