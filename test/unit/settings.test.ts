@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readCdkJson } from '../../infra/settings/read-cdk-json.ts';
 import { readSettings } from '../../infra/settings/read-settings.ts';
+import { withGenerated } from '../support/costs/generated-tables.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
-import { settingsDocument } from '../support/stack/settings-document.ts';
+import { settingsTables } from '../support/stack/settings-tables.ts';
 import { shippedSettings } from '../support/stack/shipped-context.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -731,7 +732,10 @@ it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])(
 );
 
 describe('docs/settings.md', () => {
-  const document = settingsDocument(shippedSettings.environments.prod);
+  const document = withGenerated(
+    readFileSync(join(ROOT, 'docs/settings.md'), 'utf8'),
+    settingsTables(shippedSettings.environments.prod),
+  );
 
   it('matches infra/settings/settings.ts; -u updates it', () =>
     expect(document).toMatchFileSnapshot('../../docs/settings.md'));

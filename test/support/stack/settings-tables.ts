@@ -1,0 +1,126 @@
+import * as v from 'valibot';
+import { context } from '../../../infra/settings/context.ts';
+import { settings } from '../../../infra/settings/settings.ts';
+
+/* Tables made from the schema of the settings and the shipped values of an environment. */
+
+/** The parts of a valibot schema, or of a step of its pipe, that the document reads. */
+interface Schema extends v.GenericSchema {
+  readonly wrapped?: Schema;
+  readonly default?: unknown;
+  readonly pipe?: readonly Schema[];
+  readonly entries?: Readonly<Record<string, Schema>>;
+  readonly value?: Schema;
+  readonly item?: Schema;
+  readonly options?: readonly unknown[];
+  readonly requirement?: unknown;
+  readonly message?: unknown;
+}
+
+interface Row {
+  readonly path: string;
+  readonly meaning: string;
+  readonly unit: string;
+  readonly allowed: string;
+  /** What applies if the setting is missing; empty if it is required. */
+  readonly ifMissing: string;
+  readonly example: unknown;
+}
+
+interface Metadata {
+  readonly unit?: string;
+  readonly example?: unknown;
+  /** The placeholder for a key of a record. */
+  readonly key?: string;
+}
+
+/** The rows of a setting and of the settings in it. */
+function rowsOf(path: string, declared: Schema): Row[] {
+  const schema = declared.wrapped ?? declared;
+  const { unit = '', example, key = 'LANGUAGE' } = v.getMetadata(schema) as Metadata;
+  const row = {
+    path,
+    meaning: v.getDescription(schema) ?? '',
+    unit,
+    allowed: allowedOf(schema),
+    ifMissing: declared.wrapped
+      ? declared.default === undefined
+        ? 'not set'
+        : code(declared.default)
+      : '',
+    example,
+  };
+  const parts = { ...schema.entries, ...(schema.value && { [key]: schema.value }) };
+  return [row, ...Object.entries(parts).flatMap(([name, part]) => rowsOf(`${path}.${name}`, part))];
+}
+
+const RULES: Record<string, (requirement: unknown) => string> = {
+  boolean: () => '`true` or `false`',
+  email: () => 'an e-mail address',
+  excludes: (text) => `must not contain \`${text}\``,
+  includes: (text) => `must contain \`${text}\``,
+  integer: () => 'a whole number',
+  max_length: (length) => `at most ${length} entries`,
+  min_length: (length) => `at least ${length} entry`,
+  min_value: (value) => `at least ${value}`,
+  url: () => 'a URL',
+};
+
+/** The rules that a value must comply with. */
+function allowedOf(schema: Schema): string {
+  const rules = stepsOf(schema).map(ruleOf);
+  const values = schema.options?.map(code).join(', ');
+  const list = schema.item && `a list; each entry ${allowedOf(schema.item)}`;
+  return [values, list, ...rules].filter((rule) => rule !== undefined).join('; ');
+}
+
+function ruleOf({ kind, type, message, requirement }: Schema): string | undefined {
+  if (typeof message === 'string') return message;
+  // A message that names the wrong value describes no rule in general.
+  if (typeof message === 'function') return undefined;
+  if ((kind as string) === 'validation' && !RULES[type])
+    throw new Error(`RULES does not describe ${type}`);
+  return RULES[type]?.(requirement);
+}
+
+/** The steps of a pipe, including those of the pipe that it starts with. */
+const stepsOf = (schema: Schema): readonly Schema[] =>
+  schema.pipe?.flatMap((step, index) => (index === 0 && step.pipe ? stepsOf(step) : [step])) ?? [
+    schema,
+  ];
+
+const code = (value: unknown): string => `\`${JSON.stringify(value)}\``;
+
+/** The setting at a path; undefined if it is missing, is empty or contains other settings. */
+function valueAt(settings: unknown, path: string): unknown {
+  const value = path
+    .split('.')
+    .reduce((part, name) => (part as Record<string, unknown> | undefined)?.[name], settings);
+  const isEmpty = Array.isArray(value) ? value.length === 0 : typeof value === 'object';
+  return isEmpty ? undefined : value;
+}
+
+/** The generated tables of docs/settings.md, with the values of the environment `prod` as examples. */
+export function settingsTables(prod: object): Record<'context' | 'settings', string> {
+  const keys = Object.entries(context.entries).map(([name, schema]) => {
+    const [{ meaning, allowed, ifMissing } = {}] = rowsOf(name, schema as Schema);
+    return `| \`${name}\` | ${meaning} | ${allowed} | ${ifMissing} |`;
+  });
+  const rows = Object.entries((settings as Schema).entries ?? {})
+    .flatMap(([name, schema]) => rowsOf(name, schema))
+    .map(({ path, meaning, unit, allowed, ifMissing, example }) => {
+      const shown = valueAt(prod, path) ?? example;
+      const cells = [meaning, unit, allowed, ifMissing, shown === undefined ? '' : code(shown)];
+      return `| \`${path}\` | ${cells.join(' | ')} |`;
+    });
+  const head = (...names: string[]) => `| ${names.join(' | ')} |\n|${'---|'.repeat(names.length)}`;
+  return {
+    context: [head('key of `context`', 'meaning', 'allowed values', 'if missing'), ...keys].join(
+      '\n',
+    ),
+    settings: [
+      head('setting', 'meaning', 'unit', 'allowed values', 'if missing', 'example'),
+      ...rows,
+    ].join('\n'),
+  };
+}
