@@ -128,7 +128,7 @@ describe('one of two administrators', () => {
     expect((await remove('user', token)).status).toBe(403);
   });
 
-  it('can be deleted while deactivated, even if only one active administrator remains', async () => {
+  it('can be deleted while deactivated, even if only one active one remains', async () => {
     await makeDeputy('retired', { activated: false });
 
     const { status } = await remove('retired');
@@ -156,7 +156,7 @@ describe('user administration', () => {
     },
   );
 
-  it('is allowed right after a promotion and rejected right after a demotion, with the same token', async () => {
+  it('is allowed right after a promotion and rejected right after a demotion', async () => {
     const { user, token } = await gatehouse.makeCaller('riser');
     const attempt = async (n: number) =>
       (await create({ login: `protege${n}`, email: `protege${n}@example.com` }, token)).status;

@@ -52,7 +52,7 @@ it.each<['GET' | 'POST' | 'PUT', string, () => object | undefined]>([
   },
 );
 
-it('POST and PUT of a parameter of a missing integration return 404 without a KMS call', async () => {
+it('POST and PUT of a parameter of a missing integration return 404 without KMS', async () => {
   const token = await gatehouse.adminToken();
   kmsCalls = 0;
   const body = { integration: { id: 999_999 }, confName: 'x', confValue: 'x' };

@@ -196,7 +196,7 @@ describe('the code that verifies tokens', () => {
     expect(await runWithGuide(script, [minted({})], before)).toEqual([7, 'KidNotFoundInJwksError']);
   });
 
-  it('accepts tokens of users who have since been deactivated or deleted, or changed their password', async () => {
+  it('accepts tokens of users who were deactivated, deleted or given a password', async () => {
     const callers = [
       await gatehouse.makeCaller('deactivated'),
       await gatehouse.makeCaller('deleted'),

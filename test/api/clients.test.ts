@@ -55,38 +55,174 @@ describe('a JHipster client', () => {
   const created = { status: 201 };
   const ok = { status: 200 };
 
-  // biome-ignore format: a table is read by its columns
   it.each<[string, string, string, () => unknown, object]>([
-    ['open a page', 'GET', '/management/info', () => undefined, { ...ok, body: { activeProfiles: ['prod'] } }],
-    ['list users', 'GET', '/api/users?page=0&size=20&sort=lastModifiedDate,desc', () => undefined, ok],
+    [
+      'open a page',
+      'GET',
+      '/management/info',
+      () => undefined,
+      { ...ok, body: { activeProfiles: ['prod'] } },
+    ],
+    [
+      'list users',
+      'GET',
+      '/api/users?page=0&size=20&sort=lastModifiedDate,desc',
+      () => undefined,
+      ok,
+    ],
     ['open the form for a new user', 'GET', '/api/users/authorities', () => undefined, ok],
-    ['create a user', 'POST', '/api/users', () => ({ ...form, login: 'six', email: 'six@example.com' }), created],
-    ['create a user (JHipster 8)', 'POST', '/api/users', () => ({ ...jhipster8, ...eight }),
-      { ...created, body: { ...eight, createdBy: 'admin' } }],
-    ['create a user from an e2e test', 'POST', '/api/users', () => ({ login: 'spec', email: 'spec@example.com' }), created],
-    ['open the form for a user', 'GET', '/api/users/listed', () => undefined, { ...ok, body: { login: 'listed' } }],
-    ['edit a user', 'PUT', '/api/users', () => ({ ...form, id: existing.user.id, login: 'listed', email: 'listed@example.com' }), ok],
-    ['toggle a user', 'PUT', '/api/users', () => ({ ...existing.user, activated: false }), { ...ok, body: { activated: false } }],
-    ['edit a user (JHipster 8)', 'PUT', '/api/users', () => ({ ...jhipster8, ...existing.user, password: '' }), ok],
+    [
+      'create a user',
+      'POST',
+      '/api/users',
+      () => ({ ...form, login: 'six', email: 'six@example.com' }),
+      created,
+    ],
+    [
+      'create a user (JHipster 8)',
+      'POST',
+      '/api/users',
+      () => ({ ...jhipster8, ...eight }),
+      { ...created, body: { ...eight, createdBy: 'admin' } },
+    ],
+    [
+      'create a user from an e2e test',
+      'POST',
+      '/api/users',
+      () => ({ login: 'spec', email: 'spec@example.com' }),
+      created,
+    ],
+    [
+      'open the form for a user',
+      'GET',
+      '/api/users/listed',
+      () => undefined,
+      { ...ok, body: { login: 'listed' } },
+    ],
+    [
+      'edit a user',
+      'PUT',
+      '/api/users',
+      () => ({ ...form, id: existing.user.id, login: 'listed', email: 'listed@example.com' }),
+      ok,
+    ],
+    [
+      'toggle a user',
+      'PUT',
+      '/api/users',
+      () => ({ ...existing.user, activated: false }),
+      { ...ok, body: { activated: false } },
+    ],
+    [
+      'edit a user (JHipster 8)',
+      'PUT',
+      '/api/users',
+      () => ({ ...jhipster8, ...existing.user, password: '' }),
+      ok,
+    ],
     ['delete a user', 'DELETE', '/api/users/doomed', () => undefined, { ...ok, text: '' }],
-    ['save the settings', 'POST', '/api/account', () => ({ ...existing.account, firstName: 'Grace', authorities: [], login: 'root' }), { ...ok, text: '' }],
-    ['change the password', 'POST', '/api/account/change-password', () => ({ currentPassword: 'admin', newPassword: 'admin' }), { ...ok, text: '' }],
-    ['list integrations', 'GET', `${INTEGRATIONS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`, () => undefined, ok],
+    [
+      'save the settings',
+      'POST',
+      '/api/account',
+      () => ({ ...existing.account, firstName: 'Grace', authorities: [], login: 'root' }),
+      { ...ok, text: '' },
+    ],
+    [
+      'change the password',
+      'POST',
+      '/api/account/change-password',
+      () => ({ currentPassword: 'admin', newPassword: 'admin' }),
+      { ...ok, text: '' },
+    ],
+    [
+      'list integrations',
+      'GET',
+      `${INTEGRATIONS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`,
+      () => undefined,
+      ok,
+    ],
     ['fill a pick list', 'GET', `${INTEGRATIONS}?cacheBuster=1700000000000`, () => undefined, ok],
-    ['create an integration', 'POST', INTEGRATIONS, () => ({ active: true, ...INTEGRATION, description: '' }), { ...created, body: { module: null } }],
-    ['open an integration', 'GET', `${INTEGRATIONS}/:integration`, () => undefined, { ...ok, body: { module: null } }],
-    ['edit an integration', 'PUT', INTEGRATIONS, () => ({ ...existing.integration, module: null, name: 'bleach now for' }), ok],
-    ['create a parameter', 'POST', PARAMETERS, () => ({ confName: 'bleach now for', confValue: 'x', confDescription: '', integration: { id: String(existing.integration.id) } }),
-      { ...created, body: { integration: { name: 'bleach now for' } } }],
-    ['list parameters', 'GET', `${PARAMETERS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`, () => undefined, ok],
-    ['open a parameter', 'GET', `${PARAMETERS}/:parameter`, () => undefined, { ...ok, body: { confValue: 'value' } }],
-    ['edit a parameter', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: { id: existing.integration.id } }),
-      { ...ok, body: { integration: { module: { needsRestart: true } } } }],
-    ['edit a parameter (JHipster 8)', 'PUT', PARAMETERS, () => ({ ...existing.parameter, integration: existing.integration }), ok],
-    ['delete a parameter', 'DELETE', `${PARAMETERS}/:parameter`, () => undefined, { ...ok, text: '' }],
-    ['delete an integration', 'DELETE', `${INTEGRATIONS}/:integration`, () => undefined, { ...ok, text: '' }],
+    [
+      'create an integration',
+      'POST',
+      INTEGRATIONS,
+      () => ({ active: true, ...INTEGRATION, description: '' }),
+      { ...created, body: { module: null } },
+    ],
+    [
+      'open an integration',
+      'GET',
+      `${INTEGRATIONS}/:integration`,
+      () => undefined,
+      { ...ok, body: { module: null } },
+    ],
+    [
+      'edit an integration',
+      'PUT',
+      INTEGRATIONS,
+      () => ({ ...existing.integration, module: null, name: 'bleach now for' }),
+      ok,
+    ],
+    [
+      'create a parameter',
+      'POST',
+      PARAMETERS,
+      () => ({
+        confName: 'bleach now for',
+        confValue: 'x',
+        confDescription: '',
+        integration: { id: String(existing.integration.id) },
+      }),
+      { ...created, body: { integration: { name: 'bleach now for' } } },
+    ],
+    [
+      'list parameters',
+      'GET',
+      `${PARAMETERS}?page=0&size=20&sort=id,asc&cacheBuster=1700000000000`,
+      () => undefined,
+      ok,
+    ],
+    [
+      'open a parameter',
+      'GET',
+      `${PARAMETERS}/:parameter`,
+      () => undefined,
+      { ...ok, body: { confValue: 'value' } },
+    ],
+    [
+      'edit a parameter',
+      'PUT',
+      PARAMETERS,
+      () => ({ ...existing.parameter, integration: { id: existing.integration.id } }),
+      { ...ok, body: { integration: { module: { needsRestart: true } } } },
+    ],
+    [
+      'edit a parameter (JHipster 8)',
+      'PUT',
+      PARAMETERS,
+      () => ({ ...existing.parameter, integration: existing.integration }),
+      ok,
+    ],
+    [
+      'delete a parameter',
+      'DELETE',
+      `${PARAMETERS}/:parameter`,
+      () => undefined,
+      { ...ok, text: '' },
+    ],
+    [
+      'delete an integration',
+      'DELETE',
+      `${INTEGRATIONS}/:integration`,
+      () => undefined,
+      { ...ok, text: '' },
+    ],
   ])('can %s: %s %s', async (_, method, path, body, expected) => {
-    const headers = { Accept: 'application/json, text/plain, */*', 'Content-Type': 'application/json;charset=UTF-8' };
+    const headers = {
+      Accept: 'application/json, text/plain, */*',
+      'Content-Type': 'application/json;charset=UTF-8',
+    };
     const idOf = (_: string, kind: 'integration' | 'parameter') => existing[kind].id;
     const withIds = path.replace(/:(integration|parameter)$/, idOf);
 
@@ -95,14 +231,14 @@ describe('a JHipster client', () => {
     expect(response).toMatchObject(expected);
   });
 
-  it('learns that nobody has logged in from a 401 with the path, without which it shows an error', async () => {
+  it('learns that nobody has logged in from a 401 with the path', async () => {
     expect(await gatehouse.call('GET', '/api/account')).toMatchObject({
       status: 401,
       body: { path: '/api/account' },
     });
   });
 
-  it('finds the token in the header and in the body, and only the roles of the account', async () => {
+  it('finds the token in the header and in the body, and the roles of the account', async () => {
     const body = { username: 'user', password: 'user', rememberMe: false };
     const headers = { 'Content-Type': 'application/json;charset=UTF-8' };
 

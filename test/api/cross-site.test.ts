@@ -42,7 +42,7 @@ const getKeys = (headers: Headers) => gatehouse.call('GET', '/.well-known/jwks.j
 const publicRoutes = routes.filter(({ contract }) => contract.access === 'public');
 
 describe.each(publicRoutes)('$route', ({ route }) => {
-  it('rejects a request of a page of another site before it makes any call or reads the body', async () => {
+  it('rejects a request of another site before any call and without its body', async () => {
     const [method, path] = methodAndPath(route, {});
     const headers = { ...site('cross-site', 'no-cors'), 'Content-Type': 'text/plain' };
     const body = method === 'POST' ? 'x' : undefined;

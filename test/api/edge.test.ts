@@ -73,7 +73,7 @@ it('is announced by npm start, which has no edge', () => {
 });
 
 describe('a request from the edge', () => {
-  it('is accepted from a page under the host name of the edge, and not under that of its origin', async () => {
+  it('is accepted from a page under the host of the edge, not of its origin', async () => {
     const changeFrom = (host: string) =>
       logInFrom('203.0.113.9', 'admin', { ...fromEdge('203.0.113.9'), Origin: `http://${host}` });
 
@@ -190,7 +190,7 @@ describe('the login throttle', () => {
     expect(statuses(await Promise.all(responses))).toEqual([429, 429, 401]);
   });
 
-  it('does not let a client choose its address by other headers, or count for another by requests past the edge', async () => {
+  it('does not let a client choose its address, nor count for another past the edge', async () => {
     await block('198.51.100.5');
     const forged = {
       ...fromEdge('198.51.100.5'),

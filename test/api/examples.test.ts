@@ -138,7 +138,7 @@ it('a list is followed over all pages, with its filter', async () => {
   expect(found).toEqual(names);
 });
 
-it('a login that is rejected with 429 succeeds after the time that the service asks for', async () => {
+it('a login that is rejected with 429 succeeds after the time in Retry-After', async () => {
   await gatehouse.makeUser('clumsy');
   let lastFailure = 0;
   for (let count = 0; count < 10; count++) {

@@ -270,7 +270,7 @@ describe('the list of parameters', () => {
     expect(ranges).toEqual([['CONF', '0000000003000000', '0000000003999999']]);
   });
 
-  it('rejects sorting by value with 400, because the order would reveal secret values', async () => {
+  it('rejects sorting by value with 400: the order would reveal secret values', async () => {
     const { status } = await gatehouse.call(
       'GET',
       '/api/utm-integration-confs?sort=confValue,asc',

@@ -139,7 +139,7 @@ describe('integrations and their parameters', () => {
     expect(await readAll()).toEqual(before);
   });
 
-  it('do not reveal their existence to an unauthorized caller: unknown ids return 403, not 404', async () => {
+  it('do not reveal their existence to unauthorized callers: unknown ids return 403', async () => {
     const { token } = await gatehouse.makeCaller('curious', { authorities: ['ROLE_ANALYST'] });
     const unknown = { ...PARAMETER, id: 777_777_000_001, integration: { id: 777_777 } };
 

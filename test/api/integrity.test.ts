@@ -311,7 +311,7 @@ describe('a repair', () => {
     expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([1]));
   });
 
-  it('leaves the roster empty when there is no administrator, so that first-admin can create one', async () => {
+  it('leaves the roster empty without administrators, for first-admin', async () => {
     await applyDamage(
       [rosterKey, { ids: new Set([1]) }],
       [entityKey('USER', 1), { activated: false }],
@@ -468,7 +468,7 @@ describe('a verification', () => {
       afterNextRead = replace;
     }
 
-    it('finds nothing when an entity is deleted and another one created during the count', async () => {
+    it('finds nothing when one entity is deleted and another made during the count', async () => {
       const seen = await survey(whole, () => undefined);
       seen.totals.INTEGRATION = 99;
       await replaceDuring(5);
@@ -479,7 +479,7 @@ describe('a verification', () => {
       expect(afterNextRead).toBeUndefined();
     });
 
-    it('is undecided when an entity is deleted and another one created during every count', async () => {
+    it('is undecided when one entity is deleted and another made during every count', async () => {
       const seen = await survey(whole, () => undefined);
       seen.totals.INTEGRATION = 99;
       await replaceDuring(20);
@@ -639,7 +639,7 @@ describe('the daily verification', () => {
   async function runDaily(): Promise<{ code: number; stdout: string; stderr: string }> {
     const { endpoint, region, tableName } = gatehouse.cloud;
     const bundle = pathToFileURL(join(inject('assembly'), 'bundles/verify-table/index.mjs')).href;
-    const script = `const { handler } = await import(${JSON.stringify(bundle)}); await handler({});`;
+    const script = `const { handler } = await import('${bundle}'); await handler({});`;
     const env = {
       ...process.env,
       TABLE_NAME: tableName,

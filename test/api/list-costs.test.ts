@@ -68,7 +68,7 @@ describe('the cost of a list', () => {
     expect([page0.status, cursor.status]).toEqual([200, 200]);
   });
 
-  it('does not grow with the number of users, for the first page and for a page after a cursor', () => {
+  it('does not grow with the number of users, for the first page and after a cursor', () => {
     if (process.env.LIST_SIZES) console.table(table);
 
     expect(first[0]?.calls).toBe(3);

@@ -152,7 +152,7 @@ describe('a list', () => {
         ]);
     });
 
-    it('repeats sort and filters in its links, without ignored parameters and without commas', async () => {
+    it('repeats sort and filters in its links, without ignored parameters and commas', async () => {
       const filters = 'id.notIn=9001%2C9002&id.notIn=9003&nonsense=1';
       const list = await get(
         `${path}?cacheBuster=1%2C2&sort=id,desc&page=1&size=8&sort=id,asc&sort=&${filters}`,
@@ -288,7 +288,7 @@ describe('a list', () => {
       expect(seen).toEqual(await storedIds('USER'));
     });
 
-    it('is rejected with 400, naming its longest parameter, when the link to the next page would not fit', async () => {
+    it('is rejected with 400 and its longest parameter when a link would not fit', async () => {
       const rejected = await get(`${USERS}?size=8&email.contains=e&${filter(2700)}`);
       const onePage = await get(`${USERS}?size=2000&${filter(2700)}`);
 
@@ -323,7 +323,7 @@ describe('a list', () => {
       }
     });
 
-    it('is sorted without regard to case by ignorecase, with equal texts in the order of the next field', async () => {
+    it('is sorted by ignorecase without regard to case, then by the next field', async () => {
       const list = await get(
         `${USERS}?size=2000&sort=firstName,desc,ignorecase&sort=id,desc,ignorecase`,
       );

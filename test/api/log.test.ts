@@ -167,7 +167,7 @@ it('a log line has the route, status, caller, failure and duration of its reques
   expect(lines[0].milliseconds).toBeGreaterThan(5);
 });
 
-it('a log line has the metrics of its request: its duration by kind of request and by failure', () => {
+it('a log line has the metrics of its request: duration by kind and by failure', () => {
   const line = (route: string, failure?: string) =>
     gatehouse.lines
       .map((text) => JSON.parse(text))

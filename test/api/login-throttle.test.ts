@@ -158,7 +158,7 @@ describe('login attempts at one account', () => {
     expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
   });
 
-  it('compute no hash and change no count during the wait, even with the correct password', async () => {
+  it('compute no hash and change no count during the wait, whatever the password', async () => {
     await addFailures('patient', 10, { from: AWAY });
     await lastFailedAgo(-5);
     const before = await stored();
@@ -440,7 +440,7 @@ describe('a source over its limit', () => {
   const LIMIT = 10_000;
   const BLOCKED = '127.0.20.1';
 
-  it('is rejected for every login and whatever its headers claim, while other sources are not', async () => {
+  it('is rejected for every login, whatever its headers claim; other sources are not', async () => {
     await rewrite(/SOURCE/, () => ({ n: 0 }));
     await tryWrongPassword('anyone', { from: BLOCKED });
     await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: LIMIT - 1, since: Date.now() } : {}));
@@ -474,7 +474,7 @@ describe('a source over its limit', () => {
     expect((await tryWrongPassword('anyone', { from: BLOCKED })).status).toBe(401);
   });
 
-  it('is counted from zero when an operator removes the attributes of its count during a login', async () => {
+  it('is counted from zero when an operator removes its count during a login', async () => {
     await rewrite(/SOURCE/, () => ({ n: 0 }));
     await tryWrongPassword('anyone', { from: BLOCKED });
     await rewrite(/SOURCE/, ({ n }) =>
@@ -489,7 +489,7 @@ describe('a source over its limit', () => {
     expect(statuses(responses)).toEqual([401, 401]);
   });
 
-  it('reveals no more wrong passwords than its limit allows when they are tried concurrently', async () => {
+  it('reveals no more wrong passwords than its limit allows when tried concurrently', async () => {
     const KEEN = '127.0.22.1';
     await deleteCounts();
     await tryWrongPassword('anyone', { from: KEEN });
@@ -539,7 +539,7 @@ describe('a source over its limit', () => {
     },
   );
 
-  it('can log in while it has used up its resets, and reset while it has used up its logins', async () => {
+  it('can log in while its resets are used up, and reset while its logins are', async () => {
     const BUSY = '127.0.23.1';
     const both = async () => [
       (await logIn('admin', 'admin', { from: BUSY })).status,

@@ -55,7 +55,7 @@ describe('the notice of a new e-mail address', () => {
     expect(await subjectsTo('umzug@example.com')).toEqual(['Ihre E-Mail-Adresse wurde geändert']);
   });
 
-  it('is not sent when the address stays the same, is taken, or the If-Match is stale', async () => {
+  it('is not sent when the address stays or is taken, or the If-Match is stale', async () => {
     const { user, token } = await gatehouse.makeCaller('settled', { password: 'settled' });
     const admin = await gatehouse.adminToken();
 
@@ -99,7 +99,7 @@ describe('mail to one account', () => {
     expect(count(5, HOUR)).toMatchObject({ n: 1, since: NOW });
   });
 
-  it('is limited exactly under concurrent requests, whose responses do not reveal the limit', async () => {
+  it('is limited exactly under concurrent requests, which do not reveal the limit', async () => {
     await gatehouse.makeUser('popular');
 
     const responses = await Promise.all(
@@ -134,7 +134,7 @@ describe('mail to one account', () => {
     );
   });
 
-  it('is counted per mailbox, so that resets which a thief has had sent elsewhere use up none of the owner', async () => {
+  it('is counted per mailbox: resets of a thief use up none of the owner', async () => {
     const { token } = await gatehouse.makeCaller('robbed', { password: 'robbed' });
     const move = (email: string) =>
       gatehouse.call('POST', '/api/account', { token, body: { email } });
@@ -195,7 +195,7 @@ describe('mail to one account', () => {
 });
 
 describe('the notice of a new password', () => {
-  it('goes to the user who changed it, and is not sent when the current password was wrong', async () => {
+  it('goes to the user who changed it, and is not sent after a wrong password', async () => {
     const { token } = await gatehouse.makeCaller('changer', { password: 'changer' });
 
     const wrong = await setPassword(token, 'wrong', 'fresh');

@@ -6,7 +6,7 @@ import { openSetup } from '../support/instance/setup.ts';
 
 const gatehouse = await useGatehouse();
 
-it('a login rehashes a password stored at a lower cost and changes nothing else, tokens included', async () => {
+it('a login rehashes a password stored at a lower cost and changes nothing else', async () => {
   const setup = await openSetup(gatehouse);
   const { user, token } = await setup.account({ passwordHash: await setup.outdatedHash() });
   const stored = () => gatehouse.table.get(entityKey('USER', user.id));
@@ -26,7 +26,7 @@ it('a login rehashes a password stored at a lower cost and changes nothing else,
   expect(change.status).toBe(200);
 });
 
-it('a login with a password whose end bcrypt does not read never replaces the password', async () => {
+it('a login with a password that bcrypt has cut off never replaces the password', async () => {
   const setup = await openSetup(gatehouse);
   const long = 'p\u00E4ss'.repeat(20);
   const { user } = await setup.account({ passwordHash: bcryptHash(long) });

@@ -203,7 +203,7 @@ describe('the token of a user', () => {
     expect(await accountOf('asleep')).toEqual(before);
   });
 
-  it('who was deleted gets 401 from the account endpoints, and reads other resources until it expires', async () => {
+  it('who was deleted gets 401 from the account, and reads until the token expires', async () => {
     const { token } = await gatehouse.makeCaller('gone', { password: 'gone' });
     await remove('gone');
 

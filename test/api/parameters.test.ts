@@ -206,7 +206,7 @@ describe('updating a parameter', () => {
     expect(body.message).toBe('error.idnull');
   });
 
-  it('rejects a parameter that does not belong to the given integration with 404, and changes nothing', async () => {
+  it('rejects a parameter of another integration with 404, and changes nothing', async () => {
     const [own, other] = [await make(), await make()];
     const before = await total();
 
@@ -300,7 +300,7 @@ describe('an integration that has had 999,998 parameters', () => {
     expect(rejected.headers['x-gatehouseapp-error']).toBe('error.parameteridsusedup');
   });
 
-  it('reports exhausted ids even when it has 90 parameters, because deleting one would not help', async () => {
+  it('reports exhausted ids even with 90 parameters: deleting one would not help', async () => {
     const { id } = await makeWithCounters({ parametersEver: 999_999, parameterCount: 90 });
 
     const rejected = await post({ ...FIELDS, integration: { id } });

@@ -99,7 +99,7 @@ describe('a report of a restart', () => {
 
   // A query and a transaction are not serializable (DynamoDB Developer Guide, "Isolation levels for
   // transactions").
-  it('does not hide a change of which the module has loaded the number but not the value', async () => {
+  it('does not hide a change of which the module has the number but not the value', async () => {
     const { id, change } = await makeParameter();
     await change();
     const load = () =>
@@ -159,7 +159,7 @@ describe('a report of a restart', () => {
   });
 });
 
-it('the time since which a restart is pending is stored until the module has loaded all changes', async () => {
+it('the time since which a restart is pending is stored until all changes are loaded', async () => {
   const { id, change } = await makeParameter();
   const earliest = Date.now();
 

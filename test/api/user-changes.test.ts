@@ -78,7 +78,7 @@ describe('updating a user', () => {
       expect(await stored(id)).not.toHaveProperty('firstName');
   });
 
-  it('shows a text as null that an earlier release has stored as empty, and records no change when it is cleared', async () => {
+  it('shows a text that was stored as empty as null, and clears it silently', async () => {
     const { body: before } = await create({
       login: 'former',
       email: 'former@example.com',
@@ -245,7 +245,7 @@ describe('the login of the operator', () => {
     },
   );
 
-  it('stays with an account that already has it, which can be read, updated and deleted', async () => {
+  it('stays with an account that has it, which can be read, updated and deleted', async () => {
     const { id } = await gatehouse.makeUser('early');
     await commit(gatehouse.table, [
       set(entityKey('USER', id), { login: 'system' }, EXISTS),

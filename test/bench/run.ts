@@ -28,7 +28,7 @@ const QUICK: typeof FULL = {
 
 const DOCS = join(import.meta.dirname, '../../docs');
 
-/** `npm run bench`: measures Gatehouse and writes the tables and the chart of docs/performance.md. */
+/** `npm run bench`: measures Gatehouse and writes the tables and chart of docs/performance.md. */
 export const command = defineCommand({
   usage: `npm run bench -- [--quick] [--only ${SECTIONS.join(',')}]`,
   help: `Measures Gatehouse on this machine and writes what it measured, with the date, into

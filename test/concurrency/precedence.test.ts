@@ -60,7 +60,7 @@ const resetPassword = async (email: string) => {
   return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
 };
 
-describe('an account that changes itself before every attempt of a change that takes precedence', () => {
+describe('an account that changes itself before every attempt of a preceding change', () => {
   it.each([
     [
       'deactivation',
@@ -90,7 +90,7 @@ describe('an account that changes itself before every attempt of a change that t
     expect(others.filter((each) => each < 300)).toEqual([]);
   });
 
-  it('is rejected at once, and can change itself again once the administrator is done', async () => {
+  it('is rejected at once, and can change itself once the administrator is done', async () => {
     const { user, token } = await gatehouse.makeCaller('patient');
     await rename(token, -1);
     const changes: Received[] = [];
@@ -133,7 +133,7 @@ async function withFreshEtag(
   return statuses;
 }
 
-describe('an account that changes itself between every read of its ETag and the change with If-Match', () => {
+describe('an account that changes itself between a read and each change with If-Match', () => {
   it.each([
     [
       'deactivation',
@@ -160,7 +160,7 @@ describe('an account that changes itself between every read of its ETag and the 
     ]);
   });
 
-  it('is rejected for ten seconds even if another change conflicts and ends meanwhile', async () => {
+  it('is rejected for ten seconds even if another change conflicts meanwhile', async () => {
     const { user, token } = await gatehouse.makeCaller('patient-twice');
     const stale = await update({ ...user, lastName: 'Seen' }, '"0-stale"');
     attempts = 0;
@@ -176,7 +176,7 @@ describe('an account that changes itself between every read of its ETag and the 
     expect(Number(own.headers['retry-after'])).toBeGreaterThan(5);
   });
 
-  it('can deactivate an administrator whose stale If-Match has taken precedence, and change nothing else', async () => {
+  it('can deactivate an administrator who has precedence, and change nothing else', async () => {
     const [attacker, defender] = [
       await gatehouse.makeCaller('attacker', { authorities: ['ROLE_ADMIN'] }),
       await gatehouse.makeCaller('defender', { authorities: ['ROLE_ADMIN'] }),
@@ -205,7 +205,7 @@ describe('an account that changes itself between every read of its ETag and the 
   });
 });
 
-it('an administrator can deactivate an account that sends a stream of changes, without and with If-Match', {
+it('an administrator can deactivate an account that sends a stream of changes', {
   timeout: 60_000,
 }, async () => {
   const { user, token } = await gatehouse.makeCaller('busy', { authorities: ['ROLE_USER'] });

@@ -310,7 +310,7 @@ const throttledBy = (reason: string) => ({
 });
 
 describe('a partition key', () => {
-  it('rejects a write beyond 1,000 units per second with ThrottlingException and does not apply it', async () => {
+  it('rejects a write beyond 1,000 units per second and does not apply it', async () => {
     await exhaustWrites('W1');
 
     const error = await put('W1', 'small').catch((each) => each);
@@ -403,7 +403,7 @@ describe('a partition key', () => {
     });
   });
 
-  it('admits a read that costs more than is left, then none until the deficit is refilled', async () => {
+  it('admits a read that costs more than is left, then none until refilled', async () => {
     await exhaustReads('R2');
     clock += 1;
 
@@ -765,7 +765,7 @@ describe('a transaction', () => {
   const reasonsOf = (error: { CancellationReasons?: { Code?: string }[] }) =>
     error.CancellationReasons?.map(({ Code }) => Code);
 
-  it('is cancelled with ThrottlingError at the positions that exceed a limit, and not applied', async () => {
+  it('is cancelled with ThrottlingError where it exceeds a limit, and not applied', async () => {
     await exhaustWrites('T1');
 
     const error = await transact(putting('T2', '1'), putting('T1', '1'), putting('T3', '1')).catch(
@@ -893,7 +893,7 @@ describe('a batch', () => {
     });
   });
 
-  it('is rejected with ProvisionedThroughputExceededException when it could read nothing', async () => {
+  it('is rejected with ThroughputExceeded when it could read nothing', async () => {
     await exhaustReads('G3');
 
     await expect(batchGet('G3')).rejects.toMatchObject({
@@ -924,7 +924,7 @@ describe('a batch', () => {
     );
   });
 
-  it('is rejected with ProvisionedThroughputExceededException when it could write nothing', async () => {
+  it('is rejected with ThroughputExceeded when it could write nothing', async () => {
     await exhaustWrites('G6');
 
     await expect(batchPut('G6')).rejects.toMatchObject({

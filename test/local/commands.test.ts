@@ -190,7 +190,7 @@ describe('npm run verify', () => {
     ]);
   });
 
-  it.concurrent('exits with 0 when everything is repaired, and repairs nothing without --repair', async () => {
+  it.concurrent('exits with 0 when all is repaired, repairs nothing without --repair', async () => {
     const verifyDamaged = async (options: readonly string[]) => {
       const table = inMemoryScanner(INTACT_ITEMS);
       table.remove(loginGuardKey('alice'));
@@ -210,7 +210,7 @@ describe('npm run verify', () => {
     expect(verified.calls).not.toContain('TransactWriteItems');
   });
 
-  it('has not verified a total that stays undecided, but has findings when there are any', async () => {
+  it('has not verified a total that stays undecided, unless there are findings', async () => {
     let changes = 0;
     const changing: Override = (operation, { Key }) =>
       operation === 'GetItem' && Key.pk.S === 'TOTAL'
@@ -427,7 +427,7 @@ describe('npm run adopt', () => {
     return { ...(await runHere(adoptCommand, ['--skip', '1'], environment)), calls };
   }
 
-  it.concurrent('sets what a restore does not copy, but no tags of AWS, and prints every change', async () => {
+  it.concurrent('sets what a restore does not copy, and prints every change', async () => {
     const { code, stdout, stderr, table, inputs, tableUpdates } = await runAdopt(
       [],
       [...INTACT_ITEMS, reset('a'), reset('b'), publicKey],
@@ -527,7 +527,7 @@ describe('npm run adopt', () => {
     expect(stdout).toContainEqual(expect.stringContaining('"tableStream": "arn:old"'));
   });
 
-  it('waits until the table with the new stream is active before it updates the table again', async () => {
+  it('waits until the table with the new stream is active before the next update', async () => {
     let described = 0;
     const { code, calls } = await adopt(INTACT_ITEMS, (operation) =>
       operation === 'DescribeTable'
@@ -558,7 +558,7 @@ describe('npm run adopt', () => {
     ]);
   });
 
-  it.concurrent('skips the given number of ids, and leaves the table unprotected with --unprotected', async () => {
+  it.concurrent('skips the given number of ids, and protects nothing if asked', async () => {
     const options = ['--skip', '999999999', '--unprotected'];
     const { code, stdout, calls, tableUpdates } = await runAdopt(options, [
       ...INTACT_ITEMS,

@@ -46,7 +46,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-it('the embedded engine listens on a random loopback address, because every web page may read it', () => {
+it('the embedded engine listens on a random loopback address', () => {
   expect(new URL(engine.url).hostname).toMatch(/^127\.[1-9]\d{0,2}\.\d{1,3}\.[1-9]\d{0,2}$/);
 });
 
@@ -70,7 +70,7 @@ describe('the local cloud on another engine', () => {
     await cloud.stop();
   }
 
-  it('makes all calls with one access key and region, and keeps the table of a folder when it stops', async () => {
+  it('makes all calls with one key and region, and keeps the table when it stops', async () => {
     await run(await openState(newFolder()));
 
     expect([...authorizations]).toEqual([

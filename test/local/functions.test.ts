@@ -139,7 +139,7 @@ describe('a function in the local cloud', () => {
     await vi.waitFor(() => expect(lines).toEqual(['a warning']));
   });
 
-  it('handles no event after its instances were recycled, and is ended as soon as it is idle', async () => {
+  it('handles no event after a recycling, and is ended as soon as it is idle', async () => {
     const { functions, lines } = run(
       'if (event.stays) setInterval(() => console.log("alive"), 10);' +
         'if (event.stays) await new Promise((done) => setTimeout(done, 300));' +
@@ -175,7 +175,7 @@ describe('a function in the local cloud', () => {
   });
 });
 
-it('a function has the environment of Lambda and of its stack, but no access to the files of a developer', () => {
+it('a function has the environment of Lambda and of its stack, but no files', () => {
   const config = { name: 'f', file: '', environment: { OWN: 'yes' }, timeoutMs: 1, memoryMb: 512 };
   const local = { region: 'eu-north-1', endpoint: 'http://127.0.0.1:9', accessKey: 'LOCAL7' };
 

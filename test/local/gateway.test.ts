@@ -133,7 +133,7 @@ describe('the event for a function', () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  it('joins repeated headers and query values with commas and has header names in lower case', async () => {
+  it('joins repeated headers and query values, and has header names in lower case', async () => {
     const headers = [
       'X-Some',
       'a',
@@ -487,7 +487,7 @@ it('prints nothing when a client breaks off its request', async () => {
   expect([errors, invoked]).toEqual([[], ['get-thing']]);
 });
 
-it('responds with 503 when a function takes too long, and then gives up waiting for an instance', async () => {
+it('responds with 503 when a function takes too long, or no instance is free', async () => {
   let signal: AbortSignal | undefined;
   invoke = (_, __, ___, given) => {
     signal = given;
@@ -518,7 +518,7 @@ it('ends requests that are still in flight after the grace period when it stops'
   expect(await inFlight).toBe('ended');
 });
 
-it('serves pages at paths without a route to GET and HEAD requests, with a security policy', async () => {
+it('serves pages at paths without a route to GET and HEAD, with a security policy', async () => {
   const page = { contentType: 'text/html', body: Buffer.from('<p>Hello') };
   const other = await startGateway(
     0,

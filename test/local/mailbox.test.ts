@@ -126,7 +126,7 @@ const mailOf = (subject: string, text = 't') => ({
 });
 
 describe('the mailbox', () => {
-  it('shows the newest message first, as text with its links, and is not stored by browsers', async () => {
+  it('shows the newest message first, as text with its links, and is not stored', async () => {
     const headers = { Authorization: 'AWS4-HMAC-SHA256 Credential=operator/x/' };
     const mails = [
       mailOf('an older one'),

@@ -44,7 +44,7 @@ describe('npm run mails', () => {
     expect(await gatehouse.mailsTo('hasty@example.com')).toBeDefined();
   });
 
-  it('lists what is left, without addresses, and --send sends what has not expired and deletes the rest', async () => {
+  it('lists what is left, without addresses, and --send sends or deletes it', async () => {
     const notice = {
       occasion: 'passwordChanged',
       userId: 2,

@@ -85,7 +85,7 @@ describe('a replacement of the pepper key', { timeout: 60_000 }, () => {
     expect((await logIn('late', 'later')).status).toBe(200);
   });
 
-  it('rejects a password that is still under the old key after its removal, until it is reset', async () => {
+  it('rejects a password under the old key after its removal, until it is reset', async () => {
     await deploy(['PepperKey2']);
 
     const [rejected, lines] = await Promise.all([

@@ -296,7 +296,7 @@ describe('an account', () => {
     expect(await missing(changes, settings)).toEqual({ [name]: { problem, remedy } });
   });
 
-  it('is asked for a certificate that hides the name of the host only if that is an origin', async () => {
+  it('is asked for a certificate that hides the host only if that is an origin', async () => {
     const { edge: _, ...withoutEdge } = SETTINGS;
     const lacking: Script = { DescribeCertificate: { error: 'ResourceNotFoundException' } };
 

@@ -117,7 +117,7 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     expect(profiles).toEqual(['again', 'two', 'again']);
   });
 
-  it('is announced, and requests that arrive during the reload are answered by the new code', async () => {
+  it('is announced, and requests during the reload are answered by the new code', async () => {
     const from = service.lines.length;
     replaceByRename(SHARED, sourceOf(SHARED).replace("'no-referrer'", "'same-origin'"));
     await service.line(`Changed ${SHARED}: reloading`, from);
@@ -145,7 +145,7 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     expect([during, await profile()]).toEqual(['again', 'valid']);
   });
 
-  it('that leaves cdk.json without valid JSON is rejected with its name, also by preflight', async () => {
+  it('that leaves cdk.json without valid JSON is rejected with its name', async () => {
     const from = service.lines.length;
     const valid = sourceOf('cdk.json');
     replaceByRename('cdk.json', '{');

@@ -182,7 +182,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('is adopted by one command, which sets what the restore did not copy and verifies the table', async () => {
+  it('is adopted by one command, which sets what the restore did not copy', async () => {
     const { code, stdout, stderr } = await adopt(
       ...[
         '--table',
@@ -215,7 +215,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     });
   });
 
-  it('repeats what has happened to accounts since the backup, only with --apply and only once', async () => {
+  it('repeats what has happened to accounts, only with --apply and only once', async () => {
     const compare = (...options: string[]) =>
       adopt('--table', RESTORED, '--original', ORIGINAL, ...options);
 
@@ -279,7 +279,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('lets nobody in whom the original had excluded, and neither the leaked nor the replaced password', async () => {
+  it('lets nobody in whom the original had excluded, and no replaced password', async () => {
     const attempts = ['dismissed', 'deleted', 'demoted', 'leaked'].map((login) =>
       statusOfLogin(login, login),
     );
@@ -325,7 +325,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect(tap.body.id).toBeGreaterThan(1_000_000);
   });
 
-  it('can be repeated on a copy, with the settings of the table that it is to replace', async () => {
+  it('can be repeated on a copy, with the settings of the table it replaces', async () => {
     await client.send(
       new UpdateTableCommand({
         TableName: RESTORED,

@@ -98,7 +98,7 @@ describe('after a restore, before the table is adopted', () => {
     expect([finished.status, updated.status, deleted.status]).toEqual([400, 412, 412]);
   });
 
-  it('rejects the ETag of a lost version of a user after a new change with the same version number', async () => {
+  it('rejects the ETag of a lost version after a new change with the same number', async () => {
     const user = await call('POST', '/api/users', admin, {
       login: 'twofold',
       email: 'twofold@example.com',
@@ -272,7 +272,7 @@ describe('repeating what has happened to accounts since the backup', () => {
     },
   );
 
-  it('changes neither an account that this table has received or changed later, nor a rehashed password', async () => {
+  it('changes no account that this table has changed later, nor a rehashed password', async () => {
     const changed = await gatehouse.makeUser('changed', { activated: false });
     const { compare, repeat } = await restoreBefore(() => gatehouse.makeUser('only-original'));
     await commit(gatehouse.table, [put(sequenceKey('USER'), { n: 1_000_000 })]);
@@ -359,7 +359,7 @@ describe('npm run adopt', () => {
     expect(keys.body.keys).toHaveLength(1);
   });
 
-  it('assigns no id of a parameter twice, so a stale update of a lost one changes no other', async () => {
+  it('assigns no id of a parameter twice, so a stale update changes no other', async () => {
     const { body: tap } = await call('POST', '/api/utm-integrations', admin, integration);
     const before = await itemsOf(gatehouse.cloud);
     const fields = { integration: tap, confName: 'key', confValue: 'lost' };
@@ -403,7 +403,7 @@ describe('npm run adopt', () => {
     expect(cleared.body.module).toEqual({ needsRestart: false, changes: 1_000_001 });
   });
 
-  it('rejects tokens of a retired key, and the next login publishes that of the stack', async () => {
+  it('rejects tokens of a retired key, and the next login publishes the current one', async () => {
     const retired = makeTokens(admin);
     await commit(gatehouse.table, [put(retired.publicKey, { jwk: retired.publicKey.jwk })]);
     const publishedKeys = async () =>

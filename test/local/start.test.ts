@@ -76,7 +76,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(await logIn(url, 'user')).toBeTruthy();
   });
 
-  it('prints one line for each request, without its query, and logs those of functions to a file', async () => {
+  it('prints one line for each request, without its query, and logs to a file', async () => {
     const from = service.lines.length;
 
     await fetch(`${service.url}/api/health?key=secret`);
@@ -133,7 +133,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   if (LONG) {
-    it('loses no acknowledged write when it is killed, and ends the orphaned engine at the next start', async () => {
+    it('loses no acknowledged write when it is killed, and ends its engine later', async () => {
       const token = await logIn(service.url, 'admin');
       const get = (path: string) =>
         fetch(`${service.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });

@@ -124,7 +124,7 @@ describe('a start', () => {
   });
 });
 
-it('two starts that wait for the engine of a killed service do not both own its folder', async () => {
+it('two starts that wait for the engine of a killed service do not both get it', async () => {
   const shared = newFolder();
   const orphan = spawn(process.execPath, [
     '-e',

@@ -211,7 +211,7 @@ describe('npm run import', () => {
     },
   );
 
-  it('lets a deactivated user with a $2y$ hash log in only after the activation, and change the password at once', async () => {
+  it('lets a deactivated user with a $2y$ hash log in only after the activation', async () => {
     const { body } = await gatehouse.call('GET', '/api/users/old-y', { token });
 
     const deactivated = await statusOfLogin('old-y', 'old password');
@@ -243,7 +243,7 @@ describe('npm run import', () => {
     expect(rejected).toEqual(['1 login login-taken']);
   });
 
-  it('does not create again what has been removed or changed since, except with --again what was removed', async () => {
+  it('does not create again what was removed since, except with --again', async () => {
     const records = [
       ...['deleted', 'renamed', 'moved', 'kept'].map((name) => userRecord(`since-${name}`)),
       ...['Since 1', 'Since 1', 'Since 2', 'Since 3'].map((name, index) =>
@@ -483,7 +483,8 @@ describe('npm run import', () => {
       code: 3,
       stdout: [],
       stderr: [
-        `No service runs on STATE_DIR=${stateDir}. Start it with \`npm start\`, or name a table with --table.`,
+        `No service runs on STATE_DIR=${stateDir}. ` +
+          'Start it with `npm start`, or name a table with --table.',
       ],
     });
     expect(running).toMatchObject({ code: 0, stderr: [] });
@@ -515,7 +516,7 @@ describe('npm run export', () => {
     };
   }
 
-  it('creates a file that only its owner can read, from which an empty table becomes the same', async () => {
+  it('creates a file that only its owner can read, which restores an empty table', async () => {
     const file = join(folder, 'export.jsonl');
     await gatehouse.logIn('user');
     const before = await contentOfTable();
@@ -570,7 +571,7 @@ describe('npm run export', () => {
 
       expect([code, stderr[0]]).toEqual(
         suffix
-          ? [3, expect.stringContaining('an interrupted export has left')]
+          ? [3, expect.stringContaining('was left by an interrupted export')]
           : [2, `${file} already exists.`],
       );
     },
@@ -598,7 +599,7 @@ describe('npm run export', () => {
     });
   });
 
-  it('names the file with secrets that an interrupted export has left', async () => {
+  it('names the file with secrets that was left by an interrupted export', async () => {
     const file = join(folder, 'interrupted.jsonl');
     writeFileSync(`${file}.partial`, 'secret');
 
@@ -617,7 +618,7 @@ it('the commands do not wait forever for a response of KMS', async () => {
 
   const { kms } = await openStackTable({ tableName: cloud.tableName });
 
-  // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
+  // biome-ignore lint/suspicious/noExplicitAny: the SDK hides the type of this configuration
   expect(await (kms.config.requestHandler as any).configProvider).toMatchObject({
     connectionTimeout: 3000,
     requestTimeout: 20_000,

@@ -16,8 +16,8 @@ import { shippedSettings } from '../support/stack/shipped-context.ts';
  */
 const command = defineCommand({
   usage: 'npx node test/long/soak.ts [--minutes MINUTES] [--seed SEED]',
-  help: `Searches for races, lost changes and broken rules until the time is up or a counterexample is
-found.
+  help: `Searches for races, lost changes and broken rules until the time is up or a counterexample
+is found.
 
 --minutes MINUTES  how long to search (default 10)
 --seed SEED        repeats the run that printed this seed (default: a random one)`,

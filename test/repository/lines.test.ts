@@ -15,14 +15,12 @@ const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 const SOURCES = filesOf('*.ts', '*.mjs').map((file) => ({ file, text: textOf(file) }));
 
-/** Folders whose lines have still to be divided. */
-const LONG_LINES = /^test\//;
-/** A line that is one literal without a space, or one import. */
+/** A line that is one literal, a row of a table in Markdown, or one import. */
 const UNBREAKABLE =
-  /^(?:\w+: )?(?:'\S+'|"\S+"|`\S+`|\/\S+\/\w*)[,;]?$|^(?:import|\}) .*from '\S+';$/;
+  /^(?:\w+: )?(?:'[^']*'|"[^"]*"|`[^`]*`|\/.*\/\w*)[,;]?$|^\|.*\|$|^(?:import|\}) .*from '\S+';$/;
 
 it('no line has more than 100 columns unless it cannot be divided', () => {
-  const tooLong = SOURCES.filter(({ file }) => !LONG_LINES.test(file)).flatMap(({ file, text }) =>
+  const tooLong = SOURCES.flatMap(({ file, text }) =>
     text
       .split('\n')
       .map((line, index) => ({ line, place: `${file}:${index + 1}` }))

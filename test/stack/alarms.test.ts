@@ -192,7 +192,7 @@ describe('an environment without an edge', () => {
     expect(queries.filter(({ Name }) => /edge/.test(Name))).toEqual([]);
   });
 
-  it('finds the addresses of clients in the access log; with an edge, only the functions know them', () => {
+  it('finds addresses of clients in the access log, or with an edge in the functions', () => {
     const find = (template: typeof prod) => {
       const [query] = propertiesOf(template, 'AWS::Logs::QueryDefinition').filter(({ Name }) =>
         Name.endsWith('/too-many-attempts'),

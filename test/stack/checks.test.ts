@@ -13,7 +13,7 @@ interface Suppressed {
   readonly violatingConstructs: { constructPath: string }[];
 }
 
-it('the production stacks with all options pass AWS Solutions, with a reason for each suppression', () => {
+it('the production stacks with all options pass AWS Solutions, with reasons', () => {
   const { domain, edge } = OTHER_SETTINGS;
   const changes = {
     dailyVerification: true,

@@ -41,7 +41,7 @@ it('docs/cost.md has the current budgets, prices and resources; -u updates it', 
   return expect(document).toMatchFileSnapshot('../../docs/cost.md');
 });
 
-it('docs/scale.md has the current demand of each request, and the results of the simulation; -u updates it', () => {
+it('docs/scale.md has the current demand and the results of the simulation', () => {
   const item = { holdMs: 10, loadMs: 10, seconds: 60, seed: 1 };
   const document = withGenerated(read('scale.md'), {
     demand: demandTable(costs),

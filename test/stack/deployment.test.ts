@@ -61,7 +61,7 @@ describe('a deployment', () => {
     expect(resourcesOf(dev, 'AWS::CodeDeploy::DeploymentGroup')).toEqual({});
   });
 
-  it('is a canary in prod, with a group for each function, which rolls back on the alarms of deployments', () => {
+  it('is a canary in prod, which rolls back on the alarms of deployments', () => {
     const groups = resourcesOf(prod, 'AWS::CodeDeploy::DeploymentGroup');
     const alarms = Object.entries(resourcesOf(prod, 'AWS::CloudWatch::Alarm'))
       .filter(([, { Properties }]) =>
@@ -133,7 +133,7 @@ describe('the role of a function', () => {
     }
   });
 
-  it('has another policy with another name when its permissions change, so that old versions keep the old one', () => {
+  it('has another policy with another name when its permissions change', () => {
     const [before = '', after = ''] = [prod, rotating].map(
       (template) => idsOf(template, 'POST /api/authenticate').policy,
     );

@@ -66,7 +66,7 @@ describe('the stack of the edge', () => {
     expect(terminationProtection).toBe(isProtected);
   });
 
-  it('consists of a distribution, its function and policy, and a web ACL, and prints the target of the record in DNS', () => {
+  it('consists of a distribution with function and policy, and a web ACL', () => {
     const { Description, Resources, Outputs } = edge.toJSON();
     const types = Object.values(Resources as Record<string, Resource>).map(({ Type }) => Type);
     const [distribution] = only('AWS::CloudFront::Distribution');
@@ -87,7 +87,7 @@ describe('the stack of the edge', () => {
 });
 
 describe('the distribution', () => {
-  it('forwards everything except Host and cookies to the origin, with the secret, and caches nothing, not even errors', () => {
+  it('forwards everything except Host and cookies, with the secret, and caches nothing', () => {
     const [functionId] = only('AWS::CloudFront::Function');
     const [policyId, { Properties: policy }] = only('AWS::CloudFront::OriginRequestPolicy');
     const [webAcl] = only('AWS::WAFv2::WebACL');

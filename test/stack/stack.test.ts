@@ -31,7 +31,7 @@ describe('the table', () => {
     });
   });
 
-  it('is retained, protected from deletion and restorable to a point in time, except in dev', () => {
+  it('is retained, protected and restorable to a point in time, except in dev', () => {
     prod.hasResource('AWS::DynamoDB::Table', {
       DeletionPolicy: 'RetainExceptOnCreate',
       UpdateReplacePolicy: 'Retain',
@@ -99,7 +99,7 @@ describe('every route of the API', () => {
     prod.resourceCountIs('AWS::IAM::Role', routes.length + 1);
   });
 
-  it('has a function on arm64 and Node 24 with explicit memory and timeout, and a log with limited retention', () => {
+  it('has a function on arm64 and Node 24 with limits, and a log with retention', () => {
     prod.allResourcesProperties('AWS::Lambda::Function', {
       Architectures: ['arm64'],
       Runtime: 'nodejs24.x',
@@ -214,7 +214,7 @@ describe('the permissions of a function', () => {
     }
   });
 
-  it('allow a values key only in the encryption context of an integration, and mail only from the sender', () => {
+  it('allow a values key only in its encryption context, and mail only from the sender', () => {
     const conditionOf = (route: string, action: string, key?: string) =>
       statementsOf(route).find(
         ({ Action, Resource }) => Action === action && (!key || isOf(key, Resource)),
@@ -233,7 +233,7 @@ describe('the permissions of a function', () => {
     });
   });
 
-  it('allow signing only for the login, and no decryption for functions that only write secrets', () => {
+  it('allow signing only for the login, and no decryption for writers of secrets', () => {
     const holders = (action: string, key: string) =>
       routes
         .map(({ route }) => route)
@@ -262,7 +262,7 @@ describe('the permissions of a function', () => {
   });
 });
 
-it('the stage throttles all routes, limits login and reset separately, and logs source addresses', () => {
+it('the stage throttles all routes, limits login and reset apart, and logs addresses', () => {
   prod.hasResource('AWS::ApiGatewayV2::Stage', {
     Properties: {
       DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 },
@@ -324,7 +324,7 @@ it('reserves concurrency for no function that requires a token', () => {
   expect(reserved).toHaveLength(3);
 });
 
-it('the environment of every function stays below the 4 KB that Lambda allows, with the largest valid settings', () => {
+it('the environment of every function stays below 4 KB with the largest settings', () => {
   const inLongestRegion = JSON.stringify({ ...OTHER_SETTINGS, keepData: true })
     .replaceAll('arn:aws:', 'arn:aws-iso-f:')
     .replaceAll(OTHER_SETTINGS.region, 'us-isof-south-1');

@@ -191,7 +191,7 @@ describe('logIn', () => {
     },
   });
 
-  it('records the attempt, compares the password, then signs, clears the failures and changes nothing else', async () => {
+  it('records the attempt, compares the password, then signs and clears the failures', async () => {
     const table = tableOf(ada);
 
     const token = await logIn(services(table), SOURCE, 'ada', 'old');
@@ -211,7 +211,7 @@ describe('logIn', () => {
     expect(issueToken.mock.calls).toEqual([[ada]]);
   });
 
-  it('reads the guard of the login together with the counts, and the user while the attempt is recorded', async () => {
+  it('reads the guard with the counts, and the user while the attempt is recorded', async () => {
     const table = tableOf(ada);
     const overlap = overlapCounter();
     const { get } = table;
@@ -482,7 +482,7 @@ describe('finishReset', () => {
     return table;
   };
 
-  it('replaces the hash, invalidates earlier tokens and keys, deletes the key and notifies the user', async () => {
+  it('replaces the hash, voids earlier tokens and keys, and notifies the user', async () => {
     const table = tableWithKey();
 
     await finishReset(services(table), SOURCE, KEY, 'new');
@@ -585,7 +585,7 @@ describe('finishReset', () => {
     expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
-  it('hashes the password once and takes precedence over tokens when the transaction is retried', async () => {
+  it('hashes the password once and takes precedence when the transaction is retried', async () => {
     const table = tableWithKey();
     table.transactionErrors.push(
       cancelledBy('ConditionalCheckFailed'),
@@ -640,7 +640,7 @@ describe('changePassword', () => {
       'new',
     );
 
-  it('changes the password as one attempt, keeps the current token valid and notifies the user', async () => {
+  it('changes the password as one attempt, keeps the token and notifies the user', async () => {
     const table = tableOf(ada);
 
     await change(table);
@@ -752,7 +752,7 @@ describe('changePassword', () => {
     },
   );
 
-  it('rejects an unauthorized caller with forbidden even while the login is throttled', async () => {
+  it('rejects an unauthorized caller even while the login is throttled', async () => {
     const table = tableOf({ ...ada, activated: false });
 
     const changing = change(table, 'old', caller, {
@@ -763,7 +763,7 @@ describe('changePassword', () => {
     expect(events).toEqual([]);
   });
 
-  it('records one attempt and computes each hash once, even when the transaction is retried', async () => {
+  it('records one attempt and computes each hash once, also after a retry', async () => {
     const table = tableOf(ada);
     table.transactionErrors.push(cancelledBy('ConditionalCheckFailed', 'None', 'None'));
 

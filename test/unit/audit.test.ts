@@ -301,7 +301,7 @@ describe('readAudits', () => {
     }
   });
 
-  it('reads permanent entries of the requested time only, without a lower limit of its own', async () => {
+  it('reads permanent entries of the requested time only', async () => {
     const { table } = await read([]);
     const { queries } = (
       await read([], { sort: ASCENDING, filters: [filter('lessThan', '2020-01-01T00:00:00.000Z')] })
@@ -319,7 +319,7 @@ describe('readAudits', () => {
     ]);
   });
 
-  it('sizes its chunks by the end of the page, up to 1,000 entries, and reads each entry once', async () => {
+  it('sizes its chunks by the end of the page, and reads each entry once', async () => {
     const items = Array.from({ length: 8 }, (_, n) => entryAt(`2026-03-0${n + 1}T00:00:00.000Z`));
     const newest = items.map(({ time }) => time).toReversed();
 
@@ -342,7 +342,7 @@ describe('readAudits', () => {
     expect((await read([], { size: 2000 })).table.queries[1]?.range.limit).toBe(1000);
   });
 
-  it('continues after the last entry of a chunk, in either direction, when a filter matches few entries', async () => {
+  it('continues after the last entry of a chunk when a filter matches few entries', async () => {
     const items = Array.from({ length: 2003 }, (_, n) =>
       entryAt(`2026-03-0${1 + Math.floor(n / 1000)}T00:00:00.000Z`, {
         actor: n % 1000 === 500 ? 'eve' : 'ada',
@@ -404,7 +404,7 @@ describe('readAudits', () => {
     Array.from({ length: count }, () => entryAt('2026-03-01T00:00:00.000Z'));
   const nobody = [{ field: 'actor', operator: 'equals', operands: ['nobody'] } as const];
 
-  it('reads the last page within 10,000 entries by its number, and rejects later ones', async () => {
+  it('reads the last page within 10,000 entries by number, and rejects later ones', async () => {
     const items = many(10_021);
 
     const last = await read(items, { page: 499 });
@@ -475,7 +475,7 @@ describe('readAudits', () => {
     },
   );
 
-  it('reads only the page after a cursor, whatever its number, from the month of the cursor', async () => {
+  it('reads only the page after a cursor, from the month of the cursor', async () => {
     const items = Array.from({ length: 50 }, (_, n) =>
       entryAt(`2026-0${n < 25 ? 2 : 1}-01T00:00:00.${100 + n}Z`),
     );
@@ -528,7 +528,7 @@ describe('readAudits', () => {
     return paid.map((milliseconds) => milliseconds / 2);
   };
 
-  it('charges 0.11 read units per entry before each query, less what earlier queries did not use', async () => {
+  it('charges 0.11 units per entry before each query, less what was not used', async () => {
     const filters = [...nobody, filter('greaterThan', '2026-02-20T00:00:00.000Z')];
 
     const found = await read(many(1500), { filters });
@@ -549,7 +549,7 @@ describe('readAudits', () => {
     ]);
   });
 
-  it('charges one unit for a query that finds nothing, and nothing for up to three units', async () => {
+  it('charges one unit for a query that finds nothing, and nothing up to three', async () => {
     const short = await read(many(11), { size: 10 });
     const empty = await read([]);
 
@@ -562,7 +562,7 @@ describe('readAudits', () => {
     expect(units).toBeLessThan(queries + 3);
   });
 
-  it('rejects a caller whose stored user is not an administrator, without reading entries or a charge', async () => {
+  it('rejects a stored user who is no administrator, without a read or a charge', async () => {
     const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
     const query = {
       page: 0,

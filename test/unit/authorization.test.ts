@@ -129,7 +129,7 @@ function requestsOf(
 }
 
 describe('the authorization of a call', () => {
-  it('checks the action on the table for the partition key, then the use of the table’s KMS key via DynamoDB', () => {
+  it('checks the action on the table, then the use of its KMS key via DynamoDB', () => {
     expect(requestsOf(dynamo('GetItem', on('A')), TABLE_KEY)).toEqual([
       { action: 'dynamodb:GetItem', resource: TABLE, context: { [KEYS]: ['A'] } },
       {

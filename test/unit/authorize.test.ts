@@ -270,7 +270,7 @@ describe('a change by a caller', () => {
   });
   const writesOf = ({ transactions }: MemoryTable) => transactions[0] ?? [];
 
-  it('first checks that the caller is still authorized and writes the audit entry last', async () => {
+  it('first checks that the caller is still authorized, and writes the entry last', async () => {
     const table = tableWith({});
     const second: Write = { ...OTHER, key: { pk: 'C', sk: 'D' } };
 
@@ -323,7 +323,7 @@ describe('a change by a caller', () => {
     expect(writesOf(table)[0]?.values).toEqual(values);
   });
 
-  it("adds the condition to the write of the caller's own account instead of checking it separately", async () => {
+  it('adds the condition to the write of the own account instead of a check', async () => {
     const table = tableWith({});
     const own = set(entityKey('USER', 7), { firstName: 'Ada' }, versionIs({ version: '1-a' }));
 
@@ -393,7 +393,7 @@ describe('a change by a caller', () => {
     await expect(change).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('neither loads nor prepares anything for an unauthorized caller but the early load', async () => {
+  it('loads and prepares nothing for an unauthorized caller but the early load', async () => {
     const steps: string[] = [];
 
     const change = authorize(tableWith({ authorities: [] }), CALLER, INTEGRATORS).change({
@@ -444,7 +444,7 @@ describe('precedence', () => {
   const OTHER_USER = { id: 8 } as User;
   const written = ({ transactions }: MemoryTable) => transactions.map(([first]) => first?.key.pk);
 
-  it('is claimed on another user’s account after a conflict, and given up when the change has ended', async () => {
+  it('is claimed on the account of another user after a conflict, for the change', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
     const table = contended();
 
@@ -482,7 +482,7 @@ describe('precedence', () => {
     await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
   });
 
-  it('is claimed for ten seconds when the version of the account has changed since the client read it', async () => {
+  it('is claimed for ten seconds when the account has changed since it was read', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
     for (const [code, id, claims] of [
       ['version-changed', 8, [precedenceKey(8)]],

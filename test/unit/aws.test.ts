@@ -174,7 +174,7 @@ describe('a call to AWS', () => {
 });
 
 describe('SDK clients', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
+  // biome-ignore lint/suspicious/noExplicitAny: the SDK hides the type of this configuration
   const configOf = async ({ requestHandler, maxAttempts }: any) => {
     // The SDK creates the HTTP agent on the first call.
     const { httpAgentProvider, ...settings } = await requestHandler.configProvider;
@@ -275,7 +275,7 @@ describe('openConnection', () => {
     expect(request.destroy).toHaveBeenCalledOnce();
   });
 
-  it('keeps the connection open for the first call, including to the local AWS endpoint', async () => {
+  it('keeps the connection open for the first call, also to the local endpoint', async () => {
     const sockets = new Set<unknown>();
     const methods: (string | undefined)[] = [];
     const server = http.createServer(({ method, socket }, response) => {
@@ -308,7 +308,7 @@ describe('openConnection', () => {
 });
 
 describe('startInColdStart', () => {
-  it('makes the first request wait for the work, whether it fails or not, and limits it to two seconds', async () => {
+  it('makes the first request wait for the work, for two seconds at most', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const completed: string[] = [];
     const later = (name: string, milliseconds: number) =>
@@ -368,7 +368,7 @@ describe('settleAll', () => {
 });
 
 describe('mapConcurrently', () => {
-  it('returns the results in the order of the items, whatever the order in which they arrive', async () => {
+  it('returns the results in the order of the items, however they arrive', async () => {
     const turns = [30, 1, 20, 2, 10];
 
     const results = await mapConcurrently(turns, 3, async (count) => {

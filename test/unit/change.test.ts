@@ -90,7 +90,7 @@ describe('a change', () => {
     expect(outcome).toBe('Failure: login-taken');
   });
 
-  it('decides again when the data it read has changed, whatever other condition failed', async () => {
+  it('decides again when the data has changed, whatever other condition failed', async () => {
     const { table, tokens } = tableThatResponds(
       cancelledBy('ConditionalCheckFailed', 'ConditionalCheckFailed'),
       undefined,
@@ -137,7 +137,7 @@ describe('a change', () => {
     expect(waits).toEqual(Array(20).fill(0));
   });
 
-  it('backs off when the data it read keeps changing, and gives up after five seconds', async () => {
+  it('backs off when the data keeps changing, and gives up after five seconds', async () => {
     const started = Date.now();
     const { table, tokens } = tableThatResponds(cancelledBy('ConditionalCheckFailed'));
     const { transact } = table;
@@ -184,7 +184,7 @@ describe('a change', () => {
     });
   });
 
-  it('gives up on a busy table after five seconds, or two seconds before the request deadline', async () => {
+  it('gives up on a busy table after five seconds, or two before the deadline', async () => {
     const started = Date.now();
 
     expect(

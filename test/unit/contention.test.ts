@@ -12,7 +12,7 @@ it('the same seed gives the same result, another seed a similar one', () => {
   expect(other.rejectedFirst).toBeCloseTo(result.rejectedFirst, 1);
 });
 
-it('changes that never conflict take one transaction each, as long as their load and commit', () => {
+it('changes that never conflict take one transaction each', () => {
   expect(simulate({ ...item, rate: 0.01, seconds: 10_000 })).toMatchObject({
     rejectedFirst: 0,
     transactionsPerSuccess: 1,

@@ -202,19 +202,41 @@ describe('a request', () => {
     });
   });
 
-  // biome-ignore format: a table is read by its columns
   it.each([
-    [undefined, VERSIONS], ['*', VERSIONS], [' * ', VERSIONS], ['"1"', ['1']], ['"1","2"', ['1', '2']],
-    ['W/"1"', []], ['W/"1", "2"', ['2']], ['""', ['']], ['nonsense', []], ['"a b"', []], ['"!#~"', ['!#~']], ['"\x7f"', []],
-    ['"1", , "2"', ['1', '2']], ['x"1"', []], ['"1"x', []], ['w/"1"', []], ['"1", x', []], ['"\xe4", "1"', ['1']],
+    [undefined, VERSIONS],
+    ['*', VERSIONS],
+    [' * ', VERSIONS],
+    ['"1"', ['1']],
+    ['"1","2"', ['1', '2']],
+    ['W/"1"', []],
+    ['W/"1", "2"', ['2']],
+    ['""', ['']],
+    ['nonsense', []],
+    ['"a b"', []],
+    ['"!#~"', ['!#~']],
+    ['"\x7f"', []],
+    ['"1", , "2"', ['1', '2']],
+    ['x"1"', []],
+    ['"1"x', []],
+    ['w/"1"', []],
+    ['"1", x', []],
+    ['"\xe4", "1"', ['1']],
   ])('with If-Match %j accepts the versions %j', async (ifMatch, accepted) => {
-    expect(await acceptedWith(ifMatch === undefined ? {} : { 'if-match': ifMatch })).toEqual(accepted);
+    expect(await acceptedWith(ifMatch === undefined ? {} : { 'if-match': ifMatch })).toEqual(
+      accepted,
+    );
   });
 
-  // biome-ignore format: a table is read by its columns
   it.each([
-    ['*', []], [' * ', []], ['"1"', ['2', '', '!#~']], ['W/"1"', ['2', '', '!#~']], ['W/"1","2" , "!#~"', ['']],
-    ['nonsense', VERSIONS], ['"1" x', VERSIONS], ['*, "1"', VERSIONS], ['', VERSIONS],
+    ['*', []],
+    [' * ', []],
+    ['"1"', ['2', '', '!#~']],
+    ['W/"1"', ['2', '', '!#~']],
+    ['W/"1","2" , "!#~"', ['']],
+    ['nonsense', VERSIONS],
+    ['"1" x', VERSIONS],
+    ['*, "1"', VERSIONS],
+    ['', VERSIONS],
   ])('with If-None-Match %j accepts the versions %j', async (ifNoneMatch, accepted) => {
     expect(await acceptedWith({ 'if-none-match': ifNoneMatch })).toEqual(accepted);
     expect(await acceptedWith({ 'if-none-match': ifNoneMatch, 'if-match': '"7"' })).toEqual([]);
@@ -265,31 +287,62 @@ describe('a request body', () => {
   const spaces = (length: number) => `{}${' '.repeat(length - 2)}`;
   const twoBytes = (bytes: number) => JSON.stringify({ x: 'é'.repeat((bytes - 8) / 2) });
 
-  // biome-ignore format: a table is read by its columns
   it.each<[string, Parts, number]>([
     ['an object', { body: '{"name":"Ada"}' }, 200],
-    ['an object in base64', { body: Buffer.from('{"name":"Ädä"}').toString('base64'), base64: true }, 200],
+    [
+      'an object in base64',
+      { body: Buffer.from('{"name":"Ädä"}').toString('base64'), base64: true },
+      200,
+    ],
     ['64 KiB', { body: spaces(65_536) }, 200],
     ['64 KiB plus one byte', { body: spaces(65_537) }, 413],
     ['64 KiB of two-byte characters', { body: twoBytes(65_536) }, 200],
     ['more than 64 KiB of two-byte characters', { body: twoBytes(65_538) }, 413],
-    ['64 KiB in base64', { body: Buffer.from(spaces(65_536)).toString('base64'), base64: true }, 200],
-    ['64 KiB plus one byte in base64', { body: Buffer.from(spaces(65_537)).toString('base64'), base64: true }, 413],
-    ['invalid UTF-8', { body: Buffer.from('{"name":"\xff"}', 'latin1').toString('base64'), base64: true }, 400],
+    [
+      '64 KiB in base64',
+      { body: Buffer.from(spaces(65_536)).toString('base64'), base64: true },
+      200,
+    ],
+    [
+      '64 KiB plus one byte in base64',
+      { body: Buffer.from(spaces(65_537)).toString('base64'), base64: true },
+      413,
+    ],
+    [
+      'invalid UTF-8',
+      { body: Buffer.from('{"name":"\xff"}', 'latin1').toString('base64'), base64: true },
+      400,
+    ],
     ['broken JSON', { body: '{"name":' }, 400],
     ['absent', { headers: { 'content-type': 'application/json' } }, 400],
     ['an array', { body: '[]' }, 400],
     ['null', { body: 'null' }, 400],
     ['a string', { body: '"x"' }, 400],
     ['a duplicate key', { body: '{"name":"a","name":"b"}' }, 400],
-    ['a duplicate key, base64', { body: Buffer.from('{"name":"a","name":"b"}').toString('base64'), base64: true }, 400],
+    [
+      'a duplicate key, base64',
+      { body: Buffer.from('{"name":"a","name":"b"}').toString('base64'), base64: true },
+      400,
+    ],
     ['32 levels of nesting', { body: `{"x":${'['.repeat(31)}${']'.repeat(31)}}` }, 200],
     ['33 levels of nesting', { body: `{"x":${'['.repeat(32)}${']'.repeat(32)}}` }, 400],
     ['without a content type', { body: '{}', headers: { 'content-type': '' } }, 415],
     ['plain text', { body: 'a@b.c', headers: { 'content-type': 'text/plain' } }, 415],
-    ['a content type that starts like JSON', { body: '{}', headers: { 'content-type': 'application/jsonp' } }, 415],
-    ['a content type that ends like JSON', { body: '{}', headers: { 'content-type': 'x-application/json' } }, 415],
-    ['the charset UTF-8', { body: '{}', headers: { 'content-type': 'Application/JSON ; Charset = "UTF-8" ' } }, 200],
+    [
+      'a content type that starts like JSON',
+      { body: '{}', headers: { 'content-type': 'application/jsonp' } },
+      415,
+    ],
+    [
+      'a content type that ends like JSON',
+      { body: '{}', headers: { 'content-type': 'x-application/json' } },
+      415,
+    ],
+    [
+      'the charset UTF-8',
+      { body: '{}', headers: { 'content-type': 'Application/JSON ; Charset = "UTF-8" ' } },
+      200,
+    ],
     ['a content encoding', { body: '{}', headers: { 'content-encoding': 'identity' } }, 415],
   ])('is accepted or rejected as specified: %s', async (_, parts, status) => {
     const { statusCode } = await call(handler, parts);
@@ -298,13 +351,28 @@ describe('a request body', () => {
     expect(requests).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  // biome-ignore format: a table is read by its columns
   it.each<[string, Parts, string]>([
     ['JSON', { body: '{"email":"a@b.c"}' }, 'a@b.c'],
     ['text', { body: ' a@b.c\n', headers: { 'content-type': 'text/plain' } }, 'a@b.c'],
-    ['text in UTF-8', { body: 'a@b.c', headers: { 'content-type': 'Text/Plain;charset="utf-8"; format=flowed;' } }, 'a@b.c'],
-    ['text in base64', { body: Buffer.from('ä@b.c').toString('base64'), base64: true, headers: { 'content-type': 'text/plain' } }, 'ä@b.c'],
-    ['text that looks like JSON', { body: '{"email":1,"email":2}', headers: { 'content-type': 'text/plain' } }, '{"email":1,"email":2}'],
+    [
+      'text in UTF-8',
+      { body: 'a@b.c', headers: { 'content-type': 'Text/Plain;charset="utf-8"; format=flowed;' } },
+      'a@b.c',
+    ],
+    [
+      'text in base64',
+      {
+        body: Buffer.from('ä@b.c').toString('base64'),
+        base64: true,
+        headers: { 'content-type': 'text/plain' },
+      },
+      'ä@b.c',
+    ],
+    [
+      'text that looks like JSON',
+      { body: '{"email":1,"email":2}', headers: { 'content-type': 'text/plain' } },
+      '{"email":1,"email":2}',
+    ],
   ])('can be %s where the contract accepts text', async (_, parts, email) => {
     const { statusCode } = await call(text.handler, parts);
 
@@ -598,7 +666,7 @@ describe('a protected endpoint', () => {
     },
   );
 
-  it('handles the request while the table confirms the access, and discards the response without it', async () => {
+  it('handles the request while the table confirms the access, or discards it', async () => {
     const reading = Promise.withResolvers<object | undefined>();
     stored = reading.promise;
     const { handler, requests } = endpointOf({
@@ -613,22 +681,30 @@ describe('a protected endpoint', () => {
     expect((await called).statusCode).toBe(403);
   });
 
-  // biome-ignore format: a table is read by its columns
   it.each<[string, Contract['access'], string[] | undefined, number]>([
     ['without a token', 'authenticated', undefined, 401],
     ['with a token', 'authenticated', [], 200],
     ['with the role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_ADMIN'], 200],
-    ['with the second role', { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' }, ['ROLE_USER'], 200],
+    [
+      'with the second role',
+      { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' },
+      ['ROLE_USER'],
+      200,
+    ],
     ['with another role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_USER'], 403],
     ['without a role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, [], 403],
   ])('authorizes by the token: %s', async (_, access, roles, status) => {
     const { handler, requests } = endpointOf({ ...PUBLIC, access } as Contract);
-    const headers: Record<string, string> = roles ? { authorization: signedBy(key, { roles }) } : {};
+    const headers: Record<string, string> = roles
+      ? { authorization: signedBy(key, { roles }) }
+      : {};
 
     const { statusCode } = await call(handler, { headers });
 
     expect(statusCode).toBe(status);
-    expect(requests.map(({ caller }) => caller)).toEqual(status === 200 ? [expect.objectContaining({ id: 7, roles })] : []);
+    expect(requests.map(({ caller }) => caller)).toEqual(
+      status === 200 ? [expect.objectContaining({ id: 7, roles })] : [],
+    );
     expect(lines[0]?.callerId).toBe(status === 401 ? undefined : 7);
   });
 

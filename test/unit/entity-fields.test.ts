@@ -65,7 +65,7 @@ describe('the fields of an integration', () => {
   });
 });
 
-it('a view has the listed fields only, with null for an absent value, and keeps false, 0 and the empty string', () => {
+it('a view has the listed fields only, null for absent ones, and keeps false, 0 and ""', () => {
   const entity = { a: 0, b: false, c: '', d: undefined, secret: 's' };
 
   expect(viewOf(entity, { d: {}, c: {}, b: {}, a: {} })).toEqual({

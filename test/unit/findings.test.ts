@@ -214,7 +214,7 @@ describe('the oldest pending restart', () => {
     expect(await oldestAmong(...modules)).toEqual(oldest);
   });
 
-  it('is unknown of flags without a time, of modules that need no restart and of damaged items', async () => {
+  it('is unknown without a time or without need of a restart, and if damaged', async () => {
     expect(
       await oldestAmong(
         undefined,
@@ -503,8 +503,7 @@ const CASES: [string, Damage[], object[]][] = [
       {
         kind: 'wrong-parameter-counters',
         keys: [GATE],
-        message:
-          `Integration 4 records ${counts}, but has 2 with 30 bytes ` + 'and the highest number 9.',
+        message: `Integration 4 records ${counts}, but has 2 with 30 bytes and the highest number 9.`,
         remedy: {
           description:
             `sets the counters of integration 4 to 2 parameters with 30 bytes, ${ever} ` +

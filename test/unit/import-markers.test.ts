@@ -26,7 +26,7 @@ const originalItems = [
   marker('USER', 'damaged', 'nine'),
 ];
 
-it('findMissingMarkers leaves out those of accounts and integrations that only the original has', async () => {
+it('findMissingMarkers leaves out those of records that only the original has', async () => {
   const [table, original] = [memoryTable(restoredItems), memoryTable(originalItems)];
 
   const missing = await findMissingMarkers(table, original, inMemoryScanner(originalItems));

@@ -189,7 +189,7 @@ describe('updateIntegration', () => {
     expect(audit).toEqual(entry('integration.updated', 'integration/5', 'Gate', [field]));
   });
 
-  it('keeps an omitted description and the module, and clears a description without a value', async () => {
+  it('keeps an omitted description and the module; no value clears a description', async () => {
     const before = gate({ module: { needsRestart: true, changes: 3 } });
     const { description: _, ...omitted } = SAME_GATE;
     const table = memoryTable([caller, before]);
@@ -293,7 +293,7 @@ describe('deleteIntegration', () => {
     expect(table.calls.filter((call) => call.endsWith('CONF'))).toHaveLength(reads);
   });
 
-  it('deletes the parameters that it finds when the count stays wrong, and waits at most 100 ms before each read', async () => {
+  it('deletes the parameters that it finds when the count stays wrong', async () => {
     const timer = vi.spyOn(globalThis, 'setTimeout').mockImplementation((done: () => void) => {
       queueMicrotask(done);
       return undefined as unknown as NodeJS.Timeout;
@@ -322,7 +322,7 @@ describe('deleteIntegration', () => {
 });
 
 describe('createParameter', () => {
-  it('stores it sealed under the next id and updates the counters of its integration, but not its version', async () => {
+  it('stores it sealed under the next id and updates the counters of its integration', async () => {
     const { result, changed, audit } = await changesOf('createParameter', [gate(), parameter()], {
       confName: 'né',
       confValue: 'sécret',

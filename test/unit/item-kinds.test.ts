@@ -359,10 +359,9 @@ describe.each(Object.entries(KINDS))('an item of kind %s', (_, kind) => {
     const required = Object.entries(attributes).filter(([, type]) => !type.endsWith('absent'));
     const [pk, sk] = keys[0] as [string, string];
 
+    const names = required.map(([name]) => name).join(', ');
     expect(findDefect({ pk, sk })?.message).toBe(
-      required.length > 0
-        ? `${pk} / ${sk} has missing or invalid attributes: ${required.map(([name]) => name).join(', ')}.`
-        : undefined,
+      names ? `${pk} / ${sk} has missing or invalid attributes: ${names}.` : undefined,
     );
   });
 

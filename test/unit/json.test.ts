@@ -37,7 +37,7 @@ it.each([
   expect(parseJson(json)).toEqual(JSON.parse(json));
 });
 
-it('accepts any JSON object with unique keys, and rejects it when one of its keys is repeated', () => {
+it('accepts any JSON object with unique keys, and rejects it with a repeated one', () => {
   const value = fc.jsonValue({ depthSize: 'medium', stringUnit: 'binary' });
   const member = fc.dictionary(fc.string({ unit: 'binary' }), value, { minKeys: 1 });
 

@@ -35,7 +35,7 @@ describe('a history', () => {
     expect(isLinearizable(operation(0, 1, 'a'), operation(2, 3, 'read', 'b'))).toBe(false);
   });
 
-  it('is not linearizable when a read returns a value that was overwritten before the read began', () => {
+  it('is not linearizable when a read returns a value overwritten before it began', () => {
     expect(
       isLinearizable(operation(0, 1, 'a'), operation(2, 3, 'b'), operation(4, 5, 'read', 'a')),
     ).toBe(false);

@@ -63,7 +63,7 @@ describe('the log line of a request', () => {
     ]);
   });
 
-  it('has the failure code of a rejected request, and no caller when it is unauthenticated', async () => {
+  it('has the failure code of a rejected request, and no caller without a token', async () => {
     expect(await logged(() => logRequest(UpdateUser, event(), 401, 0, 'unauthorized'))).toEqual([
       {
         requestId: 'r-1',

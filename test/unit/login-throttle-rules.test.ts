@@ -258,7 +258,7 @@ describe('a successful login', () => {
   });
 });
 
-it('a password reset with a mailed key clears the failures of the login and makes the network known', () => {
+it('a reset with a mailed key clears the failures and makes the network known', () => {
   expect(mailboxProven(keys, NOW)).toEqual([networkKnown, elsewhereCleared]);
 });
 
@@ -327,7 +327,7 @@ describe('a source', () => {
     },
   );
 
-  it('counts a failure in its window whatever the number of requests, and not beyond the limit of failures', () => {
+  it('counts a failure in its window, whatever the requests, up to the limit', () => {
     const since = NOW - 1000;
 
     expect(count({ n: 69, requests: 700, since }, 'failure').values).toMatchObject({

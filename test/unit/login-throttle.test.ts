@@ -127,7 +127,7 @@ describe('a login attempt', () => {
     return table.transactions.at(-1);
   }
 
-  it('is counted by login and network, by login elsewhere and by source, each under its own key', async () => {
+  it('is counted by login and network, by login elsewhere and by source', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
@@ -167,7 +167,7 @@ describe('a login attempt', () => {
     });
   });
 
-  it('reads its counts together with the items of other keys, which it returns in the order of the keys', async () => {
+  it('reads its counts together with other items, in the order of the keys', async () => {
     const [one, missing, other] = ['one', 'missing', 'other'].map((sk) => ({
       pk: 'LOGIN#ada',
       sk,
@@ -212,7 +212,7 @@ describe('a login attempt', () => {
     ]);
   });
 
-  it('with the right password clears its failures while the request proceeds, and returns its result', async () => {
+  it('with the right password clears its failures while the request proceeds', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
     const overlap = overlapCounter();
@@ -266,7 +266,7 @@ describe('a login attempt', () => {
     },
   );
 
-  it('is rejected if it arrived during a waiting period, even one that has ended since', async () => {
+  it('is rejected if it arrived during a waiting period, also of one that has ended', async () => {
     // After ten failures the wait is one second.
     const table = recordingTable({
       ...elsewhere,
@@ -333,7 +333,7 @@ describe('a login attempt', () => {
       expect(verify).not.toHaveBeenCalled();
     });
 
-    it('is rejected if it arrived during the waiting period that the other one caused', async () => {
+    it('is rejected if it arrived during the waiting period that the other caused', async () => {
       const table = contendedTable(10, NOW - 1000);
       const { throttle } = await throttleOn(table, MAC);
       const late = { address: '203.0.113.7', arrivedAt: NOW - 1 };
@@ -344,7 +344,7 @@ describe('a login attempt', () => {
     });
   });
 
-  it('clears the failures elsewhere too when its network expires before it is recorded', async () => {
+  it('clears the failures elsewhere when its network expires before it is recorded', async () => {
     const table = recordingTable({ ...network, n: 1, last: NOW - 5000, expires: NOW / 1000 + 1 });
     const { throttle } = await throttleOn(table, MAC);
     const { getAll } = table;
@@ -400,7 +400,7 @@ describe('a login attempt', () => {
     });
   });
 
-  it('without a verdict takes back the failure of its login, and fails with the reason', async () => {
+  it('without a verdict takes back the failure of its login, and fails so', async () => {
     const table = recordingTable({
       ...elsewhere,
       n: 3,
@@ -442,7 +442,7 @@ describe('a login attempt', () => {
     await expect(outcomeOf(new TypeError('a defect'))).rejects.toThrow('a defect');
   });
 
-  it('counts its failure against its source before it is revealed, and confirms it unless it has been counted since', async () => {
+  it('counts its failure against its source before it is revealed, and confirms it', async () => {
     const table = recordingTable();
     const { throttle } = await throttleOn(table, MAC);
 
@@ -459,7 +459,7 @@ describe('a login attempt', () => {
     ]);
   });
 
-  it('is not revealed as wrong when it cannot be counted against its source; its confirmation may fail', async () => {
+  it('is not revealed as wrong when it cannot be counted against its source', async () => {
     const outcomeAfter = async (...outcomes: (boolean | Error)[]) => {
       const table = recordingTable();
       table.updateOutcomes.push(true, ...outcomes);

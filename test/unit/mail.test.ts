@@ -162,7 +162,7 @@ describe('a mailer', () => {
     await openMailer().send('reset', ada, 'k3y');
 
     const [client] = send.mock.contexts as unknown as [SESv2Client];
-    // biome-ignore lint/suspicious/noExplicitAny: the types of the SDK hide the configuration of a request handler
+    // biome-ignore lint/suspicious/noExplicitAny: the SDK hides the type of this configuration
     const handler = await (client.config.requestHandler as any).configProvider;
     expect(handler).toMatchObject({
       connectionTimeout: 500,
@@ -213,7 +213,7 @@ describe('the mail limit', () => {
     });
   });
 
-  it('increments the count of the account on condition that it has not changed, within the same window', () => {
+  it('increments the count of the account, unless it has changed, within a window', () => {
     expect(countMail(KEY, { n: 2, since: NOW - 5000 }, NOW, 5)).toEqual({
       act: 'Put',
       key: KEY,

@@ -50,7 +50,7 @@ it('a list has a link to the update of its first entity', () => {
   );
 });
 
-it('every body of a link is an expression, because the generator of Java clients rejects any other', () => {
+it('every body of a link is an expression: generators of Java clients reject any other', () => {
   const bodies: unknown[] = [];
   JSON.parse(openApiText(routes), (key, value) => {
     if (key === 'links')

@@ -204,7 +204,7 @@ describe('adoptTable', () => {
     return { adoption, after: table.find(integration) };
   }
 
-  it('skips 10,000 ids of parameters of each integration, and flags its module to restart', async () => {
+  it('skips 10,000 ids of parameters of each integration, and flags its module', async () => {
     const { adoption, after } = await adoptIntegration(gate);
 
     expect(after).toEqual({
@@ -284,7 +284,7 @@ describe('adoptTable', () => {
     expect(table.find(notBeforeKey)).toEqual({ ...notBeforeKey, seconds: SECOND + 1 });
   });
 
-  it('throws NotGatehouseTable for a table without an administrator, before it changes anything', async () => {
+  it('throws NotGatehouseTable without an administrator, before it changes anything', async () => {
     const table = recordingTable();
 
     await expect(adoptTable(table, scannerOf())).rejects.toBeInstanceOf(NotGatehouseTable);
@@ -307,7 +307,7 @@ describe('createFirstAdministrator', () => {
     hashed.length = 0;
   });
 
-  it('creates an activated user with both roles on behalf of the system, if the roster is empty', async () => {
+  it('creates an activated user with both roles as the system', async () => {
     const table = recordingTable({ ...rosterKey });
 
     const user = await createFirstAdministrator(table, passwords, person);

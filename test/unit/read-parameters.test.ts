@@ -152,7 +152,7 @@ describe('reading parameters', () => {
     return table;
   }
 
-  it('reads the integration of a filter as of one moment with the values, while it unseals them', async () => {
+  it('reads the integration of a filter as of one moment with the values', async () => {
     const table = memoryTable([caller, integrationItem(), await sealed(5_000_001)]);
     const overlap = overlapCounter();
     const { snapshot } = table;
@@ -190,7 +190,7 @@ describe('reading parameters', () => {
     }
   });
 
-  it('reads the integration of a filter only beside a parameter, and returns none of a deleted integration', async () => {
+  it('reads the integration of a filter only beside a parameter', async () => {
     const empty = memoryTable([caller, integrationItem()]);
     const [parameter, key] = [await sealed(5_000_001), entityKey('CONF', 5_000_001)];
     const deleted: Write[] = [
@@ -209,7 +209,7 @@ describe('reading parameters', () => {
     expect(table.queries).toHaveLength(1);
   });
 
-  it('unseals only the page, reads each integration once and omits orphaned parameters', async () => {
+  it('unseals only the page, reads each integration once and omits orphans', async () => {
     const parameters = await Promise.all([5_000_001, 5_000_002, 6_000_001, 7_000_001].map(sealed));
     const table = memoryTable([caller, integrationItem(), ...parameters]);
     keyCalls.length = 0;

@@ -139,7 +139,7 @@ describe('pageResponse', () => {
     }
   });
 
-  it('links no last page when the total is unknown, and no previous one from the first page and after a cursor', () => {
+  it('links no last page without a total, and no previous one of the first', () => {
     expect(linksOf({ more: true }, {})).toEqual(['next 1', 'first 0']);
     expect(linksOf({ more: true }, { page: 7 })).toEqual(['next 8', 'prev 6', 'first 0']);
     expect(linksOf({ more: true }, { page: 7, after: 3 })).toEqual(['next 8', 'first 0']);
@@ -205,7 +205,7 @@ describe('the links of a page', () => {
     });
   });
 
-  it('always include the next page, or else the query is rejected by the name of its longest parameter', () => {
+  it('always include the next page, or the query is rejected by its longest parameter', () => {
     const filler = fillerFor(8000, [1, 'next']);
 
     expect(relations(filler, { total: 21, more: true })).toEqual(['next']);

@@ -376,7 +376,7 @@ describe('a login', () => {
     );
   });
 
-  it('is neither empty nor too long, and neither a dot segment nor a segment of another route', () => {
+  it('is neither empty nor too long, nor a segment that a route or a URL needs', () => {
     expect(['.', '..', 'authorities', '', 'x'.repeat(51)].filter(isLogin)).toEqual([]);
     expect(
       ['...', 'Authorities', 'authorities2', 'a.', 'x'.repeat(50)].filter(

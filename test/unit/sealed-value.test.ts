@@ -82,7 +82,7 @@ describe('a sealed value', () => {
     ]);
   });
 
-  it('consists of format, length of wrapped key, wrapped key, unique nonce, tag and ciphertext', async () => {
+  it('consists of format, wrapped key and its length, nonce, tag and ciphertext', async () => {
     stubKms(dataKey);
     const seal = await openSeal(7);
 
@@ -140,7 +140,7 @@ describe('a sealed value', () => {
     await expect(unseal(short, 7_000_001)).rejects.toThrow('is not readable');
   });
 
-  it('fails with the error of KMS in both directions and calls KMS again the next time', async () => {
+  it('fails with the error of KMS in both directions and calls KMS again', async () => {
     stubKms(outage(), dataKey, outage(), { Plaintext: DATA_KEY });
 
     await expect(openSeal(7)).rejects.toMatchObject({ name: 'KMSInternalException' });

@@ -17,7 +17,8 @@ const readFrom = (context: Record<string, unknown>) =>
   readStrictly({ ...context, allowPlaceholders: 'true' });
 
 function streamOf(table: string): string {
-  return `arn:aws-cn:dynamodb:cn-north-1:123456789012:table/${table}/stream/2030-01-01T00:00:00.000`;
+  const tableArn = `arn:aws-cn:dynamodb:cn-north-1:123456789012:table/${table}`;
+  return `${tableArn}/stream/2030-01-01T00:00:00.000`;
 }
 
 /** A valid environment with every possible field. */
@@ -109,7 +110,7 @@ describe('an environment', () => {
     );
   });
 
-  it('is rejected together with a context key that does not exist, unless the key is one of the CDK', () => {
+  it('is rejected together with an unknown context key, unless the CDK knows it', () => {
     const context = {
       env: 'moon',
       environments: { moon: VALID },

@@ -22,7 +22,7 @@ const wire = (sk: string) => ({ pk: { S: 'a' }, sk: { S: sk } });
 describe('snapshot', () => {
   const cancelled = { error: 'TransactionCanceledException' };
 
-  it('returns items as of one moment in the order of their keys, and again after a conflict', async () => {
+  it('returns items as of one moment in the order of their keys', async () => {
     const ConsumedCapacity = [{ TableName: 'Gates', CapacityUnits: 4 }];
     const read = { Responses: [{ Item: wire('1') }, {}], ConsumedCapacity };
     const { table, requests, inputs } = tableReceiving(cancelled, read);

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { machineOf, networkOf } from '../../lib/contract/source.ts';
 
 describe('an IP address', () => {
-  // biome-ignore format: a table is read by its columns
   it.each([
     ['203.0.113.7', '203.0.113', '203.0.113.7'],
     ['203.0.113.255', '203.0.113', '203.0.113.255'],

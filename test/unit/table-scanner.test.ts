@@ -22,14 +22,14 @@ const PROJECTION = {
 };
 
 describe('scan', () => {
-  it('fails for a page without items, which is not from DynamoDB, instead of an empty table', async () => {
+  it('fails for a page without items, which is not from DynamoDB', async () => {
     const { scanner } = scannerReceiving({}, {});
 
     await expect(scanner.scan().next()).rejects.toThrow('The answer is not from AWS');
     await expect(scanner.range('USER')).rejects.toThrow('The answer is not from AWS');
   });
 
-  it('yields all items page by page, strongly consistent and with the chosen attributes only', async () => {
+  it('yields all items page by page, consistently and with the chosen attributes', async () => {
     const { scanner, inputs } = scannerReceiving(
       { Items: [wire('1'), wire('2')], LastEvaluatedKey: wire('2') },
       { Items: [], LastEvaluatedKey: wire('5') },
@@ -55,7 +55,7 @@ describe('snapshot', () => {
   });
   const cancelled = { error: 'TransactionCanceledException', more: { CancellationReasons: [] } };
 
-  it('reads several items in one transaction and returns them in the order of their keys', async () => {
+  it('reads several items in one transaction, in the order of their keys', async () => {
     const { scanner, inputs } = scannerReceiving({
       Responses: [{ Item: wire('1') }, {}, { Item: wire('3') }],
     });

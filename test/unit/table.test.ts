@@ -53,7 +53,7 @@ describe('getAll', () => {
         : {},
   });
 
-  it('retries exactly the unprocessed keys until none are left and keeps the items read before', async () => {
+  it('retries exactly the unprocessed keys, and keeps the items read before', async () => {
     const { table, inputs } = tableReceiving(
       response(['1'], ['2', '3', '4']),
       response([], ['2', '3', '4']),
@@ -97,7 +97,7 @@ describe('getAll', () => {
     expect(requestsBefore).toEqual(Array(60).fill(1));
   });
 
-  it('returns the items in the order of their keys, and undefined for those that do not exist', async () => {
+  it('returns the items in the order of their keys, undefined for missing ones', async () => {
     const { table } = tableReceiving(response(['3', '1', '4']));
 
     const found = await table.getAll(['4', '2', '1', '3', '5'].map(key));
@@ -105,7 +105,7 @@ describe('getAll', () => {
     expect(found).toEqual([key('4'), undefined, key('1'), key('3'), undefined]);
   });
 
-  it('distinguishes keys that share a part, or differ only in where their parts are divided', async () => {
+  it('distinguishes keys that differ only in where their parts are divided', async () => {
     const keys = [
       { pk: 'a b', sk: 'c' },
       { pk: 'a', sk: 'b c' },

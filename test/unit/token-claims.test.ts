@@ -128,7 +128,8 @@ describe('a token with a valid signature', () => {
       'a signature in DER',
       (good) => {
         const [, input = ''] = /^Bearer (.+)\./.exec(good) ?? [];
-        return `Bearer ${input}.${sign('sha256', Buffer.from(input), key.privateKey).toString('base64url')}`;
+        const signature = sign('sha256', Buffer.from(input), key.privateKey);
+        return `Bearer ${input}.${signature.toString('base64url')}`;
       },
     ],
   ])('is rejected with %s', async (_, tamper) => {

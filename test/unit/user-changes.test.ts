@@ -334,7 +334,7 @@ describe('updateUser', () => {
     expect(occasionsOf(mails)).toEqual(occasions);
   });
 
-  it('applies the current normalization rule to an older address only when its spelling changes', async () => {
+  it('normalizes an older address by the current rule only when its spelling changes', async () => {
     const former = 'ada@xn--bcher-kva.example';
     const early = adaWith({ email: former, emailKeyRule: undefined });
 
@@ -427,7 +427,7 @@ describe('updateAccount', () => {
     expect([stored, audit]).toEqual([undefined, undefined]);
   });
 
-  it('notifies the former address of a new one, keeps mailed keys valid and invites nobody', async () => {
+  it('notifies the former address of a new one, keeps mailed keys and invites nobody', async () => {
     const { mails, stored } = await update(
       { email: 'eve@example.com' },
       adaWith({ passwordHash: undefined }),
@@ -437,7 +437,7 @@ describe('updateAccount', () => {
     expect(stored?.resetStamp).toBe('reset');
   });
 
-  it('notifies nobody of a new spelling, with which a thief could use up the limit of notices', async () => {
+  it('notifies nobody of a new spelling, which could use up the limit of notices', async () => {
     const { mails, stored } = await update({ email: 'ADA@EXAMPLE.com' });
 
     expect([mails, stored?.email]).toEqual([[], 'ADA@EXAMPLE.com']);
@@ -510,7 +510,7 @@ describe('setting a password', () => {
   };
   const before = adaWith({ passwordChanges: 4, tokenExcepted: 'former' });
 
-  it('counts the change, excepts one token, invalidates mailed keys and keeps the version', async () => {
+  it('counts the change, excepts one token, voids mailed keys and keeps the version', async () => {
     const stored = await changed(passwordChange(before, 'new hash', 'token'), before);
 
     expect(stored).toEqual({

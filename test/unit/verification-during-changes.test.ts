@@ -76,7 +76,7 @@ describe('a total', () => {
     expect(table.reads).toEqual([]);
   });
 
-  it('is wrong when two counts in a row, each between two reads of the total, differ from it', async () => {
+  it('is wrong when two counts in a row differ from the total around them', async () => {
     const { table, seen } = await withWrongTotal();
 
     const { findings, undecided } = await skippingWaits(verifyTotal(table, seen, 'USER'));
@@ -174,7 +174,7 @@ describe('the parameters of an integration', () => {
     return { table, seen: await survey(table, () => undefined) };
   }
 
-  it('are counted wrongly when two counts in a row, each between two equal reads of the integration, differ', async () => {
+  it('are wrong when two counts in a row differ from the integration around them', async () => {
     const { table, seen } = await withWrongCount();
 
     const { findings } = await skippingWaits(verifyParameters(table, seen));
@@ -320,7 +320,7 @@ describe('repairTable', () => {
     return { table, log, onRepair: (does: string) => void log.push(does) };
   }
 
-  it('announces each repair before it makes it, in order, and skips findings without a repair', async () => {
+  it('announces each repair before it makes it, and skips findings without one', async () => {
     const { table, log, onRepair } = tableFailingWith();
 
     await skippingWaits(

@@ -49,26 +49,94 @@ const condition = {
 } as const;
 
 describe('a write', () => {
-  // biome-ignore format: a table is read by its columns
   it.each([
-    ['claims an unused key', claim(key, { n: 1 }, 'login-taken'),
-      { act: 'Put', key, attributes: { n: 1 }, condition: 'attribute_not_exists(pk)', onConditionFailed: 'login-taken' }],
-    ['puts an item without a condition', put(key, { n: 1 }), { act: 'Put', key, attributes: { n: 1 } }],
-    ['removes an item under a condition', remove(key, condition), { ...condition, act: 'Delete', key }],
-    ['checks an item without changing it', check(key, condition), { ...condition, act: 'ConditionCheck', key }],
-    ['adds to a number', add(key, -3), { act: 'Update', key, update: 'ADD #n :amount', names: { '#n': 'n' }, values: { ':amount': -3 } }],
-    ['changes a total and counts the change', changeTotal('CONF', -1), { act: 'Update', key: totalKey('CONF'),
-      update: 'ADD #n :amount, #changes :one', names: { '#n': 'n', '#changes': 'changes' }, values: { ':amount': -1, ':one': 1 } }],
-    ['sets attributes and removes those without a value', set(key, { a: 1, b: undefined, c: null, d: undefined }, condition), {
-      act: 'Update', key, onConditionFailed: 'retry', condition: '#x = :x',
-      update: 'SET #set0 = :set0, #set2 = :set2 REMOVE #set1, #set3',
-      names: { '#x': 'x', '#set0': 'a', '#set1': 'b', '#set2': 'c', '#set3': 'd' },
-      values: { ':x': 1, ':set0': 1, ':set2': null } }],
-    ['only sets', set(key, { a: 0 }, condition), {
-      act: 'Update', key, onConditionFailed: 'retry', condition: '#x = :x', update: 'SET #set0 = :set0',
-      names: { '#x': 'x', '#set0': 'a' }, values: { ':x': 1, ':set0': 0 } }],
-    ['only removes', set(key, { a: undefined }, { condition: 'c', onConditionFailed: 'retry' }), {
-      act: 'Update', key, onConditionFailed: 'retry', condition: 'c', update: 'REMOVE #set0', names: { '#set0': 'a' }, values: {} }],
+    [
+      'claims an unused key',
+      claim(key, { n: 1 }, 'login-taken'),
+      {
+        act: 'Put',
+        key,
+        attributes: { n: 1 },
+        condition: 'attribute_not_exists(pk)',
+        onConditionFailed: 'login-taken',
+      },
+    ],
+    [
+      'puts an item without a condition',
+      put(key, { n: 1 }),
+      { act: 'Put', key, attributes: { n: 1 } },
+    ],
+    [
+      'removes an item under a condition',
+      remove(key, condition),
+      { ...condition, act: 'Delete', key },
+    ],
+    [
+      'checks an item without changing it',
+      check(key, condition),
+      { ...condition, act: 'ConditionCheck', key },
+    ],
+    [
+      'adds to a number',
+      add(key, -3),
+      {
+        act: 'Update',
+        key,
+        update: 'ADD #n :amount',
+        names: { '#n': 'n' },
+        values: { ':amount': -3 },
+      },
+    ],
+    [
+      'changes a total and counts the change',
+      changeTotal('CONF', -1),
+      {
+        act: 'Update',
+        key: totalKey('CONF'),
+        update: 'ADD #n :amount, #changes :one',
+        names: { '#n': 'n', '#changes': 'changes' },
+        values: { ':amount': -1, ':one': 1 },
+      },
+    ],
+    [
+      'sets attributes and removes those without a value',
+      set(key, { a: 1, b: undefined, c: null, d: undefined }, condition),
+      {
+        act: 'Update',
+        key,
+        onConditionFailed: 'retry',
+        condition: '#x = :x',
+        update: 'SET #set0 = :set0, #set2 = :set2 REMOVE #set1, #set3',
+        names: { '#x': 'x', '#set0': 'a', '#set1': 'b', '#set2': 'c', '#set3': 'd' },
+        values: { ':x': 1, ':set0': 1, ':set2': null },
+      },
+    ],
+    [
+      'only sets',
+      set(key, { a: 0 }, condition),
+      {
+        act: 'Update',
+        key,
+        onConditionFailed: 'retry',
+        condition: '#x = :x',
+        update: 'SET #set0 = :set0',
+        names: { '#x': 'x', '#set0': 'a' },
+        values: { ':x': 1, ':set0': 0 },
+      },
+    ],
+    [
+      'only removes',
+      set(key, { a: undefined }, { condition: 'c', onConditionFailed: 'retry' }),
+      {
+        act: 'Update',
+        key,
+        onConditionFailed: 'retry',
+        condition: 'c',
+        update: 'REMOVE #set0',
+        names: { '#set0': 'a' },
+        values: {},
+      },
+    ],
   ])('%s', (_, write, expected) => {
     expect(write).toEqual(expected);
   });
@@ -180,7 +248,6 @@ describe('the roster of administrators', () => {
 describe('the keys of the table', () => {
   const ID = '0000000000000007';
 
-  // biome-ignore format: a table is read by its columns
   it.each([
     ['a user', entityKey('USER', 7), 'USER', ID],
     ['the largest id', entityKey('CONF', Number.MAX_SAFE_INTEGER), 'CONF', '9007199254740991'],
@@ -194,8 +261,18 @@ describe('the keys of the table', () => {
     ['a read budget', readBudgetKey(7), `READS#${ID}`, 'BUDGET'],
     ['a precedence', precedenceKey(7), `PRECEDENCE#${ID}`, 'PRECEDENCE'],
     ['a mail count', mailCountKey(7, 'reset'), `MAILS#${ID}`, 'reset'],
-    ['an audit entry', auditKey('2030-02-03T04:05:06.007Z', 'x'), 'AUDIT#2030-02', '2030-02-03T04:05:06.007Z#x'],
-    ['a permanent audit entry', permanentAuditKey('2030-02-03T04:05:06.007Z', 'x'), 'AUDIT#PERMANENT', '2030-02-03T04:05:06.007Z#x'],
+    [
+      'an audit entry',
+      auditKey('2030-02-03T04:05:06.007Z', 'x'),
+      'AUDIT#2030-02',
+      '2030-02-03T04:05:06.007Z#x',
+    ],
+    [
+      'a permanent audit entry',
+      permanentAuditKey('2030-02-03T04:05:06.007Z', 'x'),
+      'AUDIT#PERMANENT',
+      '2030-02-03T04:05:06.007Z#x',
+    ],
     ['attempts in a known network', networkAttemptsKey('l', 'n'), 'ATTEMPTS#l', 'NETWORK#n'],
     ['attempts elsewhere', elsewhereAttemptsKey('l'), 'ATTEMPTS#l', 'ELSEWHERE'],
     ['requests of a source', sourceAttemptsKey('s'), 'ATTEMPTS#s', 'SOURCE'],

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 /** A request that the client sent, and its abort signal. */
 interface SentRequest {
   readonly operation: string;
-  // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation, and tests compare them as a whole
+  // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
   readonly input: any;
   readonly signal: AbortSignal | undefined;
 }

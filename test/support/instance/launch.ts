@@ -34,7 +34,7 @@ export interface Sent {
 export interface Received {
   readonly status: number;
   readonly headers: Record<string, string | undefined>;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape, and fail on an unexpected one
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   readonly body: any;
   readonly text: string;
 }

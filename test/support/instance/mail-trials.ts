@@ -167,12 +167,11 @@ export async function outcomeOf({ gatehouse }: Stage, login: string, { mails }: 
   return arrived();
 }
 
-/** The section of docs/faults.md. */
-export const mailSection = (): string => `## The delivery of a mail
-
-A mail is an item of the transaction that causes it: the change is made, whatever becomes of the mail.
-
-| event | mails that arrive | mails left in the table | |
-|---|---|---|---|
-${MAIL_TRIALS.map(({ event, mails, left, note = '' }) => `| ${event} | ${mails} | ${left} | ${note} |`).join('\n')}
-`;
+/** The table of the trials of mails in docs/faults.md. */
+export const mailTable = (): string =>
+  [
+    '| event | mails that arrive | mails left in the table | |\n|---|---|---|---|',
+    ...MAIL_TRIALS.map(
+      ({ event, mails, left, note = '' }) => `| ${event} | ${mails} | ${left} | ${note} |`,
+    ),
+  ].join('\n');

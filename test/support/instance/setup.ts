@@ -103,7 +103,8 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       const { Mac } = await kms.send(new GenerateMacCommand(command));
       const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '');
       const keyId = pepperKey.split('/').at(-1);
-      return `$argon2id$v=19$m=8192,t=1,p=1,keyid=${keyId}$${text(salt)}$${text(Mac as Uint8Array)}`;
+      const parameters = `$argon2id$v=19$m=8192,t=1,p=1,keyid=${keyId}`;
+      return `${parameters}$${text(salt)}$${text(Mac as Uint8Array)}`;
     },
   };
   return setup;

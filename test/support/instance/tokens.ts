@@ -25,7 +25,11 @@ export function signedBy(
     passwordChanges: 3,
   };
   const defaultHeader = { alg: 'ES256', typ: 'at+jwt', kid: jwk.kid };
-  const input = `${encode({ ...defaultHeader, ...header })}.${encode({ ...defaultClaims, ...claims })}`;
+  const parts = [
+    { ...defaultHeader, ...header },
+    { ...defaultClaims, ...claims },
+  ];
+  const input = parts.map(encode).join('.');
   return `Bearer ${input}.${es256(input, privateKey)}`;
 }
 

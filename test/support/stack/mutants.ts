@@ -112,7 +112,8 @@ export const stackMutants = {
       file: 'lib/users/create-user.ts',
       from: '    prepare: () =>\n',
       to: `    load: async () => {
-          if (await table.get({ pk: 'LOGIN#' + newUser.login, sk: 'GUARD' })) throw new Failure('login-taken');
+          const guard = await table.get({ pk: 'LOGIN#' + newUser.login, sk: 'GUARD' });
+          if (guard) throw new Failure('login-taken');
         },
         prepare: () =>\n`,
     },

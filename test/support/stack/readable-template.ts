@@ -23,7 +23,8 @@ export function readableTemplate(
     }
     return value;
   });
-  return `${print(readable, '').replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1(hash)')}\n`;
+  const withHashes = print(readable, '');
+  return `${withHashes.replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1(hash)')}\n`;
 }
 
 function print(value: unknown, indent: string): string {

@@ -100,7 +100,7 @@ function valueAt(settings: unknown, path: string): unknown {
   return isEmpty ? undefined : value;
 }
 
-/** The generated tables of docs/settings.md, with the values of the environment `prod` as examples. */
+/** The tables of docs/settings.md, with the values of the environment `prod` as examples. */
 export function settingsTables(prod: object): Record<'context' | 'settings', string> {
   const keys = Object.entries(context.entries).map(([name, schema]) => {
     const [{ meaning, allowed, ifMissing } = {}] = rowsOf(name, schema as Schema);
