@@ -9,7 +9,7 @@ const INTERVAL_MS = 150;
  */
 const INTERVAL_PER_DURATION = 40;
 /** A poll during which the machine stood still for a second must not delay the next one by many. */
-const MAX_INTERVAL_MS = 2000;
+const INTERVAL_MS_MAX = 2000;
 
 interface Watched {
   /** Paths below the root: folders, searched with their subfolders, and files. */
@@ -46,7 +46,7 @@ export function watchFiles(root: string, { paths, isWatched, onChange }: Watched
 
 /** How long to wait after a poll of this duration; both in milliseconds. */
 export function intervalAfter(duration: number): number {
-  return Math.min(MAX_INTERVAL_MS, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * duration));
+  return Math.min(INTERVAL_MS_MAX, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * duration));
 }
 
 /**

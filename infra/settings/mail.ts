@@ -54,7 +54,7 @@ export const templates = v.pipe(
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The
  * other variables of the function that sends mail need up to 620.
  */
-const MAX_MAIL_BYTES = 3450;
+const MAIL_BYTES_MAX = 3450;
 
 export const mail = v.pipe(
   v.strictObject({
@@ -93,7 +93,7 @@ export const mail = v.pipe(
   }),
   v.check(
     // In the environment, the texts are JSON within JSON.
-    (mail) => Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAX_MAIL_BYTES,
+    (mail) => Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAIL_BYTES_MAX,
     'All texts and the other settings of mail together must not exceed 3,450 bytes as JSON ' +
       'in a string: they are part of the environment of a function',
   ),

@@ -20,7 +20,7 @@ import { mail } from './mail.ts';
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The
  * other variables of public endpoints need up to 1,280.
  */
-const MAX_ORIGINS_BYTES = 2800;
+const ORIGINS_BYTES_MAX = 2800;
 
 interface OriginSettings {
   readonly corsOrigins: readonly string[];
@@ -106,7 +106,7 @@ export const settings = v.pipe(
   ),
   v.forward(
     v.check(
-      (settings) => originsBytes(settings) <= MAX_ORIGINS_BYTES,
+      (settings) => originsBytes(settings) <= ORIGINS_BYTES_MAX,
       'corsOrigins and edge.hostName together must not exceed 2,800 bytes: they are part of ' +
         'the environment of a function',
     ),

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import { GenerateMacCommand, type KMSClient } from '@aws-sdk/client-kms';
-import { machineOf, networkOf } from '../contract/source.ts';
 import { startInColdStart } from '../runtime/cold-start.ts';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import {
@@ -11,6 +10,7 @@ import {
   sourceResetsKey,
 } from '../table/keys.ts';
 import type { FailureKeys } from './login-throttle-rules.ts';
+import { machineOf, networkOf } from './source.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */
 const LABEL = Buffer.from('gatehouse: who guesses at which login');

@@ -1,5 +1,4 @@
 import { Failure } from '../contract/failure.ts';
-import type { Source } from '../contract/source.ts';
 import { notified } from '../mail/outbox.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -7,6 +6,7 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
+import type { Source } from './source.ts';
 
 /**
  * Changes the caller's password and notifies the user by mail. The caller's token keeps its rights;

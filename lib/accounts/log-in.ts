@@ -1,4 +1,3 @@
-import type { Source } from '../contract/source.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { commit, ignoreUnavailable } from '../table/change.ts';
@@ -8,6 +7,7 @@ import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { rehash, userOf } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
+import type { Source } from './source.ts';
 
 /** What a login needs. `issueToken` creates the token of a user whose password was correct. */
 interface Services {

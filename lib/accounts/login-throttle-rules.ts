@@ -23,7 +23,7 @@ import {
  * each further failure doubles the wait, up to the maximum in seconds.
  */
 const FREE_FAILURES = 10;
-const MAX_WAIT_SECONDS = 15 * 60;
+const WAIT_SECONDS_MAX = 15 * 60;
 /** How long the failures of a login count after the last one. */
 const FAILURE_MEMORY_SECONDS = 24 * 60 * 60;
 /** How long a network stays known after a login. */
@@ -78,7 +78,7 @@ export type FailureKeys = Readonly<Record<keyof Failures, Key>>;
 
 /** The waiting period in seconds after this number of failures of a login. */
 export function waitAfter(failures: number): number {
-  return failures < FREE_FAILURES ? 0 : Math.min(2 ** (failures - FREE_FAILURES), MAX_WAIT_SECONDS);
+  return failures < FREE_FAILURES ? 0 : Math.min(2 ** (failures - FREE_FAILURES), WAIT_SECONDS_MAX);
 }
 
 /** The limits of one source per window. */

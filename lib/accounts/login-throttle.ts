@@ -1,5 +1,4 @@
 import { Failure } from '../contract/failure.ts';
-import type { Source } from '../contract/source.ts';
 import { openConnection } from '../runtime/aws.ts';
 import { allowTimeToUndo } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
@@ -24,11 +23,12 @@ import {
   takeBackAttempt,
 } from './login-throttle-rules.ts';
 import { type AttemptSteps, type Check, type Found, runAttempt } from './run-attempt.ts';
+import type { Source } from './source.ts';
 
 /**
  * Attempts to count a request. One fails when the window ends or the item is removed concurrently.
  */
-const MAX_TRIES = 5;
+const TRIES_MAX = 5;
 
 /** An attempt to prove an identity by a login and a password, as they were typed. */
 export interface PasswordAttempt {
@@ -197,7 +197,7 @@ function sourceCounter(
   return {
     /** Fails as `countAgainstSource` does, and with unavailable. */
     async count(event: SourceEvent): Promise<void> {
-      for (let tries = 0; tries < MAX_TRIES; tries++) {
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
         const times = { now: Date.now(), arrivedAt };
         const counted = await table.update(countAgainstSource(key, event, known, times, limits));
         if (counted) {

@@ -1,7 +1,6 @@
 import { auditEntry } from '../audit/audit-entry.ts';
 import { takePrecedence } from '../authorization/precedence.ts';
 import { Failure } from '../contract/failure.ts';
-import type { Source } from '../contract/source.ts';
 import { notified, resetRequested } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -13,6 +12,7 @@ import { hashOf, isUsable, type StoredResetKey } from '../users/reset-key.ts';
 import { auditEventFor, passwordChange, userOf } from '../users/user-table.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { mailboxProven } from './login-throttle-rules.ts';
+import type { Source } from './source.ts';
 
 /**
  * Requests a mail with a reset key for the account with this address. It is one write, the same for

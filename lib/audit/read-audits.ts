@@ -11,7 +11,7 @@ import {
   type ReadBudget,
   readBudget,
 } from '../table/read-budget.ts';
-import { type Item, MAX_LIST_ITEMS, type Range, type Table } from '../table/table.ts';
+import { type Item, LIST_ITEMS_MAX, type Range, type Table } from '../table/table.ts';
 import { entryOf, type ListedEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
 
 /** Average cost of reading an entry, in read units of 4 KB. */
@@ -80,7 +80,7 @@ async function pageOf(
       if (read === 0 || !canBeIncomplete || error.code !== 'read-budget-spent') throw error;
     });
     if (next?.done) break;
-    isIncomplete = !next || read === MAX_LIST_ITEMS;
+    isIncomplete = !next || read === LIST_ITEMS_MAX;
     if (!next || isIncomplete) break;
     read++;
     position = next.value.sk;
@@ -155,7 +155,7 @@ function entriesInOrder(
   const period = rest(periodOf(filters, new Date(oldest).toISOString(), end));
   const months = monthsOf(period).map(auditPartition);
   // An import writes a permanent entry for each record, so they are also read in chunks.
-  const permanent = rest(periodOf(filters, MIN_SORT_KEY, end));
+  const permanent = rest(periodOf(filters, SORT_KEY_MIN, end));
   return merge(
     entriesOf(reader, [PERMANENT_AUDIT_PARTITION], permanent, { backwards, after }),
     entriesOf(reader, backwards ? months.reverse() : months, period, { backwards, after }),
@@ -219,7 +219,7 @@ interface Period {
 }
 
 /** Less than every sort key; DynamoDB rejects an empty one. */
-const MIN_SORT_KEY = '0000';
+const SORT_KEY_MIN = '0000';
 
 /** The range of sort keys between `oldest` and `newest` that the filters on `time` allow. */
 function periodOf(filters: readonly Filter[], oldest: string, newest: string): Period {

@@ -1,5 +1,4 @@
 import { auditEntry } from '../audit/audit-entry.ts';
-import type { Caller } from '../contract/caller.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -8,6 +7,7 @@ import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
 import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
+import type { Caller } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
 import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';

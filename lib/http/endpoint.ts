@@ -1,11 +1,11 @@
 import { authorize } from '../authorization/authorize.ts';
-import type { Caller } from '../contract/caller.ts';
 import type { ProtectedContract } from '../contract/contract.ts';
 import { limitColdStart } from '../runtime/cold-start.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { openTable } from '../table/table.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { Caller } from '../users/caller.ts';
 import { lambdaHandler, type Request } from './lambda-handler.ts';
 import type { Response } from './response.ts';
 

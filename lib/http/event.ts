@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Caller } from '../contract/caller.ts';
+import type { Caller } from '../users/caller.ts';
 
 /**
  * The API Gateway event, with the client's address if there is an edge, and its caller once

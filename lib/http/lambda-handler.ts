@@ -1,14 +1,14 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import type { Caller } from '../contract/caller.ts';
+import type { Source } from '../accounts/source.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
-import type { Source } from '../contract/source.ts';
 import { finishColdStart } from '../runtime/cold-start.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { resetRetries } from '../runtime/retries.ts';
 import type { Precondition } from '../table/version.ts';
+import type { Caller } from '../users/caller.ts';
 import { parseBody } from './body.ts';
 import { preconditionOf, respondConditionally } from './conditional.ts';
 import { openEdge } from './edge.ts';

@@ -4,7 +4,7 @@ import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import { type Integration, MAX_PARAMETERS } from './integration.ts';
+import { type Integration, PARAMETERS_MAX } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import type { NewParameter } from './parameter-contracts.ts';
@@ -61,7 +61,7 @@ export function addParameter(
   // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead
   // the client.
   if (parametersEver >= PARAMETERS_PER_INTEGRATION_EVER) throw new Failure('parameter-ids-used-up');
-  if (parameterCount > MAX_PARAMETERS) throw new Failure('too-many-parameters');
+  if (parameterCount > PARAMETERS_MAX) throw new Failure('too-many-parameters');
   const id = parameterId(integration.id, parametersEver);
   const parameter: StoredParameter = {
     id,

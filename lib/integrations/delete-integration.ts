@@ -11,9 +11,9 @@ import { auditEventForIntegration, findIntegration, revisionIs } from './integra
 import { type Parameter, parameterRemoved, parametersOf } from './parameter-table.ts';
 
 /** How many times an incomplete list is read again. */
-const MAX_LISTS = 5;
+const LISTS_MAX = 5;
 /** The bound of the wait before it is read again. */
-const MAX_WAIT_MS = 100;
+const WAIT_MS_MAX = 100;
 
 /**
  * Deletes an integration and its parameters in one transaction. Fails with not-found,
@@ -69,8 +69,8 @@ async function readParameters(
       consumed += units;
     });
   let parameters = await list();
-  for (let tries = 0; tries < MAX_LISTS && parameters.length !== parameterCount; tries++) {
-    await sleepJittered(MAX_WAIT_MS);
+  for (let tries = 0; tries < LISTS_MAX && parameters.length !== parameterCount; tries++) {
+    await sleepJittered(WAIT_MS_MAX);
     parameters = await list();
   }
   await budget.settle(consumed);

@@ -68,14 +68,14 @@ export const moduleToRestart = (
 });
 
 /** Per integration, so that it can be deleted with all its parameters in one transaction. */
-export const MAX_PARAMETERS = 90;
+export const PARAMETERS_MAX = 90;
 
 /**
  * The limit, per integration, on the total size of parameter names, values and descriptions.
  * DynamoDB allows 1,000 write units per second and partition key; deleting this many bytes in one
  * transaction costs up to 620.
  */
-export const MAX_PARAMETER_BYTES = 192 * 1024;
+export const PARAMETER_BYTES_MAX = 192 * 1024;
 
 /** Fields that clients never see. */
 type InternalField =

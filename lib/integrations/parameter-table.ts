@@ -7,7 +7,7 @@ import type { ReadBudget } from '../table/read-budget.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
 import { remove, versionIs, type Write } from '../table/write.ts';
-import { type Integration, MAX_PARAMETER_BYTES } from './integration.ts';
+import { type Integration, PARAMETER_BYTES_MAX } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 
 /** A stored configuration parameter, without its keys. */
@@ -82,7 +82,7 @@ export async function findForChange(
   };
 }
 
-/** The size of a parameter, in bytes of UTF-8, that counts towards MAX_PARAMETER_BYTES. */
+/** The size of a parameter, in bytes of UTF-8, that counts towards PARAMETER_BYTES_MAX. */
 export function bytesOf(confName: string, confValue: string, confDescription = ''): number {
   return (
     Buffer.byteLength(confName) + Buffer.byteLength(confValue) + Buffer.byteLength(confDescription)
@@ -100,7 +100,7 @@ export function parameterBytesAfter(
   after: Pick<StoredParameter, 'bytes'> | undefined,
 ): number {
   const bytes = parameterBytes - (before?.bytes ?? 0) + (after?.bytes ?? 0);
-  if (bytes > parameterBytes && bytes > MAX_PARAMETER_BYTES)
+  if (bytes > parameterBytes && bytes > PARAMETER_BYTES_MAX)
     throw new Failure('parameters-too-large');
   return bytes;
 }

@@ -14,7 +14,7 @@ import { ownerOf, PARAMETERS, type Parameter, parameterOf } from './parameter-ta
 import { unseal } from './sealed-value.ts';
 
 /** Below the number of connections, so that no call to KMS times out while it waits for one. */
-const MAX_CONCURRENT_DECRYPTIONS = 32;
+const CONCURRENT_DECRYPTIONS_MAX = 32;
 /** The charge for a decryption. */
 const UNITS_PER_DECRYPTION = 1;
 
@@ -70,7 +70,7 @@ export async function readParameters(
     consumed += units;
   };
   const [values, integrations] = await settleAll([
-    mapConcurrently(page.entities, MAX_CONCURRENT_DECRYPTIONS, ({ id, confValue }) =>
+    mapConcurrently(page.entities, CONCURRENT_DECRYPTIONS_MAX, ({ id, confValue }) =>
       unseal(confValue, id),
     ),
     owner === undefined

@@ -42,7 +42,7 @@ export type Seal = (value: string, parameterId: number) => Uint8Array;
 
 /** How long a data key is used, and for how many integrations one is kept. */
 const DATA_KEY_MAX_AGE_MS = 5 * 60_000;
-const MAX_DATA_KEYS = 20;
+const DATA_KEYS_MAX = 20;
 
 /** Seals by the key of KMS and the id of the integration, oldest first. */
 type DataKeys = Map<string, { readonly seal: Promise<Seal>; readonly usableUntil: number }>;
@@ -65,7 +65,7 @@ export function openSeal(
   const known = dataKeys.get(name);
   if (known && Date.now() < known.usableUntil) return known.seal;
   dataKeys.delete(name);
-  if (dataKeys.size >= MAX_DATA_KEYS) dataKeys.delete(dataKeys.keys().next().value as string);
+  if (dataKeys.size >= DATA_KEYS_MAX) dataKeys.delete(dataKeys.keys().next().value as string);
   const seal = sealUnderNewKey(integrationId, valuesKey, kms);
   dataKeys.set(name, { seal, usableUntil: Date.now() + DATA_KEY_MAX_AGE_MS });
   // After a failure the next request asks KMS again.

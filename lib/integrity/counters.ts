@@ -25,11 +25,11 @@ export interface Verdict {
 }
 
 /** How many times an item that keeps changing is read. */
-const MAX_TRIES = 20;
+const TRIES_MAX = 20;
 /** How many equal mismatches in a row are a finding. */
 const CONFIRMATIONS = 2;
 /** The longest wait before an item is read again. */
-const MAX_WAIT_MS = 100;
+const WAIT_MS_MAX = 100;
 
 const NONE: Verdict = { findings: [] };
 
@@ -55,14 +55,14 @@ async function confirmed(
 ): Promise<Verdict> {
   let mismatch: string | undefined;
   let times = 0;
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     const findings = await check();
     if (findings?.length === 0) return NONE;
     const found = JSON.stringify(findings);
     times = found === mismatch ? times + 1 : 1;
     mismatch = found;
     if (findings && times === CONFIRMATIONS) return { findings };
-    await sleepJittered(MAX_WAIT_MS);
+    await sleepJittered(WAIT_MS_MAX);
   }
   return { findings: [], undecided };
 }

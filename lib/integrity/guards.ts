@@ -80,14 +80,14 @@ interface GuardSnapshot {
 }
 
 /** The maximum number of users that are read for one guard; two are enough for a finding. */
-const MAX_HOLDERS = 50;
+const HOLDERS_MAX = 50;
 
 async function readGuardSnapshot(
   table: TableScanner,
   key: Key,
   holders: ReadonlySet<number>,
 ): Promise<GuardSnapshot> {
-  const ids = new Set([...holders].slice(0, MAX_HOLDERS));
+  const ids = new Set([...holders].slice(0, HOLDERS_MAX));
   for (;;) {
     const [guard, ...items] = await table.snapshot([
       key,

@@ -7,8 +7,8 @@ import type { Finding } from './finding.ts';
  * How many times a repair that conflicts with other transactions is tried, and the bound of the
  * wait between tries.
  */
-const MAX_TRIES = 10;
-const MAX_WAIT_MS = 400;
+const TRIES_MAX = 10;
+const WAIT_MS_MAX = 400;
 
 /**
  * Makes the writes of every remedy that has them, each in one transaction and only if the items are
@@ -26,10 +26,10 @@ export async function repairTable(
     onRepair(remedy.description);
     for (
       let tries = 1;
-      (await commit(table, remedy.writes)) === 'busy' && tries < MAX_TRIES;
+      (await commit(table, remedy.writes)) === 'busy' && tries < TRIES_MAX;
       tries++
     ) {
-      await sleepJittered(MAX_WAIT_MS);
+      await sleepJittered(WAIT_MS_MAX);
     }
   }
 }

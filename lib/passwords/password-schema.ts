@@ -10,7 +10,7 @@ const LENGTH = { min: 4, max: 100 };
  * that takes quadratic time for runs of combining marks. A code point in NFC comes from at most
  * four code points, of two units each.
  */
-const MAX_UNITS = 8 * LENGTH.max;
+const UNITS_MAX = 8 * LENGTH.max;
 
 /** The JSON Schema of a new password. */
 export const PASSWORD_JSON = {
@@ -27,7 +27,7 @@ export const PASSWORD_JSON = {
 export const password = v.pipe(
   v.string('TypeMismatch'),
   wellFormed,
-  limited(LENGTH, (value) => value.length <= MAX_UNITS, 'Size'),
+  limited(LENGTH, (value) => value.length <= UNITS_MAX, 'Size'),
   v.normalize('NFC'),
   limited(
     LENGTH,

@@ -40,7 +40,7 @@ const SKIPPED_CHANGES = 1_000_000;
  * How much the clock of an adoption may differ from that of the functions, which issue tokens. The
  * caller of adoptTable checks it.
  */
-export const MAX_CLOCK_DIFFERENCE_SECONDS = 30;
+export const CLOCK_DIFFERENCE_SECONDS_MAX = 30;
 
 interface Options {
   readonly skippedIds?: number;
@@ -129,7 +129,7 @@ async function rejectIssuedTokens(table: Table): Promise<number> {
       const before = (item?.seconds as number | undefined) ?? 0;
       // Keeps the later time of an adoption whose clock was ahead, unless it is so late that the
       // clock must have been wrong.
-      const isWrong = before > next + 2 * MAX_CLOCK_DIFFERENCE_SECONDS;
+      const isWrong = before > next + 2 * CLOCK_DIFFERENCE_SECONDS_MAX;
       const seconds = isWrong ? next : Math.max(before, next);
       return {
         writes: [set(notBeforeKey, { seconds }, attributesAre({ seconds: item?.seconds }))],

@@ -14,7 +14,7 @@ import { claim } from '../table/write.ts';
 /** The attributes of a marker, which the scanner must return. */
 export const MARKER_ATTRIBUTES = ['id'];
 
-const MAX_CONCURRENT_MARKERS = 16;
+const CONCURRENT_MARKERS_MAX = 16;
 
 /**
  * The import markers of the original that the restored table lacks. Those of accounts and
@@ -37,7 +37,7 @@ export async function findMissingMarkers(
   }
   const areMissing = await mapConcurrently(
     markers,
-    MAX_CONCURRENT_MARKERS,
+    CONCURRENT_MARKERS_MAX,
     async ({ pk, sk, id }) => {
       if (await table.get({ pk, sk })) return false;
       const entity = entityKey(sk as 'USER' | 'INTEGRATION', id as number);
@@ -49,7 +49,7 @@ export async function findMissingMarkers(
 
 /** Copies import markers into the restored table, except those that it has received meanwhile. */
 export async function copyMarkers(table: Table, markers: readonly Item[]): Promise<void> {
-  await mapConcurrently(markers, MAX_CONCURRENT_MARKERS, ({ pk, sk, id }) =>
+  await mapConcurrently(markers, CONCURRENT_MARKERS_MAX, ({ pk, sk, id }) =>
     loadDecideCommit(
       table,
       () => table.get({ pk, sk }),

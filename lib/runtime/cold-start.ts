@@ -1,12 +1,12 @@
 import { CALL_RESERVE_MS, setDeadline } from './deadline.ts';
 
-const MAX_COLD_START_MS = 2000;
+const COLD_START_MS_MAX = 2000;
 
 /**
  * Aborts the calls of a cold start early: the first request repeats them and needs the remaining
  * time.
  */
-export const limitColdStart = (): void => setDeadline(MAX_COLD_START_MS + CALL_RESERVE_MS);
+export const limitColdStart = (): void => setDeadline(COLD_START_MS_MAX + CALL_RESERVE_MS);
 
 const started: Promise<unknown>[] = [];
 

@@ -16,7 +16,7 @@ export interface Decision<R> {
 }
 
 /** How long a change is retried, and how much of the request's time it leaves for the response. */
-export const MAX_DURATION_MS = 5000;
+export const DURATION_MS_MAX = 5000;
 const RESPONSE_RESERVE_MS = 2000;
 
 /**
@@ -24,7 +24,7 @@ const RESPONSE_RESERVE_MS = 2000;
  * full jitter.
  */
 export const FIRST_WAIT_MS = 25;
-export const MAX_WAIT_MS = 400;
+export const WAIT_MS_MAX = 400;
 
 /**
  * Loads what a rule needs, decides and commits. If the data has changed in between, it starts again
@@ -83,13 +83,13 @@ export async function ignoreUnavailable(change: Promise<unknown>): Promise<void>
 }
 
 const giveUpAt = (): number =>
-  Math.min(Date.now() + MAX_DURATION_MS, currentDeadline() - RESPONSE_RESERVE_MS);
+  Math.min(Date.now() + DURATION_MS_MAX, currentDeadline() - RESPONSE_RESERVE_MS);
 
 function pauses(): () => Promise<void> {
   let bound = FIRST_WAIT_MS;
   return async () => {
     await sleepJittered(bound);
-    bound = Math.min(2 * bound, MAX_WAIT_MS);
+    bound = Math.min(2 * bound, WAIT_MS_MAX);
   };
 }
 

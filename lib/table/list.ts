@@ -3,7 +3,7 @@ import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query
 import { matcherOf, sorted } from '../contract/selection.ts';
 import { idText, type Kind, totalKey } from './keys.ts';
 import type { ReadBudget } from './read-budget.ts';
-import { type Item, MAX_LIST_ITEMS, MAX_LIST_UNITS, type Range, type Table } from './table.ts';
+import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Range, type Table } from './table.ts';
 
 /**
  * A page of entities. `total` counts all matching entities and is undefined if unknown; `cursor`
@@ -106,7 +106,7 @@ async function pageByNumber<E extends Entity>(
   const fromStart = end <= total - start;
   const limit = fromStart ? end : total - start;
   const tooLong = 'page-too-deep';
-  if (limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
+  if (limit > LIST_ITEMS_MAX) throw new Failure(tooLong);
   const items = await readItems(
     source,
     { backwards: fromStart ? backwards : !backwards, limit, tooLong },
@@ -153,7 +153,7 @@ async function chargedQuery<E>(
   range: Range,
   expectedUnits: number,
 ): Promise<Item[]> {
-  const charged = await budget.spend(Math.min(expectedUnits, MAX_LIST_UNITS));
+  const charged = await budget.spend(Math.min(expectedUnits, LIST_UNITS_MAX));
   let consumed = 0;
   try {
     return await table.query(kind, range, (units) => {
@@ -177,7 +177,7 @@ async function select<E extends Entity>(source: Source<E>, { filters }: ListQuer
   if (part && !part.range) return [];
   const total = await readTotal(source);
   // The query would be rejected after 10,000 entities, so it is not started.
-  if (!part && total > MAX_LIST_ITEMS) throw new Failure(tooLong);
+  if (!part && total > LIST_ITEMS_MAX) throw new Failure(tooLong);
   const units = Math.min(total * unitsPerEntity, part?.maxUnits ?? Number.POSITIVE_INFINITY);
   const items = await chargedQuery(source, { ...part?.range, tooLong }, units);
   return items.map(entityOf).filter(matcherOf(filters));

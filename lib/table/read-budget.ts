@@ -2,7 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { type Key, readBudgetKey } from './keys.ts';
-import { type Item, MAX_LIST_UNITS, type Table } from './table.ts';
+import { type Item, LIST_UNITS_MAX, type Table } from './table.ts';
 import type { Write } from './write.ts';
 
 /*
@@ -19,7 +19,7 @@ const BURST_UNITS = 2000;
 /** Up to 3 units are free: charging them would cost as much as reading them. */
 export const FREE_UNITS = 3;
 /** How many times a charge is tried that competes with others of the same account. */
-const MAX_TRIES = 5;
+const TRIES_MAX = 5;
 /** How long the item is kept after everything is paid back. */
 const TTL_MARGIN_SECONDS = 60;
 
@@ -27,7 +27,7 @@ const TTL_MARGIN_SECONDS = 60;
 const paybackMs = (units: number): number => Math.ceil((units / UNITS_PER_SECOND) * 1000);
 const BURST_MS = paybackMs(BURST_UNITS);
 /** The largest debt is what the most expensive list costs. */
-const MAX_DEBT_MS = paybackMs(MAX_LIST_UNITS);
+const DEBT_MS_MAX = paybackMs(LIST_UNITS_MAX);
 
 /** The caller that is charged for reads. */
 export interface ChargedCaller {
@@ -84,7 +84,7 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
     requireUnspent,
     async spend(units) {
       if (units <= FREE_UNITS) return 0;
-      for (let tries = 0; tries < MAX_TRIES; tries++) {
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
         const now = Date.now();
         const { toFull, toPartlySpent } = chargesOf(key, bucket, units, now);
         const further = toPartlySpent(BURST_MS);
@@ -102,7 +102,7 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
     async settle(units) {
       if (units <= FREE_UNITS) return;
       const { cost, toFull, toPartlySpent, toMaximum } = chargesOf(key, bucket, units, Date.now());
-      const charged = applyFirst(toFull, toPartlySpent(BURST_MS + MAX_DEBT_MS - cost), toMaximum);
+      const charged = applyFirst(toFull, toPartlySpent(BURST_MS + DEBT_MS_MAX - cost), toMaximum);
       await charged.catch((error) => logError('readNotCharged', error));
     },
   };
@@ -127,8 +127,8 @@ function bucketOf(item: Item | undefined, isStale: boolean): Bucket {
 
 /** The writes that charge a bucket: at most one of them applies. */
 function chargesOf(key: Key, { attribute }: Bucket, units: number, now: number) {
-  const cost = Math.min(paybackMs(units), MAX_DEBT_MS);
-  const maximum = now + BURST_MS + MAX_DEBT_MS;
+  const cost = Math.min(paybackMs(units), DEBT_MS_MAX);
+  const maximum = now + BURST_MS + DEBT_MS_MAX;
   const common = {
     act: 'Update',
     key,

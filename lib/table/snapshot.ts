@@ -49,8 +49,8 @@ export function openSnapshotTable(
  * How many times a read that conflicts with a transaction is tried, and the bound of the wait
  * between tries.
  */
-const MAX_TRIES = 10;
-const MAX_WAIT_MS = 200;
+const TRIES_MAX = 10;
+const WAIT_MS_MAX = 200;
 
 /** Reads items as of one moment; undefined for those that do not exist. Throws SDK errors. */
 export async function transactGet(
@@ -72,8 +72,8 @@ export async function transactGet(
       onConsumed?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
       return reads.map((_, index) => Responses[index]?.Item as Item | undefined);
     } catch (error) {
-      if (tries === MAX_TRIES || !isCancelled(error)) throw error;
-      await sleepJittered(MAX_WAIT_MS);
+      if (tries === TRIES_MAX || !isCancelled(error)) throw error;
+      await sleepJittered(WAIT_MS_MAX);
     }
   }
 }

@@ -43,8 +43,8 @@ export interface Range {
 export type OnConsumed = (units: number) => void;
 
 /** Bounds of a list: it is rejected beyond 10,000 items or 16 MB, at 4 KB per read unit. */
-export const MAX_LIST_ITEMS = 10_000;
-export const MAX_LIST_UNITS = (16 * 1024) / 4;
+export const LIST_ITEMS_MAX = 10_000;
+export const LIST_UNITS_MAX = (16 * 1024) / 4;
 
 /**
  * The single table. Every read is strongly consistent, but two reads, and the parts of `getAll` and
@@ -134,7 +134,7 @@ function readsOf(
         limit = Number.POSITIVE_INFINITY,
         tooLong = 'list-too-long',
       } = range;
-      if (limit !== Number.POSITIVE_INFINITY && limit > MAX_LIST_ITEMS) throw new Failure(tooLong);
+      if (limit !== Number.POSITIVE_INFINITY && limit > LIST_ITEMS_MAX) throw new Failure(tooLong);
       const items: Item[] = [];
       let units = 0;
       let next: Record<string, unknown> | undefined;
@@ -159,7 +159,7 @@ function readsOf(
         units += consumed;
         next = page.LastEvaluatedKey;
         const more = next !== undefined && items.length < limit;
-        if (items.length > MAX_LIST_ITEMS || (more && units > MAX_LIST_UNITS))
+        if (items.length > LIST_ITEMS_MAX || (more && units > LIST_UNITS_MAX))
           throw new Failure(tooLong);
       } while (next && items.length < limit);
       return items;

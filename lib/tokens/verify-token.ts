@@ -1,11 +1,11 @@
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { JwtVerifier } from 'aws-jwt-verify/jwt-verifier';
-import type { Caller } from '../contract/caller.ts';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import { awaitInColdStart } from '../runtime/cold-start.ts';
 import type { Table } from '../table/table.ts';
+import type { Caller } from '../users/caller.ts';
 import { readKeySet } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
 
@@ -23,12 +23,12 @@ export interface Verifier {
  * has exactly 64 bytes.
  */
 const BEARER = /^Bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86})$/i;
-const MAX_HEADER_LENGTH = 2048;
+const HEADER_LENGTH_MAX = 2048;
 /** The maximum age of the key set, and the minimum interval between reads for unknown key ids. */
 const KEY_SET_MAX_AGE_MS = 5 * 60_000;
 const UNKNOWN_KEY_INTERVAL_MS = 30_000;
 /** Verified tokens that are remembered; each takes up to 2 KB. */
-const MAX_VERIFIED_TOKENS = 100;
+const VERIFIED_TOKENS_MAX = 100;
 
 /**
  * Opens a verifier that uses the public keys in the table and never fetches a JWK Set. The first
@@ -104,7 +104,7 @@ export function openVerifier(table: Table): Verifier {
       try {
         const claims = verifier.verifySync(token);
         const caller = callerOf(claims);
-        if (verified.size >= MAX_VERIFIED_TOKENS)
+        if (verified.size >= VERIFIED_TOKENS_MAX)
           verified.delete(verified.keys().next().value as string);
         verified.set(token, { caller, expiresAt: claims.exp as number });
         return caller;
@@ -121,7 +121,7 @@ export function openVerifier(table: Table): Verifier {
 function tokenIn(authorization: string): string {
   const [, token] =
     // Stryker disable next-line ArrayDeclaration: the element at 1 stays undefined
-    authorization.length <= MAX_HEADER_LENGTH ? (BEARER.exec(authorization) ?? []) : [];
+    authorization.length <= HEADER_LENGTH_MAX ? (BEARER.exec(authorization) ?? []) : [];
   if (!token) throw new Failure('unauthorized');
   return token;
 }

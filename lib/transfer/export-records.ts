@@ -16,7 +16,7 @@ import { itemsOf } from './entities.ts';
  * Below the number of connections of a client, so that no call to KMS times out while it waits for
  * one.
  */
-const MAX_CONCURRENT_DECRYPTIONS = 32;
+const CONCURRENT_DECRYPTIONS_MAX = 32;
 
 const USER_FIELDS = [
   ...EDITABLE_USER_FIELDS,
@@ -62,7 +62,7 @@ async function decryptedParameters(
 ) {
   return mapConcurrently(
     await parameterItemsOf(table, id),
-    MAX_CONCURRENT_DECRYPTIONS,
+    CONCURRENT_DECRYPTIONS_MAX,
     async (item) => {
       requireIntact(item);
       const parameter = parameterOf(item);

@@ -40,7 +40,7 @@ export type Tally = Record<Outcome | 'rejected', number>;
 
 /** How many records are looked up together, and how many at a time. */
 const BATCH = 100;
-const MAX_CONCURRENT_LOOKUPS = 16;
+const CONCURRENT_LOOKUPS_MAX = 16;
 
 /**
  * Imports the records of a JSON Lines file in their order. Every record is one transaction, and a
@@ -61,7 +61,7 @@ export async function importRecords(
   const tally: Tally = { imported: 0, present: 0, changed: 0, removed: 0, rejected: 0 };
   let records = 0;
   for await (const batch of batchesOf(lines)) {
-    const plans = await mapConcurrently(batch, MAX_CONCURRENT_LOOKUPS, async ({ line, bytes }) => {
+    const plans = await mapConcurrently(batch, CONCURRENT_LOOKUPS_MAX, async ({ line, bytes }) => {
       const record = readRecord(bytes);
       if (isErrors(record)) {
         const names = integrationNamesIn(bytes);

@@ -1,7 +1,7 @@
 /**
  * Longer than any record: its parameters have 192 KiB, of which JSON can write each byte as six.
  */
-const MAX_LINE_BYTES = 4 * 1024 * 1024;
+const LINE_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
  * The lines of a file. Only the beginning of a line that is longer than any record is kept, which
@@ -12,7 +12,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Bu
   let parts: Buffer[] = [];
   let bytes = 0;
   const keep = (part: Buffer) => {
-    if (bytes < MAX_LINE_BYTES) parts.push(part);
+    if (bytes < LINE_BYTES_MAX) parts.push(part);
     bytes += part.length;
   };
   for await (const chunk of chunks) {

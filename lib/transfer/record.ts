@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { OPERATOR } from '../audit/audit-entry.ts';
 import { line } from '../contract/fields.ts';
 import { parseJson } from '../contract/json.ts';
-import { MAX_PARAMETER_BYTES, MAX_PARAMETERS } from '../integrations/integration.ts';
+import { PARAMETER_BYTES_MAX, PARAMETERS_MAX } from '../integrations/integration.ts';
 import { CreateIntegration } from '../integrations/integration-contracts.ts';
 import { CreateParameter } from '../integrations/parameter-contracts.ts';
 import { bytesOf } from '../integrations/parameter-table.ts';
@@ -102,9 +102,9 @@ const integrationRecord = exactly({
   parameters: v.nullish(
     v.pipe(
       v.array(parameterRecord, 'TypeMismatch'),
-      v.maxLength(MAX_PARAMETERS, 'too-many-parameters'),
+      v.maxLength(PARAMETERS_MAX, 'too-many-parameters'),
       v.check(
-        (parameters) => totalBytes(parameters) <= MAX_PARAMETER_BYTES,
+        (parameters) => totalBytes(parameters) <= PARAMETER_BYTES_MAX,
         'parameters-too-large',
       ),
     ),

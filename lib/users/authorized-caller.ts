@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
-import type { Caller } from '../contract/caller.ts';
 import type { Decision } from '../table/change.ts';
+import type { Caller } from './caller.ts';
 import type { User } from './user.ts';
 
 /** A decision and the audit event that records it. */

@@ -8,7 +8,6 @@ import { mailboxProven } from '../../lib/accounts/login-throttle-rules.ts';
 import { finishReset, requestReset } from '../../lib/accounts/password-reset.ts';
 import { type AttemptSteps, runAttempt } from '../../lib/accounts/run-attempt.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import type { Caller } from '../../lib/contract/caller.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import {
@@ -21,6 +20,7 @@ import {
   resetItemKey,
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
+import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';

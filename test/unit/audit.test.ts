@@ -9,10 +9,10 @@ import {
 } from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import type { Caller } from '../../lib/contract/caller.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import type { Caller } from '../../lib/users/caller.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 

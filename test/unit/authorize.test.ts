@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { authorize, findCallerUser } from '../../lib/authorization/authorize.ts';
-import type { Caller } from '../../lib/contract/caller.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put, set, versionIs, type Write } from '../../lib/table/write.ts';
+import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';

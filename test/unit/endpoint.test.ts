@@ -7,7 +7,6 @@ import type {
 } from 'aws-lambda';
 import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Caller } from '../../lib/contract/caller.ts';
 import type { Contract, ProtectedContract, PublicContract } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { idInPath } from '../../lib/contract/fields.ts';
@@ -18,6 +17,7 @@ import { ok, okEmpty } from '../../lib/http/response.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { CALL_RESERVE_MS, currentDeadline } from '../../lib/runtime/deadline.ts';
 import { countRetry } from '../../lib/runtime/retries.ts';
+import type { Caller } from '../../lib/users/caller.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
 import { makeSigningKeyPair } from '../support/instance/mint.ts';
 import { NOW, signedBy, useVerifierEnvironment } from '../support/instance/tokens.ts';

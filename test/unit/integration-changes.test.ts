@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import type { Caller } from '../../lib/contract/caller.ts';
 import { createIntegration } from '../../lib/integrations/create-integration.ts';
 import { createParameter } from '../../lib/integrations/create-parameter.ts';
 import { deleteIntegration } from '../../lib/integrations/delete-integration.ts';
 import { deleteParameter } from '../../lib/integrations/delete-parameter.ts';
 import {
   type Integration,
-  MAX_PARAMETER_BYTES as MAX_BYTES,
+  PARAMETER_BYTES_MAX as MAX_BYTES,
 } from '../../lib/integrations/integration.ts';
 import { UpdateIntegration } from '../../lib/integrations/integration-contracts.ts';
 import {
@@ -22,6 +21,7 @@ import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, type Kind, totalKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
+import type { Caller } from '../../lib/users/caller.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';

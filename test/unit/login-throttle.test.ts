@@ -6,8 +6,8 @@ import {
   openLoginThrottle,
   type PasswordAttempt,
 } from '../../lib/accounts/login-throttle.ts';
+import type { Source } from '../../lib/accounts/source.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-import type { Source } from '../../lib/contract/source.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import type { Caller } from '../../lib/contract/caller.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import type { ListQuery } from '../../lib/contract/list-query.ts';
 import type { Integration } from '../../lib/integrations/integration.ts';
@@ -16,6 +15,7 @@ import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
+import type { Caller } from '../../lib/users/caller.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';

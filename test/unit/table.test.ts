@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
-import { MAX_LIST_ITEMS, openTable } from '../../lib/table/table.ts';
+import { LIST_ITEMS_MAX, openTable } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
@@ -214,7 +214,7 @@ describe('query', () => {
     [
       '10,000 items',
       [page(items(5000), { next: '4999' }), page(items(5000, 5000))],
-      MAX_LIST_ITEMS,
+      LIST_ITEMS_MAX,
     ],
     ['16 MB', [page(items(1), { next: '0', units: 4096 }), page(items(1, 1))], 2],
     [

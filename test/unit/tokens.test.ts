@@ -1,6 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import type { Caller } from '../../lib/contract/caller.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
@@ -8,6 +7,7 @@ import { issueToken } from '../../lib/tokens/issue-token.ts';
 import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
+import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';

@@ -24,7 +24,7 @@ type AwsError = Error & {
  * stops retries when most requests fail. Waits are in milliseconds.
  */
 const FIRST_THROTTLED_WAIT_MS = 1000;
-const MAX_WAIT_MS = 20_000;
+const WAIT_MS_MAX = 20_000;
 const RETRY_BUDGET = 500;
 const RETRY_COST = 14;
 const THROTTLED_RETRY_COST = 5;
@@ -142,7 +142,7 @@ export class AwsClient {
         const wait =
           (isThrottled ? FIRST_THROTTLED_WAIT_MS : this.#firstWaitMs) * 2 ** (attempt - 1);
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, Math.random() * Math.min(wait, MAX_WAIT_MS));
+          const timer = setTimeout(resolve, Math.random() * Math.min(wait, WAIT_MS_MAX));
           // The next attempt then fails before it sends anything.
           signal?.addEventListener('abort', () => resolve(clearTimeout(timer)));
         });

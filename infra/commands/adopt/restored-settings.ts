@@ -10,7 +10,7 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import { MAX_CLOCK_DIFFERENCE_SECONDS } from '../../../lib/restore/adopt-table.ts';
+import { CLOCK_DIFFERENCE_SECONDS_MAX } from '../../../lib/restore/adopt-table.ts';
 import { NOT_FROM_AWS } from '../../../lib/table/not-from-aws.ts';
 import { listTags } from '../table-tags.ts';
 
@@ -23,7 +23,7 @@ import { listTags } from '../table-tags.ts';
 const STREAM = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } as const;
 
 /** How long to wait until the stream is enabled. */
-const MAX_WAIT_SECONDS = 300;
+const WAIT_SECONDS_MAX = 300;
 
 /** What an operator states about a restored table. */
 export interface Wishes {
@@ -146,7 +146,7 @@ async function enableStream(
   if (StreamSpecification?.StreamEnabled) return LatestStreamArn;
   await client.send(new UpdateTableCommand({ TableName, StreamSpecification: STREAM }));
   await waitUntilTableExists(
-    { client, maxWaitTime: MAX_WAIT_SECONDS, minDelay: 1, maxDelay: 5 },
+    { client, maxWaitTime: WAIT_SECONDS_MAX, minDelay: 1, maxDelay: 5 },
     { TableName },
   );
   const { Table } = await client.send(new DescribeTableCommand({ TableName }));
@@ -182,7 +182,7 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
  */
 function requireRightClock(date = ''): void {
   const aheadSeconds = Math.round((Date.now() - Date.parse(date)) / 1000);
-  if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= MAX_CLOCK_DIFFERENCE_SECONDS) return;
+  if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= CLOCK_DIFFERENCE_SECONDS_MAX) return;
   const difference =
     `${Math.abs(aheadSeconds)} seconds ` + `${aheadSeconds > 0 ? 'ahead of' : 'behind'}`;
   throw new Error(`The clock of this machine is ${difference} that of DynamoDB: correct it.`);

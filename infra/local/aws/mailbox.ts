@@ -23,7 +23,7 @@ interface SendEmailInput {
 }
 
 const FILE = 'mailbox.json';
-const MAX_MESSAGES = 200;
+const MESSAGES_MAX = 200;
 
 const badRequest = (message: string): AwsResponse => ({
   status: 400,
@@ -51,7 +51,7 @@ export function localMailbox(state: State) {
       if (!to.every((recipient) => /^\p{ASCII}*$/u.test(recipient)))
         return badRequest('A recipient is not ASCII');
       mails.push({ time: new Date().toISOString(), from, to, subject, text });
-      if (mails.length > MAX_MESSAGES) mails.shift();
+      if (mails.length > MESSAGES_MAX) mails.shift();
       state.write(FILE, JSON.stringify(mails));
       return { status: 200, body: { MessageId: `local-${mails.length}` } };
     },

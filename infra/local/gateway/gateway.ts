@@ -51,14 +51,14 @@ const MESSAGES = {
 } as const;
 
 // The quotas of HTTP APIs in the API Gateway Developer Guide.
-const MAX_HEAD_BYTES = 10_240;
+const HEAD_BYTES_MAX = 10_240;
 const INTEGRATION_TIMEOUT_MS = 30_000;
 /**
  * Lambda's quota for the payload of an invocation. API Gateway's quota of 10 MB for a body is
  * higher. REST APIs respond with 413 beyond either; no source states the status of HTTP APIs beyond
  * Lambda's.
  */
-const MAX_EVENT_BYTES = 6 * 1024 * 1024;
+const EVENT_BYTES_MAX = 6 * 1024 * 1024;
 /**
  * With a body of this size, no event exceeds its limit: JSON has at most six bytes for each byte of
  * the body.
@@ -115,7 +115,7 @@ export async function startGateway(
     if (cors && req.method === 'OPTIONS')
       return send(req, res, { statusCode: 204 }, { ...corsHeaders, 'apigw-requestid': requestId });
     const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
-    if (head > MAX_HEAD_BYTES) return respond(431);
+    if (head > HEAD_BYTES_MAX) return respond(431);
     const [target = '/', ...query] = (req.url ?? '/').split('?');
     let path: string;
     try {
@@ -131,7 +131,7 @@ export async function startGateway(
     }
     const body = await readBody(req);
     const event = eventOf(req, match, path, query.join('?'), body, requestId);
-    const isTooLarge = () => Buffer.byteLength(JSON.stringify(event)) > MAX_EVENT_BYTES;
+    const isTooLarge = () => Buffer.byteLength(JSON.stringify(event)) > EVENT_BYTES_MAX;
     if (body.length > SMALL_BODY_BYTES && isTooLarge()) return respond(413);
 
     try {

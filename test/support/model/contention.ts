@@ -1,4 +1,4 @@
-import { FIRST_WAIT_MS, MAX_DURATION_MS, MAX_WAIT_MS } from '../../../lib/table/change.ts';
+import { DURATION_MS_MAX, FIRST_WAIT_MS, WAIT_MS_MAX } from '../../../lib/table/change.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { digits, table } from '../../bench/tables.ts';
 
@@ -76,9 +76,9 @@ export function simulate({
       let wait = 0;
       if (isBusy || timesChanged > 1) {
         wait = Math.floor(random() * bound);
-        bound = Math.min(2 * bound, MAX_WAIT_MS);
+        bound = Math.min(2 * bound, WAIT_MS_MAX);
       }
-      if (time + wait >= arrival + MAX_DURATION_MS) unavailable++;
+      if (time + wait >= arrival + DURATION_MS_MAX) unavailable++;
       else at(time + wait, () => attempt(time + wait, false));
     };
     attempt(arrival, true);

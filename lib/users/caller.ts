@@ -1,4 +1,4 @@
-import type { Role } from './contract.ts';
+import type { Role } from '../contract/contract.ts';
 
 /**
  * The caller of a request, as stated in its token. The table may have changed since the token was
