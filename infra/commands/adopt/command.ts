@@ -91,37 +91,33 @@ interface Options extends TagOptions {
   readonly skip: string;
 }
 
+const IDS = /^[1-9]\d*(,[1-9]\d*)*$/;
 const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/;
 
 function requireConsistent(options: Options): void {
   const { table, like, unprotected, original, apply, keep, skip } = options;
   const { environment, 'pepper-key': pepperKey, 'values-key': valuesKey } = options;
-  const require = (isValid: boolean, sentence: string): void => {
-    if (!isValid) throw new WrongArguments(sentence);
-  };
-  const isAbsentOrArn = (arn: string | undefined) => arn === undefined || KEY_ARN.test(arn);
-  require(pepperKey?.split(' ').every(isAbsentOrArn) ??
-    true, '--pepper-key must be the ARN of a KMS key.');
-  require(isAbsentOrArn(valuesKey), '--values-key must be the ARN of a KMS key.');
+  const isArn = (arn: string) => KEY_ARN.test(arn);
+  const ofDeployed = like || unprotected || environment || pepperKey || valuesKey;
+  const isOther = table !== undefined && table !== original;
+  const rules: readonly (readonly [isMet: boolean, sentence: string])[] = [
+    [pepperKey?.split(' ').every(isArn) ?? true, '--pepper-key must be the ARN of a KMS key.'],
+    [valuesKey === undefined || isArn(valuesKey), '--values-key must be the ARN of a KMS key.'],
+    [
+      table !== undefined || !ofDeployed,
+      '--like, --environment, --pepper-key, --values-key and --unprotected require --table.',
+    ],
+    [original === undefined || isOther, '--original requires --table, and must be another table.'],
+    [!apply || original !== undefined, '--apply requires --original.'],
+    [
+      keep === undefined || (apply && IDS.test(keep)),
+      '--keep requires --apply, and must be ids separated by commas.',
+    ],
+    [/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.'],
+  ];
+  const [, broken] = rules.find(([isMet]) => !isMet) ?? [];
+  if (broken) throw new WrongArguments(broken);
   if (environment !== undefined) requireEnvironment(environment);
-  require(table !== undefined ||
-    !(
-      like ||
-      unprotected ||
-      environment ||
-      pepperKey ||
-      valuesKey
-    ), '--like, --environment, --pepper-key, --values-key and --unprotected require --table.');
-  require(original === undefined ||
-    (table !== undefined &&
-      table !== original), '--original requires --table, and must be another table.');
-  require(!apply || original !== undefined, '--apply requires --original.');
-  require(keep === undefined ||
-    (apply &&
-      /^[1-9]\d*(,[1-9]\d*)*$/.test(
-        keep,
-      )), '--keep requires --apply, and must be ids separated by commas.');
-  require(/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.');
 }
 
 function requireEnvironment(environment: string): void {
