@@ -35,6 +35,7 @@ const encryptionContext = (integrationId: number) => ({
   service: 'gatehouse',
   integration: String(integrationId),
 });
+/** Part of the format: a stored value is readable only with the same text. */
 const additionalData = (parameterId: number) => Buffer.from(`CONF/${parameterId}/confValue`);
 
 /** Encrypts a value for the parameter with this id. */
