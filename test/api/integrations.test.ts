@@ -68,21 +68,10 @@ describe('creating an integration', () => {
 describe('the validation of an integration', () => {
   it.each<[string, Record<string, unknown>, string]>([
     ['a missing name', { name: undefined }, 'NotNull'],
-    ['null as the name', { name: null }, 'NotNull'],
     ['an empty name', { name: '' }, 'NotBlank'],
-    ['a name of white space', { name: ' \t' }, 'NotBlank'],
     ['a name of 256 characters', { name: 'x'.repeat(256) }, 'Size'],
-    ['a number as the name', { name: 7 }, 'TypeMismatch'],
-    ['a lone surrogate in the name', { name: '\ud800' }, 'Pattern'],
-    ['a missing short name', { shortName: undefined }, 'NotNull'],
-    ['an empty short name', { shortName: '' }, 'NotBlank'],
-    ['a short name of 256 code points', { shortName: '😀'.repeat(256) }, 'Size'],
     ['a description of 1001 characters', { description: 'x'.repeat(1001) }, 'Size'],
-    ['a number as the description', { description: 7 }, 'TypeMismatch'],
-    ['a missing type', { integrationType: undefined }, 'NotNull'],
-    ['a type in lower case', { integrationType: 'collector' }, 'Pattern'],
     ['an unknown type', { integrationType: 'OTHER' }, 'Pattern'],
-    ['an empty type', { integrationType: '' }, 'Pattern'],
     ['a string as active', { active: 'true' }, 'TypeMismatch'],
   ])('rejects %s with 400 on create and on update', async (_, wrong, message) => {
     const before = await make();
@@ -120,12 +109,8 @@ describe('the validation of an integration', () => {
   });
 
   it.each<[string, Record<string, unknown>]>([
-    ['a name of one character', { name: 'x' }],
     ['a name of 255 characters', { name: 'x'.repeat(255) }],
-    ['a name of 255 code points', { name: '😀'.repeat(255) }],
     ['spaces in the name', { name: 'management frankly' }],
-    ['a short name of 255 characters', { shortName: 'x'.repeat(255) }],
-    ['spaces in the short name', { shortName: 'bleach now for' }],
     ['a description of 1000 characters', { description: 'x'.repeat(1000) }],
     [
       'line breaks, quotes and markup in the description',

@@ -80,19 +80,10 @@ describe('creating a parameter', () => {
 describe('the fields of a parameter', () => {
   it.each<[string, string, unknown, string]>([
     ['no integration', 'integration', undefined, 'NotNull'],
-    ['a bare id as integration', 'integration', 7, 'TypeMismatch'],
     ['an integration without an id', 'integration.id', {}, 'NotNull'],
-    ['an integration with an empty id', 'integration.id', { id: '' }, 'NotNull'],
-    ['an integration whose id has a leading zero', 'integration.id', { id: '01' }, 'TypeMismatch'],
     ['no name', 'confName', undefined, 'NotNull'],
-    ['an empty name', 'confName', '', 'NotBlank'],
-    ['a name of 256 letters', 'confName', 'x'.repeat(256), 'Size'],
-    ['no value', 'confValue', undefined, 'NotNull'],
     ['an empty value', 'confValue', '', 'NotBlank'],
-    ['a value of 16,385 bytes', 'confValue', 'x'.repeat(16_385), 'Size'],
     ['a value of 16,385 bytes in 8193 letters', 'confValue', `${'é'.repeat(8192)}x`, 'Size'],
-    ['a lone surrogate as a value', 'confValue', '\udc00', 'Pattern'],
-    ['a description of 1001 letters', 'confDescription', 'x'.repeat(1001), 'Size'],
   ])('reject %s with 400 on create and on update', async (_, field, value, message) => {
     const { id, integration } = await make();
     const invalid = { ...FIELDS, integration, [field.split('.')[0] as string]: value };
@@ -111,11 +102,8 @@ describe('the fields of a parameter', () => {
 
   it.each([
     ['spaces in a name', 'confName', 'bleach now for'],
-    ['a name of 255 letters', 'confName', 'x'.repeat(255)],
     ['a description of 1000 letters', 'confDescription', 'x'.repeat(1000)],
     ['a space as a value', 'confValue', ' '],
-    ['a value of 16,384 bytes', 'confValue', 'x'.repeat(16_384)],
-    ['a value of 16,384 bytes in 8192 letters', 'confValue', 'é'.repeat(8192)],
     ['a value of 16,384 bytes in 4096 letters', 'confValue', '😀'.repeat(4096)],
     [
       'any text as a value',
