@@ -152,7 +152,7 @@ describe('createIntegration', () => {
       parametersEver: 0,
       parameterBytes: 0,
     });
-    expect(changed).toEqual({
+    expect(changed).toStrictEqual({
       [nameOf(entityKey('INTEGRATION', 1001))]: { ...entityKey('INTEGRATION', 1001), ...result },
       ...total('INTEGRATION', 1),
     });
@@ -185,7 +185,7 @@ describe('updateIntegration', () => {
 
     const expected = { ...GATE, [field]: value, version: version(4) };
     expect(result).toEqual(expected);
-    expect(changed).toEqual({ [integrationName]: { ...gate(), ...expected, revision: 9 } });
+    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, revision: 9 } });
     expect(audit).toEqual(entry('integration.updated', 'integration/5', 'Gate', [field]));
   });
 
@@ -213,7 +213,7 @@ describe('reportRestart', () => {
 
     const expected = { module: { needsRestart: false, changes: 4 }, version: version(4) };
     expect(result).toEqual({ ...GATE, ...expected });
-    expect(changed).toEqual({ [integrationName]: { ...gate(), ...expected, revision: 9 } });
+    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, revision: 9 } });
     expect(audit).toEqual(entry('integration.restarted', 'integration/5', 'Gate'));
   });
 
@@ -248,9 +248,9 @@ describe('deleteIntegration', () => {
 
     const { changed, audit } = await changesOf('deleteIntegration', items);
 
-    expect(changed).toEqual({
-      [integrationName]: undefined,
-      ...Object.fromEntries(own.map((item) => [nameOf(item as never), undefined])),
+    expect(changed).toStrictEqual({
+      [integrationName]: null,
+      ...Object.fromEntries(own.map((item) => [nameOf(item as never), null])),
       ...total('INTEGRATION', 0),
       ...total('CONF', 2),
     });
@@ -260,7 +260,7 @@ describe('deleteIntegration', () => {
   it('does not touch the total of parameters when there are none', async () => {
     const { changed } = await changesOf('deleteIntegration', [gate({ parameterCount: 0 })]);
 
-    expect(changed).toEqual({ [integrationName]: undefined, ...total('INTEGRATION', 0) });
+    expect(changed).toStrictEqual({ [integrationName]: null, ...total('INTEGRATION', 0) });
   });
 
   /** A table whose first lists of parameters are out of date. */
@@ -303,7 +303,7 @@ describe('deleteIntegration', () => {
       parameter(),
     ]);
 
-    expect(changed).toMatchObject({ [integrationName]: undefined, [parameterName]: undefined });
+    expect(changed).toMatchObject({ [integrationName]: null, [parameterName]: null });
     const waits = timer.mock.calls.map(([, milliseconds]) => milliseconds ?? 0);
     expect(waits).toHaveLength(5);
     expect(Math.max(...waits)).toBeLessThan(100);
@@ -334,7 +334,7 @@ describe('createParameter', () => {
     const visible = { id, confName: 'né', confDescription: 'dé', version: version(1) };
     expect(result).toEqual({ ...visible, integration: GATE, confValue: 'sécret' });
     const confValue = changed[name]?.confValue as Uint8Array;
-    expect(changed).toEqual({
+    expect(changed).toStrictEqual({
       [name]: { ...entityKey('CONF', id), ...visible, confValue, bytes: 3 + 7 + 3 },
       [integrationName]: gate({
         parameterCount: 2,
@@ -470,9 +470,9 @@ describe('deleteParameter', () => {
 
     const { changed, audit } = await changesOf('deleteParameter', items);
 
-    expect(changed).toEqual({
+    expect(changed).toStrictEqual({
       [integrationName]: gate({ module, parameterCount: 0, parameterBytes: 70, revision: 9 }),
-      [parameterName]: undefined,
+      [parameterName]: null,
       ...total('CONF', 0),
     });
     expect(audit).toEqual(entry('parameter.deleted', `parameter/${KEY.id}`, 'key'));

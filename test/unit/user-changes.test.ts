@@ -84,7 +84,7 @@ async function changesOf<R>(table: MemoryTable, rule: Promise<R>, id = 7) {
     Object.entries(changed).filter(([name]) => name.startsWith(start));
   const guards = [...ofPartition('LOGIN#'), ...ofPartition('EMAIL#')].map(([name, guard]) => [
     name.replace(' GUARD', ''),
-    guard?.id,
+    guard === null ? null : guard.id,
   ]);
   const roster = changed[nameOf(rosterKey)]?.ids as Set<number> | undefined;
   return {
@@ -97,7 +97,7 @@ async function changesOf<R>(table: MemoryTable, rule: Promise<R>, id = 7) {
     mails: ofPartition('MAIL#').map(([, mail]) => mail),
   };
 }
-const occasionsOf = (mails: (Item | undefined)[]) => mails.map((mail) => mail?.occasion);
+const occasionsOf = (mails: (Item | null)[]) => mails.map((mail) => mail?.occasion);
 const totalOf = (n: number) => ({ ...totalKey('USER'), n, changes: 1 });
 const entry = (action: string, targetName: string, fields: string[] = [], id = 7) => ({
   actor: 'admin',
@@ -151,7 +151,7 @@ describe('createUser', () => {
     });
     expect(result.accountStamp).not.toBe(result.resetStamp);
     expect(stored).toEqual(itemOf(result));
-    expect(guards).toEqual({ 'LOGIN#eve': 1001, 'EMAIL#eve@example.com': 1001 });
+    expect(guards).toStrictEqual({ 'LOGIN#eve': 1001, 'EMAIL#eve@example.com': 1001 });
     expect(total).toEqual(totalOf(2));
     expect(audit).toMatchObject(entry('user.created', 'eve', [], 1001));
   });
@@ -294,7 +294,7 @@ describe('updateUser', () => {
   it('keeps the email address and its stamp when only the login changes', async () => {
     const { guards, stored, mails } = await update({ login: 'eve' });
 
-    expect(guards).toEqual({ 'LOGIN#ada': undefined, 'LOGIN#eve': 7 });
+    expect(guards).toStrictEqual({ 'LOGIN#ada': null, 'LOGIN#eve': 7 });
     expect([stored?.resetStamp, mails]).toEqual(['reset', []]);
   });
 
@@ -305,10 +305,10 @@ describe('updateUser', () => {
       langKey: 'de',
     });
 
-    expect(guards).toEqual({
-      'LOGIN#ada': undefined,
+    expect(guards).toStrictEqual({
+      'LOGIN#ada': null,
       'LOGIN#eve': 7,
-      'EMAIL#ada@example.com': undefined,
+      'EMAIL#ada@example.com': null,
       'EMAIL#eve@example.com': 7,
     });
     const { login, email, langKey } = ada;
@@ -343,8 +343,8 @@ describe('updateUser', () => {
 
     expect([kept.guards, kept.stored?.emailKeyRule]).toEqual([{}, undefined]);
     expect(spelled.stored?.emailKeyRule).toBe('UTS46');
-    expect(spelled.guards).toEqual({
-      [`EMAIL#${former}`]: undefined,
+    expect(spelled.guards).toStrictEqual({
+      [`EMAIL#${former}`]: null,
       'EMAIL#ada@bücher.example': 7,
     });
   });
@@ -454,7 +454,7 @@ describe('deleteUser', () => {
     const { guards, roster, total, audit } = await remove(ada, ['3-abc'], table);
 
     expect(table.find(entityKey('USER', 7))).toBeUndefined();
-    expect(guards).toEqual({ 'LOGIN#ada': undefined, 'EMAIL#ada@example.com': undefined });
+    expect(guards).toStrictEqual({ 'LOGIN#ada': null, 'EMAIL#ada@example.com': null });
     expect(Object.keys(guards)).toHaveLength(2);
     expect([roster, total]).toEqual([undefined, totalOf(1)]);
     expect(audit).toMatchObject(entry('user.deleted', 'ada'));

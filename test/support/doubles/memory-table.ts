@@ -20,8 +20,8 @@ export interface MemoryTable extends SnapshotTable {
   /** Updates outside of transactions, which are not applied. */
   readonly updates: Write[];
   find(key: Key): Item | undefined;
-  /** The items that differ from those at the start, by both keys; undefined if deleted. */
-  changed(): Record<string, Item | undefined>;
+  /** The items that differ from those at the start, by both keys; null if deleted. */
+  changed(): Record<string, Item | null>;
 }
 
 /** Opens a table with these items. A total that is not given is the number of items of its kind. */
@@ -61,7 +61,7 @@ export function memoryTable(
       Object.fromEntries(
         [...new Set([...initial.keys(), ...items.keys()])]
           .filter((name) => items.get(name) !== initial.get(name))
-          .map((name) => [name, items.get(name)]),
+          .map((name) => [name, items.get(name) ?? null]),
       ),
     async get(key) {
       calls.push(`get ${key.pk}`);

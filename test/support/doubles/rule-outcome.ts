@@ -4,8 +4,9 @@ import type { MemoryTable } from './memory-table.ts';
 /** What a rule returned, the items that it changed, and the audit entry that it added. */
 export interface RuleOutcome<R> {
   readonly result: R;
-  readonly changed: Record<string, Item | undefined>;
-  readonly audit: Item | undefined;
+  /** By both keys; null if deleted. */
+  readonly changed: Record<string, Item | null>;
+  readonly audit: Item | null | undefined;
 }
 
 /** Waits for a rule, and reads what it has changed in its table. */
