@@ -1,0 +1,194 @@
+import { describe, expect, it, vi } from 'vitest';
+import { Failure } from '../../lib/contract/failure.ts';
+import { deliverBatch } from '../../lib/delivery/deliver-batch.ts';
+import { deliverMail } from '../../lib/delivery/deliver-mail.ts';
+import type { Recipient } from '../../lib/mail/mail.ts';
+import { ALL_USERS, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
+import { emailGuardKey, entityKey, mailCountKey, resetCountKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { put } from '../../lib/table/write.ts';
+import { mailboxHashOf } from '../../lib/users/reset-key.ts';
+import type { User } from '../../lib/users/user.ts';
+import { awsError } from '../support/doubles/aws-errors.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { memoryTable, nameOf } from '../support/doubles/memory-table.ts';
+
+const NOW = 1_900_000_000_000;
+useFrozenClock(NOW);
+
+const ada = {
+  ...entityKey('USER', 7),
+  ...{ id: 7, login: 'ada', email: 'ada@b.c', langKey: 'de', activated: true },
+  ...{ accountStamp: 'account', resetStamp: 'reset' },
+} as unknown as User & Item;
+const guard = { ...emailGuardKey('ada@b.c'), id: 7 };
+const KEY = { pk: 'MAIL#0000000000000007', sk: 'time' };
+const expires = NOW / 1000 + 1;
+const RESET = { ...KEY, occasion: 'reset', email: 'Ada@b.c', expires };
+const INVITATION = { ...KEY, occasion: 'invitation', userId: 7, accountStamp: 'account', expires };
+const NOTICE = {
+  ...{ ...KEY, occasion: 'emailChanged', userId: 7, login: 'ada', email: 'old@b.c' },
+  ...{ langKey: 'de', expires },
+};
+const countOf = (key: object, n: number) => ({ ...key, n, since: NOW - 1 }) as unknown as Item;
+const RESETS = resetCountKey(7, mailboxHashOf(ada));
+const NOTICES = mailCountKey(7, 'emailChanged');
+const ALL = mailCountKey(ALL_USERS, 'reset');
+
+async function deliver(items: Item[], send = async (): Promise<void> => undefined) {
+  const sent: [string, string, string | undefined][] = [];
+  const table = memoryTable(items);
+  const mailer = {
+    async send(occasion: string, { email }: Recipient, key?: string) {
+      await send();
+      sent.push([occasion, email, key]);
+    },
+  };
+  vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const delivered = deliverMail({ table, mailer, resetsPerHour: 9 }, KEY);
+  const error = await delivered.then(
+    () => undefined,
+    (thrown: Error) => thrown,
+  );
+  const printed = vi.mocked(process.stdout.write).mock.calls.map(([text]) => String(text));
+  vi.mocked(process.stdout.write).mockRestore();
+  return { sent, error, table, changed: table.changed(), printed: printed.join('') };
+}
+const newKey = expect.stringMatching(/^[\w-]{43}$/);
+
+describe('a mail', () => {
+  it.each<[string, Item, unknown[]]>([
+    ['a reset', RESET, ['reset', 'ada@b.c', newKey]],
+    ['an invitation', INVITATION, ['invitation', 'ada@b.c', newKey]],
+    ['a notice', NOTICE, ['emailChanged', 'old@b.c', undefined]],
+  ])('is sent and then deleted: %s', async (_, mail, expected) => {
+    const { sent, changed, error, printed } = await deliver([ada, guard, mail]);
+
+    expect([sent, error, changed[nameOf(KEY)]]).toEqual([[expected], undefined, null]);
+    expect(printed).toContain(`"mailSent":"${expected[0]}"`);
+    const stored = Object.keys(changed).filter((name) => name.startsWith('RESET#'));
+    expect(stored).toHaveLength(expected[2] ? 1 : 0);
+  });
+
+  it.each<[string, Item[]]>([
+    ['has expired', [ada, guard, { ...RESET, expires: NOW / 1000 }]],
+    ['is a reset of an unknown address', [ada, RESET]],
+    ['is a reset of a deactivated user', [{ ...ada, activated: false }, guard, RESET]],
+    ['is a reset of an address that has changed', [{ ...ada, email: 'new@b.c' }, guard, RESET]],
+    ['invites a user with a password', [{ ...ada, passwordHash: 'h' } as never, INVITATION]],
+    ['invites a deactivated user', [{ ...ada, activated: false }, INVITATION]],
+    ['invites another account', [{ ...ada, accountStamp: 'other' }, INVITATION]],
+    ['invites nobody', [INVITATION]],
+    [
+      'is beyond the resets of a mailbox',
+      [ada, guard, RESET, countOf(RESETS, MAILS_PER_WINDOW.reset)],
+    ],
+    [
+      'is beyond the notices of an account',
+      [NOTICE, countOf(NOTICES, MAILS_PER_WINDOW.emailChanged)],
+    ],
+  ])('is deleted without being sent when it %s', async (_, items) => {
+    const { sent, changed, error } = await deliver(items);
+
+    expect([sent, error, changed]).toEqual([[], undefined, { [nameOf(KEY)]: null }]);
+  });
+
+  it('that was deleted is not sent', async () => {
+    expect((await deliver([ada, guard])).sent).toEqual([]);
+  });
+
+  it('stays, and raises the alarm, when the resets of all users are used up', async () => {
+    const { sent, changed, printed } = await deliver([ada, guard, RESET, countOf(ALL, 9)]);
+
+    expect([sent, changed]).toEqual([[], {}]);
+    expect(printed).toContain('"mailsNotSent":1');
+    expect(printed).toContain('mailNotSent');
+  });
+
+  it('is counted once: one that is tried again has a new key and no further count', async () => {
+    const counts = [countOf(RESETS, 4), countOf(ALL, 8)];
+    const first = await deliver([ada, guard, RESET, ...counts], () =>
+      Promise.reject(awsError('X')),
+    );
+    const second = await deliver([ada, guard, { ...RESET, counted: true }, countOf(ALL, 9)]);
+
+    expect([first.error?.name, first.sent]).toEqual(['X', []]);
+    expect(first.changed).toMatchObject({
+      [nameOf(RESETS)]: { n: 5 },
+      [nameOf(ALL)]: { n: 9 },
+      [nameOf(KEY)]: { counted: true, occasion: 'reset' },
+    });
+    expect(second.sent).toEqual([['reset', 'ada@b.c', newKey]]);
+    expect(second.changed[nameOf(ALL)]).toBeUndefined();
+  });
+
+  it('is not counted by two executions', async () => {
+    const table = memoryTable([NOTICE]);
+    table.concurrent.push([put(KEY, { ...NOTICE, counted: true })]);
+    const send = vi.fn(async () => undefined);
+    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+
+    await deliverMail({ table, mailer: { send }, resetsPerHour: 9 }, KEY);
+
+    vi.mocked(process.stdout.write).mockRestore();
+    expect(table.changed()[nameOf(NOTICES)]).toBeUndefined();
+    expect(send).toHaveBeenCalledOnce();
+  });
+});
+
+describe('a batch', () => {
+  const record = (pk: string, SequenceNumber: string) => ({
+    dynamodb: { SequenceNumber, Keys: { pk: { S: pk }, sk: { S: `${pk} time` } } },
+  });
+  const deliverAll = async (failures: Record<string, Error>, remainingMs = 60_000) => {
+    const delivered: string[] = [];
+    const Records = [record('a', '1'), record('b', '2'), record('a', '3'), record('c', '4')];
+    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const { batchItemFailures } = await deliverBatch(
+      { Records },
+      { getRemainingTimeInMillis: () => remainingMs },
+      async ({ pk, sk }) => {
+        delivered.push(sk);
+        if (failures[pk]) throw failures[pk];
+      },
+    );
+    const printed = vi.mocked(process.stdout.write).mock.calls.map(([text]) => String(text));
+    vi.mocked(process.stdout.write).mockRestore();
+    const failed = batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+    return { delivered, failed, printed: printed.join('') };
+  };
+
+  it('is delivered one mail after another', async () => {
+    const { delivered, failed } = await deliverAll({});
+
+    expect([delivered, failed]).toEqual([['a time', 'b time', 'a time', 'c time'], []]);
+  });
+
+  it.each([
+    ['an outage', awsError('Throttling')],
+    ['a busy table', new Failure('unavailable')],
+  ])(
+    'hands over again what fails because of %s, and later mails to the same recipient',
+    async (_, error) => {
+      const { delivered, failed, printed } = await deliverAll({ a: error });
+
+      expect([delivered, failed]).toEqual([
+        ['a time', 'b time', 'c time'],
+        ['1', '3'],
+      ]);
+      expect(printed).toContain('mailDelayed');
+    },
+  );
+
+  it('leaves what fails otherwise to an operator', async () => {
+    const { failed, printed } = await deliverAll({ a: awsError('MessageRejected') });
+
+    expect(failed).toEqual([]);
+    expect(printed).toContain('"mailsNotSent":1');
+  });
+
+  it('begins no mail with less than 20 seconds left', async () => {
+    expect((await deliverAll({}, 20_000)).failed).toEqual(['1', '2', '3', '4']);
+    expect((await deliverAll({}, 20_001)).failed).toEqual([]);
+  });
+});
