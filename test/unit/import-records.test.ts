@@ -1,8 +1,9 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
-import { emailGuardKey, entityKey, loginGuardKey } from '../../lib/table/keys.ts';
-import type { Table } from '../../lib/table/table.ts';
+import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../../lib/table/keys.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
+import { EXISTS, set, type Write } from '../../lib/table/write.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
 import { bcryptHash, integrationRecord, userRecord } from '../support/commands/transfer.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
@@ -27,8 +28,10 @@ async function importLines(
   texts: readonly (object | string | Buffer)[],
   table: Table = memoryTable(),
   kms = new KMSClient({ region: 'eu-central-1' }),
+  options: { apply?: boolean; again?: boolean } = {},
 ) {
   const rejected: string[] = [];
+  const skipped: string[] = [];
   const progress: number[] = [];
   /** The number of lines that were read when each record had been carried out. */
   const linesRead: number[] = [];
@@ -51,7 +54,8 @@ async function importLines(
     {
       apply: true,
       again: false,
-      onSkipped: () => undefined,
+      ...options,
+      onSkipped: (line, outcome, name) => skipped.push(`${line} ${outcome} ${name}`),
       onRejected: (line, errors) =>
         rejected.push(
           `${line} ${errors.map(({ field, code }) => [field, code].filter(Boolean).join(' ')).join(', ')}`,
@@ -62,7 +66,7 @@ async function importLines(
       },
     },
   );
-  return { tally, rejected, progress, linesRead };
+  return { tally, rejected, skipped, progress, linesRead };
 }
 
 describe('a record is rejected', () => {
@@ -490,5 +494,109 @@ describe('an import', () => {
       1,
       { imported: 2, present: 1, rejected: 0 },
     ]);
+  });
+});
+
+describe('a repeated import', () => {
+  const ANN = userRecord('ann');
+  const GATE = integrationRecord('Gate');
+  const AGAIN = { again: true };
+  const nothing = { imported: 0, present: 0, changed: 0, removed: 0, rejected: 0 };
+  /** Imports a record, lets a change of its entity follow, and imports it again. */
+  async function repeat(record: object, change: (key: Key) => Write[], options = {}) {
+    const table = memoryTable();
+    await importLines([record], table, kmsWithDataKeys());
+    const [pk] = 'login' in record ? ['USER'] : ['INTEGRATION'];
+    const entity = (await table.query(pk as string))[0] as Item;
+    const changes = change(entity);
+    if (changes.length > 0) await table.transact(changes, 'token');
+    const transactions = table.transactions.length;
+    const { tally, skipped } = await importLines([record], table, kmsWithDataKeys(), options);
+    const markers = Object.entries(table.changed()).filter(([name]) => /^IMPORTED#/.test(name));
+    expect(markers).toHaveLength(1);
+    expect(markers[0]?.[0]).toMatch(/^IMPORTED#[\da-f]{64} (USER|INTEGRATION)$/);
+    const { id } = markers[0]?.[1] as Item;
+    return {
+      tally,
+      skipped,
+      first: entity.id,
+      marked: id,
+      made: table.transactions.length - transactions,
+    };
+  }
+  const kept = () => [];
+  const renamed = ({ pk, sk }: Key): Write[] => [
+    set({ pk, sk }, { login: 'eve', name: 'Other' }, EXISTS),
+  ];
+  const deleted = ({ pk, sk }: Key): Write[] => [{ act: 'Delete', key: { pk, sk } }];
+  const withoutGuards = (key: Key): Write[] => [
+    ...deleted(key),
+    { act: 'Delete', key: loginGuardKey('ann') },
+    { act: 'Delete', key: emailGuardKey('ann@old.example') },
+  ];
+
+  it.each([
+    ['a user', ANN],
+    ['an integration', GATE],
+  ])('creates nothing twice: %s', async (name, record) => {
+    const kind = name.split(' ')[1];
+    const present = await repeat(record, kept);
+    const changed = await repeat(record, renamed);
+    const removed = await repeat(record, deleted);
+
+    expect([present.tally, present.skipped]).toEqual([{ ...nothing, present: 1 }, []]);
+    expect([changed.tally, removed.tally]).toEqual([
+      { ...nothing, changed: 1 },
+      { ...nothing, removed: 1 },
+    ]);
+    expect(changed.skipped).toEqual([`1 changed ${kind} ${changed.first}`]);
+    expect(removed.skipped).toEqual([`1 removed ${kind} ${removed.first}`]);
+    for (const { made, first, marked } of [present, changed, removed])
+      expect([made, marked]).toEqual([0, first]);
+  });
+
+  it.each([
+    ['a user', ANN, withoutGuards],
+    ['an integration', GATE, deleted],
+  ])('creates what was deleted again if asked: %s', async (_, record, change) => {
+    const { tally, first, marked, made } = await repeat(record, change, AGAIN);
+
+    expect([tally, made]).toEqual([{ ...nothing, imported: 1 }, 1]);
+    expect(marked).toBe((first as number) + 1);
+  });
+
+  it('writes nothing without apply', async () => {
+    const table = memoryTable();
+
+    const { tally } = await importLines([ANN], table, undefined, { apply: false });
+
+    expect([tally, table.changed()]).toEqual([{ ...nothing, imported: 1 }, {}]);
+  });
+
+  it('marks entities that the table has had before, in the order of their ids', async () => {
+    const ids = [7, 8];
+    const stored = [
+      { ...entityKey('USER', 5), id: 5, login: 'ann', email: 'ANN@old.example' },
+      { ...loginGuardKey('ann'), id: 5 },
+      ...ids.map((id) => ({ ...entityKey('INTEGRATION', id), ...GATE, id })),
+    ];
+    const table = memoryTable(stored);
+
+    const { tally } = await importLines([ANN, GATE, GATE, GATE], table, kmsWithDataKeys());
+
+    expect(tally).toEqual({ ...nothing, imported: 1, present: 3 });
+    const marked = Object.entries(table.changed()).flatMap(([name, item]) =>
+      name.startsWith('IMPORTED#') ? [item?.id] : [],
+    );
+    expect(marked.sort()).toEqual([1001, 5, 7, 8]);
+  });
+
+  it.each([
+    ['the login', { login: 'ann', email: 'other@old.example' }, 'login login-taken'],
+    ['the address', { login: 'eve', email: 'ANN@old.example' }, 'email email-taken'],
+  ])('rejects another record of the file with %s of an earlier one', async (_, fields, error) => {
+    const { rejected } = await importLines([ANN, { ...ANN, ...fields }]);
+
+    expect(rejected).toEqual([`2 ${error}`]);
   });
 });
