@@ -136,6 +136,8 @@ function chargesOf(key: Key, { attribute }: Bucket, units: number, now: number) 
   } as const;
   const values = { ':expires': Math.ceil(maximum / 1000) + TTL_MARGIN_SECONDS };
 
+  // Stryker disable StringLiteral,ObjectLiteral,ArithmeticOperator: test/api/read-budget.test.ts
+  // applies these expressions on a real engine.
   const toFull: Write = {
     ...common,
     update: 'SET #paidBackAt = :paidBackAt, #expires = :expires',
@@ -155,5 +157,6 @@ function chargesOf(key: Key, { attribute }: Bucket, units: number, now: number) 
     condition: '#paidBackAt < :maximum',
     values: { ...values, ':maximum': maximum },
   };
+  // Stryker restore all
   return { cost, toFull, toPartlySpent, toMaximum };
 }

@@ -18,8 +18,13 @@ useFrozenClock(NOW);
 
 const ada = {
   ...entityKey('USER', 7),
-  ...{ id: 7, login: 'ada', email: 'ada@b.c', langKey: 'de', activated: true },
-  ...{ accountStamp: 'account', resetStamp: 'reset' },
+  id: 7,
+  login: 'ada',
+  email: 'ada@b.c',
+  langKey: 'de',
+  activated: true,
+  accountStamp: 'account',
+  resetStamp: 'reset',
 } as unknown as User & Item;
 const guard = { ...emailGuardKey('ada@b.c'), id: 7 };
 const KEY = { pk: 'MAIL#0000000000000007', sk: 'time' };
@@ -27,8 +32,13 @@ const expires = NOW / 1000 + 1;
 const RESET = { ...KEY, occasion: 'reset', email: 'Ada@b.c', expires };
 const INVITATION = { ...KEY, occasion: 'invitation', userId: 7, accountStamp: 'account', expires };
 const NOTICE = {
-  ...{ ...KEY, occasion: 'emailChanged', userId: 7, login: 'ada', email: 'old@b.c' },
-  ...{ langKey: 'de', expires },
+  ...KEY,
+  occasion: 'emailChanged',
+  userId: 7,
+  login: 'ada',
+  email: 'old@b.c',
+  langKey: 'de',
+  expires,
 };
 const countOf = (key: object, n: number) => ({ ...key, n, since: NOW - 1 }) as unknown as Item;
 const RESETS = resetCountKey(7, mailboxHashOf(ada));

@@ -84,6 +84,29 @@ describe('readBudget', () => {
     );
   });
 
+  it('tries a charge of a bucket that is paid back just now as one of a spent one', async () => {
+    const table = recordingTable(bucket({ paidBackAt: NOW }));
+    const budget = readBudget(table, CALLER);
+    await budget.requireUnspent();
+
+    await budget.spend(100);
+
+    expect(table.updates[0]?.values).toMatchObject({ ':cost': 200, ':latest': NOW + 4000 });
+  });
+
+  it('may leave the largest debt once a read is done', async () => {
+    const table = recordingTable();
+    table.updateOutcomes.push(false, false);
+
+    await readBudget(table, CALLER).settle(100);
+
+    expect(table.updates.map(({ values }) => values)).toMatchObject([
+      { ':paidBackAt': NOW + 200 },
+      { ':cost': 200, ':latest': NOW + 4000 + 8192 - 200 },
+      { ':maximum': NOW + 4000 + 8192 },
+    ]);
+  });
+
   it('keeps the item for a minute after the largest debt is paid back', async () => {
     const table = recordingTable();
 

@@ -17,7 +17,7 @@ import type { Item, Table } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
-import { memoryTable } from '../support/doubles/memory-table.ts';
+import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
 
 const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
@@ -259,6 +259,27 @@ describe('reading parameters', () => {
     expect(payment?.values).toMatchObject({
       ':paidBackAt': 1_000_000_000_000 + (11 * 1.5 + 10) * 2,
     });
+  });
+
+  it('charges what reads and decryptions have cost beyond that', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+    const filters = [{ field: 'integrationId', operator: 'equals', operands: [5] } as const];
+    const charge = async (items: Item[], read: (table: MemoryTable) => Promise<unknown>) => {
+      const table = memoryTable([caller, integrationItem(), ...items]);
+      await read(table);
+      return table.updates.map(({ values = {} }) => Number(values[':paidBackAt']) - Date.now());
+    };
+    const items = [await sealed(5_000_001), await sealed(5_000_002)];
+
+    const one = (table: MemoryTable) => readParameter(table, integrator(table), 5_000_002);
+    const page = (size: number, filters: ListQuery['filters']) => (table: MemoryTable) =>
+      readParameters(table, integrator(table), queryOf({ size, filters }));
+    // A transaction that reads two items costs 4 units, a decryption 1, at 2 ms a unit.
+    expect(await charge(items, one)).toEqual([10]);
+    // Before: 2 items at 1.5 units and 2 decryptions. Afterwards: a snapshot of 3 items.
+    expect(await charge(items, page(2, filters))).toEqual([10, 12]);
+    // Before: 2 items and 90 decryptions, which are not given back.
+    expect(await charge(items, page(90, []))).toEqual([186]);
   });
 
   it.each([

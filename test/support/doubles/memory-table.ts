@@ -67,14 +67,16 @@ export function memoryTable(
       calls.push(`get ${key.pk}`);
       return read(key);
     },
-    async getAll(keys) {
+    async getAll(keys, onConsumed) {
+      onConsumed?.(keys.length);
       calls.push(`getAll ${keys.length}`);
       // As in DynamoDB, duplicate keys are rejected.
       if (new Set(keys.map(nameOf)).size < keys.length)
         throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
       return keys.map(read);
     },
-    async snapshot(keys) {
+    async snapshot(keys, onConsumed) {
+      onConsumed?.(2 * keys.length);
       calls.push(`snapshot ${keys.length}`);
       return keys.map(read);
     },
