@@ -562,6 +562,27 @@ describe('readAudits', () => {
     expect(units).toBeLessThan(queries + 3);
   });
 
+  it('ends the first page where the budget does, and fails for a later one', async () => {
+    const filters = [...nobody, filter('greaterThan', '2026-02-20T00:00:00.000Z')];
+    const spend = (reads: number, page: number) => {
+      const table = memoryTable([admin, ...many(1500)]);
+      let charges = 0;
+      table.update = async (write) => (charges++ < reads ? { ...write.key } : undefined);
+      table.getAll = async (keys) => {
+        const spent = charges > reads ? { ...keys[0], paidBackAt: NOW + 9000 } : undefined;
+        return keys.map(() => spent) as never;
+      };
+      const query = { page, size: 20, sort: [], filters, parameters: [], after: undefined };
+      return readAudits(table, authorize(table, caller, ListAudits.access), query);
+    };
+
+    const { entities, more, cursor } = await spend(2, 0);
+
+    expect([entities, more]).toEqual([[], true]);
+    expect(cursor).toEqual(expect.any(String));
+    await expect(spend(0, 0)).rejects.toMatchObject({ code: 'read-budget-spent' });
+  });
+
   it('rejects a stored user who is no administrator, without a read or a charge', async () => {
     const table = memoryTable([{ ...admin, authorities: ['ROLE_USER'] }, ...many(100)]);
     const query = {

@@ -572,6 +572,15 @@ describe('a password', () => {
     }
   });
 
+  it('of a changed user can only be empty, because the request sets none', () => {
+    const { schema, least, parsed } = bodyOf('a changed user');
+
+    for (const password of ['', null])
+      expect(parse(schema, { ...least, password })).toMatchObject(parsed);
+    expect(parse(schema, { ...least, password: 'x' })).toBe(rejection('password', 'Size'));
+    expect(parse(schema, { ...least, password: 7 })).toBe(rejection('password', 'TypeMismatch'));
+  });
+
   it.each([
     ['a login', 'password'],
     ['a changed password', 'currentPassword'],

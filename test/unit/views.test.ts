@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AuditEntry, auditView } from '../../lib/audit/audit-entry.ts';
+import { type AuditEntry, auditEntry, auditView, entryOf } from '../../lib/audit/audit-entry.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import {
   type Integration,
@@ -162,6 +162,26 @@ it('an audit entry is shown as stored, without its expiry', () => {
     integrationName: null,
   });
 });
+
+it.each([
+  ['user/8', undefined, {}],
+  ['integration/7', undefined, { integrationId: 7, integrationName: 'bob' }],
+  ['parameter/7000003', 'Gate', { integrationId: 7, integrationName: 'Gate' }],
+  ['parameter/7000003', undefined, { integrationId: 7 }],
+] as const)(
+  'an entry about %s of the integration %s names it',
+  (target, integrationName, named) => {
+    const event = { action: 'user.created', target, targetName: 'bob', fields: [] } as const;
+    const { key, attributes } = auditEntry(
+      { id: 1, login: 'ada' },
+      { ...event, ...(integrationName && { integrationName }) },
+      0,
+    );
+
+    expect(entryOf({ ...key, ...attributes })).toStrictEqual({ ...attributes, ...named });
+    expect(Object.hasOwn(attributes ?? {}, 'integrationName')).toBe(integrationName !== undefined);
+  },
+);
 
 describe('health', () => {
   it('is UP when the table responds, even if it is empty', async () => {
