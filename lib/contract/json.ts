@@ -20,10 +20,12 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 export function parseJson(text: string): unknown {
   const value = parse(text, (key, value, { source = '' }) => {
     if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(value), 'prototype')))
+      // Stryker disable next-line StringLiteral: only the type of the error is used
       throw new SyntaxError('The key could change a prototype');
     return typeof value === 'number' && isRounded(value, source) ? Number.NaN : value;
   });
   if (isTooDeepOrAmbiguous(text))
+    // Stryker disable next-line StringLiteral: only the type of the error is used
     throw new SyntaxError('Nested too deeply, or duplicate keys in one object');
   return value;
 }
@@ -43,6 +45,7 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
  * expanded.
  */
 function normalized(number: string): string {
+  // Stryker disable next-line StringLiteral,ArrayDeclaration: every number of JSON matches
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
   // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.

@@ -750,3 +750,21 @@ describe('a protected endpoint', () => {
     expect(Date.now()).toBe(NOW * 1000);
   });
 });
+
+it.each(['{', '[]', '7', 'null', '"x"'])('the body %s is malformed, not invalid', async (body) => {
+  const { body: text } = await call(endpointOf(WITH_BODY).handler, { body });
+
+  expect(JSON.parse(text).message).toBe('error.http.400');
+});
+
+it('a response has at most a hundred field errors', async () => {
+  const body = v.object({ list: v.array(v.string('TypeMismatch')) });
+  const { handler } = endpointOf({ ...PUBLIC, body } as const);
+
+  const errorsOf = async (length: number) => {
+    const { body } = await call(handler, { body: JSON.stringify({ list: Array(length).fill(7) }) });
+    return JSON.parse(body).fieldErrors.length;
+  };
+
+  expect([await errorsOf(100), await errorsOf(101)]).toEqual([100, 100]);
+});

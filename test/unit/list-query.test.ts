@@ -43,6 +43,31 @@ const filtersOf = (text: string) =>
 
 const NO_TEXTS = ['id', 'made', 'active', 'colour'].map((field) => `${field} desc ignoring case`);
 
+describe('a parameter that is nearly one of the list', () => {
+  const allowed = (text: string) => {
+    const { issues = [] } = safeParse(text, { others: ['secret'] });
+    return issues.map((issue) => limitsOf(issue)?.allowed);
+  };
+  const FIELD_NAMES = Object.keys(FIELDS);
+
+  it.each([
+    ['sort[]=id', ['page', 'size', 'sort', 'cursor']],
+    ['PAGE[0]=1', ['page', 'size', 'sort', 'cursor']],
+    ['Size=1', ['page', 'size', 'sort', 'cursor']],
+    ['Name=x', FIELD_NAMES],
+    ['name[equals]=x', FIELD_NAMES],
+    ['Secret=x', FIELD_NAMES],
+    ['nonsense.contains=x', FIELD_NAMES],
+    ['pages.equals=x', FIELD_NAMES],
+  ])('%s is rejected with those that are allowed', (text, names) => {
+    expect(allowed(text).map((list) => [...(list ?? [])].sort())).toEqual([[...names].sort()]);
+  });
+
+  it('is ignored with another name', () => {
+    expect(read('pagex=1&nonsense=2&x[name]=3').filters).toEqual([]);
+  });
+});
+
 describe('listQuery', () => {
   it('defaults to the first 20 entities by id', () => {
     expect(read('')).toEqual({

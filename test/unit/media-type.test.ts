@@ -32,6 +32,8 @@ it.each([
   'application/json; charset="utf-8"x',
   'application/json; charset=utf-8 x',
   'application/json; charset=iso-8859-1',
+  'application/json; charset=xutf-8',
+  'application/json; charset=utf-8x',
   'application/json; charset=utf-8; CHARSET=utf-16',
 ])('%j is malformed or in another charset', (header) => {
   expect(mediaTypeInUtf8(header)).toBeUndefined();
