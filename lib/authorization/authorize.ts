@@ -65,6 +65,7 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
       ...(anyRoleHeld && { '#callerRoles': 'authorities' }),
     },
     values: {
+      // Stryker disable next-line ConditionalExpression: the table leaves undefined values out
       ...(accountStamp !== undefined && { ':callerStamp': accountStamp }),
       ':activated': true,
       ':callerLogin': login,
@@ -79,6 +80,7 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
 /** The stored user of an authorized caller. Fails with forbidden or unauthorized. */
 function authorizedUser(user: User | undefined, caller: Caller, access: Access): User {
   const reason = denialReason(user, caller, access);
+  // Stryker disable next-line StringLiteral: there is a reason whenever there is no user
   if (reason || !user) throw new Failure(reason ?? 'forbidden');
   return user;
 }
@@ -103,6 +105,7 @@ function rolesOf(access: Access): readonly Role[] {
  * checks the stored user.
  */
 export function authorize(table: Table, caller: Caller, access: Access): AuthorizedCaller {
+  // Stryker disable next-line ConditionalExpression: a text has no `rolesFrom`
   if (typeof access === 'object' && access.rolesFrom === 'token') {
     if (!access.anyRole.some((role) => caller.roles.includes(role))) throw new Failure('forbidden');
   }
@@ -125,6 +128,7 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
     ...caller,
     findUser: confirm,
     async requireAuthorized() {
+      // Stryker disable next-line ConditionalExpression: a text has no `rolesFrom`
       if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
     },
     async hasStaleToken() {

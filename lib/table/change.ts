@@ -54,6 +54,7 @@ export async function loadDecideCommit<L, R>(
     countRetry();
     await onContention();
     if (outcome === 'busy' || timesChanged > 1) await pause();
+    // Stryker disable next-line EqualityOperator: at the very millisecond
     if (Date.now() >= until) throw new Failure('unavailable');
   }
 }
@@ -125,6 +126,7 @@ export async function commit(
       const rejection = outcomeOf(error, writes);
       inDoubt ||= attemptsOf(error) > 1;
       if (rejection !== 'busy' || !inDoubt) return rejection;
+      // Stryker disable next-line EqualityOperator: at the very millisecond
       if (Date.now() >= until) throw new Failure('unavailable');
       await pause();
     }
@@ -133,7 +135,7 @@ export async function commit(
 
 /** How many times the SDK sent the failed request: it retries lost requests itself. */
 const attemptsOf = (error: unknown): number =>
-  (error as { $metadata?: { attempts?: number } } | null)?.$metadata?.attempts ?? 1;
+  (error as { $metadata?: { attempts?: number } }).$metadata?.attempts ?? 1;
 
 const BUSY = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
@@ -142,6 +144,8 @@ const BUSY = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThro
  * failed condition.
  */
 function outcomeOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy' {
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: without reasons, the end of
+  // this function throws the same error.
   if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') throw error;
 
   const reasons =
@@ -155,6 +159,7 @@ function outcomeOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy'
   // twice at once.
   if (failedWrites.some((write) => write.onConditionFailed === 'retry')) return 'changed';
   const rule = failedWrites[0]?.onConditionFailed;
+  // Stryker disable next-line ConditionalExpression,StringLiteral: `retry` has returned above
   if (rule === undefined || rule === 'retry') throw error;
   throw new Failure(rule);
 }

@@ -327,11 +327,12 @@ describe('a change by a caller', () => {
     const table = tableWith({});
     const own = set(entityKey('USER', 7), { firstName: 'Ada' }, versionIs({ version: '1-a' }));
 
-    await changeOf(table, 'authenticated', [OTHER, own]);
+    const alike = { ...OTHER, key: entityKey('INTEGRATION', 7) };
+    await changeOf(table, 'authenticated', [alike, own]);
 
     const writes = writesOf(table);
     expect(writes.slice(0, 2)).toEqual([
-      OTHER,
+      alike,
       {
         ...own,
         condition: `(#version = :version) AND (${isAuthorized.condition})`,

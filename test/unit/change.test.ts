@@ -271,6 +271,20 @@ describe('a change', () => {
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
   });
 
+  it('fails with the error of a cancellation without reasons, and with any other', async () => {
+    for (const error of [awsError('TransactionCanceledException'), awsError('AccessDenied')]) {
+      const { table } = tableThatResponds(error);
+      await expect(commit(table, [write('retry')])).rejects.toBe(error);
+    }
+  });
+
+  it('is known to have changed nothing when its repetition meets changed data', async () => {
+    const { table, tokens } = tableThatResponds(lost(), cancelledBy('ConditionalCheckFailed'));
+
+    await expect(commit(table, [write('retry')])).resolves.toBe('changed');
+    expect(tokens).toHaveLength(2);
+  });
+
   it.each([
     ['changed', cancelledBy('ConditionalCheckFailed')],
     ['busy', cancelledBy('TransactionConflict')],

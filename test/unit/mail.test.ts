@@ -86,6 +86,7 @@ describe('a mail with a link', () => {
     ['de-AT', 'de'],
     ['de_CH', 'de'],
     ['de-x-1901', 'de'],
+    ['de-x', 'de'],
     ['d', 'en'],
     ['dex', 'en'],
     ['', 'en'],
