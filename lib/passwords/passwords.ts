@@ -113,6 +113,7 @@ function parse(phc: string) {
 
 function read(phc: string) {
   const { memory, passes, parallelism, key, salt, mac } = PHC.exec(phc)?.groups ?? {};
+  // Stryker disable next-line LogicalOperator,ConditionalExpression: all groups match, or none
   if (!key || !salt || !mac || Number(memory) > 262_144 || Number(passes) > 10) return undefined;
   return {
     memory: Number(memory),

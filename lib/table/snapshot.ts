@@ -28,6 +28,7 @@ export interface SnapshotTable extends Table {
 
 /** Opens the table of the stack, or another one of the same design. */
 export function openSnapshotTable(
+  // Stryker disable next-line StringLiteral: tests give a name
   name = requireEnv('TABLE_NAME'),
   client: DynamoDBClient = sharedClient(),
 ): SnapshotTable {
@@ -56,12 +57,14 @@ const WAIT_MS_MAX = 200;
 export async function transactGet(
   documents: DynamoDBDocumentClient,
   reads: readonly GetCommandInput[],
+  // Stryker disable next-line ArrowFunction: the client accepts undefined as well
   options: () => { abortSignal?: AbortSignal } = () => ({}),
   onConsumed?: OnConsumed,
 ): Promise<(Item | undefined)[]> {
   const TransactItems = reads.map((Get) => ({ Get }));
   for (let tries = 1; ; tries++) {
     try {
+      // Stryker disable next-line ArrayDeclaration: no text has an `Item`
       const { Responses = [], ConsumedCapacity } = await documents.send(
         new TransactGetCommand({
           TransactItems,

@@ -7,7 +7,12 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { clientSettings, openConnection } from '../../lib/runtime/aws.ts';
 import { finishColdStart, startInColdStart } from '../../lib/runtime/cold-start.ts';
-import { abortBeforeDeadline, currentDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
+import {
+  abortBeforeDeadline,
+  allowTimeToUndo,
+  currentDeadline,
+  setDeadline,
+} from '../../lib/runtime/deadline.ts';
 import { requireEnv } from '../../lib/runtime/env.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { isOutage } from '../../lib/runtime/outage.ts';
@@ -304,6 +309,22 @@ describe('openConnection', () => {
 
     expect(methods).toEqual(['HEAD', 'POST']);
     expect(sockets.size).toBe(1);
+  });
+});
+
+describe('allowTimeToUndo', () => {
+  it.each([
+    ['leaves a later deadline', 10_000, 10_000],
+    ['gives calls 300 ms', 600, 800],
+    ['gives calls 300 ms after the deadline', -5000, 800],
+  ])('%s', (_, remaining, expected) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    setDeadline(remaining);
+
+    allowTimeToUndo();
+
+    expect(currentDeadline() - Date.now()).toBe(expected);
+    vi.useRealTimers();
   });
 });
 

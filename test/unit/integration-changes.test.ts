@@ -18,7 +18,7 @@ import { unseal } from '../../lib/integrations/sealed-value.ts';
 import { updateIntegration } from '../../lib/integrations/update-integration.ts';
 import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { entityKey, type Kind, totalKey } from '../../lib/table/keys.ts';
+import { entityKey, type Kind, readBudgetKey, totalKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
@@ -485,6 +485,17 @@ it('the size of parameters counts as zero where none was recorded', () => {
 });
 
 describe('every change', () => {
+  it.each<[Rule]>([['deleteIntegration'], ['updateParameter'], ['deleteParameter']])(
+    'that reads parameters is rejected while the read budget is spent: %s',
+    async (rule) => {
+      const spent = { ...readBudgetKey(caller.id as number), paidBackAt: NOW + 4001 };
+
+      await expect(changesOf(rule, [gate(), parameter(), spent])).rejects.toMatchObject({
+        code: 'read-budget-spent',
+      });
+    },
+  );
+
   it.each<[Rule, string, Item[]]>([
     ['updateIntegration', 'unknown-id', []],
     ['reportRestart', 'not-found', []],

@@ -72,6 +72,22 @@ describe('getAll', () => {
     ]);
   });
 
+  it('reports the units of each call only to those who ask', async () => {
+    const consumed = (units: object[]) => ({ Responses: {}, ConsumedCapacity: units });
+    const responses = [consumed([{ CapacityUnits: 2.5 }]), consumed([]), { Responses: {} }];
+    const { table, inputs } = tableReceiving(...responses, { Responses: {} });
+    const reported: number[] = [];
+
+    for (const _ of responses) await table.getAll([key('1')], (units) => reported.push(units));
+    await table.getAll([key('1')]);
+
+    expect(reported).toEqual([2.5, 0, 0]);
+    expect(inputs().map(({ ReturnConsumedCapacity }) => ReturnConsumedCapacity)).toEqual([
+      ...Array(3).fill('TOTAL'),
+      undefined,
+    ]);
+  });
+
   it('waits less than 50 ms before each retry, and not after the last response', async () => {
     const waits: number[] = [];
     const requestsBefore: number[] = [];
