@@ -144,8 +144,19 @@ describe('readAudits', () => {
     operands,
   });
 
-  async function read(items: readonly Item[], query: Partial<ListQuery<string>> = {}) {
+  /** Reads entries; each query costs these units, or 0.11 for each entry. */
+  async function read(
+    items: readonly Item[],
+    query: Partial<ListQuery<string>> = {},
+    unitsPerQuery?: number,
+  ) {
     const table = memoryTable([admin, ...items]);
+    const { query: queryTable } = table;
+    if (unitsPerQuery !== undefined)
+      table.query = async (pk, range, onConsumed) => {
+        onConsumed?.(unitsPerQuery);
+        return queryTable(pk, range);
+      };
     const update = table.update;
     table.update = (write) => {
       table.calls.push('update');
@@ -560,6 +571,13 @@ describe('readAudits', () => {
     // Up to 3 units remain free.
     expect(units).toBeGreaterThan(queries - 3);
     expect(units).toBeLessThan(queries + 3);
+  });
+
+  it('charges what larger entries cost afterwards, once', async () => {
+    expect(charged(await read(many(11), { size: 10 }, 40))).toEqual([80]);
+    // The queries of a later page are not charged in advance after the first two.
+    const later = await read(many(1500), { page: 1, size: 1000 }, 200);
+    expect(charged(later).slice(0, 4)).toEqual([110, 110, 180, 200]);
   });
 
   it('ends the first page where the budget does, and fails for a later one', async () => {
