@@ -71,76 +71,28 @@ describe.each(publicRoutes)('$route', ({ route }) => {
   });
 });
 
-describe('a change', () => {
-  const own = () => gatehouse.cloud.url;
-
-  it.each<[string, () => Headers]>([
-    ['a client that is no browser', () => ({})],
-    ['a page of the service', () => ({ ...site('same-origin'), Origin: own() })],
-    ['a page of the service in a browser without Sec-Fetch-Site', () => ({ Origin: own() })],
-    [
-      'a page under another name of the host',
-      () => ({ Origin: 'http://localhost:4200', Host: 'localhost:4200' }),
-    ],
-    ['a page of an allowed origin', () => ({ ...site('cross-site'), Origin: CONSOLE })],
-    [
-      'a page of an allowed origin, through a proxy',
-      () => ({ ...site('same-origin'), Origin: 'http://localhost:9000' }),
-    ],
-  ])('is accepted from %s', async (_, headers) => {
-    expect((await finishReset(headers())).status).toBe(400);
-  });
-
-  it.each<[string, () => Headers]>([
-    ['another site', () => ({ Origin: 'https://evil.example' })],
-    ['no origin that the browser tells', () => ({ Origin: 'null' })],
-    ['an empty origin', () => ({ Origin: '' })],
-    [
-      'a form of another site in a browser that sends no Origin',
-      () => site('cross-site', 'navigate', 'document'),
-    ],
-    ['another port', () => ({ ...site('same-site'), Origin: 'http://127.0.0.1:9999' })],
-    ['another scheme', () => ({ ...site('cross-site'), Origin: own().replace('http:', 'https:') })],
-    ['the host without its port', () => ({ Origin: 'http://127.0.0.1' })],
-    ['a host that begins like an allowed one', () => ({ Origin: `${CONSOLE}.evil.example` })],
-    [
-      'a host that ends like an allowed one',
-      () => ({ Origin: CONSOLE.replace('console', 'evil-console') }),
-    ],
-    [
-      'an allowed origin with another scheme',
-      () => ({ Origin: CONSOLE.replace('https:', 'http:') }),
-    ],
-    ['an allowed origin in upper case', () => ({ Origin: CONSOLE.toUpperCase() })],
-    ['two origins, one of them allowed', () => ({ Origin: `https://evil.example,${CONSOLE}` })],
-  ])('is rejected from %s', async (_, headers) => {
-    expect((await finishReset(headers())).status).toBe(403);
-  });
+// test/unit/cross-site.test.ts has every combination of headers.
+it.each<[number, string, () => Headers]>([
+  [400, 'a page of the service', () => ({ ...site('same-origin'), Origin: gatehouse.cloud.url })],
+  [
+    400,
+    'a page under another name of the host',
+    () => ({ Origin: 'http://localhost:1', Host: 'localhost:1' }),
+  ],
+  [400, 'a page of an allowed origin', () => ({ ...site('cross-site'), Origin: CONSOLE })],
+  [403, 'another site', () => ({ Origin: 'https://evil.example' })],
+  [403, 'an allowed origin in upper case', () => ({ Origin: CONSOLE.toUpperCase() })],
+  [403, 'a host that begins like an allowed one', () => ({ Origin: `${CONSOLE}.evil.example` })],
+  [403, 'two origins', () => ({ Origin: `https://evil.example,${CONSOLE}` })],
+])('a change gets %i from %s', async (status, _, headers) => {
+  expect((await finishReset(headers())).status).toBe(status);
 });
 
-describe('a read', () => {
-  it.each<[string, Headers]>([
-    ['a mailed link or a bookmark', site('cross-site', 'navigate', 'document')],
-    [
-      'a browser that does not tell the destination',
-      { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
-    ],
-    ['the address bar', site('none', 'navigate', 'document')],
-    ['another page of the same site', site('same-site')],
-    ['a page of an allowed origin', { ...site('cross-site'), Origin: CONSOLE }],
-    ['a browser without Sec-Fetch-Site', { Origin: 'https://evil.example' }],
-  ])('is accepted from %s', async (_, headers) => {
-    expect((await getKeys(headers)).status).toBe(200);
-  });
-
-  it.each<[string, Headers]>([
-    ['a script', site('cross-site', 'cors')],
-    ['an image', site('cross-site', 'no-cors', 'image')],
-    ...['iframe', 'frame', 'fencedframe', 'object', 'embed'].map((dest): [string, Headers] => [
-      `an ${dest}`,
-      site('cross-site', 'navigate', dest),
-    ]),
-  ])('is rejected from %s of another site', async (_, headers) => {
-    expect((await getKeys(headers)).status).toBe(403);
-  });
+it.each<[number, string, Headers]>([
+  [200, 'a mailed link', site('cross-site', 'navigate', 'document')],
+  [200, 'a browser without Sec-Fetch-Site', { Origin: 'https://evil.example' }],
+  [403, 'a script', site('cross-site', 'cors')],
+  [403, 'a frame', site('cross-site', 'navigate', 'iframe')],
+])('a read gets %i from %s', async (status, _, headers) => {
+  expect((await getKeys(headers)).status).toBe(status);
 });
