@@ -13,23 +13,23 @@ describe('npm run new-endpoint', () => {
   const compile = () => bin('tsc', '--noEmit', '-p', 'tsconfig.json');
 
   it('writes an endpoint that compiles, with its row and its example', async () => {
-    expect(await bin('new-endpoint', 'GET /api/zone/{id}')).toMatchObject({ stderr: '' });
+    expect(await bin('new-endpoint', 'GET /api/made-by-test/{id}')).toMatchObject({ stderr: '' });
 
     expect(await compile()).toMatchObject({ stdout: '', stderr: '' });
     await bin('infra/api-document/write.ts');
     const document = JSON.parse(readFileSync(join(folder, 'openapi.json'), 'utf8'));
-    expect(document.paths['/api/zone/{id}'].get).toMatchObject({
-      operationId: 'getZone',
+    expect(document.paths['/api/made-by-test/{id}'].get).toMatchObject({
+      operationId: 'getMadeByTest',
       security: [{ token: [] }],
       parameters: [{ name: 'id', in: 'path', example: 1 }],
     });
   });
 
   it('leaves the audit event of a change to the developer', async () => {
-    await bin('new-endpoint', 'PUT /api/zone/{id}');
+    await bin('new-endpoint', 'PUT /api/made-by-test/{id}');
 
     expect((await compile()).stdout).toMatch(
-      /^lib\/zone\/update-zone\.ts.*AuditEvent.*action, target, targetName, fields\n$/,
+      /^lib\/made-by-test\/update-made-by-test\.ts.*AuditEvent.*action, target, targetName, fields\n$/,
     );
   });
 
