@@ -13,9 +13,9 @@ import {
 
 /*
  * Every change checks the item of its caller, so a stream of changes by one user keeps that item
- * busy and gives it new versions. A user could so delay their own deactivation, and a thief with a
- * stolen token the reset of the password. When such a change conflicts, or its If-Match is stale,
- * it therefore takes precedence: for a short time all changes by that user are rejected.
+ * busy and gives it new versions. A user could thereby delay their own deactivation, and a thief
+ * with a stolen token the reset of the password. When such a change conflicts, or its If-Match is
+ * stale, it therefore takes precedence: for a short time all changes by that user are rejected.
  */
 
 /**

@@ -37,7 +37,7 @@ export async function deliverBatch(
   const waitingRecipients = new Set<string>();
   // Stryker disable next-line StringLiteral: the type allows what DynamoDB never leaves out
   for (const { dynamodb: { Keys = {}, SequenceNumber: itemIdentifier = '' } = {} } of Records) {
-    // Stryker disable next-line StringLiteral,OptionalChaining: the same
+    // Stryker disable next-line StringLiteral,OptionalChaining: DynamoDB never leaves out the key
     const key = { pk: Keys.pk?.S ?? '', sk: Keys.sk?.S ?? '' };
     const hasTime = Date.now() + DURATION_MAX_MS < currentDeadline();
     const isDelivered =

@@ -47,7 +47,7 @@ const DATA_KEYS_MAX = 20;
 
 /** Seals by the key of KMS and the id of the integration, oldest first. */
 type DataKeys = Map<string, { readonly seal: Promise<Seal>; readonly usableUntil: number }>;
-/** The data keys of this function instance, by the client that has decrypted them. */
+/** The data keys of this function instance, by the client that has generated them. */
 const dataKeysOf = new WeakMap<KMSClient, DataKeys>();
 
 /**

@@ -144,8 +144,7 @@ const BUSY = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThro
  * failed condition.
  */
 function outcomeOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy' {
-  // Stryker disable next-line ConditionalExpression,LogicalOperator: without reasons, the end of
-  // this function throws the same error.
+  // Stryker disable next-line ConditionalExpression,LogicalOperator: the end throws it as well
   if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') throw error;
 
   const reasons =

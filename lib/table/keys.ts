@@ -30,7 +30,7 @@
  *     (TTL)                                             mailbox; user 0 counts the resets of all
  *                                                       users
  *   attempts by login or by  ATTEMPTS#<HMAC of login>   NETWORK#<HMAC of network and login>: a
- *     source (TTL)                                      known network;
+ *     source (TTL)                                      known network
  *                                                       ELSEWHERE: all other networks together
  *                            ATTEMPTS#<HMAC of address> SOURCE: logins; RESETS: resets
  *   import marker of a       IMPORTED#<hash of what     USER or INTEGRATION

@@ -2,7 +2,6 @@ import type { Route } from '../../../routes.ts';
 
 /** The files of a new endpoint: those to create with their texts, and those to extend. */
 export interface Scaffold {
-  readonly handler: string;
   readonly created: Readonly<Record<string, string>>;
   /** Adds the row to the text of routes.ts. */
   addRow(text: string): string;
@@ -29,7 +28,6 @@ export function scaffold(text: string, routes: readonly Route[]): Scaffold | und
   const about = [`tag: '${tag}'`, ...(entityName ? [`entityName: '${entityName}'`] : [])];
   const parts = { ...names, about: about.join(', '), parameters, rule };
   return {
-    handler,
     created: method === 'GET' ? readFiles(parts) : changeFiles(parts, method === 'DELETE'),
     addRow: (routes) =>
       routes

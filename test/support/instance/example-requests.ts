@@ -27,7 +27,7 @@ export interface ExampleRequest {
   readonly route: Route['route'];
   readonly access: Access;
   readonly success: number;
-  /** Whether the response must not tell if there was a change: it neither audits nor says so. */
+  /** Whether the response hides if there was a change: such a route writes no audit entry. */
   readonly hidesOutcome: boolean;
   prepare(setup: Setup): Promise<Prepared>;
 }
@@ -118,7 +118,7 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
   };
 }
 
-/** Without other filters: what a filtered list reads depends on what other tests have stored. */
+/** Keeps no filter but that by integration: what a filtered list reads depends on what other tests have stored. */
 const fillQuery = (query: Example['query'] = {}, { integrationId = 0 }: ExampleValues) =>
   query['integrationId.equals'] ? `?integrationId.equals=${integrationId}` : '';
 
