@@ -10,7 +10,7 @@ function watch(
   { path = '/api/users', ...received }: Partial<Received> & { path?: string } = {},
 ) {
   const watched = canaries();
-  watched.exchanged('POST', path, sent, {
+  watched.exchanged(path, sent, {
     status: 200,
     headers: {},
     body: undefined,
@@ -56,6 +56,15 @@ describe('a secret that a test has sent', () => {
     ['a reset key', { body: { key: 'reset-key-1' } }, 'reset-key-1'],
   ])('is found when it is %s', (_, other, line) => {
     expect(() => watch(other).check([line])).toThrow('secrets');
+  });
+
+  it('is found when it is the token of a log-in in another header than Authorization', () => {
+    const token = 'header.claims.signature-of-it';
+    const loggedIn = (name: string) =>
+      watch({}, { body: { id_token: token }, headers: { [name]: `Bearer ${token}` } });
+
+    expect(() => loggedIn('location').check([])).toThrow('secrets');
+    loggedIn('authorization').check([]);
   });
 
   it('is ignored when it is also a login or too short to be distinctive', () => {
