@@ -87,33 +87,32 @@ describe('the runbook', () => {
   });
 });
 
-describe('every alarm', () => {
-  const TOPIC = 'arn:aws:sns:eu-central-1:123456789012:operators_1';
+const TOPIC = 'arn:aws:sns:eu-central-1:123456789012:operators_1';
 
-  it('notifies the topic of the settings when it begins and when it is over', () => {
-    const template = templateOf('prod', { alarms: TOPIC });
-
-    expect(propertiesOf(template, 'AWS::SNS::Topic')).toEqual([]);
-    for (const { AlarmActions, OKActions } of propertiesOf(template, 'AWS::CloudWatch::Alarm')) {
-      expect([AlarmActions, OKActions]).toEqual([[TOPIC], [TOPIC]]);
-    }
+describe('the alarms', () => {
+  it.each([
+    ['the topic of the settings', { alarms: TOPIC }, TOPIC, []],
+    [
+      'the address of the settings, through a topic of the stack',
+      {},
+      expect.objectContaining({ Ref: expect.any(String) }),
+      [expect.objectContaining({ Endpoint: 'operators@example.com', Protocol: 'email' })],
+    ],
+  ])('notify %s when they begin and when they are over', (_, changes, topic, subscriptions) => {
+    const template = templateOf('prod', changes);
+    const actions = propertiesOf(template, 'AWS::CloudWatch::Alarm').map(
+      ({ AlarmActions, OKActions }) => [AlarmActions, OKActions],
+    );
     const [keyStates] = propertiesOf(template, 'AWS::Events::Rule').filter(
       ({ EventPattern }) => EventPattern,
     );
-    expect(keyStates?.Targets).toMatchObject([{ Arn: TOPIC }]);
+
+    expect(actions).toEqual(actions.map(() => [[topic], [topic]]));
+    expect(keyStates?.Targets).toMatchObject([{ Arn: topic }]);
+    expect(propertiesOf(template, 'AWS::SNS::Subscription')).toEqual(subscriptions);
   });
 
-  it('notifies the address of the settings, through a topic of the stack', () => {
-    const [[topic] = []] = Object.entries(resourcesOf(prod, 'AWS::SNS::Topic'));
-
-    expect(propertiesOf(prod, 'AWS::SNS::Subscription')).toEqual([
-      { Endpoint: 'operators@example.com', Protocol: 'email', TopicArn: { Ref: topic } },
-    ]);
-    for (const { AlarmActions } of propertiesOf(prod, 'AWS::CloudWatch::Alarm'))
-      expect(AlarmActions).toEqual([{ Ref: topic }]);
-  });
-
-  it('does not exist without a recipient', () => {
+  it('do not exist without a recipient', () => {
     const silent = templateOf('dev', { dailyVerification: true });
 
     expect(propertiesOf(silent, 'AWS::CloudWatch::Alarm')).toEqual([]);
@@ -121,27 +120,17 @@ describe('every alarm', () => {
     expect(propertiesOf(silent, 'AWS::Events::Rule')).toHaveLength(1);
   });
 
-  it('treats missing data as good, except for the verification that must run daily', () => {
+  it('treat missing data as good, except for the verification that must run daily', () => {
     const breaching = propertiesOf(prod, 'AWS::CloudWatch::Alarm').filter(
       ({ TreatMissingData }) => TreatMissingData !== 'notBreaching',
     );
 
     expect(breaching).toMatchObject([
-      {
-        AlarmName: 'Gatehouse-prod-verification-missing',
-        TreatMissingData: 'breaching',
-        Period: 3600,
-      },
+      { AlarmName: 'Gatehouse-prod-verification-missing', Period: 3600, EvaluationPeriods: 26 },
     ]);
-    expect(breaching[0]?.EvaluationPeriods).toBe(26);
   });
 
-  it('evaluates a percentile of few requests too', () => {
-    for (const alarm of propertiesOf(prod, 'AWS::CloudWatch::Alarm'))
-      expect(alarm).not.toHaveProperty('EvaluateLowSampleCountPercentile');
-  });
-
-  it('about keys ignores attempts that KMS refuses', () => {
+  it('about keys ignore attempts that KMS refuses', () => {
     const [pattern] = propertiesOf(prod, 'AWS::Events::Rule').flatMap(
       ({ EventPattern }) => EventPattern ?? [],
     );
@@ -152,116 +141,36 @@ describe('every alarm', () => {
     });
   });
 
-  it('about the verification exists only with the verification', () => {
-    const names = propertiesOf(
-      templateOf('prod', { dailyVerification: false }),
-      'AWS::CloudWatch::Alarm',
-    ).map(({ AlarmName }) => AlarmName);
+  it('about the verification and the edge, and their queries, exist only with them', () => {
+    const template = templateOf('prod', { dailyVerification: false });
+    const names = ['AWS::CloudWatch::Alarm', 'AWS::Logs::QueryDefinition'].flatMap((type) =>
+      propertiesOf(template, type).map(({ AlarmName, Name }) => AlarmName ?? Name),
+    );
 
-    expect(names).toHaveLength(10);
-    expect(names.join()).not.toMatch(/verification|intact/);
+    expect(names).toHaveLength(10 + 12);
+    expect(names.join()).not.toMatch(/verification|intact|edge/);
   });
 });
 
-it('the alarm of the edge counts the requests that did not come from it', () => {
-  const [alarm] = propertiesOf(prod, 'AWS::CloudWatch::Alarm').filter(({ AlarmName }) =>
-    /not-from-edge$/.test(AlarmName),
+it.each([
+  ['in the access log', {}, 1, /integrationStatus != "-"\n\| stats .* by sourceIp, route/],
+  [
+    'with an edge, in the functions',
+    { domain, edge },
+    routes.length,
+    /^filter failure = "too-many-attempts"\n\| stats .* by clientAddress, route/,
+  ],
+])('the query of too many attempts finds addresses of clients %s', (_, changes, groups, text) => {
+  const [query] = propertiesOf(templateOf('prod', changes), 'AWS::Logs::QueryDefinition').filter(
+    ({ Name }) => Name.endsWith('/too-many-attempts'),
   );
 
-  expect(alarm).toMatchObject({
-    Namespace: 'Gatehouse/prod',
-    MetricName: 'milliseconds',
-    Statistic: 'SampleCount',
-    Dimensions: [{ Name: 'failure', Value: 'not-from-edge' }],
-    Threshold: 10,
-    Period: 300,
-    EvaluationPeriods: 1,
-  });
+  expect(query?.LogGroupNames).toHaveLength(groups);
+  expect(query?.QueryString).toMatch(text);
 });
 
-describe('an environment without an edge', () => {
-  const direct = templateOf('prod');
-  const queries = propertiesOf(direct, 'AWS::Logs::QueryDefinition');
+it('the dashboard exists in every environment, under the name of the stack and its region', () => {
+  const [dashboard] = propertiesOf(templateOf('dev'), 'AWS::CloudWatch::Dashboard');
 
-  it('has neither its alarm nor its query', () => {
-    expect(
-      propertiesOf(direct, 'AWS::CloudWatch::Alarm').filter(({ AlarmName }) =>
-        /edge/.test(AlarmName),
-      ),
-    ).toEqual([]);
-    expect(queries.filter(({ Name }) => /edge/.test(Name))).toEqual([]);
-  });
-
-  it('finds addresses of clients in the access log, or with an edge in the functions', () => {
-    const find = (template: typeof prod) => {
-      const [query] = propertiesOf(template, 'AWS::Logs::QueryDefinition').filter(({ Name }) =>
-        Name.endsWith('/too-many-attempts'),
-      );
-      return [query?.LogGroupNames.length, query?.QueryString];
-    };
-
-    expect(find(direct)).toEqual([
-      1,
-      expect.stringMatching(/integrationStatus != "-"\n\| stats .* by sourceIp, route/),
-    ]);
-    expect(find(prod)).toEqual([
-      routes.length,
-      expect.stringMatching(
-        /^filter failure = "too-many-attempts"\n\| stats .* by clientAddress, route/,
-      ),
-    ]);
-  });
-});
-
-describe('the dashboard', () => {
-  const [{ DashboardName, DashboardBody } = {}] = propertiesOf(
-    templateOf('dev'),
-    'AWS::CloudWatch::Dashboard',
-  );
-
-  it('exists in every environment, under the name of the stack and of its region', () => {
-    expect(DashboardName).toBe('Gatehouse-dev-eu-central-1');
-  });
-
-  it('shows what an operator asks first', () => {
-    const titles = [...JSON.stringify(DashboardBody).matchAll(/\\"title\\":\\"([^"\\]+)\\"/g)].map(
-      ([, title]) => title,
-    );
-
-    expect(titles).toEqual([
-      'Requests',
-      'Latency (ms), p50 and p99',
-      'Responses of the API',
-      'Rejections by failure code',
-      'Conflicts and retries',
-      'Throttles',
-      'Capacity: read units per second',
-      'Capacity: write units per second',
-      'Calls to KMS',
-      'Mail of the account',
-      'Mail not sent, and the longest wait of a mail (ms)',
-      'Findings of the daily verification',
-      'Oldest pending restart of a module (hours), measured once a day',
-    ]);
-  });
-
-  it('shows the age of the oldest pending restart in hours, with one point a day', () => {
-    const [{ DashboardBody: body } = {}] = propertiesOf(prod, 'AWS::CloudWatch::Dashboard');
-    const [, widget] = JSON.stringify(body).split('Oldest pending restart');
-
-    expect(widget).toContain(
-      '{\\"label\\":\\"hours\\",\\"expression\\":\\"seconds / 3600\\",\\"period\\":86400}',
-    );
-    expect(widget).toContain(
-      '[\\"Gatehouse/prod\\",\\"oldestPendingRestartSeconds\\",' +
-        '{\\"id\\":\\"seconds\\",\\"visible\\":false,\\"period\\":86400,\\"stat\\":\\"Maximum\\"}]',
-    );
-  });
-
-  it('shows the capacity against the maxima of the settings', () => {
-    const body = JSON.stringify(DashboardBody);
-
-    for (const value of [4000, 2000])
-      expect(body).toContain(`\\"value\\":${value},\\"label\\":\\"tableMaximum\\"`);
-  });
+  expect(dashboard?.DashboardName).toBe('Gatehouse-dev-eu-central-1');
 });

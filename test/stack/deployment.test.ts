@@ -9,12 +9,10 @@ const dev = templateOf('dev');
 /** CloudFormation accepts 500; the rest is for rows to come. */
 const RESOURCES_MAX = 450;
 
-it.each([
-  ['dev', dev],
-  ['prod', prod],
-  ['all options', templateOf('prod', OTHER_SETTINGS)],
-])('the stack of %s has fewer than 450 resources', (_, template) => {
-  expect(Object.keys(template.toJSON().Resources).length).toBeLessThan(RESOURCES_MAX);
+it('the stack with all options has fewer than 450 resources', () => {
+  const { Resources } = templateOf('prod', OTHER_SETTINGS).toJSON();
+
+  expect(Object.keys(Resources).length).toBeLessThan(RESOURCES_MAX);
 });
 
 it('no resource depends on itself, not even through the update policy of an alias', () => {
@@ -40,7 +38,7 @@ describe('a deployment', () => {
   const aliases = (template: typeof prod) =>
     Object.entries(resourcesOf(template, 'AWS::Lambda::Alias'));
   const policyOf = (alias: Resource) =>
-    (alias as Resource & { UpdatePolicy?: object }).UpdatePolicy;
+    (alias as { UpdatePolicy?: Resource['Properties'] }).UpdatePolicy;
 
   it('moves the alias of every function of a route to a version of it', () => {
     for (const template of [dev, prod]) {
@@ -57,27 +55,25 @@ describe('a deployment', () => {
   });
 
   it('happens at once in dev', () => {
-    expect(aliases(dev).filter(([, alias]) => policyOf(alias))).toEqual([]);
+    expect(aliases(dev).flatMap(([, alias]) => policyOf(alias) ?? [])).toEqual([]);
     expect(resourcesOf(dev, 'AWS::CodeDeploy::DeploymentGroup')).toEqual({});
   });
 
   it('is a canary in prod, which rolls back on the alarms of deployments', () => {
     const groups = resourcesOf(prod, 'AWS::CodeDeploy::DeploymentGroup');
-    const alarms = Object.entries(resourcesOf(prod, 'AWS::CloudWatch::Alarm'))
-      .filter(([, { Properties }]) =>
-        /-(server-errors|defects|failed-invocations)$/.test(Properties.AlarmName),
-      )
-      .map(([id]) => ({ Name: { Ref: id } }));
-    const used = aliases(prod).map(([, alias]) => {
-      const { CodeDeployLambdaAliasUpdate } = policyOf(alias) as {
-        CodeDeployLambdaAliasUpdate: { DeploymentGroupName: { Ref: string } };
-      };
-      return CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref;
-    });
+    const alarms = Object.entries(resourcesOf(prod, 'AWS::CloudWatch::Alarm')).flatMap(
+      ([id, { Properties }]) =>
+        /-(server-errors|defects|failed-invocations)$/.test(Properties.AlarmName)
+          ? [{ Name: { Ref: id } }]
+          : [],
+    );
+    const used = aliases(prod).map(
+      ([, alias]) => policyOf(alias)?.CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref,
+    );
 
     expect(alarms).toHaveLength(3);
     expect(used.sort()).toEqual(Object.keys(groups).sort());
-    for (const { Properties } of Object.values(groups)) {
+    for (const { Properties } of Object.values(groups))
       expect(Properties).toMatchObject({
         AlarmConfiguration: { Enabled: true, Alarms: expect.arrayContaining(alarms) },
         AutoRollbackConfiguration: {
@@ -85,27 +81,23 @@ describe('a deployment', () => {
           Events: expect.arrayContaining(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),
         },
         DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent10Minutes',
-        DeploymentStyle: { DeploymentOption: 'WITH_TRAFFIC_CONTROL', DeploymentType: 'BLUE_GREEN' },
       });
-    }
   });
 
   it('lets CodeDeploy move the aliases of the functions of the stack, and nothing else', () => {
-    const [policy, ...others] = Object.values(resourcesOf(prod, 'AWS::IAM::Policy')).filter(
-      ({ Properties }) => JSON.stringify(Properties).includes('lambda:UpdateAlias'),
+    const policies = Object.values(resourcesOf(prod, 'AWS::IAM::Policy')).filter(({ Properties }) =>
+      JSON.stringify(Properties).includes('lambda:UpdateAlias'),
     );
-    const [move, describeAlarms, ...more] = policy?.Properties.PolicyDocument.Statement ?? [];
+    const [move, ...others] = policies.flatMap(
+      ({ Properties }) => Properties.PolicyDocument.Statement,
+    );
 
-    expect([others, more]).toEqual([[], []]);
-    for (const { Properties } of Object.values(resourcesOf(prod, 'AWS::IAM::Role')))
-      expect(Properties).not.toHaveProperty('ManagedPolicyArns');
     expect(move.Resource).toHaveLength(2 * routes.length);
     expect(JSON.stringify(move.Resource)).not.toContain('*');
-    expect(describeAlarms).toEqual({
-      Effect: 'Allow',
-      Action: 'cloudwatch:DescribeAlarms',
-      Resource: '*',
-    });
+    expect(others).toEqual([
+      { Effect: 'Allow', Action: 'cloudwatch:DescribeAlarms', Resource: '*' },
+    ]);
+    expect(JSON.stringify(resourcesOf(prod, 'AWS::IAM::Role'))).not.toContain('ManagedPolicy');
   });
 });
 
