@@ -5,13 +5,10 @@ import { text } from 'node:stream/consumers';
 
 const CHILD = join(import.meta.dirname, 'child.mjs');
 
-/** What a fresh process does: it imports a bundle and calls its handler with each event. */
 interface Job {
-  /** The file that exports the handler. */
   readonly bundle: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly events: readonly unknown[];
-  /** The timeout of the function. */
   readonly timeoutMs: number;
 }
 

@@ -12,7 +12,6 @@ import { cpuMsOfEndedChildren } from './process-tree.ts';
 import { median } from './statistics.ts';
 import { digits, table } from './tables.ts';
 
-/** The start of `npm start` in a copy of the repository, and its reloads. */
 interface Start {
   readonly readyMs: number;
   readonly reloadMs: readonly number[];

@@ -56,11 +56,9 @@ export async function measureFunctions(
   }
 }
 
-/** The median of each column. */
 const mediansOf = (rows: readonly (readonly number[])[]): number[] =>
   (rows[0] ?? []).map((_, column) => median(rows.map((row) => row[column] ?? Number.NaN)));
 
-/** Measures one instance, in the order of COLUMNS after the first. */
 async function costOf(
   bundle: string,
   {

@@ -2,37 +2,32 @@ import type { PreparedRequest } from '../support/instance/example-requests.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
-import type { Series } from './line-chart.ts';
 import { median } from './statistics.ts';
+import { digits, table } from './tables.ts';
 
-/** Requests per measurement, after one that is not measured. */
 const REPETITIONS = 9;
 
-/** Measures requests as the number of users grows: their milliseconds by the number of users. */
-export async function measureGrowth(
-  assembly: string,
-  sizes: readonly number[],
-): Promise<readonly Series[]> {
+export async function measureGrowth(assembly: string, sizes: readonly number[]): Promise<string> {
   const gatehouse = await launch({ assembly, breaksData: true });
   try {
-    const requests = Object.entries(await prepare(gatehouse));
-    const series = requests.map(([name, requestFor]) => ({
-      name,
+    const rows = Object.entries(await prepare(gatehouse)).map(([name, requestFor]) => ({
       requestFor,
-      points: [] as [size: number, ms: number][],
+      cells: [name],
     }));
     for (const size of sizes) {
       process.stderr.write(`growth: ${size} users\n`);
       await fillUsers(gatehouse, size);
       // The functions and the local cloud are slow until their code has been compiled.
       if (size === sizes[0])
-        for (const { requestFor } of series) await measure(gatehouse, requestFor);
-      for (const { requestFor, points } of series) {
-        const ms = await measure(gatehouse, requestFor);
-        if (ms !== undefined) points.push([size, ms]);
-      }
+        for (const { requestFor } of rows) await measure(gatehouse, requestFor);
+      for (const { requestFor, cells } of rows)
+        cells.push(digits(await measure(gatehouse, requestFor)));
     }
-    return series.map(({ name, points }) => ({ name, points }));
+    const head = ['ms by the number of users', ...sizes.map((size) => size.toLocaleString('en'))];
+    return table(
+      head,
+      rows.map(({ cells }) => cells),
+    );
   } finally {
     await gatehouse.stop();
   }
@@ -44,16 +39,17 @@ async function prepare(gatehouse: Gatehouse): Promise<Record<string, RequestFor>
   const setup = await openSetup(gatehouse);
   const { user: target } = await setup.account({ authorities: ['ROLE_USER'] });
   const callers = await callersOf(setup);
-  const tokenOf = (repetition: number) => callers[repetition];
   const { id, login, email } = target;
   const fields = { id, login, email, authorities: ['ROLE_USER'] };
-  const get = (path: string, repetition: number) => ({
-    method: 'GET',
-    path,
-    token: tokenOf(repetition),
-  });
+  const get =
+    (path: string): RequestFor =>
+    (repetition) => ({
+      method: 'GET',
+      path,
+      token: callers[repetition],
+    });
   return {
-    'GET by login': (repetition) => get(`/api/users/${login}`, repetition),
+    'GET by login': get(`/api/users/${login}`),
     login: () => ({
       method: 'POST',
       path: '/api/authenticate',
@@ -62,17 +58,17 @@ async function prepare(gatehouse: Gatehouse): Promise<Record<string, RequestFor>
     PUT: (repetition) => ({
       method: 'PUT',
       path: '/api/users',
-      token: tokenOf(repetition),
+      token: callers[repetition],
       body: { ...fields, firstName: `Name ${repetition}` },
     }),
-    'first page': (repetition) => get('/api/users', repetition),
+    'first page': get('/api/users'),
     'page after a cursor': async (repetition) => {
       const { headers } = await gatehouse.call('GET', '/api/users', {
-        token: tokenOf(repetition) ?? '',
+        token: callers[repetition] ?? '',
       });
-      return get(/<([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1] ?? '', repetition);
+      return get(/<([^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1] ?? '')(repetition);
     },
-    filter: (repetition) => get('/api/users?lastName.contains=frau-1', repetition),
+    filter: get('/api/users?lastName.contains=frau-1'),
   };
 }
 
@@ -86,15 +82,15 @@ async function callersOf(setup: Setup): Promise<string[]> {
   return tokens;
 }
 
-/** The median duration of a request; undefined if it is rejected because the list is too long. */
-async function measure(gatehouse: Gatehouse, requestFor: RequestFor): Promise<number | undefined> {
+/** The median duration of a request; NaN if it is rejected because the list is too long. */
+async function measure(gatehouse: Gatehouse, requestFor: RequestFor): Promise<number> {
   const durationsMs: number[] = [];
   for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
     const { method, path, token, body } = await requestFor(repetition);
     const started = performance.now();
     const { status, text } = await gatehouse.call(method, path, { token, body });
     durationsMs.push(performance.now() - started);
-    if (status === 400) return undefined;
+    if (status === 400) return Number.NaN;
     if (status !== 200) throw new Error(`${method} ${path} responded ${status}: ${text}`);
   }
   return median(durationsMs.slice(1));

@@ -1,13 +1,19 @@
 import type { PreparedRequest } from '../support/instance/example-requests.ts';
-import { type CloudProcess, load } from './loads.ts';
+import { type CloudProcess, load, startCloudProcess } from './loads.ts';
 import { percentile } from './statistics.ts';
 import { digits, table } from './tables.ts';
 
-/** Measures the local cloud under load, from the gateway to the engine. */
-export async function measureLoads(
-  cloud: CloudProcess,
-  { warmUpMs, durationMs }: { warmUpMs: number; durationMs: number },
-): Promise<string> {
+export async function measureLoads(assembly: string, options: Durations): Promise<string> {
+  const cloud = await startCloudProcess(assembly);
+  return measure(cloud, options).finally(cloud.stop);
+}
+
+interface Durations {
+  readonly warmUpMs: number;
+  readonly durationMs: number;
+}
+
+async function measure(cloud: CloudProcess, { warmUpMs, durationMs }: Durations): Promise<string> {
   const kinds: [title: string, requests: readonly PreparedRequest[], connections: number[]][] = [
     ['GET /api/users/{login}', cloud.getUser, [1, 64]],
     ['PUT /api/users, on many users', cloud.putUsers, [1, 64]],

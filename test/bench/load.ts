@@ -16,7 +16,6 @@ export interface Load {
 }
 
 export interface Outcome {
-  /** The number of responses by status. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly durationMs: number;
   /** The latencies of all responses, ascending. */

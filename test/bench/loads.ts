@@ -8,7 +8,6 @@ import type { Load, Outcome } from './load.ts';
 import type { LoadedCloud } from './local-cloud.ts';
 import { type Usage, usageOfTree } from './process-tree.ts';
 
-/** The local cloud in a process of its own. */
 export interface CloudProcess extends LoadedCloud {
   readonly pid: number;
   /** The number of transactions that were sent to the table so far, including rejected ones. */
@@ -38,7 +37,6 @@ export async function startCloudProcess(assembly: string): Promise<CloudProcess>
   };
 }
 
-/** The outcome of a load, and what it cost the local cloud. */
 interface Loaded extends Outcome {
   readonly responses: number;
   readonly successes: number;
@@ -49,7 +47,6 @@ interface Loaded extends Outcome {
 
 const SAMPLE_EVERY_MS = 250;
 
-/** Sends requests from a process of its own. */
 export async function load(
   { pid, url }: CloudProcess,
   requests: readonly PreparedRequest[],

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The resources of a process and all its descendants. */
 export interface Usage {
   readonly cpuMs: number;
   readonly rssBytes: number;

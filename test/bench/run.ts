@@ -6,8 +6,6 @@ import { defineCommand, WrongArguments } from '../../infra/commands/define-comma
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { shippedSettings } from '../support/stack/shipped-context.ts';
-import { lineChart } from './line-chart.ts';
-import type { CloudProcess } from './loads.ts';
 
 const SECTIONS = ['functions', 'load', 'development', 'growth'] as const;
 type Section = (typeof SECTIONS)[number];
@@ -26,13 +24,13 @@ const QUICK: typeof FULL = {
   users: [100, 10_000],
 };
 
-const DOCS = join(import.meta.dirname, '../../docs');
+const DOCUMENT = join(import.meta.dirname, '../../docs/performance.md');
 
-/** `npm run bench`: measures Gatehouse and writes the tables and chart of docs/performance.md. */
+/** `npm run bench`: measures Gatehouse and writes the tables of docs/performance.md. */
 export const command = defineCommand({
   usage: `npm run bench -- [--quick] [--only ${SECTIONS.join(',')}]`,
   help: `Measures Gatehouse on this machine and writes what it measured, with the date, into
-docs/performance.md and docs/performance-growth.svg.
+docs/performance.md.
 
 --quick          measures less often and smaller tables, and only prints
 --only SECTIONS  measures these sections; the others keep their measurements`,
@@ -61,15 +59,9 @@ async function measureAll(
   const { functions, load, starts, users } = quick ? QUICK : FULL;
   const measure: Record<Section, () => Promise<string>> = {
     functions: () => measureFunctions(assembly, functions),
-    load: () => withCloud(assembly, (cloud) => measureLoads(cloud, load)),
+    load: () => measureLoads(assembly, load),
     development: () => measureDevelopment(starts),
-    async growth() {
-      const series = await measureGrowth(assembly, users);
-      const title = 'Milliseconds of a request by the number of users';
-      const chart = lineChart(series, { title, xLabel: 'users', yLabel: 'ms' });
-      if (!quick) writeFileSync(join(DOCS, 'performance-growth.svg'), chart);
-      return `![${title}](performance-growth.svg)`;
-    },
+    growth: () => measureGrowth(assembly, users),
   };
   for (const section of sections) {
     const text = `${await measure[section]()}\n\n${conditions()}`;
@@ -78,27 +70,13 @@ async function measureAll(
   }
 }
 
-/** When and where a section was measured. */
 function conditions(): string {
-  const date = new Date().toISOString().slice(0, 10);
-  const { node } = process.versions;
-  return (
-    `Measured on ${date} on a machine with ${availableParallelism()} cores, with Node ` + `${node}.`
-  );
+  const [date, { node }] = [new Date().toISOString().slice(0, 10), process.versions];
+  return `Measured on ${date} on a machine with ${availableParallelism()} cores, with Node ${node}.`;
 }
 
 function write(section: Section, text: string): void {
-  const file = join(DOCS, 'performance.md');
-  writeFileSync(file, withGenerated(readFileSync(file, 'utf8'), { [section]: text }));
-}
-
-async function withCloud(
-  assembly: string,
-  measure: (cloud: CloudProcess) => Promise<string>,
-): Promise<string> {
-  const { startCloudProcess } = await import('./loads.ts');
-  const cloud = await startCloudProcess(assembly);
-  return measure(cloud).finally(cloud.stop);
+  writeFileSync(DOCUMENT, withGenerated(readFileSync(DOCUMENT, 'utf8'), { [section]: text }));
 }
 
 function sectionNamed(name: string): Section {

@@ -1,4 +1,3 @@
-/** The middle of some numbers, or the mean of the two middle ones. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

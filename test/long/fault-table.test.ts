@@ -38,7 +38,6 @@ const once = (...faults: Fault[]): Injection[] =>
 const always = (...faults: Fault[]): Injection[] =>
   faults.map((fault) => ({ fault, once: false, within: 10 }));
 
-/** One request under one fault. */
 interface Trial {
   readonly section: string;
   readonly injection: Injection;
@@ -50,7 +49,6 @@ interface Trial {
   readonly serialKey?: string | undefined;
 }
 
-/** The trials in progress. */
 const active = new Set<{
   faults: ReturnType<typeof openFaults>;
   concerns: (call: AwsCall) => boolean;
@@ -82,9 +80,7 @@ const SECTIONS = [TRANSACTION, READ, KMS, TABLE];
 /** Faults after which the function cannot know whether the change was made. */
 const UNKNOWN = new Set<Fault>(['error-after', 'lost', 'half', 'late', 'slow', 'kill']);
 
-/** Incorrect responses and effects. */
 const violations: string[] = [];
-/** The results: for each route, a line of docs/faults.md. */
 const results: { section: string; injection: Injection; line: string; route: string }[] = [];
 
 async function attempt({ section, injection, change, concerns }: Trial): Promise<void> {
@@ -170,31 +166,12 @@ const names = (call: AwsCall, item: string): boolean =>
     item.endsWith('*') ? pk.startsWith(item.slice(0, -1)) : `${pk}/${sk}` === item,
   );
 
+const OF_TRANSACTIONS: Fault[] = [
+  ...(['late', 'conflict', 'throttle', 'error-before', 'reset'] as const),
+  ...(['error-after', 'lost', 'half'] as const),
+];
 const transactions = product(
-  [
-    ...always(
-      'slow',
-      'late',
-      'conflict',
-      'throttle',
-      'error-before',
-      'reset',
-      'error-after',
-      'lost',
-      'half',
-    ),
-    ...once(
-      'late',
-      'conflict',
-      'throttle',
-      'error-before',
-      'reset',
-      'error-after',
-      'lost',
-      'half',
-      'kill',
-    ),
-  ],
+  [...always('slow', ...OF_TRANSACTIONS), ...once(...OF_TRANSACTIONS, 'kill')],
   CHANGES,
   {
     section: TRANSACTION,

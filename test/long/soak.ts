@@ -59,7 +59,6 @@ is found.
   },
 });
 
-/** Searches until the deadline. Resolves with a counterexample, if there is one. */
 async function search(
   bench: Bench,
   firstSeed: number,

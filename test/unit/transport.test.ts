@@ -34,6 +34,13 @@ interface Received {
   readonly body: string;
 }
 
+const configWith = (requestHandler: object) => ({
+  region: 'eu-north-1',
+  credentials: CREDENTIALS,
+  maxAttempts: 1,
+  requestHandler,
+});
+
 /** Does the same with the SDK and with the transport at the same time, because most of it waits. */
 const ofBoth = <Result>(act: (aws: Any) => Promise<Result>): Promise<Result[]> =>
   Promise.all([SDK, OWN].map(act));
@@ -124,17 +131,12 @@ afterEach(() => {
 const BYTES = new Uint8Array([0, 1, 254, 255]);
 const KEY = { pk: 'USER', sk: '1' };
 
-/** Every command that functions send, and a response to it. */
-const COMMANDS: [
-  name: string,
-  client: keyof Clients,
-  command: (aws: Any) => object,
-  response: object,
-][] = [
+/** Every command that functions send: its class, its client, an input, and a response to it. */
+const COMMANDS: [name: string, client: keyof Clients, input: object, response: object][] = [
   [
-    'GetItem',
+    'GetCommand',
     'documents',
-    (aws) => new aws.GetCommand({ TableName: 'T', Key: KEY, ConsistentRead: true }),
+    { TableName: 'T', Key: KEY, ConsistentRead: true },
     {
       Item: {
         pk: { S: 'USER' },
@@ -145,35 +147,24 @@ const COMMANDS: [
     },
   ],
   [
-    'GetItem of a missing item',
+    'BatchGetCommand',
     'documents',
-    (aws) => new aws.GetCommand({ TableName: 'T', Key: KEY }),
-    {},
-  ],
-  [
-    'BatchGetItem',
-    'documents',
-    (aws) =>
-      new aws.BatchGetCommand({
-        RequestItems: { T: { Keys: [KEY, { pk: 'A', sk: 'B' }], ConsistentRead: true } },
-      }),
+    { RequestItems: { T: { Keys: [KEY, { pk: 'A', sk: 'B' }], ConsistentRead: true } } },
     {
       Responses: { T: [{ pk: { S: 'USER' } }, { pk: { S: 'A' } }] },
       UnprocessedKeys: { T: { Keys: [{ pk: { S: 'A' }, sk: { S: 'B' } }], ConsistentRead: true } },
     },
   ],
   [
-    'Query',
+    'QueryCommand',
     'documents',
-    (aws) =>
-      new aws.QueryCommand({
-        TableName: 'T',
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': 'USER', ':from': undefined },
-        ExclusiveStartKey: KEY,
-        Limit: 7,
-        ReturnConsumedCapacity: 'TOTAL',
-      }),
+    {
+      TableName: 'T',
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': 'USER', ':from': undefined },
+      ExclusiveStartKey: KEY,
+      Limit: 7,
+    },
     {
       Items: [{ pk: { S: 'USER' }, on: { BOOL: true } }],
       LastEvaluatedKey: { pk: { S: 'USER' }, sk: { S: '1' } },
@@ -181,107 +172,67 @@ const COMMANDS: [
     },
   ],
   [
-    'Scan',
+    'ScanCommand',
     'documents',
-    (aws) => new aws.ScanCommand({ TableName: 'T', ExpressionAttributeNames: { '#n': 'Key' } }),
+    { TableName: 'T', ExpressionAttributeNames: { '#n': 'Key' } },
     { Items: [], Count: 0 },
   ],
   [
-    'UpdateItem',
+    'UpdateCommand',
     'documents',
-    (aws) =>
-      new aws.UpdateCommand({
-        TableName: 'T',
-        Key: KEY,
-        UpdateExpression: 'SET #n = :n',
-        ExpressionAttributeNames: { '#n': 'n' },
-        ExpressionAttributeValues: { ':n': new Set([1, 2]) },
-        ReturnValues: 'ALL_NEW',
-      }),
+    {
+      TableName: 'T',
+      Key: KEY,
+      UpdateExpression: 'SET #n = :n',
+      ExpressionAttributeNames: { '#n': 'n' },
+      ExpressionAttributeValues: { ':n': new Set([1, 2]) },
+    },
     { Attributes: { n: { N: '7' }, list: { L: [{ M: { a: { NULL: true } } }] } } },
   ],
   [
-    'TransactGetItems',
+    'TransactGetCommand',
     'documents',
-    (aws) => new aws.TransactGetCommand({ TransactItems: [{ Get: { TableName: 'T', Key: KEY } }] }),
+    { TransactItems: [{ Get: { TableName: 'T', Key: KEY } }] },
     { Responses: [{ Item: { pk: { S: 'USER' } } }, {}] },
   ],
   [
-    'TransactWriteItems',
+    'TransactWriteCommand',
     'documents',
-    (aws) =>
-      new aws.TransactWriteCommand({
-        ClientRequestToken: 'token',
-        TransactItems: [
-          { Put: { TableName: 'T', Item: { ...KEY, bytes: BYTES, none: undefined } } },
-          {
-            Update: {
-              TableName: 'T',
-              Key: KEY,
-              UpdateExpression: 'ADD n :n',
-              ExpressionAttributeValues: { ':n': -1 },
-            },
+    {
+      ClientRequestToken: 'token',
+      TransactItems: [
+        { Put: { TableName: 'T', Item: { ...KEY, bytes: BYTES, none: undefined } } },
+        {
+          Update: {
+            TableName: 'T',
+            Key: KEY,
+            UpdateExpression: 'ADD n :n',
+            ExpressionAttributeValues: { ':n': -1 },
           },
-          { Delete: { TableName: 'T', Key: KEY, ConditionExpression: 'attribute_exists(pk)' } },
-          { ConditionCheck: { TableName: 'T', Key: KEY, ConditionExpression: 'n = :n' } },
-        ],
-      }),
+        },
+        { Delete: { TableName: 'T', Key: KEY, ConditionExpression: 'attribute_exists(pk)' } },
+        { ConditionCheck: { TableName: 'T', Key: KEY, ConditionExpression: 'n = :n' } },
+      ],
+    },
     {},
   ],
+  ['GenerateMacCommand', 'kms', { KeyId: 'k', Message: BYTES }, { KeyId: 'k', Mac: 'AAH+/w==' }],
+  ['SignCommand', 'kms', { KeyId: 'k', Message: BYTES }, { Signature: 'AAH+/w==' }],
+  ['GetPublicKeyCommand', 'kms', { KeyId: 'k' }, { PublicKey: 'AAH+/w==' }],
   [
-    'GenerateMac',
+    'GenerateDataKeyCommand',
     'kms',
-    (aws) =>
-      new aws.GenerateMacCommand({ KeyId: 'k', Message: BYTES, MacAlgorithm: 'HMAC_SHA_256' }),
-    { KeyId: 'k', Mac: 'AAH+/w==' },
-  ],
-  [
-    'Sign',
-    'kms',
-    (aws) =>
-      new aws.SignCommand({
-        KeyId: 'k',
-        Message: BYTES,
-        MessageType: 'RAW',
-        SigningAlgorithm: 'ECDSA_SHA_256',
-      }),
-    { Signature: 'AAH+/w==' },
-  ],
-  [
-    'GetPublicKey',
-    'kms',
-    (aws) => new aws.GetPublicKeyCommand({ KeyId: 'k' }),
-    { PublicKey: 'AAH+/w==' },
-  ],
-  [
-    'GenerateDataKey',
-    'kms',
-    (aws) =>
-      new aws.GenerateDataKeyCommand({
-        KeyId: 'k',
-        KeySpec: 'AES_256',
-        EncryptionContext: { a: 'b' },
-      }),
+    { KeyId: 'k', EncryptionContext: { a: 'b' } },
     { Plaintext: 'AAH+/w==', CiphertextBlob: '/w==' },
   ],
+  ['DecryptCommand', 'kms', { KeyId: 'k', CiphertextBlob: BYTES }, { Plaintext: '' }],
   [
-    'Decrypt',
-    'kms',
-    (aws) =>
-      new aws.DecryptCommand({ KeyId: 'k', CiphertextBlob: BYTES, EncryptionContext: { a: 'b' } }),
-    { Plaintext: '' },
-  ],
-  [
-    'SendEmail',
+    'SendEmailCommand',
     'ses',
-    (aws) =>
-      new aws.SendEmailCommand({
-        FromEmailAddress: 'a@example.com',
-        Destination: { ToAddresses: ['ä@example.com'] },
-        Content: {
-          Simple: { Subject: { Data: 'é', Charset: 'UTF-8' }, Body: { Text: { Data: 'x' } } },
-        },
-      }),
+    {
+      Destination: { ToAddresses: ['ä@example.com'] },
+      Content: { Simple: { Subject: { Data: 'é', Charset: 'UTF-8' } } },
+    },
     { MessageId: 'm' },
   ],
 ];
@@ -291,35 +242,33 @@ const GET_KEY = (aws: Any) => new aws.GetPublicKeyCommand({ KeyId: 'k' });
 const SEND_EMAIL = (aws: Any) => new aws.SendEmailCommand({});
 
 describe('the transport', () => {
-  it.each(COMMANDS)('sends the same request as the SDK: %s', async (_, client, command) => {
-    const { endpoint, received } = await serverWith({});
+  it.each(COMMANDS)(
+    'sends and returns the same as the SDK: %s',
+    async (name, client, input, body) => {
+      const { endpoint, received } = await serverWith({ body });
+      const outputs: object[] = [];
+      for (const aws of [SDK, OWN]) {
+        const { $metadata, ...output } = await clientsOf(aws, endpoint)[client].send(
+          new aws[name](input),
+        );
+        outputs.push(output);
+      }
 
-    for (const aws of [SDK, OWN]) await clientsOf(aws, endpoint)[client].send(command(aws));
-
-    const [bySdk, own] = received.map(({ method, url, headers, body }) => ({
-      method,
-      url,
-      host: headers.host,
-      target: headers['x-amz-target'],
-      type: headers['content-type'],
-      // Region and service.
-      scope: /\/([^/]+\/[^/]+)\/aws4_request,/.exec(headers.authorization ?? '')?.[1],
-      body: JSON.parse(body),
-    }));
-    expect(own?.scope).toMatch(/^eu-north-1\/\w+$/);
-    expect(own).toEqual(bySdk);
-  });
-
-  it.each(COMMANDS)('returns the same output as the SDK: %s', async (_, client, command, body) => {
-    const { endpoint } = await serverWith({ body });
-
-    const [bySdk, own] = await ofBoth(async (aws) => {
-      const { $metadata, ...output } = await clientsOf(aws, endpoint)[client].send(command(aws));
-      return output;
-    });
-
-    expect(own).toEqual(bySdk);
-  });
+      const [bySdk, own] = received.map(({ method, url, headers, body }) => ({
+        method,
+        url,
+        host: headers.host,
+        target: headers['x-amz-target'],
+        type: headers['content-type'],
+        // Region and service.
+        scope: /\/([^/]+\/[^/]+)\/aws4_request,/.exec(headers.authorization ?? '')?.[1],
+        body: JSON.parse(body),
+      }));
+      expect(own?.scope).toMatch(/^eu-north-1\/\w+$/);
+      expect(own).toEqual(bySdk);
+      expect(outputs[1]).toEqual(outputs[0]);
+    },
+  );
 
   const failure = (status: number, __type: string, more: object = {}): Reply => ({
     status,
@@ -329,77 +278,48 @@ describe('the transport', () => {
   const CANCELLED = { CancellationReasons: [{ Code: 'None' }, { Code: 'ConditionalCheckFailed' }] };
   const DYNAMODB = 'com.amazonaws.dynamodb.v20120810#';
 
-  it.each<[string, number, Reply[]]>([
-    ['a failed condition', 1, [failure(400, `${DYNAMODB}ConditionalCheckFailedException`)]],
-    [
-      'a cancelled transaction',
-      1,
-      [failure(400, `${DYNAMODB}TransactionCanceledException`, CANCELLED)],
-    ],
-    ['an invalid request', 1, [failure(400, 'com.amazon.coral.validate#ValidationException')]],
-    ['a missing permission', 1, [failure(400, 'AccessDeniedException')]],
+  it.each<[string, number, Reply]>([
+    ['a failed condition', 1, failure(400, `${DYNAMODB}ConditionalCheckFailedException`)],
+    ['a cancelled transaction', 1, failure(400, 'TransactionCanceledException', CANCELLED)],
     [
       'an error named in a header',
       1,
-      [{ status: 403, headers: { 'x-amzn-errortype': 'NotFoundException:http://x' }, body: {} }],
+      { status: 403, headers: { 'x-amzn-errortype': 'NotFoundException:http://x' }, body: {} },
     ],
-    ['throttling', 3, [failure(400, `${DYNAMODB}ThrottlingException`)]],
-    ['exceeded throughput', 3, [failure(400, `${DYNAMODB}ProvisionedThroughputExceededException`)]],
-    ['a transaction in progress', 3, [failure(400, `${DYNAMODB}TransactionInProgressException`)]],
-    ['a limit of requests', 3, [failure(400, 'RequestLimitExceeded')]],
-    ['a limit of a service', 3, [failure(400, 'LimitExceededException')]],
-    ['too many requests of one kind', 3, [failure(400, 'TooManyRequestsException')]],
-    ['too many requests', 3, [failure(429, 'SomeException')]],
-    ['a bad gateway', 3, [{ status: 502, body: '<html>' }]],
-    ['a late gateway', 3, [{ status: 504, body: '<html>' }]],
     [
       'an error named in another field',
       1,
-      [{ status: 400, body: { code: 'SomeException', Message: 'text' } }],
+      { status: 400, body: { code: 'SomeException', Message: 'text' } },
     ],
-    [
-      'a redirect',
-      1,
-      [
-        {
-          status: 301,
-          headers: { location: 'http://127.0.0.1:9' },
-          body: { __type: 'SomeException' },
-        },
-      ],
-    ],
-    ['a server error', 3, [failure(500, 'InternalServerError')]],
-    ['an unavailable service', 3, [{ status: 503, body: '<html>' }]],
-    ['an unimplemented operation', 1, [{ status: 501, body: '<html>' }]],
-    ['no response', 3, ['silent']],
-    ['a closed connection', 3, ['cut']],
-    ['a truncated response', 3, ['half']],
-    [
-      'a server error, then a failed condition',
-      2,
-      [failure(500, 'X'), failure(400, 'ConditionalCheckFailedException')],
-    ],
-  ])('fails like the SDK, after as many attempts: %s', async (_, attempts, replies) => {
-    const outcomes = await ofBoth(async (aws) => {
-      const { endpoint, received } = await serverWith(...replies);
+    ['a redirect', 1, { status: 301, body: { __type: 'SomeException' } }],
+    ['too many requests', 3, failure(429, 'SomeException')],
+    ['a server error', 3, failure(500, 'InternalServerError')],
+    ['a bad gateway', 3, { status: 502, body: '<html>' }],
+    ['an unavailable service', 3, { status: 503, body: '<html>' }],
+    ['a late gateway', 3, { status: 504, body: '<html>' }],
+    ['an unimplemented operation', 1, { status: 501, body: '<html>' }],
+    ['no response', 3, 'silent'],
+    ['a closed connection', 3, 'cut'],
+    ['a truncated response', 3, 'half'],
+  ])('fails like the SDK, after as many attempts: %s', async (_, attempts, reply) => {
+    const [bySdk, own] = (await ofBoth(async (aws) => {
+      const { endpoint, received } = await serverWith(reply);
       const error = await clientsOf(aws, endpoint)
         .documents.send(GET(aws))
         .catch((thrown: Error) => thrown);
       const { name, $metadata, CancellationReasons } = error;
       const { httpStatusCode: status, requestId } = $metadata ?? {};
-      const message = error.message === 'text' ? 'text' : undefined;
       return {
         name,
-        message,
+        message: error.message === 'text' ? 'text' : undefined,
         status,
         requestId,
         reasons: CancellationReasons,
         tried: received.length,
         attempts: $metadata.attempts,
       };
-    });
+    })) as [Any, Any];
 
-    const [bySdk, own] = outcomes as [Any, Any];
     // The SDK names a broken or unparsable response after its own internals.
     if (bySdk.status >= 300 && bySdk.status < 500) expect(own).toEqual(bySdk);
     expect(own).toMatchObject({ tried: attempts, attempts });
@@ -409,8 +329,11 @@ describe('the transport', () => {
   it.each([
     'BandwidthLimitExceeded',
     'EC2ThrottledException',
+    'LimitExceededException',
     'PriorRequestNotComplete',
+    'ProvisionedThroughputExceededException',
     'ReplicatedWriteConflictException',
+    'RequestLimitExceeded',
     'RequestThrottled',
     'RequestThrottledException',
     'RequestTimeout',
@@ -418,6 +341,9 @@ describe('the transport', () => {
     'SlowDown',
     'ThrottledException',
     'Throttling',
+    'ThrottlingException',
+    'TooManyRequestsException',
+    'TransactionInProgressException',
   ])('makes three attempts, as the SDK does, when the error is %s', async (name) => {
     for (const aws of [SDK, OWN]) {
       const { endpoint, received } = await serverWith(failure(400, name));
@@ -432,9 +358,6 @@ describe('the transport', () => {
 
   it.each<[string, Reply]>([
     ['a server error', failure(500, 'InternalServerError')],
-    ['throttling', failure(400, 'ThrottlingException')],
-    ['a closed connection', 'cut'],
-    ['a truncated response', 'half'],
     ['no response', 'silent'],
   ])('succeeds at the second attempt: %s', async (_, reply) => {
     const { endpoint, received } = await serverWith(reply, {
@@ -448,23 +371,47 @@ describe('the transport', () => {
     expect(received[0]?.body).toBe(received[1]?.body);
   });
 
-  it('names a missing response and a broken or missing connection TimeoutError', async () => {
-    const responses = (['silent', 'cut', 'half'] as const).map(async (reply) => {
-      const { endpoint } = await serverWith(reply);
-      await expect(clientsOf(OWN, endpoint).documents.send(GET(OWN))).rejects.toMatchObject({
-        name: 'TimeoutError',
-      });
-    });
-    await Promise.all(responses);
-    const httpAgent = Object.assign(new Agent(), { createConnection: () => neverConnected() });
+  /** The URL of a server that never completes a TLS handshake. */
+  async function silentTlsServer(): Promise<string> {
+    const server = createTcpServer((socket) => onTestFinished(() => void socket.destroy()));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+  const endpointWith = async (reply: Reply) => (await serverWith(reply)).endpoint;
 
-    const waiting = clientsOf(OWN, 'http://127.0.0.1:9', {
-      requestHandler: { connectionTimeout: 30, requestTimeout: 5000, httpAgent },
-    }).documents.send(GET(OWN));
+  it.each<[string, () => Promise<string>, object, string | RegExp]>([
+    [
+      'a missing connection',
+      async () => 'http://127.0.0.1:9',
+      {
+        connectionTimeout: 30,
+        requestTimeout: 5000,
+        httpAgent: Object.assign(new Agent(), { createConnection: () => neverConnected() }),
+      },
+      'No connection within 30 ms',
+    ],
+    [
+      'a TLS handshake that takes too long',
+      silentTlsServer,
+      { connectionTimeout: 50, requestTimeout: 500 },
+      'No connection within 50 ms',
+    ],
+    [
+      'a missing response',
+      () => endpointWith('silent'),
+      { connectionTimeout: 1000, requestTimeout: 60 },
+      'No response within 60 ms',
+    ],
+    ['a closed connection', () => endpointWith('cut'), {}, /./],
+    ['a truncated response', () => endpointWith('half'), {}, /./],
+  ])('fails with TimeoutError after %s', async (_, open, requestHandler, message) => {
+    const { documents } = clientsOf(OWN, await open(), { maxAttempts: 1, requestHandler });
 
-    await expect(waiting).rejects.toMatchObject({
+    await expect(documents.send(GET(OWN))).rejects.toMatchObject({
       name: 'TimeoutError',
-      message: 'No connection within 30 ms',
+      message: expect.stringMatching(message),
     });
   });
 
@@ -516,38 +463,6 @@ describe('the transport', () => {
       expect(await documents.send(GET(OWN))).toMatchObject({ Item: { pk: 'USER' } });
   });
 
-  it('counts the TLS handshake as part of the time to connect', async () => {
-    const server = createTcpServer((socket) => onTestFinished(() => void socket.destroy()));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const endpoint = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const requestHandler = { connectionTimeout: 50, requestTimeout: 500 };
-
-    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(
-      GET(OWN),
-    );
-
-    await expect(sent).rejects.toMatchObject({
-      name: 'TimeoutError',
-      message: 'No connection within 50 ms',
-    });
-  });
-
-  it('states which time limit a response exceeded', async () => {
-    const { endpoint } = await serverWith('silent');
-    const requestHandler = { connectionTimeout: 1000, requestTimeout: 60 };
-
-    const sent = clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler }).documents.send(
-      GET(OWN),
-    );
-
-    await expect(sent).rejects.toMatchObject({
-      name: 'TimeoutError',
-      message: 'No response within 60 ms',
-    });
-  });
-
   it.each<[string, Reply | undefined]>([
     ['a response', {}],
     ['a broken connection', 'cut'],
@@ -595,96 +510,63 @@ describe('the transport', () => {
     expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({});
   });
 
-  it('waits as the SDK does before a retry: with full jitter, longer each time', async () => {
-    vi.mocked(Math.random).mockReturnValue(0.5);
-    const { setTimeout } = globalThis;
-    const waited: number[] = [];
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
-      done: () => void,
-      milliseconds: number,
-    ) => {
-      // The SDK has longer timers, which are not waits.
-      const isWait = milliseconds >= 10 && milliseconds <= 1000;
-      if (isWait) waited.push(milliseconds);
-      return setTimeout(done, isWait ? 0 : milliseconds);
-    }) as never);
-    const waits = async (
-      aws: Any,
-      reply: Reply,
-      client: keyof Clients = 'documents',
-      command = GET,
-    ) => {
-      const { endpoint } = await serverWith(reply);
-      const noLimits = { requestHandler: {} };
-      waited.length = 0;
-      await clientsOf(aws, endpoint, noLimits)
-        [client].send(command(aws))
-        .catch(() => undefined);
-      return [...waited];
-    };
+  it.each<[string, Reply, keyof Clients, (aws: Any) => Any, bySdk: number[], own: number[]]>([
+    ['a failed read', failure(500, 'X'), 'documents', GET, [12, 25], [12.5, 25]],
+    ['throttling', failure(400, 'ThrottlingException'), 'documents', GET, [500, 1000], [500, 1000]],
+    ['a failed call to KMS', failure(500, 'X'), 'kms', GET_KEY, [25, 50], [25, 50]],
+  ])(
+    'waits as the SDK does before a retry, with full jitter and longer each time, after %s',
+    async (_, reply, client, command, bySdk, own) => {
+      vi.mocked(Math.random).mockReturnValue(0.5);
+      const { setTimeout } = globalThis;
+      const waited: number[] = [];
+      vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, ms: number) => {
+        // The SDK has longer timers, which are not waits.
+        const isWait = ms >= 10 && ms <= 1000;
+        if (isWait) waited.push(ms);
+        return setTimeout(done, isWait ? 0 : ms);
+      }) as never);
 
-    expect(await waits(OWN, failure(500, 'X'))).toEqual([12.5, 25]);
-    expect(await waits(OWN, failure(400, 'ThrottlingException'))).toEqual([500, 1000]);
-    expect(await waits(OWN, failure(500, 'X'), 'kms', GET_KEY)).toEqual([25, 50]);
-    expect(await waits(SDK, failure(500, 'X'), 'kms', GET_KEY)).toEqual([25, 50]);
-    expect(await waits(SDK, failure(500, 'X'))).toEqual([12, 25]);
-    expect(await waits(SDK, failure(400, 'ThrottlingException'))).toEqual([500, 1000]);
-  });
+      for (const aws of [SDK, OWN]) {
+        const { endpoint } = await serverWith(reply);
+        await clientsOf(aws, endpoint, { requestHandler: {} })
+          [client].send(command(aws))
+          .catch(() => undefined);
+      }
+
+      expect(waited).toEqual([...bySdk, ...own]);
+    },
+  );
 
   it('waits no longer than 20 seconds before a retry', async () => {
     vi.mocked(Math.random).mockReturnValue(1);
     const { endpoint } = await serverWith(failure(400, 'ThrottlingException'));
     const waits: unknown[] = [];
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((
-      done: () => void,
-      milliseconds: number,
-    ) => {
-      waits.push(milliseconds);
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, ms: number) => {
+      waits.push(ms);
       setImmediate(done);
     }) as never);
 
-    const sent = clientsOf(OWN, endpoint, { maxAttempts: 7, requestHandler: {} }).documents.send(
-      GET(OWN),
-    );
+    const { documents } = clientsOf(OWN, endpoint, { maxAttempts: 7, requestHandler: {} });
 
-    await expect(sent).rejects.toMatchObject({ name: 'ThrottlingException' });
+    await expect(documents.send(GET(OWN))).rejects.toMatchObject({ name: 'ThrottlingException' });
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000]);
   });
 
-  it.each<[string, keyof Clients, (aws: Any) => Any]>([
-    ['of DynamoDB', 'documents', GET],
-    ['of SES', 'ses', SEND_EMAIL],
-  ])(
-    'ends the wait before a retry, as the SDK does, when the request %s is aborted',
-    async (_, client, command) => {
-      vi.mocked(Math.random).mockReturnValue(0.99);
-      await ofBoth(async (aws) => {
-        const { endpoint, received } = await serverWith(failure(400, 'ThrottlingException'));
-        const abortSignal = AbortSignal.timeout(150);
-        const startedAt = performance.now();
+  it('ends the wait before a retry, as the SDK does, when the request is aborted', async () => {
+    vi.mocked(Math.random).mockReturnValue(0.99);
+    await ofBoth(async (aws) => {
+      const { endpoint, received } = await serverWith(failure(400, 'ThrottlingException'));
+      const abortSignal = AbortSignal.timeout(150);
+      const startedAt = performance.now();
 
-        const error = await clientsOf(aws, endpoint, { requestHandler: {} })
-          [client].send(command(aws), { abortSignal })
-          .catch((thrown: Error) => thrown);
+      const error = await clientsOf(aws, endpoint, { requestHandler: {} })
+        .documents.send(GET(aws), { abortSignal })
+        .catch((thrown: Error) => thrown);
 
-        expect([aws.name, error.name, received.length]).toEqual([aws.name, 'AbortError', 1]);
-        expect(performance.now() - startedAt).toBeLessThan(800);
-      });
-    },
-  );
-
-  it('stops retrying, as the SDK does, when too many requests have failed', async () => {
-    for (const aws of [SDK, OWN]) {
-      const { endpoint, received } = await serverWith(failure(500, 'X'));
-      const { documents } = clientsOf(aws, endpoint);
-      for (let calls = 0; calls < 20; calls++)
-        await documents.send(GET(aws)).catch(() => undefined);
-      const before = received.length;
-      await documents.send(GET(aws)).catch(() => undefined);
-
-      // 500 / 14 retries, rounded down.
-      expect([aws.name, before, received.length]).toEqual([aws.name, 20 + 35, before + 1]);
-    }
+      expect([aws.name, error.name, received.length]).toEqual([aws.name, 'AbortError', 1]);
+      expect(performance.now() - startedAt).toBeLessThan(800);
+    });
   });
 
   /**
@@ -712,6 +594,7 @@ describe('the transport', () => {
 
   it.each<[string, number, number, [Reply, number][]]>([
     // 20 failed calls are 55 attempts, whose 35 retries leave 500 - 35 * 14 = 10.
+    ['20 failed calls leave too little for a retry', 21, 1, [[failure(500, 'X'), 56]]],
     [
       '3 successes leave too little for a retry',
       24,
@@ -775,9 +658,7 @@ describe('the transport', () => {
   it.each<[string, keyof Clients, (aws: Any) => object]>([
     ['before the request', 'documents', GET],
     ['during the request', 'documents', GET],
-    ['before the request', 'kms', GET_KEY],
     ['during the request', 'kms', GET_KEY],
-    ['before the request', 'ses', SEND_EMAIL],
     ['during the request', 'ses', SEND_EMAIL],
   ])('fails with AbortError when it is aborted %s: %s', async (when, client, command) => {
     const { endpoint, received } = await serverWith('silent');
@@ -794,31 +675,7 @@ describe('the transport', () => {
     expect(received.length).toBe(when === 'before the request' ? 0 : 1);
   });
 
-  it('signs each request with the credentials, region and endpoint it is given', async () => {
-    const { endpoint, received } = await serverWith({});
-    const environment = {
-      AWS_ENDPOINT_URL: endpoint,
-      AWS_REGION: 'eu-west-9',
-      AWS_ACCESS_KEY_ID: 'AKENV',
-      AWS_SECRET_ACCESS_KEY: 'hidden',
-      AWS_SESSION_TOKEN: 'session',
-      _X_AMZN_TRACE_ID: 'Root=1-2-3',
-    };
-    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-
-    await new OWN.KMSClient().send(new OWN.GetPublicKeyCommand({ KeyId: 'k' }));
-
-    const { headers, body } = received[0] as Received;
-    expect(headers).toMatchObject({
-      'x-amz-security-token': 'session',
-      'x-amzn-trace-id': 'Root=1-2-3',
-    });
-    expect(headers.authorization).toBe(
-      signatureOf(headers, body, 'hidden', 'AKENV', 'eu-west-9', 'kms'),
-    );
-  });
-
-  it('signs each attempt with its own time, and the key of that day', async () => {
+  it('signs each attempt with its own day, and the credentials, region and service', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2030, 0, 1) });
     onTestFinished(() => void vi.useRealTimers());
     vi.mocked(Math.random).mockImplementation(() => {
@@ -826,82 +683,61 @@ describe('the transport', () => {
       return 0;
     });
     const { endpoint, received } = await serverWith(failure(500, 'X'), {});
+    vi.stubEnv('AWS_SESSION_TOKEN', 'session');
+    vi.stubEnv('_X_AMZN_TRACE_ID', 'Root=1-2-3');
+    // The first request is sent twice.
+    const sent = [
+      ['secret', 'eu-north-1', 'kms'],
+      ['changed', 'eu-north-1', 'kms'],
+      ['secret', 'eu-west-9', 'kms'],
+      ['secret', 'eu-north-1', 'dynamodb'],
+    ] as const;
 
-    await clientsOf(OWN, endpoint).kms.send(new OWN.GetPublicKeyCommand({ KeyId: 'k' }));
-
-    expect(received.map(({ headers }) => headers['x-amz-date'])).toEqual([
-      '20300101T000000Z',
-      '20300102T000000Z',
-    ]);
-    for (const { headers, body } of received)
-      expect(headers.authorization).toBe(
-        signatureOf(headers, body, 'secret', 'AKID', 'eu-north-1', 'kms'),
-      );
-  });
-
-  it.each<[string, string, string, string]>([
-    ['another secret', 'changed', 'eu-north-1', 'kms'],
-    ['another region', 'secret', 'eu-west-9', 'kms'],
-    ['another service', 'secret', 'eu-north-1', 'dynamodb'],
-  ])('signs with a key of its own after a request with %s', async (_, secret, region, service) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2031, 0, 1) });
-    onTestFinished(() => void vi.useRealTimers());
-    const { endpoint, received } = await serverWith({});
-    await clientsOf(OWN, endpoint).kms.send(GET_KEY(OWN));
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', secret);
-    vi.stubEnv('AWS_REGION', region);
-
-    const { kms, documents } = clientsOf(OWN, endpoint);
-    await (service === 'kms' ? kms.send(GET_KEY(OWN)) : documents.send(GET(OWN)));
-
-    const { headers, body } = received[1] as Received;
-    expect(headers.authorization).toBe(signatureOf(headers, body, secret, 'AKID', region, service));
-  });
-
-  it('prefers the endpoint of its service in the environment', async () => {
-    const { endpoint, received } = await serverWith({});
-    const config = { region: 'eu-north-1', credentials: CREDENTIALS, maxAttempts: 1 };
-    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9');
-    for (const service of ['DYNAMODB', 'KMS', 'SESV2'])
-      vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
-
-    for (const aws of [SDK, OWN]) {
-      await aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(config)).send(GET(aws));
-      await new aws.KMSClient(config).send(new aws.GetPublicKeyCommand({ KeyId: 'k' }));
-      await new aws.SESv2Client(config).send(new aws.SendEmailCommand({ Content: {} }));
+    for (const [secret, region, service] of sent) {
+      vi.stubEnv('AWS_SECRET_ACCESS_KEY', secret);
+      vi.stubEnv('AWS_REGION', region);
+      const { kms, documents } = clientsOf(OWN, endpoint);
+      await (service === 'kms' ? kms.send(GET_KEY(OWN)) : documents.send(GET(OWN)));
     }
 
-    expect(received).toHaveLength(6);
+    const scopes = [sent[0], ...sent];
+    expect(received.map(({ headers }) => headers['x-amz-date'])).toEqual(
+      scopes.map((_, index) => `2030010${index === 0 ? 1 : 2}T000000Z`),
+    );
+    for (const [index, [secret, region, service]] of scopes.entries()) {
+      const { headers, body } = received[index] as Received;
+      expect(headers.authorization).toBe(
+        signatureOf(headers, body, secret, 'AKID', region, service),
+      );
+      expect(headers).toMatchObject({
+        'x-amz-security-token': 'session',
+        'x-amzn-trace-id': 'Root=1-2-3',
+      });
+    }
   });
 
   it.each<[string, string, Record<string, string>, string]>([
     ['a path', 'http://127.0.0.1', { AWS_ENDPOINT_URL: '/base' }, '/base'],
     ['an IPv6 address', 'http://[::1]', { AWS_ENDPOINT_URL: '' }, ''],
-    ['a name', 'http://localhost', { AWS_ENDPOINT_URL: '' }, ''],
     [
-      'an empty variable of the service',
+      'variables of the services',
       'http://127.0.0.1',
-      { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_SESV2: '' },
+      { AWS_ENDPOINT_URL_DYNAMODB: '', AWS_ENDPOINT_URL_SESV2: '' },
       '',
     ],
   ])('calls an endpoint with %s as the SDK does', async (_, origin, variables, base) => {
     const { endpoint, received } = await serverWith({});
     const port = endpoint.split(':').at(-1);
+    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9');
     for (const [name, path] of Object.entries(variables))
-      vi.stubEnv(name, name === 'AWS_ENDPOINT_URL' ? `${origin}:${port}${path}` : path);
+      vi.stubEnv(name, `${origin}:${port}${path}`);
     const hosts: string[] = [];
     // The machine may have no IPv6.
     const createConnection = ({ host, port }: { host: string; port: number }) => {
       hosts.push(host);
       return connect(port, '127.0.0.1');
     };
-    const requestHandler = { httpAgent: Object.assign(new Agent(), { createConnection }) };
-    const config = {
-      region: 'eu-north-1',
-      credentials: CREDENTIALS,
-      maxAttempts: 1,
-      requestHandler,
-    };
+    const config = configWith({ httpAgent: Object.assign(new Agent(), { createConnection }) });
 
     for (const aws of [SDK, OWN]) {
       await aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(config)).send(GET(aws));
@@ -937,12 +773,7 @@ describe('the transport', () => {
         throw new Error('No network');
       };
       const httpsAgent = Object.assign(new HttpsAgent(), { createConnection });
-      const config = {
-        region: 'eu-north-1',
-        credentials: CREDENTIALS,
-        maxAttempts: 1,
-        requestHandler: { httpsAgent },
-      };
+      const config = configWith({ httpsAgent });
       for (const [client, command] of [
         [OWN.DynamoDBDocumentClient.from(new OWN.DynamoDBClient(config)), GET(OWN)],
         [new OWN.KMSClient(config), new OWN.GetPublicKeyCommand({})],
@@ -1018,10 +849,10 @@ describe('attribute values', () => {
       fc.uint8Array(),
       fc.uniqueArray(fc.integer(), { minLength: 1 }).map((numbers) => new Set(numbers)),
       fc.array(tie('any')),
-      fc.dictionary(name, tie('any'), { noNullPrototype: true }),
+      fc.dictionary(name, tie('any')),
     ),
   })).any;
-  const object = fc.dictionary(name, value, { noNullPrototype: true });
+  const object = fc.dictionary(name, value);
 
   it(`are written and read as by the SDK (SEED=${seed})`, () => {
     fc.assert(
@@ -1038,20 +869,10 @@ describe('attribute values', () => {
   it.each([
     ['texts', { SS: ['a', 'b'] }],
     ['a number that is not exact', { N: '9007199254740993' }],
-    ['a negative one', { N: '-9007199254740993' }],
     ['the largest exact one', { N: '9007199254740991' }],
     ['numbers that are not exact', { NS: ['9007199254740993', '1'] }],
   ])('that functions do not write are read as by the SDK: %s', (_, stored) => {
     expect(fromAttributes({ stored })).toEqual(unmarshall({ stored }));
-  });
-
-  it('include objects without a prototype', () => {
-    const stored = Object.assign(Object.create(null), { a: 1 });
-    expect(toAttributes({ stored })).toEqual(marshall({ stored }));
-  });
-
-  it('omit undefined fields', () => {
-    expect(toAttributes({ a: undefined, b: 1 })).toEqual({ b: { N: '1' } });
   });
 
   it.each([

@@ -14,7 +14,6 @@ export interface Budget {
 const DOCUMENT = readFileSync(join(import.meta.dirname, '../../../docs/call-budgets.md'), 'utf8');
 const [HEAD = ''] = DOCUMENT.split('| `');
 
-/** A line of docs/call-budgets.md. */
 function lineOf(name: string, { roundTrips, reads, writes, calls }: Budget): string {
   const named = Object.entries(calls).map(([operation, n]) =>
     n > 1 ? `${n} ${operation}` : operation,
@@ -22,15 +21,12 @@ function lineOf(name: string, { roundTrips, reads, writes, calls }: Budget): str
   return `| \`${name}\` | ${roundTrips} | ${reads} | ${writes} | ${named.sort().join(', ')} |\n`;
 }
 
-/** The text of docs/call-budgets.md with these budgets, by the request. */
 export const budgetDocument = (budgets: ReadonlyMap<string, Budget>): string =>
   HEAD + [...budgets].map(([name, budget]) => lineOf(name, budget)).join('');
 
-/** Whether the document has this budget. */
 export const isDocumented = (name: string, budget: Budget): boolean =>
   DOCUMENT.includes(lineOf(name, budget));
 
-/** The budgets in docs/call-budgets.md, by the request. */
 export const BUDGETS: ReadonlyMap<string, Budget> = new Map(
   [...DOCUMENT.matchAll(/^\| `(.+)` \| (\d+) \| (\d+) \| (\d+) \| (.*) \|$/gm)].map(
     ([, name = '', roundTrips, reads, writes, calls = '']) => [

@@ -14,7 +14,6 @@ const dollars = (value: number): string =>
 const total = (numbers: readonly number[]): number =>
   numbers.reduce((sum, number) => sum + number, 0);
 
-/** Every price with its unit and its source. */
 export const priceTable = (): string =>
   table(
     ['for each', 'US dollars', 'source'],
@@ -50,7 +49,6 @@ export function fixedCostTable(template: Template): string {
   ]);
 }
 
-/** Resources with their number and price, and the sum. */
 function monthlyCosts(rows: readonly [name: string, count: number, price: number][]): string {
   const sum = total(rows.map(([, count, price]) => count * price));
   return table(
@@ -83,7 +81,6 @@ export function edgeTable(edge: Template): string {
   ]);
 }
 
-/** What a million requests cost in addition at the edge. */
 export function edgeRequestTable(): string {
   const { edgeRequest, edgeFunction, webAclRequest } = PRICES;
   const parts = [edgeRequest, edgeFunction, webAclRequest].map((price) => price.dollars);
@@ -111,7 +108,6 @@ function metricsOf(alarm: {
   return Metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : []));
 }
 
-/** The costs of all routes, from the memory of the functions in a template. */
 export function requestCosts(template: Template): Map<string, RequestCost> {
   const functions = Object.values(template.findResources('AWS::Lambda::Function'));
   const memory = new Map(
@@ -133,7 +129,6 @@ export const commonTable = (): string =>
     [[...Object.values(COMMON_DOLLARS), total(Object.values(COMMON_DOLLARS))].map(dollars)],
   );
 
-/** The cost of a million requests of each route, with the quantities behind it. */
 export const requestTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   table(
     [
@@ -167,14 +162,12 @@ const mean = (
     Object.entries(TRAFFIC).map(([route, share]) => share * value(costs.get(route) as RequestCost)),
   );
 
-/** The shares of the example of traffic. */
 export const trafficTable = (): string =>
   table(
     ['route', 'share'],
     Object.entries(TRAFFIC).map(([route, share]) => [route, `${Math.round(100 * share)} %`]),
   );
 
-/** The monthly cost of the example of traffic at several rates. */
 export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string => {
   const perMillion = mean(costs, (cost) => cost.total);
   return table(
@@ -190,7 +183,6 @@ export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   );
 };
 
-/** What the example of traffic demands of the quotas at several rates. */
 export const demandTable = (costs: ReadonlyMap<string, RequestCost>): string => {
   const changes = total(
     Object.keys(TRAFFIC).map((route) => (route.startsWith('PUT ') ? (TRAFFIC[route] ?? 0) : 0)),

@@ -1,9 +1,6 @@
-/** A list price in US dollars. */
 interface Price {
   readonly dollars: number;
-  /** What the price is for. */
   readonly per: string;
-  /** The page that states it. */
   readonly page: string;
 }
 

@@ -1,4 +1,3 @@
-/** A call with its times on one clock. */
 interface TimedCall {
   readonly startedAt: number;
   readonly endedAt: number;

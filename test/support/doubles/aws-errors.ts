@@ -1,4 +1,3 @@
-/** An error as the SDK throws it, with these further fields. */
 export function awsError(name: string, fields: object = {}): Error {
   return Object.assign(new Error(name), { name, ...fields });
 }

@@ -1,8 +1,6 @@
 import { waitMicrotasks } from './microtasks.ts';
 
-/** Counts how many calls run at the same time. */
 interface OverlapCounter {
-  /** The highest number of calls that ran at the same time. */
   readonly most: number;
   /** Runs one call, which takes several microtask turns longer than its work. */
   run<T>(work: () => Promise<T>): Promise<T>;

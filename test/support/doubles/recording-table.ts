@@ -9,7 +9,6 @@ export interface RecordingTable extends Table {
   readonly reads: Key[][];
   readonly transactions: (readonly Write[])[];
   readonly updates: Write[];
-  /** The kinds for which ids were requested, in order. */
   readonly idKinds: string[];
   /** The errors of the next transactions in turn; undefined for success. */
   readonly transactionErrors: (Error | undefined)[];
@@ -17,7 +16,6 @@ export interface RecordingTable extends Table {
   readonly updateOutcomes: (boolean | Error)[];
 }
 
-/** Opens a table with these items. */
 export function recordingTable(...items: Item[]): RecordingTable {
   const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
   const table: RecordingTable = {

@@ -64,7 +64,6 @@ export async function scriptedAws(
   };
 }
 
-/** Marshals a value to a DynamoDB attribute value. */
 function marshal(value: unknown): object {
   if (typeof value === 'string') return { S: value };
   if (typeof value === 'number') return { N: String(value) };

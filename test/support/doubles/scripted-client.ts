@@ -52,7 +52,6 @@ export function scriptedClient(...responses: ScriptedResponse[]) {
     maxAttempts: 1,
     requestHandler,
   };
-  /** The inputs of all requests in order. */
   const inputs = () => requests.map(({ input }) => input);
   return { settings, requests, inputs };
 }

@@ -43,7 +43,6 @@ ajv.addSchema(document, 'api');
 
 const validators = new Map<string, ValidateFunction>();
 
-/** The violations of a schema of the document; undefined if there are none. */
 function violationsOf(schema: Json, value: unknown): string | undefined {
   const text = JSON.stringify(schema);
   const validate =
@@ -52,7 +51,6 @@ function violationsOf(schema: Json, value: unknown): string | undefined {
   return validate(value) ? undefined : ajv.errorsText(validate.errors);
 }
 
-/** Follows a reference to a part of the document. */
 function resolved<T>(part: T): T {
   const { $ref } = part as { $ref?: string };
   if (!$ref) return part;
@@ -62,7 +60,6 @@ function resolved<T>(part: T): T {
     .reduce<unknown>((parent, key) => (parent as Json)[key], document) as T;
 }
 
-/** The operation of a route such as `GET /api/users/{login}`. */
 function operationOf(route: string): Operation {
   const [method = '', path = ''] = route.split(' ');
   const paths = document.paths as unknown as Record<string, Record<string, Operation>>;

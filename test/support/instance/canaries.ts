@@ -18,17 +18,13 @@ const SECRET_FIELDS = ['password', 'newPassword', 'currentPassword', 'confValue'
  */
 const OPEN_FIELDS = ['login', 'username', 'email'];
 
-/** Collects secrets and everything that must not contain them. */
 interface Canaries {
-  /** Records a request and its response. */
   exchanged(path: string, sent: Sent, received: Received): void;
-  /** Records a call to AWS and its response. */
   called(call: AwsCall, response: AwsResponse): void;
   /** Fails if a secret is in these lines, or in an error or header since the last check. */
   check(lines: readonly string[]): void;
 }
 
-/** Starts without any secrets. */
 export function canaries(): Canaries {
   const secrets = new Set<string>();
   const open = new Set<string>();

@@ -22,7 +22,6 @@ import type { Setup } from './setup.ts';
  * own, and on entities of its own.
  */
 
-/** A route and how to make a request to it. */
 export interface ExampleRequest {
   readonly route: Route['route'];
   readonly access: Access;
@@ -49,7 +48,6 @@ export interface Prepared {
   countChanges(): Promise<number>;
 }
 
-/** What differs from the example. */
 interface Variant {
   readonly fieldsOf?: (setup: Setup) => Promise<Partial<User>>;
   readonly bodyOf?: (user: User) => object;
@@ -59,7 +57,6 @@ const LOGIN = 'POST /api/authenticate';
 const RESET = 'POST /api/account/reset-password/init';
 const logIn = ({ login }: User) => ({ username: login, password: 'pass' });
 
-/** One request to each route. */
 export const REQUESTS: readonly ExampleRequest[] = routes.map((row) =>
   requestTo(row, row.route === LOGIN ? { bodyOf: logIn } : {}),
 );
@@ -72,9 +69,7 @@ const RENEWAL = variantOf(LOGIN, {
   bodyOf: logIn,
   fieldsOf: async (setup) => ({ passwordHash: await setup.outdatedHash() }),
 });
-/** One request to each route that requires a token. */
 export const PROTECTED = REQUESTS.filter(({ access }) => access !== 'public');
-/** One request to each route that changes something. */
 export const CHANGES = REQUESTS.filter(({ route }) => !route.startsWith('GET ')).map((request) =>
   request.route === LOGIN ? RENEWAL : request,
 );

@@ -48,9 +48,7 @@ export interface SharedGatehouse extends Gatehouse {
  */
 interface Shared {
   readonly gatehouse: SharedGatehouse;
-  /** The table before the first test. */
   readonly start: Items;
-  /** The interceptor of the current test file. */
   intercept: Interceptor | undefined;
 }
 let started: Promise<Shared> | undefined;

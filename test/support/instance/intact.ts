@@ -5,7 +5,6 @@ import { type Verification, verifyTable } from '../../../lib/integrity/verify-ta
 import { openTableScanner, scannerClient } from '../../../lib/table/table-scanner.ts';
 import type { Gatehouse } from './launch.ts';
 
-/** Verifies the table of an instance as `npm run verify` does. */
 async function verify({
   cloud: { endpoint, region, tableName },
 }: Pick<Gatehouse, 'cloud'>): Promise<Verification> {

@@ -1,7 +1,6 @@
 import { beforeAll, expect } from 'vitest';
 import type { Gatehouse } from './gatehouse.ts';
 
-/** The body that creates an integration. */
 export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 
 /**
@@ -21,7 +20,6 @@ export const UNKNOWN_IDS = [
   '9007199254740993',
 ];
 
-/** Requests on integrations and their parameters, sent as user. */
 export function useIntegrations(gatehouse: Gatehouse) {
   let token: string;
   beforeAll(async () => {

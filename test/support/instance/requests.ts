@@ -3,7 +3,6 @@ import type { Received } from './launch.ts';
 
 type HttpRequest = [method: string, path: string, body?: unknown];
 
-/** The HTTP request for a request of the model. */
 export function httpRequestFor(
   request: ModelRequest,
   idOf: (handle: string) => number,
@@ -86,7 +85,6 @@ export function comparable({ status, headers, body }: Received, expected: ModelR
   };
 }
 
-/** An entity without its dates, which the model does not predict. */
 export const withoutDates = ({
   createdDate: _c,
   lastModifiedDate: _m,

@@ -31,19 +31,15 @@ export async function stopAll(): Promise<void> {
   );
 }
 
-/** Creates a folder that `stopAll` removes. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
   folders.push(folder);
   return folder;
 }
 
-/** A started process. */
 export interface Launched {
   readonly child: ChildProcess;
-  /** What it has printed. */
   readonly lines: string[];
-  /** Resolves with its exit status. */
   readonly ended: Promise<number | null>;
   /** Resolves with the first line from this position on that contains the text, now or later. */
   line(text: string, from?: number): Promise<string>;

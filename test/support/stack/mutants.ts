@@ -1,4 +1,3 @@
-/** One place in the source, and a plausible mistake to put there. */
 export interface Mutation {
   readonly file: string;
   /** The text to replace, which occurs in the file exactly once. */

@@ -1,4 +1,3 @@
-/** Columns. */
 const WIDTH = 160;
 
 /**

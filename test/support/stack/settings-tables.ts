@@ -34,7 +34,6 @@ interface Metadata {
   readonly key?: string;
 }
 
-/** The rows of a setting and of the settings in it. */
 function rowsOf(path: string, declared: Schema): Row[] {
   const schema = declared.wrapped ?? declared;
   const { unit = '', example, key = 'LANGUAGE' } = v.getMetadata(schema) as Metadata;
@@ -66,7 +65,6 @@ const RULES: Record<string, (requirement: unknown) => string> = {
   url: () => 'a URL',
 };
 
-/** The rules that a value must comply with. */
 function allowedOf(schema: Schema): string {
   const rules = stepsOf(schema).map(ruleOf);
   const values = schema.options?.map(code).join(', ');

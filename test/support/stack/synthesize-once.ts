@@ -9,7 +9,6 @@ import { neverUsed } from './unused-permissions.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder that the stack of this run was synthesized to. */
     assembly: string;
     /** A copy of the source with the shipped settings, for processes that read cdk.json. */
     repository: string;
