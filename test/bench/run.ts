@@ -72,7 +72,8 @@ async function measureAll(
 
 function conditions(): string {
   const [date, { node }] = [new Date().toISOString().slice(0, 10), process.versions];
-  return `Measured on ${date} on a machine with ${availableParallelism()} cores, with Node ${node}.`;
+  const cores = availableParallelism();
+  return `Measured on ${date} on a machine with ${cores} cores, with Node ${node}.`;
 }
 
 function write(section: Section, text: string): void {

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +84,6 @@ async function search(
       size: 1600,
       search: (seed) => runHistory(bench, { seed, clients: 8, operations: 200, faults: true }),
     },
-    'concurrent creations': { size: 500, search: (seed) => createManyAtOnce(bench, seed) },
   };
   for (let seed = firstSeed; Date.now() < deadline; seed++) {
     for (const [name, { size, search }] of Object.entries(searches)) {
@@ -101,45 +99,6 @@ async function search(
     );
   }
   return undefined;
-}
-
-/**
- * 500 concurrent creations get distinct ids, and exactly one of 60 concurrent creations with the
- * same e-mail address succeeds.
- */
-async function createManyAtOnce(
-  { gatehouse, restore, token }: Bench,
-  seed: number,
-): Promise<string | undefined> {
-  const { expectIntact } = await import('../support/instance/intact.ts');
-  await restore();
-  const admin = await token(1);
-  const create = (n: number, email: string) =>
-    gatehouse.call('POST', '/api/users', {
-      token: admin,
-      body: { login: `crowd-${seed}-${n}`, email },
-    });
-  const spellings = [
-    'kelvin@example.com',
-    'KELVIN@example.com',
-    '\u212Aelvin@Example.com',
-    'kel\uFF56in@example.com',
-  ];
-  try {
-    const responses = await Promise.all(
-      Array.from({ length: 500 }, (_, n) => create(n, `crowd-${n}@example.com`)),
-    );
-    assert.deepEqual([...new Set(responses.map(({ status }) => status))], [201]);
-    assert.equal(new Set(responses.map(({ body }) => body.id)).size, 500);
-    const wanted = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => create(1000 + n, spellings[n % 4] as string)),
-    );
-    assert.equal(wanted.filter(({ status }) => status === 201).length, 1);
-    await expectIntact(gatehouse);
-    return undefined;
-  } catch (error) {
-    return `Seed ${seed}, concurrent creations: ${(error as Error).message}`;
-  }
 }
 
 await runCommand(command, process.argv.slice(2));

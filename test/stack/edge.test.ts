@@ -61,7 +61,7 @@ describe('the stack of the edge', () => {
 });
 
 describe('the distribution', () => {
-  it('forwards everything except Host and cookies, over TLS with the secret, and caches nothing', () => {
+  it('forwards all except Host and cookies, over TLS with the secret, and caches nothing', () => {
     const { DistributionConfig: config } = propertiesOf('AWS::CloudFront::Distribution');
     const { OriginRequestPolicyConfig } = propertiesOf('AWS::CloudFront::OriginRequestPolicy');
 

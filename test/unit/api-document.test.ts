@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { type Contract, ROLES } from '../../lib/contract/contract.ts';
 import type { ListRules } from '../../lib/contract/list-query.ts';
-import { type Route, routes } from '../../routes.ts';
+import { routes } from '../../routes.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 
 /* Compares docs/api.md with the contracts. */
@@ -73,16 +73,11 @@ it('the table of requests in the README is current; -u updates it', () => {
 
 const examples = [...document.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
 
-it.each(examples.map(([, route = '', json = '']) => [route, json]))(
-  'the response to %s is valid',
-  (route, json) => {
+it('the document has an example of each resource, which is valid', () => {
+  for (const [, route = '', json = ''] of examples) {
     const { response } = contractOf(route);
-
     expect(v.parse(response as v.GenericSchema, JSON.parse(json))).toEqual(JSON.parse(json));
-  },
-);
-
-it('the document has an example of each resource', () => {
+  }
   expect(examples.map(([, route]) => route)).toEqual([
     'GET /api/users/{login}',
     'GET /api/utm-integrations/{id}',
@@ -90,21 +85,12 @@ it('the document has an example of each resource', () => {
   ]);
 });
 
-describe.each<[string, Route['route'], Route['route'], Route['route']]>([
-  ['Users', 'POST /api/users', 'PUT /api/users', 'GET /api/users/{login}'],
-  [
-    'Integrations',
-    'POST /api/utm-integrations',
-    'PUT /api/utm-integrations',
-    'GET /api/utm-integrations/{id}',
-  ],
-  [
-    'Parameters',
-    'POST /api/utm-integration-confs',
-    'PUT /api/utm-integration-confs',
-    'GET /api/utm-integration-confs/{id}',
-  ],
-])('the table of %s', (title, create, update, get) => {
+describe.each([
+  ['Users', '/api/users', 'login'],
+  ['Integrations', '/api/utm-integrations', 'id'],
+  ['Parameters', '/api/utm-integration-confs', 'id'],
+])('the table of %s', (title, path, id) => {
+  const [create, update, get] = [`POST ${path}`, `PUT ${path}`, `GET ${path}/{${id}}`];
   const [, section = ''] = document.split(`\n## ${title}\n`);
   const rows = section
     .slice(0, section.indexOf('\n## '))

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import type { Item } from '../../../lib/table/table.ts';
 import type { InMemoryScanner } from './in-memory-scanner.ts';
 
@@ -64,17 +65,7 @@ export async function scriptedAws(
   };
 }
 
-function marshal(value: unknown): object {
-  if (typeof value === 'string') return { S: value };
-  if (typeof value === 'number') return { N: String(value) };
-  if (typeof value === 'boolean') return { BOOL: value };
-  if (value instanceof Set) return { NS: [...value].map(String) };
-  if (Array.isArray(value)) return { L: value.map(marshal) };
-  return { M: marshalItem(value as object) };
-}
-const marshalItem = (item: object) =>
-  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, marshal(value)]));
-const found = (item: Item | undefined) => (item ? { Item: marshalItem(item) } : {});
+const found = (item: Item | undefined) => (item ? { Item: marshall(item) } : {});
 const keyIn = ({ pk, sk }: Input) => ({ pk: pk.S, sk: sk.S });
 
 const numbersIn = (item: Input) =>
@@ -93,7 +84,7 @@ export function respondFrom(
 ): ScriptedResponse {
   switch (operation) {
     case 'Scan':
-      return { Items: table.items.map(marshalItem) };
+      return { Items: table.items.map((item) => marshall(item)) };
     case 'GetItem':
       return found(table.find(keyIn(input.Key)));
     case 'TransactGetItems':
@@ -105,7 +96,7 @@ export function respondFrom(
       const items = table.items
         .filter((item) => item.pk === pk)
         .sort((one, other) => (one.sk < other.sk ? -1 : 1));
-      return { Items: items.map(marshalItem) };
+      return { Items: items.map((item) => marshall(item)) };
     }
     case 'TransactWriteItems':
       for (const { Put, Delete } of input.TransactItems as Input[]) {

@@ -51,11 +51,14 @@ export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
     ...added.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })),
     ...changed.map((Item) => ({ PutRequest: { Item } })),
   ];
-  while (writes.length > 0) {
+  await writeAll(client, TableName, writes);
+}
+
+async function writeAll(client: DynamoDBDocumentClient, table: string, writes: object[]) {
+  while (writes.length > 0)
     await client.send(
-      new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }),
+      new BatchWriteCommand({ RequestItems: { [table]: writes.splice(0, BATCH_ITEMS_MAX) } }),
     );
-  }
 }
 
 /** Creates a table with these items, and with none of the settings that a restore does not copy. */
@@ -73,17 +76,14 @@ export async function createTable(
         { AttributeName: 'pk', KeyType: 'HASH' },
         { AttributeName: 'sk', KeyType: 'RANGE' },
       ],
-      AttributeDefinitions: [
-        { AttributeName: 'pk', AttributeType: 'S' },
-        { AttributeName: 'sk', AttributeType: 'S' },
-      ],
+      AttributeDefinitions: ['pk', 'sk'].map((AttributeName) => ({
+        AttributeName,
+        AttributeType: 'S',
+      })),
       BillingMode: 'PAY_PER_REQUEST',
       SSESpecification: { Enabled: true, SSEType: 'KMS', KMSMasterKeyId },
     }),
   );
   const writes = [...items.values()].map((Item) => ({ PutRequest: { Item } }));
-  while (writes.length > 0)
-    await client.send(
-      new BatchWriteCommand({ RequestItems: { [TableName]: writes.splice(0, BATCH_ITEMS_MAX) } }),
-    );
+  await writeAll(client, TableName, writes);
 }

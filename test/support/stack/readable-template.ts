@@ -5,11 +5,15 @@ const WIDTH = 160;
  * `Fn::Sub`, and short values on one line. Omits bundle hashes, those of versions and CDK metadata,
  * which change while the stack does not.
  */
-export function readableTemplate(
-  { Description, Resources, Outputs }: Record<string, unknown>,
-  mailTemplates: object,
-): string {
-  const readable = JSON.parse(JSON.stringify({ Description, Outputs, Resources }), (_, value) => {
+export function readableTemplate(template: object, mailTemplates: object): string {
+  const withHashes = print(readableParts(template, mailTemplates), '');
+  return `${withHashes.replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1(hash)')}\n`;
+}
+
+/** The parts that are formatted, in which a reference is a text. */
+export function readableParts(template: object, mailTemplates: object): object {
+  const { Description, Outputs, Resources } = template as Record<string, unknown>;
+  return JSON.parse(JSON.stringify({ Description, Outputs, Resources }), (_, value) => {
     if (value === JSON.stringify(mailTemplates)) return '(mailTemplates of cdk.json)';
     if (typeof value === 'string') return value.replace(/^[0-9a-f]{64}\.zip$/, '(hash).zip');
     const [[name, argument] = [], ...others] = Object.entries(value ?? {});
@@ -22,8 +26,6 @@ export function readableTemplate(
     }
     return value;
   });
-  const withHashes = print(readable, '');
-  return `${withHashes.replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1(hash)')}\n`;
 }
 
 function print(value: unknown, indent: string): string {
