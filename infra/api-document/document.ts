@@ -40,7 +40,6 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Status: 'The service itself.',
 };
 
-/** The API as an OpenAPI 3.1 document. */
 function openApiDocument(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const row of routes) {
@@ -75,7 +74,6 @@ function openApiDocument(routes: readonly Route[]): object {
   };
 }
 
-/** The text of openapi.json. */
 export const openApiText = (routes: readonly Route[]): string =>
   `${JSON.stringify(openApiDocument(routes), null, 1)}\n`;
 

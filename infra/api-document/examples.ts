@@ -33,7 +33,6 @@ export interface Example {
   readonly path?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string | number | boolean>>;
   readonly body?: unknown;
-  /** The body of the response. */
   readonly response?: unknown;
   /** The headers that only some responses have, with `*` for what differs from run to run. */
   readonly headers?: Readonly<Partial<Record<ResponseHeader, string>>>;
@@ -131,7 +130,6 @@ const onlyPage = (path: string, query: string) => ({
   Link: ['last', 'first'].map((rel) => `<${path}?page=0&size=20&${query}>; rel="${rel}"`).join(),
 });
 
-/** The example of every route. */
 export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/authenticate': {
     body: { username: 'admin', password: 'admin', rememberMe: false },

@@ -11,7 +11,6 @@ interface Link {
   readonly requestBody?: string;
 }
 
-/** The operation id of a route, which names it in links and in generated clients. */
 export const operationIdOf = ({ handler }: Route): string =>
   handler.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 

@@ -9,8 +9,6 @@ import {
 import type { JsonSchema } from './json-schema.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
-/* The parameters of an operation: in the path, in the query string and in headers. */
-
 interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';

@@ -16,70 +16,41 @@ interface Header {
   readonly required?: true;
   readonly schema: JsonSchema;
 }
-
-interface Response {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, Header | JsonSchema>>;
-  readonly content?: Readonly<Record<string, object>>;
-  readonly links?: object;
-}
+type Headers = Readonly<Record<string, Header | JsonSchema>>;
 
 /** As API Gateway writes it. */
 const REQUEST_ID = 'c6ZkUg1zDoEEMpA=';
 
-const text = { type: 'string' };
+const required = (description: string, schema: JsonSchema = { type: 'string' }): Header => ({
+  description,
+  required: true,
+  schema,
+});
 
-/** The headers that responses can have. */
 export const HEADERS: Readonly<
   Record<ResponseHeader | 'Retry-After' | 'WWW-Authenticate' | 'X-gatehouseApp-error', Header>
 > = {
-  Authorization: { description: '`Bearer` and the token.', required: true, schema: text },
-  'Cache-Control': {
-    description: 'How long the response can be kept. All other responses have `no-store`.',
-    required: true,
-    schema: { const: 'public, max-age=300' },
-  },
-  ETag: {
-    description: 'The state of the entity, for If-Match and If-None-Match.',
-    required: true,
-    schema: text,
-  },
+  Authorization: required('`Bearer` and the token.'),
+  'Cache-Control': required(
+    'How long the response can be kept. All other responses have `no-store`.',
+    { const: 'public, max-age=300' },
+  ),
+  ETag: required('The state of the entity, for If-Match and If-None-Match.'),
   Link: {
     description:
       'Links to the pages `next`, `prev`, `last` and `first`, where they exist and fit (RFC 8288).',
-    schema: text,
+    schema: { type: 'string' },
   },
-  Location: { description: 'The path of the created entity.', required: true, schema: text },
-  'X-Total-Count': {
-    description: 'The number of entities on all pages.',
-    required: true,
-    schema: { type: 'integer', minimum: 0 },
-  },
-  'X-gatehouseApp-alert': {
-    description: 'The key of a notification about the change.',
-    required: true,
-    schema: text,
-  },
-  'X-gatehouseApp-params': {
-    description: 'What the notification is about.',
-    required: true,
-    schema: text,
-  },
-  'X-gatehouseApp-error': {
-    description: 'The `message` of the problem.',
-    required: true,
-    schema: text,
-  },
-  'Retry-After': {
-    description: 'The seconds to wait.',
-    required: true,
-    schema: { type: 'integer', minimum: 1 },
-  },
-  'WWW-Authenticate': {
-    description: 'The authentication scheme.',
-    required: true,
-    schema: { const: 'Bearer' },
-  },
+  Location: required('The path of the created entity.'),
+  'X-Total-Count': required('The number of entities on all pages.', {
+    type: 'integer',
+    minimum: 0,
+  }),
+  'X-gatehouseApp-alert': required('The key of a notification about the change.'),
+  'X-gatehouseApp-params': required('What the notification is about.'),
+  'X-gatehouseApp-error': required('The `message` of the problem.'),
+  'Retry-After': required('The seconds to wait.', { type: 'integer', minimum: 1 }),
+  'WWW-Authenticate': required('The authentication scheme.', { const: 'Bearer' }),
 };
 
 /** Responses of API Gateway itself that every route can have. */
@@ -93,50 +64,45 @@ const FROM_API_GATEWAY: Readonly<Record<string, string>> = {
 };
 
 /** Failures that are the only one with their status, and look the same on every route. */
-const SHARED: Readonly<Partial<Record<FailureCode, string>>> = {
-  unauthorized: 'Unauthorized',
-  forbidden: 'Forbidden',
-  'cross-site': 'CrossSite',
-  'version-changed': 'PreconditionFailed',
-  'too-large': 'ContentTooLarge',
-  'unsupported-media-type': 'UnsupportedMediaType',
-  unavailable: 'ServiceUnavailable',
-  unexpected: 'InternalServerError',
+const SHARED: Readonly<Record<string, FailureCode>> = {
+  Unauthorized: 'unauthorized',
+  Forbidden: 'forbidden',
+  CrossSite: 'cross-site',
+  PreconditionFailed: 'version-changed',
+  ContentTooLarge: 'too-large',
+  UnsupportedMediaType: 'unsupported-media-type',
+  ServiceUnavailable: 'unavailable',
+  InternalServerError: 'unexpected',
 };
 /** Statuses that only API Gateway responds with. */
-const SHARED_FROM_API_GATEWAY = {
+const SHARED_FROM_API_GATEWAY: Readonly<Record<string, string>> = {
   400: 'BadRequest',
   429: 'TooManyRequests',
   431: 'RequestHeaderFieldsTooLarge',
 };
 
-/** The responses that several routes have. */
-export function sharedResponses(): Record<string, Response> {
-  const failures = Object.entries(SHARED).map(([code, name]) => {
-    const { status } = problem(new Failure(code as FailureCode), 'userManagement', '/');
+export function sharedResponses(): Record<string, object> {
+  const failures = Object.entries(SHARED).map(([name, code]): [string, object] => {
+    const { status } = problem(new Failure(code), 'userManagement', '/');
     const path = code === 'cross-site' ? '/api/authenticate' : '/api/users';
-    return [
-      name,
-      rejection(String(status), [code as FailureCode], 'userManagement', path),
-    ] as const;
+    return [name, rejection(String(status), [code], 'userManagement', path)];
   });
   const gateway = Object.entries(SHARED_FROM_API_GATEWAY).map(
-    ([status, name]) => [name, rejection(status, [], 'userManagement', '')] as const,
+    ([status, name]): [string, object] => [name, rejection(status, [], 'userManagement', '')],
   );
   return Object.fromEntries([...failures, ...gateway].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-const NOT_MODIFIED: Response = {
+const NOT_MODIFIED = {
   description: 'Not Modified: If-None-Match has the current ETag',
   headers: headersOf(['ETag']),
 };
 
-/** The responses of a route by status. */
 export function responsesOf(
   { route, contract }: Route,
   example: unknown,
   links: object,
-): Record<string, Response | JsonSchema> {
+): Record<string, object> {
   const codes = failuresOf(route, contract);
   const path = route.slice(route.indexOf(' ') + 1);
   const failures = Map.groupBy(codes, (code) =>
@@ -158,9 +124,8 @@ export function responsesOf(
 }
 
 function sharedName(status: string, [code, ...others]: readonly FailureCode[]): string | undefined {
-  if (code === undefined)
-    return SHARED_FROM_API_GATEWAY[status as unknown as keyof typeof SHARED_FROM_API_GATEWAY];
-  return others.length === 0 ? SHARED[code] : undefined;
+  if (code === undefined) return SHARED_FROM_API_GATEWAY[status];
+  return Object.keys(SHARED).find((name) => others.length === 0 && SHARED[name] === code);
 }
 
 /** The failures that a request can meet: those of the contract and those that its parts imply. */
@@ -168,27 +133,21 @@ function failuresOf(
   route: string,
   { access, path, query, body, failures = [] }: Contract,
 ): FailureCode[] {
-  const isChange = !route.startsWith('GET ');
-  const codes: FailureCode[] = [
-    ...(access === 'public' ? (['cross-site'] as const) : (['unauthorized'] as const)),
-    ...(access === 'public' || (access === 'authenticated' && !isChange)
-      ? []
-      : (['forbidden'] as const)),
+  const isForAll = access === 'authenticated' && route.startsWith('GET ');
+  const codes: (FailureCode | false)[] = [
+    access === 'public' ? 'cross-site' : 'unauthorized',
+    access !== 'public' && !isForAll && 'forbidden',
     ...(body ? (['malformed', 'too-large', 'unsupported-media-type'] as const) : []),
-    ...(body || query ? (['invalid'] as const) : []),
-    ...(path ? (['not-found'] as const) : []),
+    (body ?? query) !== undefined && 'invalid',
+    path !== undefined && 'not-found',
     ...failures,
     'unavailable',
     'unexpected',
   ];
-  return [...new Set(codes)];
+  return [...new Set(codes.filter((code) => code !== false))];
 }
 
-function successOf(
-  { headers = [], response }: Contract,
-  example: unknown,
-  links: object,
-): Response {
+function successOf({ headers = [], response }: Contract, example: unknown, links: object): object {
   return {
     description: response ? 'Success' : 'Success; the response has no body',
     ...(headers.length > 0 && { headers: headersOf(headers) }),
@@ -208,7 +167,7 @@ function rejection(
   codes: readonly FailureCode[],
   entityName: EntityName | undefined,
   path: string,
-): Response {
+): object {
   const problems = codes.map((code) => {
     const requestId = code === 'unexpected' ? REQUEST_ID : undefined;
     const { headers, body } = problem(exampleOf(code), entityName, path, requestId);
@@ -249,10 +208,7 @@ function rejection(
 }
 
 /** The headers of responses with the same status: optional if some of these do not have them. */
-function someHeaders(
-  names: readonly (readonly string[])[],
-  isOptional: boolean,
-): Record<string, Header | JsonSchema> {
+function someHeaders(names: readonly (readonly string[])[], isOptional: boolean): Headers {
   const all = [...new Set(names.flat())];
   const headers = all.map((name) => {
     if (!isOptional && names.every((each) => each.includes(name)))

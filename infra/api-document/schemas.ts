@@ -10,8 +10,6 @@ import { PublishKeys } from '../../lib/tokens/token-contracts.ts';
 import * as Users from '../../lib/users/user-contracts.ts';
 import { type JsonSchema, type Schema, toJsonSchema } from './json-schema.ts';
 
-/* Schemas of JSON values, as JSON Schema (draft 2020-12, the dialect of OpenAPI 3.1). */
-
 /** The schemas that have a name in the document, and so a type in generated clients. */
 const NAMED: Readonly<Record<string, Schema>> = {
   AuditEntry: ListAudits.response.item,
@@ -39,81 +37,81 @@ const NAMED_VALUES: Readonly<Record<string, readonly string[]>> = {
   Role: ROLES,
 };
 
+const string = (description?: string) => ({ type: 'string', ...(description && { description }) });
+const integer = (description?: string) => ({
+  type: 'integer',
+  ...(description && { description }),
+});
+const object = (description: string, required: string[], properties: object) => ({
+  type: 'object',
+  description,
+  required,
+  properties,
+});
+
 /** The body of a problem (RFC 9457), with the fields that JHipster clients read. */
 const PROBLEM = {
-  type: 'object',
-  description: 'A rejected request (RFC 9457).',
-  required: ['type', 'title', 'status', 'path', 'message'],
-  properties: {
+  ...object('A rejected request (RFC 9457).', ['type', 'title', 'status', 'path', 'message'], {
     type: { type: 'string', format: 'uri' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: {
-      type: 'string',
-      description: 'What to do about it, where the title does not say it.',
-    },
-    path: { type: 'string', description: 'The path of the request.' },
-    message: { type: 'string', description: 'The key that clients translate.' },
-    params: { type: 'string', description: 'The kind of entity that the request is about.' },
-    requestId: { type: 'string', description: 'Of status 500: identifies the line in the log.' },
+    title: string(),
+    status: integer(),
+    detail: string('What to do about it, where the title does not say it.'),
+    path: string('The path of the request.'),
+    message: string('The key that clients translate.'),
+    params: string('The kind of entity that the request is about.'),
+    requestId: string('Of status 500: identifies the line in the log.'),
     fieldErrors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
-  },
+  }),
   additionalProperties: false,
 };
 
 const FIELD_ERROR = {
-  type: 'object',
-  description: 'A field that violates a constraint, and the limits of the constraint.',
-  required: ['objectName', 'field', 'message'],
-  properties: {
-    objectName: { type: 'string' },
-    field: {
-      type: 'string',
-      description: 'The path of the field, with dots, or the name of the query parameter.',
+  ...object(
+    'A field that violates a constraint, and the limits of the constraint.',
+    ['objectName', 'field', 'message'],
+    {
+      objectName: string(),
+      field: string('The path of the field, with dots, or the name of the query parameter.'),
+      message: { enum: FIELD_CODES, description: 'The code that clients translate.' },
+      min: integer('The minimum of a number or of the length of a text.'),
+      max: integer('The maximum of a number or of the length of a text.'),
+      unit: {
+        const: 'bytes',
+        description: 'Lengths are in bytes of UTF-8 instead of code points.',
+      },
+      allowed: {
+        type: 'array',
+        items: string(),
+        description:
+          'The only accepted values; of `sort`, the fields; of an unknown filter, the fields ' +
+          'of the list or the operators of the field.',
+      },
+      pattern: string('A regular expression (ECMA-262) that all accepted values match.'),
+      reason: string('What the limits do not tell, in English.'),
     },
-    message: { enum: FIELD_CODES, description: 'The code that clients translate.' },
-    min: { type: 'integer', description: 'The minimum of a number or of the length of a text.' },
-    max: { type: 'integer', description: 'The maximum of a number or of the length of a text.' },
-    unit: { const: 'bytes', description: 'Lengths are in bytes of UTF-8 instead of code points.' },
-    allowed: {
-      type: 'array',
-      items: { type: 'string' },
-      description:
-        'The only accepted values; of `sort`, the fields; of an unknown filter, the fields ' +
-        'of the list or the operators of the field.',
-    },
-    pattern: {
-      type: 'string',
-      description: 'A regular expression (ECMA-262) that all accepted values match.',
-    },
-    reason: { type: 'string', description: 'What the limits do not tell, in English.' },
-  },
+  ),
   additionalProperties: false,
 };
 
-const GATEWAY_ERROR = {
-  type: 'object',
-  description:
-    'A response of API Gateway itself; or of an edge, with the fields of a problem except `path`.',
-  required: ['message'],
-  properties: { message: { type: 'string' } },
-};
+const GATEWAY_ERROR = object(
+  'A response of API Gateway itself; or of an edge, with the fields of a problem except `path`.',
+  ['message'],
+  { message: string() },
+);
 
-/** The schemas for `components` of the document. */
 export function namedSchemas(): Record<string, JsonSchema> {
-  const named = Object.entries(NAMED).map(
-    ([name, schema]) => [name, withNamedValues(convert(schema, name))] as const,
-  );
-  const values = Object.entries(NAMED_VALUES).map(
-    ([name, list]) => [name, { type: 'string', enum: list }] as const,
-  );
-  const schemas = {
-    ...Object.fromEntries([...named, ...values]),
-    Problem: PROBLEM,
-    FieldError: FIELD_ERROR,
-    GatewayError: GATEWAY_ERROR,
-  };
-  return Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const schemas: [name: string, schema: JsonSchema][] = [
+    ...Object.entries(NAMED).map(([name, schema]): [string, JsonSchema] => [
+      name,
+      withNamedValues(convert(schema, name)),
+    ]),
+    ...Object.entries(NAMED_VALUES).map(([name, list]): [string, JsonSchema] => [
+      name,
+      { type: 'string', enum: list },
+    ]),
+    ...Object.entries({ Problem: PROBLEM, FieldError: FIELD_ERROR, GatewayError: GATEWAY_ERROR }),
+  ];
+  return Object.fromEntries(schemas.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** A part of the document with references to the named lists of values. */
@@ -130,7 +128,6 @@ export function withNamedValues<T>(part: T): T {
   );
 }
 
-/** The JSON Schema of what a schema accepts; a reference for a schema with a name. */
 export function jsonSchemaOf(schema: Schema): JsonSchema {
   const [name] = Object.entries(NAMED).find(([, named]) => named === schema) ?? [];
   return name ? { $ref: `#/components/schemas/${name}` } : convert(schema);

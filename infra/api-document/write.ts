@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { print } from '../commands/command-line.ts';
 import { defineCommand } from '../commands/define-command.ts';
 
-/** `npm run openapi`: writes openapi.json. */
 export const command = defineCommand({
   usage: 'npm run openapi',
   help: `Writes openapi.json, the description of the API, from routes.ts and the contracts. Run it

@@ -42,7 +42,6 @@ const STATE_CLIENT_ADDRESS = `function handler(event) {
  */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 500, 501, 502, 503, 504];
 
-/** Also the longest time for which WAF blocks an address that stops sending requests. */
 const WINDOW_SECONDS = 300;
 
 /**
@@ -124,7 +123,6 @@ export class EdgeStack extends Stack {
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
   }
 
-  /** Blocks an address that sends too many requests, before they cost an invocation. */
   private webAcl(
     { requestsPerSource, loginsPerSource }: NonNullable<Settings['edge']>,
     corsOrigins: readonly string[],

@@ -1,13 +1,13 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { permissionsOf, routes } from '../../routes.ts';
-import type { Settings } from '../settings/settings.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
+import type { Deployment } from './constructs/gatehouse-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
 import { Mail } from './constructs/mail.ts';
@@ -19,15 +19,8 @@ import { Queries } from './constructs/queries.ts';
  * `routes.ts`.
  */
 export class GatehouseStack extends Stack {
-  constructor(
-    scope: Construct,
-    id: string,
-    {
-      environment,
-      settings,
-      bundles,
-    }: { environment: string; settings: Settings; bundles: string },
-  ) {
+  constructor(scope: Construct, id: string, deployment: Deployment) {
+    const { environment, settings } = deployment;
     const tags = { 'gatehouse:environment': environment };
     super(scope, id, {
       description:
@@ -45,18 +38,13 @@ export class GatehouseStack extends Stack {
     // cannot contain a comma.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.map(({ keyArn }) => keyArn).join(' '));
     Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
-    const mail = new Mail(this, 'Mail', { table, bundles, environment, settings });
+    const mail = new Mail(this, 'Mail', { table, ...deployment });
     // A different id would replace the API, which would change its URL.
     const httpApi = new GatehouseHttpApi(this, 'Entrance', { ...settings, environment });
     const functions: EndpointFunction[] = [];
 
     for (const route of routes) {
-      const fn = new EndpointFunction(this, route.handler, {
-        route,
-        bundles,
-        environment,
-        settings,
-      });
+      const fn = new EndpointFunction(this, route.handler, { route, ...deployment });
       table.grantTo(fn, permissionsOf(route));
       keys.grantTo(fn, route);
       httpApi.addRoute(route, fn.live);
@@ -64,7 +52,7 @@ export class GatehouseStack extends Stack {
     }
 
     const verification = settings.dailyVerification
-      ? new DailyVerification(this, 'DailyVerification', { table, bundles, environment, settings })
+      ? new DailyVerification(this, 'DailyVerification', { table, ...deployment })
       : undefined;
 
     const metrics = metricsOf({
@@ -73,28 +61,22 @@ export class GatehouseStack extends Stack {
       tableName: table.name,
       mailFunction: mail.functionName,
     });
-    const { ids: keyIds, arns: keyArns } = keys.list();
     const { alarms: recipient } = settings;
     const alarms = recipient
       ? new Alarms(this, 'Alarms', {
+          ...settings,
           recipient,
           metrics,
-          keyArns,
-          verifiesDaily: verification !== undefined,
-          hasEdge: settings.edge !== undefined,
+          keyArns: keys.all.map(({ keyArn }) => keyArn),
         })
-      : undefined;
-    if (settings.deployment === 'canary') {
-      new CanaryDeployments(this, 'Deployments', {
-        functions,
-        alarms: alarms?.ofDeployments ?? [],
-      });
-    }
+      : { all: [], ofDeployments: [] };
+    if (settings.deployment === 'canary')
+      new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms.ofDeployments });
     new EnvironmentDashboard(this, 'Dashboard', {
+      ...settings,
       metrics,
-      alarms: alarms?.all ?? [],
-      keyIds,
-      settings,
+      alarms: alarms.all,
+      keyIds: keys.all.map(({ keyId }) => keyId),
     });
     new Queries(this, 'Queries', {
       access: httpApi.accessLogName,

@@ -35,10 +35,6 @@ const ACTIONS = {
   conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
-/** The pattern of the partition keys that begin with this text. */
-const patternOf = (partition: string): string =>
-  partition.endsWith('#') ? `${partition}*` : partition;
-
 /**
  * A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in
  * transactions.
@@ -55,17 +51,13 @@ export class AdministrationTable extends Construct {
     super(scope, id);
     this.key = key;
     const { table, tableStream } = settings.existing ?? {};
-    this.table = table
-      ? this.adoptTable({ table, tableStream }, settings)
-      : this.createTable(settings);
+    this.table = table ? this.adoptTable(table, tableStream, settings) : this.createTable(settings);
     this.name = this.table.tableName;
   }
 
   private adoptTable(
-    {
-      table: tableName,
-      tableStream: tableStreamArn,
-    }: { table: string; tableStream?: string | undefined },
+    tableName: string,
+    tableStreamArn: string | undefined,
     { tableMaximum: { readUnits, writeUnits } }: Settings,
   ): ITable {
     Annotations.of(this).addInfo(
@@ -114,7 +106,6 @@ export class AdministrationTable extends Construct {
    */
   grantTo(fn: LambdaFunction, { keys: _keys, ...permissions }: Permissions): void {
     if (Object.keys(permissions).length === 0) return;
-    fn.addEnvironment('TABLE_NAME', this.name);
     for (const [permission, keys] of Object.entries(permissions) as [
       keyof typeof ACTIONS,
       string[],
@@ -124,7 +115,9 @@ export class AdministrationTable extends Construct {
           actions: [ACTIONS[permission]],
           resources: [this.table.tableArn],
           conditions: {
-            'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys.map(patternOf) },
+            'ForAllValues:StringLike': {
+              'dynamodb:LeadingKeys': keys.map((key) => key.replace(/#$/, '#*')),
+            },
             // ForAllValues also matches a request without the key, so its absence must be denied.
             Null: { 'dynamodb:LeadingKeys': 'false' },
             ...(ONLY_IN_TRANSACTIONS.has(permission) && {
@@ -134,7 +127,7 @@ export class AdministrationTable extends Construct {
         }),
       );
     }
-    this.grantKeyTo(fn);
+    this.nameFor(fn);
   }
 
   /**
@@ -142,14 +135,13 @@ export class AdministrationTable extends Construct {
    * scan.
    */
   grantWholeTableTo(verification: LambdaFunction): void {
-    verification.addEnvironment('TABLE_NAME', this.name);
     verification.addToRolePolicy(
       new PolicyStatement({
         actions: ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'],
         resources: [this.table.tableArn],
       }),
     );
-    this.grantKeyTo(verification);
+    this.nameFor(verification);
   }
 
   /**
@@ -196,27 +188,22 @@ export class AdministrationTable extends Construct {
   }
 
   /**
-   * A table with a customer managed key also requires kms:Decrypt of its callers; here only through
-   * DynamoDB.
+   * Tells a function the name of the table. A table with a customer managed key also requires
+   * kms:Decrypt of its callers; here only through DynamoDB.
    */
-  private grantKeyTo(fn: LambdaFunction): void {
+  private nameFor(fn: LambdaFunction): void {
+    fn.addEnvironment('TABLE_NAME', this.name);
+    const { region } = Stack.of(this);
+    // AWS does not document under which of the two domains KMS knows DynamoDB in other partitions.
+    const names = [...new Set(['amazonaws.com', domainOf(region)])].map(
+      (domain) => `dynamodb.${region}.${domain}`,
+    );
     fn.addToRolePolicy(
       new PolicyStatement({
         actions: ['kms:Decrypt'],
         resources: [this.key.keyArn],
-        conditions: { StringEquals: { 'kms:ViaService': namesOfDynamoDb(Stack.of(this).region) } },
+        conditions: { StringEquals: { 'kms:ViaService': names.length > 1 ? names : names[0] } },
       }),
     );
   }
-}
-
-/**
- * How KMS names DynamoDB as a caller. AWS does not document which of the two domains other
- * partitions use.
- */
-function namesOfDynamoDb(region: string): string | string[] {
-  const [name = '', ...others] = [...new Set(['amazonaws.com', domainOf(region)])].map(
-    (domain) => `dynamodb.${region}.${domain}`,
-  );
-  return others.length > 0 ? [name, ...others] : name;
 }

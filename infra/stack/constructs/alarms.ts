@@ -14,26 +14,23 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import type { Settings } from '../../settings/settings.ts';
 import type { Metrics } from './metrics.ts';
 
-interface Props {
-  /** The ARN of an SNS topic, or an e-mail address. */
+interface Props extends Pick<Settings, 'dailyVerification' | 'edge'> {
   readonly recipient: string;
   readonly metrics: Metrics;
   readonly keyArns: readonly string[];
-  readonly verifiesDaily: boolean;
-  readonly hasEdge: boolean;
 }
 
-/** What an alarm watches; the other properties have defaults. */
 type Condition = Pick<AlarmProps, 'metric' | 'threshold'> & Partial<AlarmProps>;
 
 const MINUTE = Duration.minutes(1);
 const FIVE_MINUTES = Duration.minutes(5);
 const HOUR = Duration.hours(1);
 
-/** The section of docs/runbook.md that explains what to do. */
-const runbookSection = (name: string): string => `docs/runbook.md#${name}`;
+const withRunbook = (name: string, meaning: string): string =>
+  `${meaning} What to do: docs/runbook.md#${name}`;
 
 /**
  * The alarms, and the topic that notifies the recipient. Each has a section of the same name in
@@ -43,13 +40,13 @@ const runbookSection = (name: string): string => `docs/runbook.md#${name}`;
 export class Alarms extends Construct {
   readonly all: Alarm[] = [];
   /** Those that a bad deployment raises within minutes. */
-  readonly ofDeployments: readonly Alarm[];
+  readonly ofDeployments: Alarm[];
   private readonly topic: ITopic;
 
   constructor(
     scope: Construct,
     id: string,
-    { recipient, metrics, keyArns, verifiesDaily, hasEdge }: Props,
+    { recipient, metrics, keyArns, dailyVerification, edge }: Props,
   ) {
     super(scope, id);
     this.topic = this.openTopic(recipient);
@@ -119,7 +116,7 @@ export class Alarms extends Construct {
         threshold: 50,
       },
     );
-    if (hasEdge) {
+    if (edge) {
       // Not one of deployments: anybody who reaches the API directly could roll them back.
       this.add(
         'not-from-edge',
@@ -130,7 +127,7 @@ export class Alarms extends Construct {
         },
       );
     }
-    if (verifiesDaily) this.addForVerification(metrics);
+    if (dailyVerification) this.addForVerification(metrics);
     this.notifyOfKeyStates(keyArns);
   }
 
@@ -154,7 +151,7 @@ export class Alarms extends Construct {
   private add(name: string, meaning: string, condition: Condition): Alarm {
     const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
-      alarmDescription: `${meaning} What to do: ${runbookSection(name)}`,
+      alarmDescription: withRunbook(name, meaning),
       evaluationPeriods: 1,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
@@ -173,9 +170,10 @@ export class Alarms extends Construct {
   private notifyOfKeyStates(keyArns: readonly string[]): void {
     const name = 'key-states';
     const { stackName } = Stack.of(this);
-    const message = `A key of ${stackName} was disabled, or its deletion was scheduled.`;
+    const meaning = `A key of ${stackName} was disabled, or its deletion was scheduled.`;
+    const description = withRunbook(name, meaning);
     const rule = new Rule(this, name, {
-      description: `${message} What to do: ${runbookSection(name)}`,
+      description,
       eventPattern: {
         source: ['aws.kms'],
         detailType: ['AWS API Call via CloudTrail'],
@@ -187,11 +185,7 @@ export class Alarms extends Construct {
           errorCode: Match.doesNotExist(),
         },
       },
-      targets: [
-        new SnsTopic(this.topic, {
-          message: RuleTargetInput.fromText(`${message} What to do: ${runbookSection(name)}`),
-        }),
-      ],
+      targets: [new SnsTopic(this.topic, { message: RuleTargetInput.fromText(description) })],
     });
     Validations.of(rule).acknowledge({
       id: 'Annotation::@aws-cdk/aws-events:ruleUnresolvedEnvironment',

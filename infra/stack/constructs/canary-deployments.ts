@@ -12,7 +12,7 @@ import type { EndpointFunction } from './endpoint-function.ts';
 interface Props {
   readonly functions: readonly EndpointFunction[];
   /** Each of them stops a deployment and returns all requests to the former versions. */
-  readonly alarms: readonly Alarm[];
+  readonly alarms: Alarm[];
 }
 
 /**
@@ -54,7 +54,7 @@ export class CanaryDeployments extends Construct {
         application,
         alias: fn.live,
         deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES,
-        alarms: [...alarms],
+        alarms,
         autoRollback: { deploymentInAlarm: true, failedDeployment: true, stoppedDeployment: true },
         // The managed policy that the CDK would add allows the same for all functions of the
         // account.

@@ -2,16 +2,11 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as Target } from 'aws-cdk-lib/aws-events-targets';
 import { Construct } from 'constructs';
-import type { Settings } from '../../settings/settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
-import { GatehouseFunction } from './gatehouse-function.ts';
+import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-interface Props {
+interface Props extends Deployment {
   readonly table: AdministrationTable;
-  /** The folder of all bundles. */
-  readonly bundles: string;
-  readonly environment: string;
-  readonly settings: Settings;
 }
 
 /**
@@ -20,13 +15,11 @@ interface Props {
 export class DailyVerification extends Construct {
   readonly logGroupName: string;
 
-  constructor(scope: Construct, id: string, { table, bundles, environment, settings }: Props) {
+  constructor(scope: Construct, id: string, { table, ...deployment }: Props) {
     super(scope, id);
     const verification = new GatehouseFunction(this, 'Function', {
+      ...deployment,
       file: 'verify-table',
-      bundles,
-      environmentName: environment,
-      settings,
       description: 'verifies the table once a day',
       // A verification keeps about 3 KB per user in memory and takes minutes for a million items.
       memorySize: 2048,

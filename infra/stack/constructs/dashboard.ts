@@ -13,28 +13,24 @@ import type { RequestKind } from '../../../lib/contract/contract.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Metrics } from './metrics.ts';
 
-interface Props {
+interface Props extends Pick<Settings, 'tableMaximum' | 'edge'> {
   readonly metrics: Metrics;
-  readonly alarms: readonly Alarm[];
+  readonly alarms: Alarm[];
   readonly keyIds: readonly string[];
-  readonly settings: Settings;
 }
 
 const KINDS: readonly RequestKind[] = ['login', 'reset', 'change', 'read'];
 
 /** The dashboard of an environment, named after its stack and region. */
 export class EnvironmentDashboard extends Construct {
-  constructor(
-    scope: Construct,
-    id: string,
-    { metrics, alarms, keyIds, settings: { tableMaximum, edge } }: Props,
-  ) {
+  constructor(scope: Construct, id: string, props: Props) {
+    const { metrics, alarms, keyIds, tableMaximum, edge } = props;
     super(scope, id);
     const { stackName, region } = Stack.of(this);
     // Dashboards belong to the account: the same environment in another region needs another name.
     const dashboard = new Dashboard(this, 'Dashboard', { dashboardName: `${stackName}-${region}` });
     if (alarms.length > 0)
-      dashboard.addWidgets(new AlarmStatusWidget({ alarms: [...alarms], width: 24, height: 3 }));
+      dashboard.addWidgets(new AlarmStatusWidget({ alarms, width: 24, height: 3 }));
     const { duration } = metrics;
     dashboard.addWidgets(
       graph(
@@ -76,14 +72,8 @@ export class EnvironmentDashboard extends Construct {
       ),
       graph('Calls to KMS', metrics.keyUse(keyIds)),
     );
-    const { mail } = metrics;
     dashboard.addWidgets(
-      graph('Mail of the account', [
-        mail('Send'),
-        mail('Bounce'),
-        mail('Complaint'),
-        mail('Reject'),
-      ]),
+      graph('Mail of the account', metrics.mail),
       graph('Mail not sent, and the longest wait of a mail (ms)', [metrics.mailsNotSent], {
         right: [metrics.mailDelay],
       }),

@@ -3,43 +3,31 @@ import { Alias } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { GatehouseFunction } from './gatehouse-function.ts';
+import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-/** Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU. */
-const MEMORY_MB = { default: 512, hashing: 1024 };
-
-/** Shorter than API Gateway's limit of 30 seconds, so that the function fails first. */
-const TIMEOUT = Duration.seconds(10);
-
-interface Props {
+interface Props extends Deployment {
   readonly route: Route;
-  /** The folder of all bundles. */
-  readonly bundles: string;
-  readonly environment: string;
-  readonly settings: Settings;
 }
 
-/** The function of one row of `routes.ts`. */
 export class EndpointFunction extends GatehouseFunction {
   /** The version that serves requests. */
   readonly live: Alias;
 
-  constructor(scope: Construct, id: string, { route, bundles, environment, settings }: Props) {
+  constructor(scope: Construct, id: string, { route, ...deployment }: Props) {
+    const { environment, settings } = deployment;
     super(scope, id, {
+      ...deployment,
       file: route.handler,
-      bundles,
-      environmentName: environment,
-      settings,
       description: route.route,
-      memorySize: route.permissions.keys?.includes('pepper')
-        ? MEMORY_MB.hashing
-        : MEMORY_MB.default,
-      timeout: TIMEOUT,
+      // Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU.
+      memorySize: route.permissions.keys?.includes('pepper') ? 1024 : 512,
+      // Shorter than API Gateway's limit of 30 seconds, so that the function fails first.
+      timeout: Duration.seconds(10),
       ...(route.strictThrottle &&
         settings.loginConcurrency !== undefined && {
           reservedConcurrentExecutions: settings.loginConcurrency,
         }),
-      environment: {
+      variables: {
         TOKEN_ISSUER: `gatehouse-${environment}`,
         TOKEN_SECONDS: String(settings.tokenLife.minutes * 60),
         REMEMBERED_TOKEN_SECONDS: String(settings.tokenLife.rememberedMinutes * 60),

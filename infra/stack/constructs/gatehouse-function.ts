@@ -4,7 +4,7 @@ import { type Policy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Code,
-  type FunctionProps,
+  type FunctionOptions,
   Function as LambdaFunction,
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
@@ -15,22 +15,17 @@ import { domainOf } from '../../settings/domain-of.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { metricsNamespace } from './metrics.ts';
 
-interface Props
-  extends Pick<
-    FunctionProps,
-    | 'description'
-    | 'memorySize'
-    | 'timeout'
-    | 'environment'
-    | 'retryAttempts'
-    | 'reservedConcurrentExecutions'
-  > {
+/** What the functions of an environment have in common. */
+export interface Deployment {
+  readonly bundles: string;
+  readonly environment: string;
+  readonly settings: Settings;
+}
+
+interface Props extends Omit<FunctionOptions, 'environment'>, Deployment {
   /** A file name in `functions/`, without its extension. */
   readonly file: string;
-  /** The folder of all bundles. */
-  readonly bundles: string;
-  readonly environmentName: string;
-  readonly settings: Settings;
+  readonly variables?: Record<string, string>;
 }
 
 /**
@@ -41,7 +36,7 @@ export class GatehouseFunction extends LambdaFunction {
   constructor(
     scope: Construct,
     id: string,
-    { file, bundles, environmentName, settings, environment, ...props }: Props,
+    { file, bundles, environment, settings, variables, ...options }: Props,
   ) {
     const role = new Role(scope, `${id}-role`, {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
@@ -57,10 +52,10 @@ export class GatehouseFunction extends LambdaFunction {
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
     const domain = domainOf(settings.region);
     super(scope, id, {
-      ...props,
+      ...options,
       environment: {
-        ...environment,
-        METRICS_NAMESPACE: metricsNamespace(environmentName),
+        ...variables,
+        METRICS_NAMESPACE: metricsNamespace(environment),
         ...(domain !== 'amazonaws.com' && { ENDPOINT_DOMAIN: domain }),
       },
       role,

@@ -48,7 +48,6 @@ const PREFLIGHT_MAX_AGE = Duration.hours(2);
  * an access log.
  */
 export class GatehouseHttpApi extends Construct {
-  /** The URL that clients use. */
   readonly url: string;
   readonly id: string;
   readonly accessLogName: string;

@@ -1,6 +1,6 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { type CfnKey, type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
+import { type CfnKey, type IKey, Key, type KeyProps, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
@@ -19,6 +19,7 @@ export class Keys extends Construct {
   private readonly signing: IKey[];
   /** Wraps the data keys that encrypt parameter values. */
   readonly values: IKey;
+  readonly all: readonly IKey[];
 
   constructor(
     scope: Construct,
@@ -26,57 +27,40 @@ export class Keys extends Construct {
     { keepData, pepperKeys, signingKeys, existing }: Settings,
   ) {
     super(scope, id);
-    const addKey = (
-      logicalId: string,
-      description: string,
-      spec: KeySpec,
-      usage: KeyUsage,
-      { rotate = false, multiRegion = false } = {},
-    ): IKey => {
+    const addKey = (logicalId: string, description: string, props: KeyProps): IKey => {
       const arn = existing?.keys?.[logicalId];
       if (arn) return Key.fromKeyArn(this, logicalId, arn);
       const key = new Key(this, logicalId, {
         description: `Gatehouse: ${description}`,
-        keySpec: spec,
-        keyUsage: usage,
-        enableKeyRotation: rotate,
-        // Without the property, KMS creates a single-Region key. It cannot be changed later.
-        ...(multiRegion && { multiRegion }),
+        enableKeyRotation: false,
         removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+        ...props,
       });
       // A different logical id would replace the key and make everything encrypted or signed with
       // it unusable.
       (key.node.defaultChild as CfnKey).overrideLogicalId(logicalId);
       return key;
     };
-    const { SYMMETRIC_DEFAULT, HMAC_256, ECC_NIST_P256 } = KeySpec;
-    const { ENCRYPT_DECRYPT, GENERATE_VERIFY_MAC, SIGN_VERIFY } = KeyUsage;
-    this.table = addKey('TableKey', 'encrypts the table', SYMMETRIC_DEFAULT, ENCRYPT_DECRYPT, {
-      rotate: true,
+    const symmetric = {
+      keySpec: KeySpec.SYMMETRIC_DEFAULT,
+      keyUsage: KeyUsage.ENCRYPT_DECRYPT,
+      enableKeyRotation: true,
+    };
+    const hmac = { keySpec: KeySpec.HMAC_256, keyUsage: KeyUsage.GENERATE_VERIFY_MAC };
+    const signature = { keySpec: KeySpec.ECC_NIST_P256, keyUsage: KeyUsage.SIGN_VERIFY };
+    // KMS creates a single-Region key unless told otherwise, which cannot be changed later. What
+    // these keys protect would be lost with the region; docs/adr/0016 has the reasons.
+    const multiRegion = true;
+    this.table = addKey('TableKey', 'encrypts the table', symmetric);
+    this.values = addKey('ValuesKey', 'wraps the keys of parameter values', {
+      ...symmetric,
+      multiRegion,
     });
-    // What these two protect would be lost with the region; docs/adr/0016 has the reasons.
-    this.values = addKey(
-      'ValuesKey',
-      'wraps the keys of parameter values',
-      SYMMETRIC_DEFAULT,
-      ENCRYPT_DECRYPT,
-      {
-        rotate: true,
-        multiRegion: true,
-      },
+    this.pepper = pepperKeys.map((id) =>
+      addKey(id, 'protects password hashes', { ...hmac, multiRegion }),
     );
-    this.pepper = pepperKeys.map((key) =>
-      addKey(key, 'protects password hashes', HMAC_256, GENERATE_VERIFY_MAC, { multiRegion: true }),
-    );
-    this.signing = signingKeys.map((key) =>
-      addKey(key, 'signs tokens', ECC_NIST_P256, SIGN_VERIFY),
-    );
-  }
-
-  /** The ids and ARNs of all keys. */
-  list(): { readonly ids: string[]; readonly arns: string[] } {
-    const all = [this.table, this.values, ...this.pepper, ...this.signing];
-    return { ids: all.map(({ keyId }) => keyId), arns: all.map(({ keyArn }) => keyArn) };
+    this.signing = signingKeys.map((id) => addKey(id, 'signs tokens', signature));
+    this.all = [this.table, this.values, ...this.pepper, ...this.signing];
   }
 
   grantTo(fn: LambdaFunction, { permissions }: Route): void {

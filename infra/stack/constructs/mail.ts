@@ -3,16 +3,11 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { MAIL_PARTITIONS, PARTITION } from '../../../lib/table/keys.ts';
 import type { Permissions } from '../../../routes.ts';
-import type { Settings } from '../../settings/settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
-import { GatehouseFunction } from './gatehouse-function.ts';
+import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-interface Props {
+interface Props extends Deployment {
   readonly table: AdministrationTable;
-  /** The folder of all bundles. */
-  readonly bundles: string;
-  readonly environment: string;
-  readonly settings: Settings;
 }
 
 /** What the function does with items of the table, as documented in lib/table/keys.ts. */
@@ -32,18 +27,17 @@ export class Mail extends Construct {
   readonly functionName: string;
   readonly logGroupName: string;
 
-  constructor(scope: Construct, id: string, { table, bundles, environment, settings }: Props) {
+  constructor(scope: Construct, id: string, { table, ...deployment }: Props) {
     super(scope, id);
-    const { sender, configurationSet, linkBase, templates, resetsPerHour } = settings.mail;
+    const { sender, configurationSet, linkBase, templates, resetsPerHour } =
+      deployment.settings.mail;
     const fn = new GatehouseFunction(this, 'Function', {
+      ...deployment,
       file: 'send-mail',
-      bundles,
-      environmentName: environment,
-      settings,
       description: 'sends mail',
       memorySize: 512,
       timeout: Duration.minutes(2),
-      environment: {
+      variables: {
         MAIL_SENDER: sender,
         MAIL_LINK_BASE: linkBase,
         MAIL_TEMPLATES: JSON.stringify(templates),

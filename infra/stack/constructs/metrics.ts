@@ -4,7 +4,6 @@ import type { RequestKind } from '../../../lib/contract/contract.ts';
 import type { FailureCode } from '../../../lib/contract/failure.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 
-/** The CloudWatch namespace of the metrics that the functions log. */
 export const metricsNamespace = (environment: string): string => `Gatehouse/${environment}`;
 
 /** The metric of requests that API Gateway throttled, which a filter of the access log counts. */
@@ -28,52 +27,50 @@ interface Measured {
 
 export type Metrics = ReturnType<typeof metricsOf>;
 
-/** The metrics that alarms and dashboard of an environment share. */
+/** The sum of a metric that AWS makes. */
+const sum = (service: string, metricName: string, dimensionsMap: Record<string, string> = {}) =>
+  new Metric({ namespace: `AWS/${service}`, metricName, statistic: Stats.SUM, dimensionsMap });
+
+/** One line for each metric that the search finds. */
+const search = (terms: string, statistic: string) =>
+  new MathExpression({
+    expression: `SEARCH('${terms}', '${statistic}')`,
+    usingMetrics: {},
+    label: '',
+  });
+
 export const metricsOf = ({ environment, apiId, tableName, mailFunction }: Measured) => ({
   ...metricsOfFunctions(environment, mailFunction),
-  ...metricsOfApi(apiId),
   ...metricsOfTable(tableName),
-  ...metricsOfKeysAndMail,
+  serverErrors: sum('ApiGateway', '5xx', { ApiId: apiId }),
+  clientErrors: sum('ApiGateway', '4xx', { ApiId: apiId }),
+  /** Calls with the keys, one line per key and operation. */
+  keyUse: (keyIds: readonly string[]) =>
+    keyIds.map((keyId) => search(`Namespace="AWS/KMS" ${keyId}`, 'Sum')),
+  /** Of all senders in the account and region. */
+  mail: ['Send', 'Bounce', 'Complaint', 'Reject'].map((name) => sum('SES', name)),
   /** The requests that each rule of the edge blocks. */
-  edgeBlocks: EDGE_RULES.map(
-    (Rule) =>
-      new Metric({
-        namespace: 'AWS/WAFV2',
-        metricName: 'BlockedRequests',
-        statistic: Stats.SUM,
-        dimensionsMap: { WebACL: edgeStackName(environment), Rule },
-        region: EDGE_REGION,
-      }),
+  edgeBlocks: EDGE_RULES.map((Rule) =>
+    sum('WAFV2', 'BlockedRequests', { WebACL: edgeStackName(environment), Rule }).with({
+      region: EDGE_REGION,
+    }),
   ),
 });
 
-/** The metrics of Lambda, and those that the functions and the filters of the access log make. */
-function metricsOfFunctions(environment: string, mailFunction: string) {
+function metricsOfFunctions(environment: string, FunctionName: string) {
   const namespace = metricsNamespace(environment);
-  const logged = (
-    metricName: string,
-    statistic: string,
-    dimensionsMap: Record<string, string> = {},
-  ) => new Metric({ namespace, metricName, statistic, dimensionsMap });
+  const logged = (metricName: string, statistic: string, dimensionsMap = {}) =>
+    new Metric({ namespace, metricName, statistic, dimensionsMap });
   return {
     /** Milliseconds; the number of samples is that of the requests. */
     duration: (kind: RequestKind, statistic: string) => logged('milliseconds', statistic, { kind }),
     rejections: (failure: FailureCode) => logged('milliseconds', Stats.SAMPLE_COUNT, { failure }),
     /** One line per failure code. */
-    allRejections: new MathExpression({
-      expression: `SEARCH('{"${namespace}",failure} MetricName="milliseconds"', 'SampleCount')`,
-      usingMetrics: {},
-      label: '',
-    }),
+    allRejections: search(`{"${namespace}",failure} MetricName="milliseconds"`, 'SampleCount'),
     retries: logged('retries', Stats.SUM),
     mailsNotSent: logged('mailsNotSent', Stats.SUM),
     /** Milliseconds that a mail has waited when the function receives it. */
-    mailDelay: new Metric({
-      namespace: 'AWS/Lambda',
-      metricName: 'IteratorAge',
-      statistic: Stats.MAXIMUM,
-      dimensionsMap: { FunctionName: mailFunction },
-    }),
+    mailDelay: sum('Lambda', 'IteratorAge', { FunctionName }).with({ statistic: Stats.MAXIMUM }),
     findings: logged('findings', Stats.MAXIMUM),
     verifications: logged('findings', Stats.SAMPLE_COUNT),
     /** Has one value a day. */
@@ -86,62 +83,24 @@ function metricsOfFunctions(environment: string, mailFunction: string) {
     failedInvocations: logged(FAILED_INVOCATIONS, Stats.SUM),
     gatewayThrottles: logged(GATEWAY_THROTTLES, Stats.SUM),
     /** Of all functions in the account, because they share its quota of concurrent executions. */
-    functionThrottles: new Metric({
-      namespace: 'AWS/Lambda',
-      metricName: 'Throttles',
-      statistic: Stats.SUM,
-    }),
+    functionThrottles: sum('Lambda', 'Throttles'),
   };
-}
-
-function metricsOfApi(ApiId: string) {
-  const sum = (metricName: string) =>
-    new Metric({
-      namespace: 'AWS/ApiGateway',
-      metricName,
-      statistic: Stats.SUM,
-      dimensionsMap: { ApiId },
-    });
-  return { serverErrors: sum('5xx'), clientErrors: sum('4xx') };
 }
 
 function metricsOfTable(TableName: string) {
-  const sum = (metricName: string) =>
-    new Metric({
-      namespace: 'AWS/DynamoDB',
-      metricName,
-      statistic: Stats.SUM,
-      dimensionsMap: { TableName },
-    });
-  /** The units per second that the table consumed. */
-  const consumed = (label: string, metricName: string): IMetric =>
+  const ofTable = (metricName: string) => sum('DynamoDB', metricName, { TableName });
+  const perSecond = (label: string, metricName: string): IMetric =>
     new MathExpression({
       expression: 'units / PERIOD(units)',
-      usingMetrics: { units: sum(metricName) },
+      usingMetrics: { units: ofTable(metricName) },
       label,
     });
   return {
-    readThrottles: sum('ReadThrottleEvents'),
-    writeThrottles: sum('WriteThrottleEvents'),
-    conflicts: sum('TransactionConflict'),
-    failedConditions: sum('ConditionalCheckFailedRequests'),
-    readUnits: consumed('read units', 'ConsumedReadCapacityUnits'),
-    writeUnits: consumed('write units', 'ConsumedWriteCapacityUnits'),
+    readThrottles: ofTable('ReadThrottleEvents'),
+    writeThrottles: ofTable('WriteThrottleEvents'),
+    conflicts: ofTable('TransactionConflict'),
+    failedConditions: ofTable('ConditionalCheckFailedRequests'),
+    readUnits: perSecond('read units', 'ConsumedReadCapacityUnits'),
+    writeUnits: perSecond('write units', 'ConsumedWriteCapacityUnits'),
   };
 }
-
-const metricsOfKeysAndMail = {
-  /** Calls with the keys, one line per key and operation. */
-  keyUse: (keyIds: readonly string[]) =>
-    keyIds.map(
-      (keyId) =>
-        new MathExpression({
-          expression: `SEARCH('Namespace="AWS/KMS" ${keyId}', 'Sum')`,
-          usingMetrics: {},
-          label: '',
-        }),
-    ),
-  /** Of all senders in the account and region. */
-  mail: (metricName: 'Send' | 'Bounce' | 'Complaint' | 'Reject') =>
-    new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.SUM }),
-};
