@@ -356,21 +356,6 @@ describe('the transport', () => {
     }
   });
 
-  it.each<[string, Reply]>([
-    ['a server error', failure(500, 'InternalServerError')],
-    ['no response', 'silent'],
-  ])('succeeds at the second attempt: %s', async (_, reply) => {
-    const { endpoint, received } = await serverWith(reply, {
-      body: { Item: { pk: { S: 'USER' } } },
-    });
-
-    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toMatchObject({
-      Item: { pk: 'USER' },
-    });
-    expect(received).toHaveLength(2);
-    expect(received[0]?.body).toBe(received[1]?.body);
-  });
-
   /** The URL of a server that never completes a TLS handshake. */
   async function silentTlsServer(): Promise<string> {
     const server = createTcpServer((socket) => onTestFinished(() => void socket.destroy()));
@@ -716,13 +701,19 @@ describe('the transport', () => {
     }
   });
 
-  it.each<[string, string, Record<string, string>, string]>([
+  it.each<[string, string, Record<string, string | undefined>, string]>([
     ['a path', 'http://127.0.0.1', { AWS_ENDPOINT_URL: '/base' }, '/base'],
     ['an IPv6 address', 'http://[::1]', { AWS_ENDPOINT_URL: '' }, ''],
     [
+      'an empty variable of a service',
+      'http://127.0.0.1',
+      { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_SESV2: undefined },
+      '',
+    ],
+    [
       'variables of the services',
       'http://127.0.0.1',
-      { AWS_ENDPOINT_URL_DYNAMODB: '', AWS_ENDPOINT_URL_SESV2: '' },
+      { AWS_ENDPOINT_URL_DYNAMODB: '', AWS_ENDPOINT_URL_KMS: '', AWS_ENDPOINT_URL_SESV2: '' },
       '',
     ],
   ])('calls an endpoint with %s as the SDK does', async (_, origin, variables, base) => {
@@ -730,7 +721,7 @@ describe('the transport', () => {
     const port = endpoint.split(':').at(-1);
     vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9');
     for (const [name, path] of Object.entries(variables))
-      vi.stubEnv(name, `${origin}:${port}${path}`);
+      vi.stubEnv(name, path === undefined ? '' : `${origin}:${port}${path}`);
     const hosts: string[] = [];
     // The machine may have no IPv6.
     const createConnection = ({ host, port }: { host: string; port: number }) => {
@@ -741,13 +732,14 @@ describe('the transport', () => {
 
     for (const aws of [SDK, OWN]) {
       await aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(config)).send(GET(aws));
+      await new aws.KMSClient(config).send(GET_KEY(aws));
       await new aws.SESv2Client(config).send(new aws.SendEmailCommand({ Content: {} }));
     }
 
     const requests = received.map(({ url, headers }, index) => [url, headers.host, hosts[index]]);
-    expect(requests.slice(2)).toEqual(requests.slice(0, 2));
-    expect(received[3]?.url).toBe(`${base}/v2/email/outbound-emails`);
-    expect(requests[3]?.[1]).toBe(`${new URL(origin).host}:${port}`);
+    expect(requests.slice(3)).toEqual(requests.slice(0, 3));
+    expect(received[5]?.url).toBe(`${base}/v2/email/outbound-emails`);
+    expect(requests[5]?.[1]).toBe(`${new URL(origin).host}:${port}`);
   });
 
   it.each([
