@@ -21,6 +21,7 @@ import {
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
 import type { Caller } from '../../lib/users/caller.ts';
+import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
@@ -550,6 +551,15 @@ describe('finishReset', () => {
     ['issued before the password or address changed', { resetStamp: 'another' }, {}],
     ['without a stamp for an account that has one', { resetStamp: undefined }, {}],
     ['of a deactivated account', {}, { activated: false }],
+    // One mailbox as far as uniqueness goes, but a domain of its own.
+    [
+      'mailed an hour ago to a domain that looks alike',
+      {
+        mailbox: mailboxHashOf({ ...ada, email: 'ada@example.\u0131o' }),
+        issuedAt: NOW - 3_600_000,
+      },
+      { email: 'ada@example.io' },
+    ],
     ['of a deleted account', { userId: 8 }, {}],
     ['that was never issued', { pk: 'RESET#x' }, {}],
   ])('rejects a key %s without computing a hash', async (_, reset, user) => {

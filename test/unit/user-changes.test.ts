@@ -193,6 +193,10 @@ describe('createUser', () => {
     expect(hash).toHaveBeenCalledTimes(1);
   });
 
+  it('rejects a reserved login', async () => {
+    await expect(create({ login: 'SYSTEM' })).rejects.toMatchObject({ code: 'login-taken' });
+  });
+
   it('never replaces an account', async () => {
     const [table, taken] = [tableWith(admin), itemOf(userOf(1001, 'other'))];
     table.concurrent.push([put(entityKey('USER', 1001), taken)]);
@@ -301,14 +305,7 @@ describe('updateUser', () => {
     ]).toEqual(['login-taken', 'email-taken', 'last-administrator']);
   });
 
-  it('keeps the email address and its stamp when only the login changes', async () => {
-    const { guards, stored, mails } = await update({ login: 'eve' });
-
-    expect(guards).toStrictEqual({ 'LOGIN#ada': null, 'LOGIN#eve': 7 });
-    expect([stored?.resetStamp, mails]).toEqual(['reset', []]);
-  });
-
-  it('notifies the former address of a new one', async () => {
+  it('moves the guards of a new login and address, and notifies the former address', async () => {
     const { guards, mails } = await update({
       email: 'eve@example.com',
       login: 'eve',
@@ -359,13 +356,30 @@ describe('updateUser', () => {
     });
   });
 
-  it('rejects an address that another account holds by the former rule', async () => {
+  it.each([
+    ['a new address', ada, 'ada@bücher.org'],
+    [
+      'another spelling',
+      adaWith({ email: 'ada@bücher.org', emailKeyRule: undefined }),
+      'ada@xn--bcher-kva.org',
+    ],
+  ])('rejects %s that another account holds by the former rule', async (_, before, email) => {
     const holder = userOf(8, 'eve', { email: 'ada@xn--bcher-kva.org', emailKeyRule: undefined });
-    const table = tableWith(admin, ada, holder);
+    const table = tableWith(admin, before, holder);
 
-    await expect(update({ email: 'ada@bücher.org' }, ada, { table })).rejects.toMatchObject({
+    await expect(update({ email }, before, { table })).rejects.toMatchObject({
       code: 'email-taken',
     });
+  });
+
+  it('keeps the keys mailed to administrators who change their own address', async () => {
+    const { id, login } = admin;
+    const table = tableWith(admin);
+    const changes = { id, login, email: 'new@example.com' };
+
+    await updateUser(table, by(table, admin), changes, undefined);
+
+    expect(table.find(entityKey('USER', 1))?.resetStamp).toBe('reset');
   });
 
   it.each<[string, Partial<User>, Partial<UserChange>, number[] | undefined]>([
