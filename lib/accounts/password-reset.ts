@@ -61,6 +61,7 @@ export async function finishReset(
   };
   // Somebody with a stolen token could otherwise prevent the reset by a stream of changes.
   const onContention = async () => {
+    // Stryker disable next-line ConditionalExpression: without a key, there is no contention
     if (issuedKey) await takePrecedence(table, issuedKey.userId);
   };
   const decide = (loaded: Awaited<ReturnType<typeof load>>, now: number) => {

@@ -54,6 +54,7 @@ export interface AttemptSteps {
 export async function runAttempt<T, R>(
   steps: AttemptSteps,
   items: Found,
+  // Stryker disable next-line ArrowFunction: settleAll accepts a value in place of its promise
   { load = async () => undefined as T, verify, failure }: Check<T, R>,
 ): Promise<R> {
   const recordAndVerify = async () => {

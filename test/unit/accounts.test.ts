@@ -309,13 +309,14 @@ describe('logIn', () => {
     },
   );
 
-  it('rejects a login whose uniqueness guard points to an account with another login', async () => {
+  it.each([
+    ['an account with another login', 7],
+    ['a deleted account', 8],
+  ])('rejects a login whose uniqueness guard points to %s', async (_, id) => {
     const table = tableOf({ ...ada, login: 'grace' });
-    table.items.push({ ...loginGuardKey('ada'), id: 7 });
+    table.items.push({ ...loginGuardKey('ada'), id });
 
-    await expect(logInOn(table)).rejects.toMatchObject({
-      code: 'bad-credentials',
-    });
+    await expect(logInOn(table)).rejects.toMatchObject({ code: 'bad-credentials' });
     expect(events).toEqual([begun, 'record ada', 'match undefined', 'confirm failure of ada']);
   });
 
