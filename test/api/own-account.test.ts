@@ -114,7 +114,7 @@ describe("the caller's own account", () => {
   });
 });
 
-it('the token of a deleted user gets 401 from the account, and reads until it expires', async () => {
+it('the token of a deleted user gets 401 from the account, and reads all else', async () => {
   const { token } = await gatehouse.makeCaller('gone');
   await gatehouse.call('DELETE', '/api/users/gone', { token: admin });
 

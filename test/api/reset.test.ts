@@ -117,7 +117,7 @@ describe('a forgotten password', () => {
   });
 });
 
-it('invites a user without a password, again after a corrected address or an activation', async () => {
+it('invites a user without a password, and again after a new address or activation', async () => {
   const token = await gatehouse.adminToken();
   const body = { login: 'corrected', email: 'typo@example.com', password: '' };
   const { body: user } = await gatehouse.call('POST', '/api/users', { token, body });
