@@ -515,10 +515,13 @@ describe('every change', () => {
   );
 
   it.each(Object.keys(RULES) as Rule[])('is refused to another role: %s', async (rule) => {
-    const table = memoryTable([analyst, gate(), parameter()]);
+    // Whether or not the entity exists, which a caller without the role must not learn.
+    for (const items of [[gate(), parameter()], []]) {
+      const table = memoryTable([analyst, ...items]);
 
-    await expect(RULES[rule](table)).rejects.toMatchObject({ code: 'forbidden' });
-    expect([table.changed(), send.mock.calls]).toEqual([{}, []]);
+      await expect(RULES[rule](table)).rejects.toMatchObject({ code: 'forbidden' });
+      expect([table.changed(), send.mock.calls]).toEqual([{}, []]);
+    }
   });
 
   it.each<[Rule, string]>([
