@@ -1,10 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { authorize } from '../../lib/authorization/authorize.ts';
-import type { Role } from '../../lib/contract/contract.ts';
 import type { ListQuery } from '../../lib/contract/list-query.ts';
-import type { Integration } from '../../lib/integrations/integration.ts';
-import { UpdateIntegration } from '../../lib/integrations/integration-contracts.ts';
-import type { StoredParameter } from '../../lib/integrations/parameter-table.ts';
 import {
   countParameters,
   readParameter,
@@ -13,56 +8,21 @@ import {
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import type { Item, Table } from '../../lib/table/table.ts';
+import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
-import type { Caller } from '../../lib/users/caller.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
+import {
+  asIntegrator,
+  callerWith,
+  GATE,
+  gate,
+  parameter,
+} from '../support/doubles/stored-integration.ts';
 
-const CALLER: Caller = { id: 1, roles: [], accountStamp: undefined, jti: 'j', passwordChanges: 0 };
-const integrator = (table: Table) => authorize(table, CALLER, UpdateIntegration.access);
-const callerWith = (...authorities: Role[]): Item => ({
-  ...entityKey('USER', 1),
-  id: 1,
-  login: 'ada',
-  activated: true,
-  passwordChanges: 0,
-  authorities,
-});
 const caller = callerWith('ROLE_USER');
 const analyst = callerWith('ROLE_ANALYST');
-
-const GATE: Integration = {
-  id: 5,
-  name: 'Gate',
-  shortName: 'gate',
-  description: 'Doors',
-  integrationType: 'API',
-  active: true,
-  parameterCount: 2,
-  parametersEver: 3,
-  parameterBytes: 100,
-  version: '3-abc',
-  revision: 8,
-};
-const KEY: StoredParameter = {
-  id: 5_000_002,
-  confName: 'key',
-  confValue: Buffer.from([1]),
-  confDescription: 'Of the gate',
-  bytes: 30,
-  version: '2-xyz',
-};
-const integrationItem = (fields: Partial<Integration> = {}): Item => ({
-  ...entityKey('INTEGRATION', 5),
-  ...GATE,
-  ...fields,
-});
-const parameterItem = (fields: Partial<StoredParameter> = {}): Item => {
-  const parameter = { ...KEY, ...fields };
-  return { ...entityKey('CONF', parameter.id), ...parameter };
-};
 
 /** The calls to KMS, whose double returns the same data key each time. */
 const keyCalls: { name: string; input: Record<string, unknown> }[] = [];
@@ -88,7 +48,7 @@ afterEach(() => {
 
 describe('reading parameters', () => {
   const sealed = async (id: number) =>
-    parameterItem({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });
+    parameter({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });
   const queryOf = (query: Partial<ListQuery>): ListQuery => ({
     page: 0,
     size: 2,
@@ -100,9 +60,9 @@ describe('reading parameters', () => {
   });
 
   it('returns the unsealed parameter with its integration', async () => {
-    const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
+    const table = memoryTable([caller, gate(), await sealed(5_000_002)]);
 
-    expect(await readParameter(table, integrator(table), 5_000_002)).toEqual({
+    expect(await readParameter(table, asIntegrator(table), 5_000_002)).toEqual({
       id: 5_000_002,
       integration: GATE,
       confName: 'key',
@@ -113,25 +73,21 @@ describe('reading parameters', () => {
   });
 
   it.each<[string, Item[], string]>([
-    ['an unknown parameter', [caller, integrationItem()], 'not-found'],
-    ['an unknown integration', [caller, parameterItem()], 'not-found'],
-    [
-      'a caller who is not an integrator',
-      [analyst, integrationItem(), parameterItem()],
-      'forbidden',
-    ],
+    ['an unknown parameter', [caller, gate()], 'not-found'],
+    ['an unknown integration', [caller, parameter()], 'not-found'],
+    ['a caller who is not an integrator', [analyst, gate(), parameter()], 'forbidden'],
   ])('rejects %s without unsealing a value', async (_, items, code) => {
     const table = memoryTable(items);
-    await expect(readParameter(table, integrator(table), 5_000_002)).rejects.toMatchObject({
+    await expect(readParameter(table, asIntegrator(table), 5_000_002)).rejects.toMatchObject({
       code,
     });
     expect(keyCalls).toEqual([]);
   });
 
   it('reads a parameter and its integration as of one moment', async () => {
-    const table = memoryTable([caller, integrationItem(), await sealed(5_000_002)]);
+    const table = memoryTable([caller, gate(), await sealed(5_000_002)]);
 
-    await readParameter(table, integrator(table), 5_000_002);
+    await readParameter(table, asIntegrator(table), 5_000_002);
 
     expect(table.calls.toSorted()).toEqual(['get USER', 'getAll 1', 'snapshot 2']);
   });
@@ -153,7 +109,7 @@ describe('reading parameters', () => {
   }
 
   it('reads the integration of a filter as of one moment with the values', async () => {
-    const table = memoryTable([caller, integrationItem(), await sealed(5_000_001)]);
+    const table = memoryTable([caller, gate(), await sealed(5_000_001)]);
     const overlap = overlapCounter();
     const { snapshot } = table;
     table.snapshot = (...args) => overlap.run(() => snapshot(...args));
@@ -161,7 +117,7 @@ describe('reading parameters', () => {
       overlap.run(async () => ({ Plaintext: DATA_KEY })),
     );
 
-    const { entities } = await readParameters(table, integrator(table), queryOf(ofGate));
+    const { entities } = await readParameters(table, asIntegrator(table), queryOf(ofGate));
 
     expect(entities.map(({ integration, confValue }) => [integration.name, confValue])).toEqual([
       ['Gate', 'v5000001'],
@@ -181,9 +137,9 @@ describe('reading parameters', () => {
       [deletion, ['2-xyz']],
     ] as const) {
       const items = [await sealed(5_000_001), await sealed(5_000_002)];
-      const table = tableChangedAfterList(writes, caller, integrationItem(), ...items);
+      const table = tableChangedAfterList(writes, caller, gate(), ...items);
 
-      const { entities } = await readParameters(table, integrator(table), queryOf(ofGate));
+      const { entities } = await readParameters(table, asIntegrator(table), queryOf(ofGate));
 
       expect(entities.map(({ version }) => version)).toEqual(versions);
       expect(table.queries).toHaveLength(2);
@@ -191,17 +147,17 @@ describe('reading parameters', () => {
   });
 
   it('reads the integration of a filter only beside a parameter', async () => {
-    const empty = memoryTable([caller, integrationItem()]);
+    const empty = memoryTable([caller, gate()]);
     const [parameter, key] = [await sealed(5_000_001), entityKey('CONF', 5_000_001)];
     const deleted: Write[] = [
       { act: 'Delete', key: entityKey('INTEGRATION', 5) },
       { act: 'Delete', key },
     ];
-    const table = tableChangedAfterList(deleted, caller, integrationItem(), parameter);
+    const table = tableChangedAfterList(deleted, caller, gate(), parameter);
 
     const pages = [
-      await readParameters(empty, integrator(empty), queryOf(ofGate)),
-      await readParameters(table, integrator(table), queryOf(ofGate)),
+      await readParameters(empty, asIntegrator(empty), queryOf(ofGate)),
+      await readParameters(table, asIntegrator(table), queryOf(ofGate)),
     ];
 
     expect(pages.map(({ entities }) => entities)).toEqual([[], []]);
@@ -211,10 +167,10 @@ describe('reading parameters', () => {
 
   it('unseals only the page, reads each integration once and omits orphans', async () => {
     const parameters = await Promise.all([5_000_001, 5_000_002, 6_000_001, 7_000_001].map(sealed));
-    const table = memoryTable([caller, integrationItem(), ...parameters]);
+    const table = memoryTable([caller, gate(), ...parameters]);
     keyCalls.length = 0;
 
-    const page = await readParameters(table, integrator(table), queryOf({ size: 3 }));
+    const page = await readParameters(table, asIntegrator(table), queryOf({ size: 3 }));
 
     expect(page).toMatchObject({ total: 4, more: true, cursor: expect.any(String) });
     expect(
@@ -234,13 +190,13 @@ describe('reading parameters', () => {
     const parameters = await Promise.all(
       Array.from({ length: 40 }, (_, index) => sealed(5_000_001 + index)),
     );
-    const table = memoryTable([caller, integrationItem(), ...parameters]);
+    const table = memoryTable([caller, gate(), ...parameters]);
     const overlap = overlapCounter();
     vi.mocked(sharedKms().send).mockImplementation(() =>
       overlap.run(async () => ({ Plaintext: DATA_KEY })),
     );
 
-    const { entities } = await readParameters(table, integrator(table), queryOf({ size: 40 }));
+    const { entities } = await readParameters(table, asIntegrator(table), queryOf({ size: 40 }));
 
     expect(entities.map(({ confValue }) => confValue)).toEqual(
       parameters.map(({ id }) => `v${id}`),
@@ -252,7 +208,7 @@ describe('reading parameters', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
     const table = memoryTable([caller], { CONF: 1000 });
 
-    await readParameters(table, integrator(table), queryOf({ size: 10 }));
+    await readParameters(table, asIntegrator(table), queryOf({ size: 10 }));
 
     const [payment] = table.updates;
     // 11 items at 1.5 units and 10 decryptions at 1 unit, at 500 units per second.
@@ -265,15 +221,15 @@ describe('reading parameters', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
     const filters = [{ field: 'integrationId', operator: 'equals', operands: [5] } as const];
     const charge = async (items: Item[], read: (table: MemoryTable) => Promise<unknown>) => {
-      const table = memoryTable([caller, integrationItem(), ...items]);
+      const table = memoryTable([caller, gate(), ...items]);
       await read(table);
       return table.updates.map(({ values = {} }) => Number(values[':paidBackAt']) - Date.now());
     };
     const items = [await sealed(5_000_001), await sealed(5_000_002)];
 
-    const one = (table: MemoryTable) => readParameter(table, integrator(table), 5_000_002);
+    const one = (table: MemoryTable) => readParameter(table, asIntegrator(table), 5_000_002);
     const page = (size: number, filters: ListQuery['filters']) => (table: MemoryTable) =>
-      readParameters(table, integrator(table), queryOf({ size, filters }));
+      readParameters(table, asIntegrator(table), queryOf({ size, filters }));
     // A transaction that reads two items costs 4 units, a decryption 1, at 2 ms a unit.
     expect(await charge(items, one)).toEqual([10]);
     // Before: 2 items at 1.5 units and 2 decryptions. Afterwards: a snapshot of 3 items.
@@ -291,7 +247,7 @@ describe('reading parameters', () => {
       const table = memoryTable([analyst], { CONF: 1000 });
       const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
 
-      await expect(read(table, integrator(table), queryOf({ filters }))).rejects.toMatchObject({
+      await expect(read(table, asIntegrator(table), queryOf({ filters }))).rejects.toMatchObject({
         code: 'forbidden',
       });
       expect(table.updates).toEqual([]);
@@ -300,13 +256,13 @@ describe('reading parameters', () => {
 
   it('counts the parameters that match the filters and charges for reading them', async () => {
     const items = [5_000_001, 5_000_002, 6_000_001].map((id) =>
-      parameterItem({ id, confName: `name ${id}` }),
+      parameter({ id, confName: `name ${id}` }),
     );
     const table = memoryTable([caller, ...items]);
     const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
 
-    expect(await countParameters(table, integrator(table), queryOf({ filters }))).toBe(2);
-    expect(await countParameters(table, integrator(table), queryOf({}))).toBe(3);
+    expect(await countParameters(table, asIntegrator(table), queryOf({ filters }))).toBe(2);
+    expect(await countParameters(table, asIntegrator(table), queryOf({}))).toBe(3);
     expect(table.updates).toHaveLength(1);
   });
 });
