@@ -59,7 +59,7 @@ describe('reading parameters', () => {
     ...query,
   });
 
-  it('returns the unsealed parameter with its integration', async () => {
+  it('returns the unsealed parameter with its integration as of the same moment', async () => {
     const table = memoryTable([caller, gate(), await sealed(5_000_002)]);
 
     expect(await readParameter(table, asIntegrator(table), 5_000_002)).toEqual({
@@ -70,6 +70,7 @@ describe('reading parameters', () => {
       confDescription: 'Of the gate',
       version: '2-xyz',
     });
+    expect(table.calls.toSorted()).toEqual(['get USER', 'getAll 1', 'snapshot 2']);
   });
 
   it.each<[string, Item[], string]>([
@@ -82,14 +83,6 @@ describe('reading parameters', () => {
       code,
     });
     expect(keyCalls).toEqual([]);
-  });
-
-  it('reads a parameter and its integration as of one moment', async () => {
-    const table = memoryTable([caller, gate(), await sealed(5_000_002)]);
-
-    await readParameter(table, asIntegrator(table), 5_000_002);
-
-    expect(table.calls.toSorted()).toEqual(['get USER', 'getAll 1', 'snapshot 2']);
   });
 
   const ofGate = {

@@ -96,37 +96,27 @@ describe('a sealed value', () => {
     expect(one?.subarray(303, 315)).not.toEqual(other?.subarray(303, 315));
   });
 
-  it.each([
-    ['another parameter', 7_000_002],
-    ['another integration', 8_000_001],
-  ])('cannot be unsealed for %s', async (_, id) => {
+  it('cannot be unsealed for another parameter', async () => {
     stubKms(dataKey, { Plaintext: DATA_KEY });
     const sealed = (await openSeal(7))('value', 7_000_001);
 
-    await expect(unseal(sealed, id)).rejects.toThrow();
+    await expect(unseal(sealed, 7_000_002)).rejects.toThrow('is not readable');
   });
 
-  it('is rejected in another format without a call to KMS', async () => {
-    const calls = stubKms(dataKey);
-    const sealed = (await openSeal(7))('value', 7_000_001);
-    sealed[0] = 2;
+  it.each([
+    ['format, without a call to KMS', 0, 1],
+    ['nonce', 303, 2],
+    ['tag', 315, 2],
+    ['text', 331, 2],
+  ])('is rejected when one bit has changed in its %s', async (_, at, kmsCalls) => {
+    const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
+    const sealed = Buffer.from((await openSeal(7))('value', 7_000_001));
+    sealed[at] = (sealed[at] ?? 0) ^ 1;
 
     await expect(unseal(sealed, 7_000_001)).rejects.toThrow(
       'A stored parameter value is not readable',
     );
-    expect(calls).toHaveLength(1);
-  });
-
-  it.each([
-    ['nonce', 303],
-    ['tag', 315],
-    ['text', 331],
-  ])('is rejected when one bit of its %s has changed', async (_, at) => {
-    stubKms(dataKey, { Plaintext: DATA_KEY });
-    const sealed = Buffer.from((await openSeal(7))('value', 7_000_001));
-    sealed[at] = (sealed[at] ?? 0) ^ 1;
-
-    await expect(unseal(sealed, 7_000_001)).rejects.toThrow('is not readable');
+    expect(calls).toHaveLength(kmsCalls);
   });
 
   it('is rejected with a truncated tag', async () => {
@@ -203,18 +193,6 @@ describe('a data key', () => {
     }
 
     expect(integrations).toEqual(['7', '7']);
-  });
-
-  it('encrypts each value under another nonce', async () => {
-    stubKmsWithDistinctKeys();
-
-    const sealed = [
-      (await openSeal(7))('value', 7_000_001),
-      (await openSeal(7))('value', 7_000_001),
-    ];
-
-    const [one, other] = sealed.map((bytes) => Buffer.from(bytes).subarray(4, 16).toString('hex'));
-    expect(one).not.toBe(other);
   });
 
   it('is not used for another integration', async () => {
