@@ -9,7 +9,7 @@ import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
 import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { memoryTable, nameOf } from '../support/doubles/memory-table.ts';
 
@@ -67,17 +67,19 @@ async function deliver(items: Item[], send = async (): Promise<void> => undefine
 const newKey = expect.stringMatching(/^[\w-]{43}$/);
 
 describe('a mail', () => {
-  it.each<[string, Item, unknown[]]>([
-    ['a reset', RESET, ['reset', 'ada@b.c', newKey]],
-    ['an invitation', INVITATION, ['invitation', 'ada@b.c', newKey]],
-    ['a notice', NOTICE, ['emailChanged', 'old@b.c', undefined]],
-  ])('is sent and then deleted: %s', async (_, mail, expected) => {
+  // Beside the mail itself: the new key, and the counts of the mailbox or account and of all.
+  it.each<[string, Item, unknown[], number]>([
+    ['a reset', RESET, ['reset', 'ada@b.c', newKey], 3],
+    ['an invitation', INVITATION, ['invitation', 'ada@b.c', newKey], 1],
+    ['a notice', NOTICE, ['emailChanged', 'old@b.c', undefined], 1],
+  ])('is sent and then deleted: %s', async (_, mail, expected, others) => {
     const { sent, changed, error, printed } = await deliver([ada, guard, mail]);
 
     expect([sent, error, changed[nameOf(KEY)]]).toEqual([[expected], undefined, null]);
     expect(printed).toContain(`"mailSent":"${expected[0]}"`);
     const stored = Object.keys(changed).filter((name) => name.startsWith('RESET#'));
     expect(stored).toHaveLength(expected[2] ? 1 : 0);
+    expect(Object.keys(changed)).toHaveLength(1 + others);
   });
 
   it.each<[string, Item[]]>([
@@ -104,7 +106,9 @@ describe('a mail', () => {
   });
 
   it('that was deleted is not sent', async () => {
-    expect((await deliver([ada, guard])).sent).toEqual([]);
+    const { sent, error } = await deliver([ada, guard]);
+
+    expect([sent, error]).toEqual([[], undefined]);
   });
 
   it('stays, and raises the alarm, when the resets of all users are used up', async () => {
@@ -112,7 +116,7 @@ describe('a mail', () => {
 
     expect([sent, changed]).toEqual([[], {}]);
     expect(printed).toContain('"mailsNotSent":1');
-    expect(printed).toContain('mailNotSent');
+    expect(printed).toMatch(/"mailNotSent":.*"code":"too-many-attempts"/);
   });
 
   it('is counted once: one that is tried again has a new key and no further count', async () => {
@@ -130,6 +134,15 @@ describe('a mail', () => {
     });
     expect(second.sent).toEqual([['reset', 'ada@b.c', newKey]]);
     expect(second.changed[nameOf(ALL)]).toBeUndefined();
+  });
+
+  it('is handed over again when its item cannot be deleted', async () => {
+    const table = memoryTable();
+    table.transact = () => Promise.reject(cancelledBy('TransactionConflict'));
+
+    const delivered = deliverMail({ table, mailer: { send: vi.fn() }, resetsPerHour: 9 }, KEY);
+
+    await expect(delivered).rejects.toMatchObject({ code: 'unavailable' });
   });
 
   it('is not counted by two executions', async () => {
@@ -190,8 +203,12 @@ describe('a batch', () => {
     },
   );
 
-  it('leaves what fails otherwise to an operator', async () => {
-    const { failed, printed } = await deliverAll({ a: awsError('MessageRejected') });
+  it.each([
+    awsError('MessageRejected'),
+    new Failure('not-found'),
+    awsError('Error', { code: 'unavailable' }),
+  ])('leaves what fails otherwise to an operator: %s', async (error) => {
+    const { failed, printed } = await deliverAll({ a: error });
 
     expect(failed).toEqual([]);
     expect(printed).toContain('"mailsNotSent":1');
