@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
+  DeleteItemCommand,
   DeleteTableCommand,
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
@@ -11,7 +12,6 @@ import {
   ListTagsOfResourceCommand,
   UpdateTableCommand,
 } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
@@ -24,6 +24,7 @@ import {
   userRecord,
 } from '../support/commands/transfer.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { INTEGRATION } from '../support/instance/integrations.ts';
 import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
@@ -33,7 +34,6 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
  * all items stands in for the backup.
  */
 
-const integration = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
 /** Names that are unique on an external engine, which other instances may share. */
 const [ORIGINAL, RESTORED, COPY, OTHER] = ['Original', 'Restored', 'Copy', 'Other'].map(
   (name) => `${name}-${randomUUID().slice(0, 8)}`,
@@ -80,17 +80,14 @@ describe('a restore', { timeout: 60_000 }, () => {
 
   async function settingsOf(TableName: string) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName }));
-    const { Tags } = await client.send(
-      new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn }),
-    );
-    const { TimeToLiveDescription } = await client.send(
-      new DescribeTimeToLiveCommand({ TableName }),
-    );
-    const { ContinuousBackupsDescription } = await client.send(
-      new DescribeContinuousBackupsCommand({ TableName }),
-    );
+    const [{ Tags = [] }, { TimeToLiveDescription }, { ContinuousBackupsDescription }] =
+      await Promise.all([
+        client.send(new ListTagsOfResourceCommand({ ResourceArn: Table?.TableArn })),
+        client.send(new DescribeTimeToLiveCommand({ TableName })),
+        client.send(new DescribeContinuousBackupsCommand({ TableName })),
+      ]);
     return {
-      tags: Object.fromEntries((Tags ?? []).map(({ Key, Value }) => [Key, Value])),
+      tags: Object.fromEntries(Tags.map(({ Key, Value }) => [Key, Value])),
       timeToLive: TimeToLiveDescription?.AttributeName,
       recovery:
         ContinuousBackupsDescription?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus,
@@ -127,78 +124,48 @@ describe('a restore', { timeout: 60_000 }, () => {
     admin = await gatehouse.logIn('admin');
     keeper = await gatehouse.makeUser('keeper');
     keeperToken = await gatehouse.logIn('keeper');
-    const tap = await call('POST', '/api/utm-integrations', admin, integration);
+    const tap = await call('POST', '/api/utm-integrations', admin, INTEGRATION);
     const fields = { integration: tap.body, confName: 'key', confValue: 'a value under ValuesKey' };
     parameter = (await call('POST', '/api/utm-integration-confs', admin, fields)).body;
 
     const dismissed = await gatehouse.makeUser('dismissed', { authorities: ['ROLE_ADMIN'] });
-    const demoted = await gatehouse.makeUser('demoted', {
-      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
-    });
+    const administrator = { authorities: ['ROLE_ADMIN', 'ROLE_USER'] };
+    const demoted = await gatehouse.makeUser('demoted', administrator);
     await gatehouse.makeUser('deleted');
     leaked = await gatehouse.makeUser('leaked');
 
     backup = await itemsOf(gatehouse.cloud);
 
     await call('PUT', '/api/users', admin, { ...dismissed, activated: false });
-    await call('PUT', '/api/users', admin, {
-      ...demoted,
-      login: 'renamed',
-      authorities: ['ROLE_USER'],
-    });
+    const renamed = { ...demoted, login: 'renamed', authorities: ['ROLE_USER'] };
+    await call('PUT', '/api/users', admin, renamed);
     await call('DELETE', '/api/users/deleted', admin);
     const replacement = { currentPassword: 'leaked', newPassword: 'replaced' };
-    await call(
-      'POST',
-      '/api/account/change-password',
-      await gatehouse.logIn('leaked'),
-      replacement,
-    );
+    const own = await gatehouse.logIn('leaked');
+    await call('POST', '/api/account/change-password', own, replacement);
     lost = await gatehouse.makeUser('lost');
     lostToken = await gatehouse.logIn('lost');
-    await call('POST', '/api/utm-integrations', admin, integration);
+    await call('POST', '/api/utm-integrations', admin, INTEGRATION);
     await importHere(gatehouse, imported);
     await call('DELETE', '/api/users/import-deleted', admin);
-    const { body: deleted } = await call(
-      'GET',
-      '/api/utm-integrations?name.equals=Import deleted',
-      admin,
-    );
-    await call('DELETE', `/api/utm-integrations/${deleted[0].id}`, admin);
+    const path = '/api/utm-integrations';
+    const { body } = await call('GET', `${path}?name.equals=Import deleted`, admin);
+    await call('DELETE', `${path}/${body[0].id}`, admin);
     await restoreAs(ORIGINAL, await itemsOf(gatehouse.cloud));
     await client.send(new DeleteTableCommand({ TableName: gatehouse.cloud.tableName }));
     expect((await call('GET', '/api/health', '')).status).toBe(503);
   });
 
-  it('is not adopted without its environment and keys, and nothing is changed then', async () => {
+  it('is adopted by one command, which sets what the restore did not copy', async () => {
     await restoreAs(RESTORED, backup);
 
-    const { code, stderr } = await adopt('--table', RESTORED);
-
-    expect([code, stderr]).toEqual([
-      1,
-      `${RESTORED} lacks the tag gatehouse:environment: add --like TABLE or ` +
-        '--environment NAME. Nothing was changed.\n',
-    ]);
-  });
-
-  it('is adopted by one command, which sets what the restore did not copy', async () => {
     const { code, stdout, stderr } = await adopt(
-      ...[
-        '--table',
-        RESTORED,
-        '--environment',
-        'dev',
-        '--pepper-key',
-        arns.pepper,
-        '--values-key',
-        arns.values,
-      ],
+      ...['--table', RESTORED, '--environment', 'dev'],
+      ...['--pepper-key', arns.pepper, '--values-key', arns.values],
     );
 
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/no findings\n$/);
-    expect(stdout).toContain('Accounts are as in the backup:');
     tableStream = /"tableStream": "(arn:aws:dynamodb:\S+\/stream\/\S+)"/.exec(stdout)?.[1] ?? '';
     expect(tableStream).toContain(RESTORED);
     expect(await settingsOf(RESTORED)).toEqual({
@@ -225,16 +192,24 @@ describe('a restore', { timeout: 60_000 }, () => {
     const repeated = await compare('--apply');
     const again = await compare('--apply');
 
-    const changes = [
-      /^ {2}user \d+ dismissed: deactivated \(by admin, .*Z\)$/m,
-      /^ {2}user \d+ demoted: login demoted → renamed; roles ROLE_ADMIN, ROLE_USER → ROLE_USER \(by admin, .*Z\)$/m,
-      /^ {2}user \d+ deleted: deleted$/m,
-      /^ {2}user \d+ leaked: password replaced(?: \(kept\))?$/m,
-      /^Accounts created in Original-\w+ since the backup, and not restored: 2\n {2}user \d+ lost\n {2}user \d+ import-kept$/m,
-    ];
     for (const { code, stdout } of [compared, kept]) {
-      expect(code).toBe(0);
-      for (const change of changes) expect(stdout).toMatch(change);
+      const listed = stdout
+        .match(/^( {2}user|Accounts created).*$/gm)
+        ?.map((line) =>
+          line.replaceAll(/user \d+ |\(by admin, \S+Z\)|Original-\w+/g, '').replace(' (kept)', ''),
+        );
+      expect([code, listed]).toEqual([
+        0,
+        [
+          '  dismissed: deactivated ',
+          '  demoted: login demoted → renamed; roles ROLE_ADMIN, ROLE_USER → ROLE_USER ',
+          '  deleted: deleted',
+          '  leaked: password replaced',
+          'Accounts created in  since the backup, and not restored: 2',
+          '  lost',
+          '  import-kept',
+        ],
+      ]);
     }
     expect([unknown.code, unknown.stderr]).toEqual([
       1,
@@ -280,28 +255,12 @@ describe('a restore', { timeout: 60_000 }, () => {
   });
 
   it('lets nobody in whom the original had excluded, and no replaced password', async () => {
-    const attempts = ['dismissed', 'deleted', 'demoted', 'leaked'].map((login) =>
-      statusOfLogin(login, login),
-    );
-    const { body: audits } = await call(
-      'GET',
-      `/api/audits?target.equals=user/${leaked.id}`,
-      admin,
-    );
-
-    expect(await Promise.all([...attempts, statusOfLogin('leaked', 'replaced')])).toEqual([
-      401, 401, 401, 401, 401,
-    ]);
-    expect((await call('GET', '/api/users/renamed', admin)).body.authorities).toEqual([
-      'ROLE_USER',
-    ]);
+    for (const login of ['dismissed', 'deleted', 'demoted', 'leaked'])
+      expect(await statusOfLogin(login, login)).toBe(401);
+    expect(await statusOfLogin('leaked', 'replaced')).toBe(401);
     expect(await statusOfLogin('renamed', 'demoted')).toBe(200);
-    expect(audits[0]).toMatchObject({
-      actor: 'system',
-      actorId: 0,
-      action: 'user.updated',
-      fields: ['password'],
-    });
+    const { body } = await call('GET', '/api/users/renamed', admin);
+    expect(body.authorities).toEqual(['ROLE_USER']);
     await gatehouse.call('POST', '/api/account/reset-password/init', {
       body: { email: 'leaked@example.com' },
     });
@@ -319,7 +278,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     }
     const fields = { login: 'heir', email: 'heir@example.com' };
     const heir = await call('POST', '/api/users', admin, fields);
-    const tap = await call('POST', '/api/utm-integrations', admin, integration);
+    const tap = await call('POST', '/api/utm-integrations', admin, INTEGRATION);
 
     expect(heir.body.id).toBeGreaterThan(lost.id + 999_990);
     expect(tap.body.id).toBeGreaterThan(1_000_000);
@@ -351,14 +310,9 @@ describe('a restore', { timeout: 60_000 }, () => {
       isProtected: false,
     });
     expect(await settingsOf(COPY)).toEqual(await settingsOf(RESTORED));
-    expect([unknown.code, unknown.stderr]).toEqual([
-      1,
-      expect.stringMatching(/^There is no table Nowhere in this /),
-    ]);
-    expect([withoutOriginal.code, withoutOriginal.stderr]).toEqual([
-      1,
-      'There is no table Nowhere in this account and region. Nothing was changed.\n',
-    ]);
+    const nowhere = /^There is no table Nowhere in this .* Nothing was changed\.\n$/;
+    for (const { code, stderr } of [unknown, withoutOriginal])
+      expect([code, stderr]).toEqual([1, expect.stringMatching(nowhere)]);
     // DynamoDB Local does not report keys.
     const { Table } = await client.send(new DescribeTableCommand({ TableName: OTHER }));
     if (Table?.SSEDescription)
@@ -386,14 +340,8 @@ describe('a restore', { timeout: 60_000 }, () => {
   });
 
   it('reports a restored table that is not intact, and how to repair it', async () => {
-    const { pk, sk } = [...backup.values()].find(({ pk }) => pk === 'LOGIN#keeper') as {
-      pk: string;
-      sk: string;
-    };
-    const documents = DynamoDBDocumentClient.from(client);
-    await documents.send(
-      new BatchWriteCommand({ RequestItems: { [COPY]: [{ DeleteRequest: { Key: { pk, sk } } }] } }),
-    );
+    const Key = { pk: { S: 'LOGIN#keeper' }, sk: { S: 'GUARD' } };
+    await client.send(new DeleteItemCommand({ TableName: COPY, Key }));
 
     const { code, stdout, stderr } = await adopt('--table', COPY);
 
