@@ -64,7 +64,7 @@ export const isSameAccount = (one: User, other: User | undefined): boolean =>
   one.createdDate === other.createdDate;
 
 /** How the accounts of a restored table differ from those of the original. */
-export interface Comparison {
+interface Comparison {
   readonly changes: readonly AccountChange[];
   /** The accounts that only the original has. */
   readonly created: readonly User[];

@@ -1,18 +1,18 @@
 import { type DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
+import { type AccountChange, compareAccounts } from '../../../lib/restore/account-change.ts';
 import {
-  type AccountChange,
-  type Comparison,
-  compareAccounts,
-} from '../../../lib/restore/account-change.ts';
+  copyMarkers,
+  findMissingMarkers,
+  MARKER_ATTRIBUTES,
+} from '../../../lib/restore/import-markers.ts';
 import { type Obstacle, repeatChanges } from '../../../lib/restore/repeat-changes.ts';
 import { openTable, type Table } from '../../../lib/table/table.ts';
+import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import type { User } from '../../../lib/users/user.ts';
-import { print, printError } from '../command-line.ts';
+import { print, printError, reportProgress } from '../command-line.ts';
+import { noTable } from './restored-settings.ts';
 
-/**
- * The original of a restored table, and what an operator wants to be done with the changes of its
- * accounts.
- */
+/** What an operator wants to be done with what has happened in the original of a table. */
 export interface OriginalWishes {
   readonly name: string;
   /** Whether the changes since the backup are repeated. */
@@ -22,86 +22,72 @@ export interface OriginalWishes {
 }
 
 /**
- * Compares the accounts of a restored table with those of the original. Throws a sentence if they
+ * Compares a restored table with its original, and changes nothing. Throws a sentence if they
  * cannot be compared, or if an account to be kept has not changed: the operator may have mistyped
- * its id.
+ * its id. Returns a function that prints the differences and, with `apply`, repeats the changes and
+ * copies the import markers; it returns whether all are repeated.
  */
-export async function compareWithOriginal(
+export async function planRepetition(
+  table: Table,
   client: DynamoDBClient,
   tableName: string,
-  { name, kept }: OriginalWishes,
-): Promise<Comparison> {
-  const comparison = await compareAccounts(
-    openTable(tableName, client),
-    openTable(name, client),
-  ).catch((error) => {
+  { name, apply, kept }: OriginalWishes,
+): Promise<() => Promise<boolean>> {
+  const original = openTable(name, client);
+  const comparison = await compareAccounts(table, original).catch((error) => {
     // The restored table exists: its settings have been read.
-    if (!(error instanceof ResourceNotFoundException)) throw error;
-    throw new Error(`There is no table ${name} in this account and region.`);
+    throw error instanceof ResourceNotFoundException ? noTable(name) : error;
   });
   if (!comparison)
     throw new Error(`${name} is not the original of ${tableName}: they have no account in common.`);
-  const unchanged = kept.filter(
-    (id) => !comparison.changes.some(({ restored }) => restored.id === id),
-  );
+  const { changes, created, damaged } = comparison;
+  const unchanged = kept.filter((id) => !changes.some(({ restored }) => restored.id === id));
   if (unchanged.length > 0)
     throw new Error(
       `--keep names accounts that have not changed in ${name} since the backup: ` +
         `${unchanged.join(', ')}.`,
     );
-  return comparison;
+  const scanner = openTableScanner(MARKER_ATTRIBUTES, name, client);
+  const onProgress = reportProgress('item', ' of the original read');
+  const markers = await findMissingMarkers(table, original, scanner, onProgress);
+  const isKept = ({ restored }: AccountChange) => kept.includes(restored.id);
+
+  return async () => {
+    print(`Accounts changed in ${name} since the backup: ${changes.length}`);
+    for (const change of changes) print(`  ${describe(change)}${isKept(change) ? ' (kept)' : ''}`);
+    print(`Accounts created in ${name} since the backup, and not restored: ${created.length}`);
+    for (const user of created) print(`  ${nameOf(user)}`);
+    for (const id of damaged) print(`Not compared, because it is damaged in ${name}: user ${id}`);
+    if (changes.length > 0 && !apply)
+      print(
+        'None of these changes is repeated: run the command again with --apply, before the ' +
+          'service starts',
+      );
+    const isRepeated =
+      !apply ||
+      (await repeat(
+        table,
+        changes.filter((each) => !isKept(each)),
+      ));
+    if (apply) await copyMarkers(table, markers);
+    print(
+      `Import markers ${apply ? 'copied from' : 'that --apply would copy from'} ${name}: ` +
+        `${markers.length}`,
+    );
+    return isRepeated;
+  };
 }
 
-/** Prints how the accounts differ. */
-export function reportAccounts(
-  original: OriginalWishes | undefined,
-  comparison: Comparison | undefined,
-): void {
-  if (!original || !comparison) {
-    print(
-      'Accounts are as in the backup: deletions, deactivations, changes of roles and ' +
-        'replaced passwords since then are ' +
-        'undone. --original TABLE lists them if the original table still exists',
-    );
-    return;
+/** Repeats changes. Returns whether all are repeated; prints those that are not. */
+async function repeat(table: Table, changes: readonly AccountChange[]): Promise<boolean> {
+  const unrepeated = await repeatChanges(table, changes);
+  print(`Accounts whose changes are repeated: ${changes.length - unrepeated.length}`);
+  const voided = changes.filter(({ isPasswordReplaced }) => isPasswordReplaced).length;
+  if (voided > 0) print(`Void passwords, whose users must request a reset by mail: ${voided}`);
+  for (const { change, obstacles } of unrepeated) {
+    const reasons = obstacles.map((obstacle) => REASONS[obstacle]);
+    printError(`Not repeated: ${describe(change)}: ${reasons.join('; ')}`);
   }
-  const { changes, created, damaged } = comparison;
-  print(`Accounts changed in ${original.name} since the backup: ${changes.length}`);
-  for (const change of changes)
-    print(`  ${describe(change)}${original.kept.includes(change.restored.id) ? ' (kept)' : ''}`);
-  print(
-    `Accounts created in ${original.name} since the backup, and not restored: ${created.length}`,
-  );
-  for (const user of created) print(`  ${nameOf(user)}`);
-  for (const id of damaged)
-    print(`Not compared, because it is damaged in ${original.name}: user ${id}`);
-  if (changes.length > 0 && !original.apply)
-    print(
-      'None of these changes is repeated: run the command again with --apply, before the ' +
-        'service starts',
-    );
-}
-
-/**
- * Repeats the changes except those of kept accounts. Returns whether all are repeated; prints those
- * that are not.
- */
-export async function repeatAccountChanges(
-  table: Table,
-  { kept }: OriginalWishes,
-  { changes }: Comparison,
-): Promise<boolean> {
-  const wanted = changes.filter(({ restored }) => !kept.includes(restored.id));
-  const unrepeated = await repeatChanges(table, wanted);
-  print(`Accounts whose changes are repeated: ${wanted.length - unrepeated.length}`);
-  const voided = wanted.filter(({ isPasswordReplaced }) => isPasswordReplaced);
-  if (voided.length > 0)
-    print(`Void passwords, whose users must request a reset by mail: ${voided.length}`);
-  for (const { change, obstacles } of unrepeated)
-    printError(
-      `Not repeated: ${describe(change)}: ` +
-        `${obstacles.map((obstacle) => REASONS[obstacle]).join('; ')}`,
-    );
   return unrepeated.length === 0;
 }
 
@@ -128,9 +114,9 @@ function describe({ restored, original, fields, isPasswordReplaced }: AccountCha
     if (field === 'authorities') return `roles ${rolesOf(restored)} → ${rolesOf(original)}`;
     return `${field === 'email' ? 'address' : field} ${restored[field]} → ${original[field]}`;
   });
+  if (isPasswordReplaced) parts.push('password replaced');
   const by =
     fields.length > 0 ? ` (by ${original.lastModifiedBy}, ${original.lastModifiedDate})` : '';
-  if (isPasswordReplaced) parts.push('password replaced');
   return `${nameOf(restored)}: ${parts.join('; ')}${by}`;
 }
 

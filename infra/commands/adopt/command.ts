@@ -57,81 +57,53 @@ or a change of an account could not be repeated`,
   },
   seeAlso: 'docs/restore.md has the procedure, docs/commands.md lists the permissions.',
   async run({ values, openTable, explain }) {
-    requireConsistent(values);
     const { table, like, unprotected, original, apply, keep, skip } = values;
+    const { environment, 'pepper-key': pepperKey, 'values-key': valuesKey } = values;
+    const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
+      [pepperKey?.split(' ').every(isArn) === false, '--pepper-key must be the ARN of a KMS key.'],
+      [valuesKey !== undefined && !isArn(valuesKey), '--values-key must be the ARN of a KMS key.'],
+      [
+        !table && Boolean(like || unprotected || environment || pepperKey || valuesKey),
+        '--like, --environment, --pepper-key, --values-key and --unprotected require --table.',
+      ],
+      [
+        original !== undefined && (!table || table === original),
+        '--original requires --table, and must be another table.',
+      ],
+      [apply && !original, '--apply requires --original.'],
+      [
+        keep !== undefined && !(apply && /^[1-9]\d*(,[1-9]\d*)*$/.test(keep)),
+        '--keep requires --apply, and must be ids separated by commas.',
+      ],
+      [!/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.'],
+    ];
+    const [, broken] = rules.find(([isBroken]) => isBroken) ?? [];
+    if (broken) throw new WrongArguments(broken);
+    if (environment) requireEnvironment(environment);
+    const tags = {
+      ...(environment && { 'gatehouse:environment': environment }),
+      ...(pepperKey && { 'gatehouse:pepper-key': pepperKey }),
+      ...(valuesKey && { 'gatehouse:values-key': valuesKey }),
+    };
     const { adoptAndVerify } = await import('./adopt-and-verify.ts');
     const isAdopted = await adoptAndVerify(await openTable(), {
       isDeployed: table !== undefined,
-      wishes: { like, tags: tagsOf(values), isProtected: !unprotected },
+      wishes: { like, tags, isProtected: !unprotected },
       skippedIds: Number(skip),
-      original:
-        original === undefined
-          ? undefined
-          : { name: original, apply, kept: keep?.split(',').map(Number) ?? [] },
+      original: original
+        ? { name: original, apply, kept: keep?.split(',').map(Number) ?? [] }
+        : undefined,
       explain,
     });
     return isAdopted ? 'adopted' : 'failed';
   },
 });
 
-/** The options with which the tags of the table are set. */
-interface TagOptions {
-  readonly environment?: string | undefined;
-  readonly 'pepper-key'?: string | undefined;
-  readonly 'values-key'?: string | undefined;
-}
-
-interface Options extends TagOptions {
-  readonly table?: string | undefined;
-  readonly like?: string | undefined;
-  readonly unprotected: boolean;
-  readonly original?: string | undefined;
-  readonly apply: boolean;
-  readonly keep?: string | undefined;
-  readonly skip: string;
-}
-
-const IDS = /^[1-9]\d*(,[1-9]\d*)*$/;
-const KEY_ARN = /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/;
-
-function requireConsistent(options: Options): void {
-  const { table, like, unprotected, original, apply, keep, skip } = options;
-  const { environment, 'pepper-key': pepperKey, 'values-key': valuesKey } = options;
-  const isArn = (arn: string) => KEY_ARN.test(arn);
-  const ofDeployed = like || unprotected || environment || pepperKey || valuesKey;
-  const isOther = table !== undefined && table !== original;
-  const rules: readonly (readonly [isMet: boolean, sentence: string])[] = [
-    [pepperKey?.split(' ').every(isArn) ?? true, '--pepper-key must be the ARN of a KMS key.'],
-    [valuesKey === undefined || isArn(valuesKey), '--values-key must be the ARN of a KMS key.'],
-    [
-      table !== undefined || !ofDeployed,
-      '--like, --environment, --pepper-key, --values-key and --unprotected require --table.',
-    ],
-    [original === undefined || isOther, '--original requires --table, and must be another table.'],
-    [!apply || original !== undefined, '--apply requires --original.'],
-    [
-      keep === undefined || (apply && IDS.test(keep)),
-      '--keep requires --apply, and must be ids separated by commas.',
-    ],
-    [/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.'],
-  ];
-  const [, broken] = rules.find(([isMet]) => !isMet) ?? [];
-  if (broken) throw new WrongArguments(broken);
-  if (environment !== undefined) requireEnvironment(environment);
-}
+const isArn = (arn: string): boolean => /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/.test(arn);
 
 function requireEnvironment(environment: string): void {
-  const { environments = {} } = readCdkJson().context;
-  if (Object.hasOwn(environments as object, environment)) return;
-  const known = Object.keys(environments as object).join(', ') || 'none';
-  throw new WrongArguments(`There is no environment ${environment}: cdk.json has ${known}.`);
-}
-
-function tagsOf(options: TagOptions): Record<string, string> {
-  const { environment, 'pepper-key': pepperKey, 'values-key': valuesKey } = options;
-  return {
-    ...(environment && { 'gatehouse:environment': environment }),
-    ...(pepperKey && { 'gatehouse:pepper-key': pepperKey }),
-    ...(valuesKey && { 'gatehouse:values-key': valuesKey }),
-  };
+  const known = Object.keys(readCdkJson().context.environments ?? {});
+  if (known.includes(environment)) return;
+  const names = known.join(', ') || 'none';
+  throw new WrongArguments(`There is no environment ${environment}: cdk.json has ${names}.`);
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
@@ -35,13 +36,6 @@ export interface Wishes {
   readonly isProtected: boolean;
 }
 
-/** The settings that a table is to have. */
-interface Plan extends Pick<Wishes, 'isProtected'> {
-  readonly table: TableDescription;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly maximum: TableDescription['OnDemandThroughput'];
-}
-
 const REQUIRED_TAGS = {
   'gatehouse:environment': '--environment NAME',
   'gatehouse:pepper-key': '--pepper-key ARN',
@@ -50,100 +44,93 @@ const REQUIRED_TAGS = {
 
 /**
  * Reads what is missing, and changes nothing. Throws a sentence if the table cannot be put into
- * service.
+ * service. Returns a function that changes the settings, which can be repeated, and returns a
+ * sentence about each.
  */
 export async function planSettings(
   client: DynamoDBClient,
-  name: string,
-  wishes: Wishes,
-): Promise<Plan> {
-  const table = await describe(client, name);
+  TableName: string,
+  { like, tags: wishedTags, isProtected }: Wishes,
+): Promise<() => Promise<string[]>> {
+  const table = await describe(client, TableName);
   if (table.TableStatus !== 'ACTIVE')
-    throw new Error(`${name} is ${table.TableStatus}: run the command again when it is ACTIVE.`);
-  requireUsableStream(table);
-  const model = wishes.like === undefined ? undefined : await describe(client, wishes.like);
-  if (model) requireSameKey(table, model);
+    throw new Error(
+      `${TableName} is ${table.TableStatus}: run the command again when it is ACTIVE.`,
+    );
+  const { StreamEnabled, StreamViewType } = table.StreamSpecification ?? {};
+  // DynamoDB cannot change what an enabled stream contains.
+  if (StreamEnabled && StreamViewType !== STREAM.StreamViewType)
+    throw new Error(
+      `${TableName} has a stream of ${StreamViewType} instead of ${STREAM.StreamViewType}: ` +
+        `disable it with aws dynamodb update-table --table-name ${TableName} ` +
+        '--stream-specification StreamEnabled=false.',
+    );
+  const model = like === undefined ? undefined : await describe(client, like);
+  // Functions may use only the key of the original table.
+  if (model && keyOf(table) !== keyOf(model))
+    throw new Error(
+      `${TableName} is encrypted under ${keyOf(table)}, ${like} under ${keyOf(model)}: ` +
+        'restore it under that key.',
+    );
   const tags = {
     ...(await listTags(client, table.TableArn)),
     ...(model && (await listTags(client, model.TableArn))),
-    ...wishes.tags,
+    ...wishedTags,
   };
   for (const [tag, option] of Object.entries(REQUIRED_TAGS))
-    if (!tags[tag]) throw new Error(`${name} lacks the tag ${tag}: add --like TABLE or ${option}.`);
-  return {
-    table,
-    tags,
-    maximum: model?.OnDemandThroughput ?? table.OnDemandThroughput,
-    isProtected: wishes.isProtected,
-  };
-}
+    if (!tags[tag])
+      throw new Error(`${TableName} lacks the tag ${tag}: add --like TABLE or ${option}.`);
+  const maximum = model?.OnDemandThroughput ?? table.OnDemandThroughput;
 
-/** Changes the settings to the planned ones. Can be repeated. Returns a sentence about each. */
-export async function applySettings(client: DynamoDBClient, plan: Plan): Promise<string[]> {
-  const { table, tags, maximum, isProtected } = plan;
-  const { TableName, TableArn, DeletionProtectionEnabled = false } = table;
-  const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
-  await client.send(new TagResourceCommand({ ResourceArn: TableArn, Tags }));
-  const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
-  // DynamoDB rejects enabling it twice.
-  if (!/^ENABL/.test(TimeToLiveDescription?.TimeToLiveStatus ?? '')) {
-    const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
-    await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
-  }
-  if (isProtected) {
-    const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
-    await client.send(
-      new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }),
+  return async () => {
+    const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+    await client.send(new TagResourceCommand({ ResourceArn: table.TableArn, Tags }));
+    const { TimeToLiveDescription } = await client.send(
+      new DescribeTimeToLiveCommand({ TableName }),
     );
-  }
-  const streamArn = await enableStream(client, table);
-  const update = {
-    ...(isProtected && !DeletionProtectionEnabled && { DeletionProtectionEnabled: true }),
-    ...(!isSameMaximum(maximum, table.OnDemandThroughput) && { OnDemandThroughput: maximum }),
+    // DynamoDB rejects enabling it twice.
+    if (!/^ENABL/.test(TimeToLiveDescription?.TimeToLiveStatus ?? '')) {
+      const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
+      await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+    }
+    if (isProtected) {
+      const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
+      await client.send(
+        new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }),
+      );
+    }
+    const streamArn = StreamEnabled ? table.LatestStreamArn : await enableStream(client, TableName);
+    const update = {
+      ...(isProtected && !table.DeletionProtectionEnabled && { DeletionProtectionEnabled: true }),
+      ...(!isDeepStrictEqual(maximum, table.OnDemandThroughput) && { OnDemandThroughput: maximum }),
+    };
+    if (Object.keys(update).length > 0)
+      await client.send(new UpdateTableCommand({ TableName, ...update }));
+    return [
+      `Tags: ${Object.keys(tags).sort().join(', ')}`,
+      'Expired items are deleted (time to live on expires)',
+      isProtected
+        ? 'Deletion protection and point-in-time recovery are enabled'
+        : 'The table is not protected',
+      maximum
+        ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} ` +
+          'write units a second'
+        : 'Maximum: none. The deployment that adopts the table prints the command that sets ' +
+          'tableMaximum',
+      `Stream, of keys only. The setting of cdk.json: "existing": { "table": "${TableName}", ` +
+        `"tableStream": "${streamArn}" }`,
+    ];
   };
-  if (Object.keys(update).length > 0)
-    await client.send(new UpdateTableCommand({ TableName, ...update }));
-  return [
-    `Tags: ${Object.keys(tags).sort().join(', ')}`,
-    'Expired items are deleted (time to live on expires)',
-    isProtected
-      ? 'Deletion protection and point-in-time recovery are enabled'
-      : 'The table is not protected',
-    maximum
-      ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} ` +
-        `write units a second`
-      : 'Maximum: none. The deployment that adopts the table prints the command that sets ' +
-        'tableMaximum',
-    `Stream, of keys only. The setting of cdk.json: "existing": { "table": "${TableName}", ` +
-      `"tableStream": "${streamArn}" }`,
-  ];
 }
 
-/** DynamoDB cannot change what an enabled stream contains. */
-function requireUsableStream({ TableName, StreamSpecification }: TableDescription): void {
-  if (
-    !StreamSpecification?.StreamEnabled ||
-    StreamSpecification.StreamViewType === STREAM.StreamViewType
-  )
-    return;
-  throw new Error(
-    `${TableName} has a stream of ${StreamSpecification.StreamViewType} instead of ` +
-      `${STREAM.StreamViewType}: disable it ` +
-      `with aws dynamodb update-table --table-name ${TableName} --stream-specification ` +
-      `StreamEnabled=false.`,
-  );
-}
+const keyOf = ({ SSEDescription }: TableDescription): string =>
+  SSEDescription?.KMSMasterKeyArn ?? 'a key of AWS';
 
-/**
- * Enables the stream unless it is enabled, and waits until the table accepts other updates. Returns
- * its ARN.
- */
+/** Waits until the table accepts other updates. Returns the ARN of the stream. */
 async function enableStream(
   client: DynamoDBClient,
-  table: TableDescription,
+  TableName: string,
 ): Promise<string | undefined> {
-  const { TableName, StreamSpecification, LatestStreamArn } = table;
-  if (StreamSpecification?.StreamEnabled) return LatestStreamArn;
   await client.send(new UpdateTableCommand({ TableName, StreamSpecification: STREAM }));
   await waitUntilTableExists(
     { client, maxWaitTime: WAIT_SECONDS_MAX, minDelay: 1, maxDelay: 5 },
@@ -154,27 +141,27 @@ async function enableStream(
 }
 
 async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription> {
-  try {
-    const command = new DescribeTableCommand({ TableName });
-    command.middlewareStack.add(
-      (next) => async (args) => {
-        const result = await next(args);
-        requireRightClock((result.response as { headers: Record<string, string> }).headers.date);
-        return result;
-      },
-      { step: 'deserialize' },
-    );
-    const { Table } = await client.send(command);
-    if (!Table) throw new Error(NOT_FROM_AWS);
-    return Table;
-  } catch (error) {
-    if (!(error instanceof ResourceNotFoundException)) throw error;
-    throw new Error(
-      `There is no table ${TableName} in this account and region: check the credentials and ` +
-        `AWS_REGION.`,
-    );
-  }
+  const command = new DescribeTableCommand({ TableName });
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      requireRightClock((result.response as { headers: Record<string, string> }).headers.date);
+      return result;
+    },
+    { step: 'deserialize' },
+  );
+  const { Table } = await client.send(command).catch((error) => {
+    throw error instanceof ResourceNotFoundException ? noTable(TableName) : error;
+  });
+  if (!Table) throw new Error(NOT_FROM_AWS);
+  return Table;
 }
+
+/** Tells the operator which of two tables is missing. */
+export const noTable = (name: string) =>
+  new Error(
+    `There is no table ${name} in this account and region: check the credentials and AWS_REGION.`,
+  );
 
 /**
  * Takes the `Date` header of a response. Without it, as from an engine, there is nothing to
@@ -183,23 +170,9 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
 function requireRightClock(date = ''): void {
   const aheadSeconds = Math.round((Date.now() - Date.parse(date)) / 1000);
   if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= CLOCK_DIFFERENCE_SECONDS_MAX) return;
-  const difference =
-    `${Math.abs(aheadSeconds)} seconds ` + `${aheadSeconds > 0 ? 'ahead of' : 'behind'}`;
-  throw new Error(`The clock of this machine is ${difference} that of DynamoDB: correct it.`);
-}
-
-/** Functions may use only the key of the original table. */
-function requireSameKey(table: TableDescription, model: TableDescription): void {
-  const [own, expected] = [table, model].map(
-    ({ SSEDescription }) => SSEDescription?.KMSMasterKeyArn ?? 'a key of AWS',
+  const direction = aheadSeconds > 0 ? 'ahead of' : 'behind';
+  throw new Error(
+    `The clock of this machine is ${Math.abs(aheadSeconds)} seconds ${direction} that of ` +
+      'DynamoDB: correct it.',
   );
-  if (own !== expected)
-    throw new Error(
-      `${table.TableName} is encrypted under ${own}, ${model.TableName} under ${expected}: ` +
-        `restore it under that key.`,
-    );
 }
-
-const isSameMaximum = (one: Plan['maximum'], other: Plan['maximum']): boolean =>
-  one?.MaxReadRequestUnits === other?.MaxReadRequestUnits &&
-  one?.MaxWriteRequestUnits === other?.MaxWriteRequestUnits;

@@ -5,7 +5,6 @@ import { pipeline } from 'node:stream/promises';
 import { counted } from '../../../lib/runtime/counted.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
-import type { StackTable } from '../tables.ts';
 
 const OWNER_ONLY = 0o600;
 
@@ -26,13 +25,22 @@ FILE          the file to create; it must not exist
     // Gets its name when it is complete, so that an interrupted export is not mistaken for one.
     const partial = `${file}.partial`;
     requireNewFile(file, partial);
-    const table = await openStackTable();
+    const { table, tableName, valuesKey, kms } = await openStackTable();
+    const { exportRecords } = await import('../../../lib/transfer/export-records.ts');
     const handle = await open(partial, 'wx', OWNER_ONLY);
     process.once('exit', () => rmSync(partial, { force: true }));
-    print(`Exporting ${table.tableName}`);
+    print(`Exporting ${tableName}`);
     const counts = { user: 0, integration: 0 };
+    const onProgress = reportProgress('record');
+    const lines = async function* () {
+      for await (const record of exportRecords(table, valuesKey, kms)) {
+        yield `${JSON.stringify(record)}\n`;
+        counts[record.type]++;
+        onProgress(counts.user + counts.integration);
+      }
+    };
     // A stream writes many lines at once, and closes the file.
-    await pipeline(linesOf(table, counts), handle.createWriteStream({ flush: true }));
+    await pipeline(lines, handle.createWriteStream({ flush: true }));
     // Unlike a rename, this never replaces a file.
     await link(partial, file);
     print(
@@ -43,21 +51,9 @@ FILE          the file to create; it must not exist
   },
 });
 
-async function* linesOf(
-  { table, valuesKey, kms }: StackTable,
-  counts: Record<'user' | 'integration', number>,
-) {
-  const { exportRecords } = await import('../../../lib/transfer/export-records.ts');
-  const onProgress = reportProgress('record');
-  for await (const record of exportRecords(table, valuesKey, kms)) {
-    yield `${JSON.stringify(record)}\n`;
-    counts[record.type]++;
-    onProgress(counts.user + counts.integration);
-  }
-}
-
 function requireNewFile(file: string, partial: string): void {
-  if (isTaken(file)) throw new WrongArguments(`${file} already exists.`);
+  // A link to a file that does not exist is also in the way.
+  const isTaken = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   try {
     accessSync(`${dirname(file)}/.`, constants.W_OK);
   } catch {
@@ -65,19 +61,10 @@ function requireNewFile(file: string, partial: string): void {
       `${file} cannot be created: its folder does not exist or cannot be written to.`,
     );
   }
+  if (isTaken(file)) throw new WrongArguments(`${file} already exists.`);
   if (isTaken(partial))
     throw new Error(
       `${partial} was left by an interrupted export, or another export is running. ` +
         'It contains secrets: delete it.',
     );
-}
-
-/** Whether there is something at this path, which can be a link to a file that does not exist. */
-function isTaken(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

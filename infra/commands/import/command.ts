@@ -1,5 +1,4 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs';
-import type { RecordError } from '../../../lib/transfer/record.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 
@@ -43,7 +42,10 @@ FILE          the file to import; /dev/stdin is allowed
       {
         apply,
         again,
-        onRejected,
+        onRejected: (line, errors) => {
+          const reasons = errors.map(({ field, code }) => (field ? `${field} ${code}` : code));
+          print(`Line ${line}: ${reasons.join(', ')}`);
+        },
         onSkipped: (line, outcome, entity) =>
           print(`Line ${line}: ${outcome} since its import as ${entity}`),
         onProgress: reportProgress('record'),
@@ -57,13 +59,6 @@ FILE          the file to import; /dev/stdin is allowed
     return rejected > 0 ? 'rejections' : 'imported';
   },
 });
-
-function onRejected(line: number, errors: readonly RecordError[]): void {
-  const reasons = errors.map(({ field, code }) =>
-    field === undefined ? code : `${field} ${code}`,
-  );
-  print(`Line ${line}: ${reasons.join(', ')}`);
-}
 
 function requireReadable(path: string): void {
   try {
