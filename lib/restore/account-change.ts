@@ -85,16 +85,16 @@ export async function compareAccounts(
   const originals = await readUsers(original);
   const last = await lastId(original, 'USER');
   const changes: AccountChange[] = [];
-  let common = 0;
+  let haveCommonAccount = false;
   for (const user of restored.users.values()) {
     const other = originals.users.get(user.id);
     const isSame = isSameAccount(user, other);
-    if (isSame) common++;
+    haveCommonAccount ||= isSame;
     if (originals.damaged.has(user.id) || (!isSame && user.id > last)) continue;
     const change = changeSince(user, isSame ? other : undefined);
     if (change) changes.push(change);
   }
-  if (common === 0) return undefined;
+  if (!haveCommonAccount) return undefined;
   return {
     changes,
     created: [...originals.users.values()].filter(

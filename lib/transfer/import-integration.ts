@@ -12,6 +12,14 @@ import { integrationsOf } from './entities.ts';
 import { type Importer, markerKeyOf } from './importer.ts';
 import type { IntegrationRecord, Names } from './record.ts';
 
+interface IntegrationImporter extends Importer<IntegrationRecord> {
+  /**
+   * Notes a rejected record, of which only the names could be read. Called in the order of the
+   * file.
+   */
+  noteRejected(names: Names): void;
+}
+
 interface Options {
   readonly valuesKey: string;
   readonly kms: KMSClient;
@@ -29,7 +37,7 @@ interface Options {
 export function openIntegrationImporter(
   table: Table,
   { valuesKey, kms, again }: Options,
-): Importer<IntegrationRecord> {
+): IntegrationImporter {
   let stored: Promise<ReadonlyMap<string, readonly number[]>> | undefined;
   /** By name: the markers of the records so far. */
   const markersByName = new Map<string, Promise<Item | undefined>[]>();

@@ -65,15 +65,12 @@ export async function importRecords(
       const record = readRecord(bytes);
       if (isErrors(record)) {
         const names = integrationNamesIn(bytes);
-        if (names) importers.integration.noteRejected?.(names);
-        return { line, type: '', plan: record };
+        if (names) importers.integration.noteRejected(names);
+        return { line, type: undefined, plan: record };
       }
       const { type } = record;
-      return {
-        line,
-        type,
-        plan: await planOf((importers[type] as Importer<typeof record>).begin(record)),
-      };
+      const importer = importers[type] as Importer<typeof record>;
+      return { line, type, plan: await planOf(importer.begin(record)) };
     });
     for (const { line, type, plan } of plans) {
       const result = isErrors(plan) ? plan : await carryOut(table, plan, apply);
@@ -172,6 +169,7 @@ async function write(
           result: current,
         };
       return {
+        // Stryker disable next-line ConditionalExpression: only a new record has no id
         writes: marker || id === undefined ? [] : [mark(record.markerKey, marker, id)],
         result: current,
       };

@@ -41,9 +41,8 @@ export function openUserImporter(
           const guards = [loginGuardKey(login), ...mailboxKeys.map(emailGuardKey)];
           const [marker, loginGuard, ...emailGuards] = await table.getAll([markerKey, ...guards]);
           const imported = await named(marker);
-          if (isDescribed(imported)) return { outcome: 'present', id: imported?.id, marker };
-          const holder = await named(loginGuard);
-          if (isDescribed(holder)) return { outcome: 'present', id: holder?.id, marker };
+          const described = [imported, await named(loginGuard)].find(isDescribed);
+          if (described) return { outcome: 'present', id: described.id, marker };
           if (imported) return { outcome: 'changed', id: imported.id, marker };
           if (marker && !again) return { outcome: 'removed', id: marker.id as number, marker };
           if (loginGuard || isReservedLogin(login)) return LOGIN_TAKEN;

@@ -2,17 +2,12 @@ import { createHash } from 'node:crypto';
 import { importMarkerKey, type Key } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { attributesAre, claim, set, type Write } from '../table/write.ts';
-import type { Names, RecordError } from './record.ts';
+import type { RecordError } from './record.ts';
 
 /** The import of one type of record. */
 export interface Importer<R> {
   /** Begins the import of a record. Called in the order of the file. */
   begin(record: R): RecordImport;
-  /**
-   * Notes a rejected record, of which only the names could be read. Called in the order of the
-   * file.
-   */
-  noteRejected?(names: Names): void;
 }
 
 /** The import of one record. */

@@ -46,14 +46,14 @@ const date = v.nullish(
  */
 function isStorable(timestamp: string): boolean {
   const day = timestamp.slice(0, 10);
-  const instant = new Date(timestamp);
-  // V8 does not read a zone without minutes after a T.
-  if (Number.isNaN(instant.getTime())) return false;
-  return new Date(day).toISOString().startsWith(day) && /^\d{4}-/.test(instant.toISOString());
+  // Of an invalid date, this is null: V8 does not read a zone without minutes after a T.
+  const instant = new Date(timestamp).toJSON();
+  return new Date(day).toISOString().startsWith(day) && /^\d{4}-/.test(instant);
 }
 
 /** Whether the time has come, by a clock that may be slow. */
 function isPast(timestamp: string): boolean {
+  // Stryker disable next-line EqualityOperator: at the very millisecond
   return Date.parse(timestamp) <= Date.now() + CLOCK_SKEW_SECONDS * 1000;
 }
 
@@ -140,9 +140,15 @@ const integrationNames = v.object({
  * none.
  */
 export function integrationNamesIn(line: Buffer): Names | undefined {
+  const { success, output } = v.safeParse(integrationNames, jsonIn(line));
+  return success ? output : undefined;
+}
+
+/** The JSON value of a line; undefined if it is malformed. */
+function jsonIn(line: Buffer): unknown {
   try {
-    const { success, output } = v.safeParse(integrationNames, parseJson(UTF8.decode(line)));
-    return success ? output : undefined;
+    return parseJson(UTF8.decode(line));
+    // Stryker disable next-line BlockStatement: without a return, it is undefined as well
   } catch {
     return undefined;
   }
@@ -150,21 +156,12 @@ export function integrationNamesIn(line: Buffer): Names | undefined {
 
 /** Parses a line. Returns its errors, at most one for each field, if it is not a valid record. */
 export function readRecord(line: Buffer): ImportRecord | readonly RecordError[] {
-  let value: unknown;
-  try {
-    value = parseJson(UTF8.decode(line));
-  } catch {
-    return MALFORMED;
-  }
+  const value = jsonIn(line);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return MALFORMED;
   const { success, output, issues } = v.safeParse(importRecord, value, { abortPipeEarly: true });
   if (success) return output;
-  const errors = new Map<string, RecordError>();
-  for (const issue of issues) {
-    const field = v.getDotPath(issue) ?? '';
-    if (!errors.has(field)) errors.set(field, { field, code: codeOf(issue) });
-  }
-  return [...errors.values()];
+  // Every issue is about a field, because the value is an object.
+  return issues.map((issue) => ({ field: v.getDotPath(issue) as string, code: codeOf(issue) }));
 }
 
 const codeOf = ({ input, message }: v.BaseIssue<unknown>): string =>

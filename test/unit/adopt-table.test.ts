@@ -2,6 +2,8 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { adoptTable } from '../../lib/restore/adopt-table.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -28,4 +30,21 @@ it('adoptTable does not wait at its end when it takes longer than a second', asy
 
   expect(notBefore).toEqual(new Date('2026-11-22T06:00:01Z'));
   expect(warning).not.toHaveBeenCalled();
+});
+
+it('adoptTable changes integrations, sequences and NOT-BEFORE alone, and counts items', async () => {
+  const table = memoryTable(INTACT_ITEMS);
+  const progress: number[] = [];
+
+  await adoptTable(table, inMemoryScanner(INTACT_ITEMS), {
+    onProgress: (items) => progress.push(items),
+  });
+
+  expect(progress).toEqual(INTACT_ITEMS.map((_, index) => index + 1));
+  expect(Object.keys(table.changed()).sort()).toEqual([
+    'INTEGRATION 0000000000000004',
+    'JWKS NOT-BEFORE',
+    'SEQUENCE INTEGRATION',
+    'SEQUENCE USER',
+  ]);
 });

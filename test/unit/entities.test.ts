@@ -1,7 +1,8 @@
+import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { itemsOf } from '../../lib/transfer/entities.ts';
+import { itemsOf, usersOf } from '../../lib/transfer/entities.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 it.each([
@@ -20,4 +21,12 @@ it.each([
 
   expect(read).toEqual(items.map(({ sk }) => sk).sort());
   expect(table.queries.map(({ range }) => range.limit)).toEqual([1000, 1000]);
+});
+
+it('usersOf reads the users without the keys of their items', async () => {
+  const item = { ...entityKey('USER', 7), id: 7, login: 'ann' };
+
+  expect(await Readable.from(usersOf(memoryTable([item]))).toArray()).toEqual([
+    { id: 7, login: 'ann' },
+  ]);
 });

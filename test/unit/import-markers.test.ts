@@ -29,16 +29,28 @@ const originalItems = [
 it('findMissingMarkers leaves out those of records that only the original has', async () => {
   const [table, original] = [memoryTable(restoredItems), memoryTable(originalItems)];
 
-  const missing = await findMissingMarkers(table, original, inMemoryScanner(originalItems));
+  const progress: number[] = [];
+  const missing = await findMissingMarkers(
+    table,
+    original,
+    inMemoryScanner(originalItems),
+    (items) => progress.push(items),
+  );
 
+  expect(progress).toEqual(originalItems.map((_, index) => index + 1));
   expect(missing).toEqual([deletedUser, deletedIntegration, noted]);
 });
 
 it('copyMarkers replaces no marker', async () => {
   const table = memoryTable([marker('USER', 'noted', 7)]);
 
+  const { id, ...key } = marker('USER', 'meanwhile', 7);
+  table.concurrent.push([{ act: 'Put', key: keyOf(key), attributes: { id } }]);
+
+  await copyMarkers(table, [marker('USER', 'meanwhile', 8)]);
   await copyMarkers(table, [deletedUser, noted]);
 
   expect(table.find(keyOf(deletedUser))).toEqual(deletedUser);
+  expect(table.find(keyOf(key))?.id).toBe(7);
   expect(table.find(keyOf(noted))?.id).toBe(7);
 });

@@ -105,6 +105,7 @@ describe('a record is rejected', () => {
     ],
     ['with a reserved login', userRecord('authorities'), 'login Pattern'],
     ['with the login of the operator', userRecord('SYSTEM'), 'login login-taken'],
+    ['with an unreadable time', createdAt('yesterday'), 'createdDate Pattern'],
     ['with a local time', createdAt('2019-03-04T05:06:07'), 'createdDate Pattern'],
     ['with a day that does not exist', createdAt('2019-02-30T05:06:07Z'), 'createdDate Pattern'],
     ['with a date after 9999', createdAt('9999-12-31T23:59:59-14:00'), 'createdDate Pattern'],
@@ -135,29 +136,33 @@ describe('a record is rejected', () => {
   ])('%s', async (_, record, errors) => {
     const table = memoryTable();
 
-    const { tally, rejected } = await importLines([record], table);
-
-    expect({ tally, rejected }).toEqual({
-      tally: { ...NOTHING, rejected: 1 },
-      rejected: [`1 ${errors}`],
-    });
-    expect([table.transactions, table.updates]).toEqual([[], []]);
+    for (const apply of [false, true]) {
+      const { tally, rejected } = await importLines([record], table, undefined, { apply });
+      expect({ tally, rejected }).toEqual({
+        tally: { ...NOTHING, rejected: 1 },
+        rejected: [`1 ${errors}`],
+      });
+    }
+    expect(table.changed()).toEqual({});
   });
 
   it('whose mailbox is held under the former rule', async () => {
     const table = memoryTable([{ ...emailGuardKey('b@xn--strae-oqa.example'), id: 9 }]);
     const records = ['a', 'b'].map((name) => userRecord(name, { email: `${name}@straße.example` }));
 
-    expect((await importLines(records, table)).rejected).toEqual(['2 email email-taken']);
+    const { rejected } = await importLines(records, table, undefined, { apply: false });
+    expect(rejected).toEqual(['2 email email-taken']);
   });
 
-  it('whose login is held by a user with another login', async () => {
-    const user = { ...entityKey('USER', 9), id: 9, login: 'bob', email: 'ann@old.example' };
+  it.each([
+    ['login', { login: 'bob', email: 'ann@old.example' }],
+    ['address', { login: 'ann', email: 'ann@new.example' }],
+  ])('whose login is held by a user with another %s', async (_, fields) => {
+    const user = { ...entityKey('USER', 9), id: 9, ...fields };
     const table = memoryTable([{ ...loginGuardKey('ann'), id: 9 }, user]);
 
-    expect((await importLines([userRecord('ann')], table)).rejected).toEqual([
-      '1 login login-taken',
-    ]);
+    const { rejected } = await importLines([userRecord('ann')], table, undefined, { apply: false });
+    expect(rejected).toEqual(['1 login login-taken']);
   });
 
   it.each([
@@ -180,7 +185,9 @@ describe('a record is rejected', () => {
     ['the login', { email: 'other@old.example' }, 'login login-taken'],
     ['the address', { login: 'eve', email: 'ANN@old.example' }, 'email email-taken'],
   ])('with %s of an earlier one of the same file', async (_, fields, error) => {
-    const { rejected } = await importLines([userRecord('ann'), userRecord('ann', fields)]);
+    const records = [userRecord('ann'), userRecord('ann', fields)];
+
+    const { rejected } = await importLines(records, undefined, undefined, { apply: false });
 
     expect(rejected).toEqual([`2 ${error}`]);
   });
@@ -291,9 +298,13 @@ describe('an import', () => {
     [0, []],
     [1, ['1 parameters parameters-too-large']],
   ])('accepts parameters of 192 KiB in total, but not of %d bytes more', async (more, errors) => {
-    // Their names and descriptions have 232 bytes.
-    const values = [...Array(11).fill(16_364), 16_372 + more].map((size) => 'a'.repeat(size));
-    const record = integrationRecord('a', values);
+    // Their names and descriptions have 219 bytes.
+    const sizes = [16_377, ...Array(10).fill(16_364), 16_372 + more];
+    const record = integrationRecord(
+      'a',
+      sizes.map((size) => 'a'.repeat(size)),
+    );
+    delete (record.parameters[0] as { confDescription?: string }).confDescription;
 
     const { rejected } = await importLines([record], memoryTable(), kmsWithDataKeys());
 
@@ -364,7 +375,7 @@ describe('a repeated import', () => {
       tally,
       skipped: skipped.map((text) => text.replace(String(entity.id), 'ID')),
       marksNext: (marker?.id as number) - (entity.id as number),
-      made: table.transactions.length - transactions,
+      made: table.transactions.slice(transactions).map(([mark]) => mark?.condition),
     };
   }
   const kept = () => [];
@@ -381,7 +392,7 @@ describe('a repeated import', () => {
     ['user', ANN],
     ['integration', GATE],
   ])('creates nothing twice, unless it was deleted and is asked for: %s', async (kind, record) => {
-    const unchanged = { marksNext: 0, made: 0 };
+    const unchanged = { marksNext: 0, made: [] };
     expect(await repeat(record, kept)).toEqual({
       ...unchanged,
       tally: { ...NOTHING, present: 1 },
@@ -399,7 +410,7 @@ describe('a repeated import', () => {
     });
     expect(await repeat(record, deleted, { again: true })).toEqual({
       marksNext: 1,
-      made: 1,
+      made: ['#id = :id'],
       tally: { ...NOTHING, imported: 1 },
       skipped: [],
     });
@@ -421,6 +432,7 @@ describe('a repeated import', () => {
     ]);
     const records = [ANN, GATE, GATE, GATE, GATE];
 
+    await importLines([GATE], table);
     const first = await importLines(records, table, kmsWithDataKeys());
     const second = await importLines(records, table);
 
@@ -428,9 +440,48 @@ describe('a repeated import', () => {
       { ...NOTHING, imported: 2, present: 3 },
       { ...NOTHING, present: 5 },
     ]);
-    const marked = Object.entries(table.changed()).flatMap(([name, item]) =>
-      name.startsWith('IMPORTED#') ? [item?.id] : [],
+    expect(table.calls).toContain('nextId INTEGRATION');
+    // The keys must never change: markers of earlier imports would be ignored.
+    const marked = Object.entries(table.changed()).filter(([name]) => name.startsWith('IMPORTED#'));
+    expect(Object.fromEntries(marked.map(([name, item]) => [name, item?.id]))).toMatchSnapshot();
+  });
+
+  it.each<[string, object, Item[], object, string[]]>([
+    ['user', ANN, [{ ...entityKey('USER', 1001), id: 1001, ...ANN }], { present: 1 }, []],
+    [
+      'user with another address',
+      ANN,
+      [
+        { ...entityKey('USER', 1001), id: 1001, ...ANN, email: 'ann@new.example' },
+        { ...loginGuardKey('ann'), id: 1001 },
+      ],
+      { rejected: 1 },
+      ['1 login login-taken'],
+    ],
+    [
+      'integration',
+      GATE,
+      [{ ...entityKey('INTEGRATION', 1001), id: 1001, ...GATE }],
+      { present: 1 },
+      [],
+    ],
+  ])('looks again when another import has created a %s meanwhile', async (kind, ...example) => {
+    const [record, items, outcome, errors] = example;
+    const other = memoryTable();
+    await importLines([record], other);
+    const [marker] = Object.values(other.changed()).filter((item) => item?.pk.startsWith('IMPORT'));
+    const table = memoryTable();
+    const written = errors.length > 0 ? items : [...items, marker as Item];
+    table.concurrent.push(
+      written.map(({ pk, sk, ...attributes }) => ({ act: 'Put', key: { pk, sk }, attributes })),
     );
-    expect(marked.sort()).toEqual([1001, 1002, 5, 7, 8]);
+
+    const { tally, rejected } = await importLines([record], table);
+
+    expect([tally, rejected]).toEqual([{ ...NOTHING, ...outcome }, errors]);
+    expect([table.transactions, table.calls]).toEqual([
+      [],
+      expect.arrayContaining([`nextId ${kind.split(' ')[0]?.toUpperCase()}`]),
+    ]);
   });
 });
