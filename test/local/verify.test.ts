@@ -8,13 +8,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openLocalTable } from '../../infra/local/aws/local-table.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
-import { createFirstAccounts, operatorsTable } from '../../infra/local/first-accounts.ts';
-import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openState } from '../../infra/local/state/state.ts';
-import { commit } from '../../lib/table/change.ts';
-import { loginGuardKey } from '../../lib/table/keys.ts';
-import { remove } from '../../lib/table/write.ts';
 import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
+import { COMMANDS, operatorsEnvironment } from '../support/commands/run-command.ts';
 
 /*
  * Runs `npm run verify` as an operator does, in a process beside a service that keeps its data in a
@@ -48,7 +45,7 @@ afterAll(async () => {
 async function verify(options: readonly string[] = [], more: Record<string, string> = {}) {
   const { code, stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    ['infra/commands/bin.mjs', 'verify', ...options],
+    [COMMANDS, 'verify', ...options],
     {
       cwd: ROOT,
       env: {
@@ -63,51 +60,17 @@ async function verify(options: readonly string[] = [], more: Record<string, stri
   return { code, lines: stdout.trim().split('\n'), stderr };
 }
 
-/** The environment of an operator with AWS credentials. */
-const asOnAws = () => ({
-  AWS_ENDPOINT_URL: cloud?.endpoint ?? '',
-  AWS_REGION: cloud?.region ?? '',
-  AWS_ACCESS_KEY_ID: OPERATOR.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
-});
-
 const SUMMARY = '11 items (users: 2, integrations: 0, parameters: 0): no findings';
-
-async function loseGuard(): Promise<void> {
-  const once = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-  await commit(operatorsTable(cloud as Cloud), [remove(loginGuardKey('user'), once)]);
-}
 
 describe('beside a running service', () => {
   it('verifies its table, located by folder or by name', async () => {
     const [byFolder, byName] = await Promise.all([
       verify(),
-      verify(['--table', cloud?.tableName ?? ''], asOnAws()),
+      verify(['--table', cloud?.tableName ?? ''], operatorsEnvironment(cloud as Cloud)),
     ]);
 
     const intact = { code: 0, lines: [`Verifying ${cloud?.tableName}`, SUMMARY], stderr: '' };
     expect([byFolder, byName]).toEqual([intact, intact]);
-  });
-
-  it('prints each finding and its repair', async () => {
-    await loseGuard();
-
-    const { code, lines } = await verify();
-
-    expect(code).toBe(1);
-    expect(lines.slice(1)).toEqual([
-      'login-guard-missing: User 2 has a login whose guard LOGIN#user / GUARD does not exist.',
-      '  --repair claims LOGIN#user / GUARD for user 2',
-      expect.stringMatching(/: 1 finding$/),
-    ]);
-  });
-
-  it('prints and makes each repair and verifies again with --repair', async () => {
-    const { code, lines } = await verify(['--repair']);
-
-    expect(code).toBe(0);
-    expect(lines).toContain('Repair: claims LOGIN#user / GUARD for user 2');
-    expect(lines.at(-1)).toContain('no findings');
   });
 });
 
@@ -151,7 +114,7 @@ describe('without a service', () => {
   });
 
   it('stops its engine when it is interrupted', async () => {
-    const child = spawn(process.execPath, ['infra/commands/bin.mjs', 'verify'], {
+    const child = spawn(process.execPath, [COMMANDS, 'verify'], {
       cwd: ROOT,
       env: { ...environmentWithoutAws(), STATE_DIR: folder },
     });

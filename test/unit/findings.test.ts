@@ -443,37 +443,15 @@ describe('the oldest pending restart', () => {
   });
 });
 
-describe('survey', () => {
-  it('does not depend on the order of the items', async () => {
-    const [forwards, backwards] = await Promise.all(
-      [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) =>
-        survey(inMemoryScanner(items), () => undefined),
-      ),
-    );
+it('a survey does not depend on the order of the items', async () => {
+  const [forwards, backwards] = await Promise.all(
+    [INTACT_ITEMS, INTACT_ITEMS.toReversed()].map((items) =>
+      survey(inMemoryScanner(items), () => undefined),
+    ),
+  );
 
-    expect(backwards?.highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
-    expect(backwards).toEqual(forwards);
-  });
-
-  it('keeps only the attributes that the rules compare', async () => {
-    const table = inMemoryScanner(INTACT_ITEMS);
-    table.put(ALICE, { passwordHash: 'secret', firstName: 'Alice' });
-
-    const { users, integrations } = await survey(table, () => undefined);
-
-    expect(users.get(3)).toEqual({
-      id: 3,
-      login: 'alice',
-      email: 'Älice@Example.com',
-      authorities: ['ROLE_USER'],
-      emailKeyRule: 'UTS46',
-      activated: true,
-      version: 'v3',
-    });
-    expect(integrations).toEqual(
-      new Map([[4, { parameterCount: 2, parametersEver: 9, parameterBytes: 30 }]]),
-    );
-  });
+  expect(backwards?.highestIds).toEqual({ USER: 3, INTEGRATION: 4, CONF: 4_000_009 });
+  expect(backwards).toEqual(forwards);
 });
 
 it('findings are counted by kind', async () => {
