@@ -117,16 +117,6 @@ describe('a total', () => {
 });
 
 describe('the parameters of an integration', () => {
-  it('are wrong when two counts in a row differ from the integration around them', async () => {
-    const { table, seen } = await withWrong(GATE, { parameterCount: 7 });
-
-    const { findings } = await skippingWaits(verifyParameters(table, seen));
-
-    expect(findings.map(({ kind }) => kind)).toEqual(['wrong-parameter-counters']);
-    const once = [{ keys: [GATE] }, { pk: 'CONF', from: '0000000004000000' }, { keys: [GATE] }];
-    expect(table.reads).toEqual([...once, ...once]);
-  });
-
   it('are counted again when the revision changes', async () => {
     const { table, seen } = await withWrong(GATE, { parameterCount: 7 }, (table) => {
       if (counts(table) === 1) table.put(GATE, { parameterCount: 2, revision: 7 });
