@@ -97,49 +97,23 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
     expect((await send('DELETE', pathOf(body), undefined, now.headers.etag)).status).toBe(200);
   });
 
-  it.each([
-    ['*', 200],
-    ['"7", ETAG', 200],
-    ['ETAG,"7"', 200],
-    ['W/ETAG', 412],
-    ['"one"', 412],
-    ['"1"', 412],
-    ['""', 412],
-    ['nonsense', 412],
-    ['"7"ETAG', 412],
-  ])('responds to If-Match: %s with %i', async (ifMatch, status) => {
-    const { body, headers } = await make();
-
-    const response = await send(
-      'PUT',
-      collection,
-      changed(body, 'x'),
-      ifMatch.replace('ETAG', String(headers.etag)),
-    );
-
-    expect(response.status).toBe(status);
-  });
-
-  it.each([
-    ['ETAG', 304],
-    ['W/ETAG', 304],
-    ['"7", W/ETAG', 304],
-    ['*', 304],
-    ['"1"', 200],
-    ['ETAG x', 200],
-    ['"7"ETAG', 200],
-    ['nonsense', 200],
-  ])('responds to GET and HEAD with If-None-Match: %s with %i', async (value, status) => {
+  it('is returned by GET and HEAD only if If-None-Match does not name its ETag', async () => {
     const { body, headers: created } = await make();
-    const headers = { 'If-None-Match': value.replace('ETAG', String(created.etag)) };
 
-    for (const method of ['GET', 'HEAD']) {
-      const read = await gatehouse.call(method, pathOf(body), { token, headers });
+    for (const method of ['GET', 'HEAD'])
+      for (const [value, status] of [
+        [`"7", W/${created.etag}`, 304],
+        ['"1"', 200],
+      ] as const) {
+        const read = await gatehouse.call(method, pathOf(body), {
+          token,
+          headers: { 'If-None-Match': value },
+        });
 
-      expect([read.status, read.headers.etag]).toEqual([status, created.etag]);
-      expect(read.text).toBe(status === 200 && method === 'GET' ? JSON.stringify(read.body) : '');
-      expect(read.headers['content-type'] === undefined).toBe(status === 304);
-    }
+        expect([read.status, read.headers.etag]).toEqual([status, created.etag]);
+        expect(read.text).toBe(status === 200 && method === 'GET' ? JSON.stringify(read.body) : '');
+        expect(read.headers['content-type'] === undefined).toBe(status === 304);
+      }
   });
 
   it('returns 304 for one of several If-None-Match, and 412 for another If-Match', async () => {
@@ -158,38 +132,14 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
 
   it('is neither changed nor deleted under an If-None-Match with its current ETag', async () => {
     const { body, headers } = await make();
-    const conditional = (
-      method: string,
-      path: string,
-      ifNoneMatch: string,
-      changedBody?: unknown,
-    ) =>
-      gatehouse.call(method, path, {
-        token,
-        body: changedBody,
-        headers: { 'If-None-Match': ifNoneMatch },
-      });
-    const update = (ifNoneMatch: string) =>
-      conditional('PUT', collection, ifNoneMatch, changed(body, 'x'));
+    const under = { token, headers: { 'If-None-Match': String(headers.etag) } };
 
-    const statuses = [
-      await update(String(headers.etag)),
-      await update('*'),
-      await conditional('DELETE', pathOf(body), '*'),
-      await update('"7"'),
-      await conditional('DELETE', pathOf(body), String(headers.etag)),
-    ].map(({ status }) => status);
+    const responses = [
+      await gatehouse.call('PUT', collection, { ...under, body: changed(body, 'x') }),
+      await gatehouse.call('DELETE', pathOf(body), under),
+    ];
 
-    expect(statuses).toEqual([412, 412, 412, 200, 200]);
-  });
-
-  it('never shares an ETag with another entity that has changed as often', async () => {
-    const [one, other] = [await make(), await make()];
-
-    const updated = await send('PUT', collection, changed(other.body, 'x'), one.headers.etag);
-    const deleted = await send('DELETE', pathOf(other.body), undefined, one.headers.etag);
-
-    expect([updated.status, deleted.status]).toEqual([412, 412]);
+    expect(responses.map(({ status }) => status)).toEqual([412, 412]);
   });
 
   it('lets one of two simultaneous changes under the same ETag succeed', async () => {

@@ -1,21 +1,9 @@
-import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Filter } from '../../lib/contract/list-query.ts';
-import { matcherOf } from '../../lib/contract/selection.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
-/** The partition and the range of each query for parameters. */
-const ranges: (string | undefined)[][] = [];
-const gatehouse = await useGatehouse({
-  intercept({ operation, input, functionName }, forward) {
-    const values = Object.values(
-      (input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string }>,
-    );
-    if (functionName && operation === 'Query' && values[0]?.S === 'CONF')
-      ranges.push(values.map(({ S }) => S));
-    return forward();
-  },
-});
+/* What each filter selects is in test/unit/list-query.test.ts. */
+
+const gatehouse = await useGatehouse();
 let token: string;
 
 const INTEGRATIONS = [
@@ -61,37 +49,15 @@ async function find(path: string, field: string, query: string): Promise<unknown
 
 describe('a filter', () => {
   it.each([
-    ['name.equals=Firewall', ['fw, north']],
-    ['name.equals=firewall', []],
-    ['name.notEquals=Firewall', ['office', 'alerts', 'scan']],
     ['name.contains=OFFICE', ['office', 'alerts']],
-    ['name.doesNotContain=office', ['fw, north', 'scan']],
-    ['name.in=Firewall,Scanner', ['fw, north', 'scan']],
     ['name.in=Firewall&name.in=Scanner', ['fw, north', 'scan']],
-    ['name.notIn=Firewall,Scanner', ['office', 'alerts']],
     ['shortName.equals=fw%2C%20north', ['fw, north']],
-    ['description.specified=true', ['office', 'fw, north', 'scan']],
     ['description.specified=false', ['alerts']],
-    ['description.notEquals=border', ['office', 'alerts', 'scan']],
-    ['description.doesNotContain=scan', ['office', 'alerts', 'fw, north']],
-    ['description.doesNotContain=undefined', ['office', 'alerts', 'fw, north', 'scan']],
-    ['integrationType.equals=CLOUD', ['office']],
     ['integrationType.in=CLOUD,SCANNER', ['office', 'scan']],
     ['active.equals=false', ['alerts']],
-    ['active.notEquals=false', ['office', 'fw, north', 'scan']],
-    ['id.greaterThan=2', ['fw, north', 'scan']],
     ['id.greaterThanOrEqual=2&id.lessThanOrEqual=3', ['alerts', 'fw, north']],
-    ['id.lessThan=2', ['office']],
-    ['id.in=1,4', ['office', 'scan']],
-    ['name.contains=office&active.equals=true', ['office']],
-    ['name=Firewall', ['fw, north']],
-    ['name=firewall', []],
-    ['name=Firewall&name=Scanner', []],
-    ['name=Firewall&name=Firewall', ['fw, north']],
     ['shortName=fw,%20north', ['fw, north']],
-    ['name=Firewall&active=false', []],
     ['active=false&size=1&page=0', ['alerts']],
-    ['integrationType=SCANNER&id=4', ['scan']],
     ['cacheBuster=1700000000000&nonsense=y', ['office', 'alerts', 'fw, north', 'scan']],
   ])('selects and counts the matching integrations: %s', async (query, expected) => {
     expect(await find('/api/utm-integrations', 'shortName', query)).toEqual(expected);
@@ -101,52 +67,24 @@ describe('a filter', () => {
   });
 
   it.each([
-    ['activated.equals=true', ['admin', 'user', 'anna', 'carl']],
     ['activated.equals=false', ['bert']],
     ['firstName.specified=true', ['admin', 'user', 'anna']],
     ['firstName.equals=', []],
-    ['login=anna', ['anna']],
-    ['authorities=ROLE_ADMIN', ['admin']],
-    ['authorities.equals=ROLE_USER', ['admin', 'user', 'anna']],
     ['authorities.equals=ROLE_USER&authorities.equals=ROLE_ANALYST', ['anna']],
-    ['authorities.notEquals=ROLE_USER', ['bert', 'carl']],
-    ['authorities.in=ROLE_ADMIN,ROLE_ANALYST', ['admin', 'anna', 'bert']],
-    ['authorities.notIn=ROLE_ADMIN,ROLE_ANALYST', ['user', 'carl']],
     ['authorities.specified=false', ['carl']],
     ['email.contains=ANNA@', ['anna']],
     ['createdBy.equals=system', ['admin']],
-    ['createdDate.greaterThan=2020-01-01', ['admin', 'user', 'anna', 'bert', 'carl']],
     ['createdDate.lessThan=2020-01-01T00:00:00Z', []],
-    ['createdDate.lessThan=2020-01-01T10:00', []],
-    ['firstName.equals=%20Anna', []],
   ])('selects the matching users: %s', async (query, expected) => {
     expect(await find('/api/users', 'login', query)).toEqual(expected);
   });
 
   it.each([
     '/api/utm-integrations?id.equals=one',
-    '/api/utm-integrations?id.in=1,two',
-    '/api/utm-integrations?active.equals=perhaps',
-    '/api/utm-integrations?description.specified=maybe',
-    '/api/utm-integrations?integrationType.equals=MAGIC',
     '/api/utm-integrations/count?id.lessThan=',
     '/api/utm-integration-confs?integrationId.equals=1e3',
-    '/api/users?createdDate.greaterThan=yesterday',
-    '/api/users?createdDate.greaterThan=2020-13-41',
     '/api/users?createdDate.equals=2024-02-30',
-    '/api/users?createdDate.equals=2024-01-01%20(x)',
-    '/api/users?createdDate.lessThan=9999-12-31T23:59:59.999-12:00',
-    `/api/users?cursor=${Buffer.from(`after ${Number.MAX_SAFE_INTEGER}`).toString('base64url')}`,
-    `/api/users?sort=login&cursor=${Buffer.from('after 1').toString('base64url')}`,
-    `/api/users?login.contains=a&cursor=${Buffer.from('after 1').toString('base64url')}`,
-    '/api/users?cursor=elsewhere',
-    `/api/users?login=a&cursor=${Buffer.from('after 1').toString('base64url')}`,
     `/api/audits?cursor=${Buffer.from('after 1').toString('base64url')}`,
-    '/api/audits?time=yesterday',
-    '/api/utm-integrations?active=perhaps',
-    '/api/utm-integrations/count?id=one',
-    '/api/utm-integration-confs?integrationId=',
-    '/api/users?createdDate=2026-02-30',
   ])('is rejected with 400 when its value is invalid: %s', async (path) => {
     const { status, body } = await gatehouse.call('GET', path, { token });
 
@@ -156,37 +94,15 @@ describe('a filter', () => {
 
   it.each([
     ['/api/users', 'logn.contains'],
-    ['/api/users', 'login.contians'],
     ['/api/users', 'passwordHash.contains'],
-    ['/api/users', 'authorities.contains'],
-    ['/api/users', 'a.b'],
-    ['/api/utm-integrations', 'module.specified'],
-    ['/api/utm-integrations', 'name.greaterThan'],
-    ['/api/utm-integrations/count', 'nonsense.contains'],
-    ['/api/utm-integration-confs', 'confValue.contains'],
-    ['/api/utm-integration-confs/count', 'confValue.equals'],
     ['/api/audits', 'actr.equals'],
-    ['/api/users', 'login.equal'],
-    ['/api/users', 'Login.equals'],
-    ['/api/users', 'login.'],
-    ['/api/users', '.equals'],
-    ['/api/users', 'login.equals.x'],
-    ['/api/users', 'login.equals[]'],
-    ['/api/users', 'size.equals'],
-    ['/api/users', 'authorities'],
     ['/api/users', 'imageUrl'],
-    ['/api/users', 'Login'],
     ['/api/users', 'sort[]'],
-    ['/api/users', 'Sort'],
-    ['/api/utm-integrations/count', 'page[0]'],
     ['/api/users', 'login[equals]'],
-    ['/api/users', 'LOGIN[contains]'],
     ['/api/utm-integrations/count', 'active '],
     ['/api/utm-integrations/count', 'module'],
     ['/api/utm-integration-confs', 'confValue'],
-    ['/api/utm-integration-confs', 'integration'],
     ['/api/audits', 'fields'],
-    ['/api/users', 'authorities.in'],
   ])(
     'of %s is rejected with 400 when its field or operator is unknown: %s',
     async (path, parameter) => {
@@ -241,18 +157,9 @@ describe('the list of parameters', () => {
 
   it.each([
     ['integrationId.equals=3', ['url', 'key']],
-    ['integrationId=3', ['url', 'key']],
-    ['integrationId=3&integrationId=1', []],
-    ['integrationId=3&confName=key', ['key']],
     ['integrationId.equals=3&confName.equals=key', ['key']],
-    ['integrationId.equals=4', []],
-    ['integrationId.equals=0', []],
-    ['integrationId.equals=-1', []],
     ['integrationId.equals=999999999999999', []],
-    ['integrationId.equals=9007199254740991', []],
     ['integrationId.in=1,3', ['url', 'url', 'key']],
-    ['integrationId.greaterThan=1', ['url', 'key']],
-    ['confName.equals=url', ['url', 'url']],
   ])('is filtered and counted by %s', async (query, expected) => {
     expect(await find('/api/utm-integration-confs', 'confName', query)).toEqual(expected);
 
@@ -260,24 +167,6 @@ describe('the list of parameters', () => {
       token,
     });
     expect(count.body).toBe(expected.length);
-  });
-
-  it('reads only those of the integration for a bare integrationId', async () => {
-    ranges.length = 0;
-
-    await find('/api/utm-integration-confs', 'confName', 'integrationId=3');
-
-    expect(ranges).toEqual([['CONF', '0000000003000000', '0000000003999999']]);
-  });
-
-  it('rejects sorting by value with 400: the order would reveal secret values', async () => {
-    const { status } = await gatehouse.call(
-      'GET',
-      '/api/utm-integration-confs?sort=confValue,asc',
-      { token },
-    );
-
-    expect(status).toBe(400);
   });
 });
 
@@ -313,51 +202,4 @@ describe('paging by links', () => {
       expect(seen).toEqual(expect.arrayContaining(stable.map(({ id }) => id)));
     },
   );
-});
-
-describe('a filter on texts beyond ASCII', () => {
-  beforeAll(async () => {
-    for (const [shortName, name] of [
-      ['site', 'İnşaat'],
-      ['person', 'José'.normalize('NFD')],
-    ]) {
-      const body = { shortName, name, integrationType: 'API' };
-      await gatehouse.call('POST', '/api/utm-integrations', { token, body });
-    }
-  });
-
-  it.each([
-    ['name.contains=inş', ['site']],
-    ['name.contains=INŞ', ['site']],
-    [`name.contains=${'JOSÉ'.normalize('NFC')}`, ['person']],
-    [`name.equals=${'José'.normalize('NFC')}`, ['person']],
-    [`name=${'José'.normalize('NFC')}`, ['person']],
-    [`name.equals=${'JOSÉ'.normalize('NFC')}`, []],
-    [`id.greaterThan=4&name.notIn=${'José'.normalize('NFC')}`, ['site']],
-    [`id.greaterThan=4&name.doesNotContain=${'É'.normalize('NFC')}`, ['site']],
-  ])('selects and counts those that are the same text: %s', async (query, expected) => {
-    expect(await find('/api/utm-integrations', 'shortName', query)).toEqual(expected);
-
-    const count = await gatehouse.call('GET', `/api/utm-integrations/count?${query}`, { token });
-    expect(count.body).toBe(expected.length);
-  });
-});
-
-describe('complementary operators', () => {
-  const PAIRS = [
-    ['equals', 'notEquals'],
-    ['in', 'notIn'],
-    ['contains', 'doesNotContain'],
-  ] as const;
-
-  it.each(PAIRS)('%s selects exactly the entities that %s does not', (one, other) => {
-    fc.assert(
-      fc.property(fc.option(fc.string(), { nil: undefined }), fc.string(), (value, operand) => {
-        const holds = (operator: Filter['operator']) =>
-          matcherOf([{ field: 'value', operator, operands: [operand] }])({ value });
-
-        expect(holds(one)).toBe(!holds(other));
-      }),
-    );
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { useAdminAndAnalyst } from '../support/instance/users.ts';
 
@@ -7,9 +7,6 @@ const gatehouse = await useGatehouse();
 
 const tokens = useAdminAndAnalyst(gatehouse);
 const KIB = 1024;
-
-const create = (body: unknown, headers = {}) =>
-  gatehouse.call('POST', '/api/utm-integrations', { token: tokens.admin, body, headers });
 
 /** Sends without the contract check, for responses that API Gateway produces itself. */
 async function unchecked(method: string, path: string, init: RequestInit = {}) {
@@ -20,54 +17,27 @@ async function unchecked(method: string, path: string, init: RequestInit = {}) {
 
 describe('a problem', () => {
   const problemType = (name: string) => `https://www.jhipster.tech/problem/${name}`;
-  const user = (fields: object) => ({ login: 'someone', email: 'someone@example.com', ...fields });
 
-  it.each([
-    ['POST', '/api/users', user({ login: 'admin' }), 400, 'error.userexists', 'login-already-used'],
-    [
-      'POST',
-      '/api/users',
-      user({ email: 'Admin@Example.com' }),
-      400,
-      'error.emailexists',
-      'email-already-used',
-    ],
-    ['POST', '/api/users', user({ id: 5 }), 400, 'error.idexists', 'problem-with-message'],
-    ['PUT', '/api/users', user({}), 400, 'error.idnull', 'problem-with-message'],
-    ['DELETE', '/api/users/admin', undefined, 400, 'error.lastadmin', 'problem-with-message'],
-    ['POST', '/api/users', [], 400, 'error.http.400', 'problem-with-message'],
-    [
-      'POST',
-      '/api/account/change-password',
-      { currentPassword: 'wrong', newPassword: 'right' },
-      400,
-      'error.http.400',
-      'invalid-password',
-    ],
-  ])(
-    'for %s %s with %j is repeated in the response headers',
-    async (method, path, sent, status, message, type) => {
-      const { headers, ...response } = await gatehouse.call(method, path, {
-        token: tokens.admin,
-        body: sent,
-      });
+  it('is repeated in the response headers', async () => {
+    const { status, headers, body } = await gatehouse.call('POST', '/api/users', {
+      token: tokens.admin,
+      body: { login: 'admin', email: 'someone@example.com' },
+    });
 
-      expect(response.status).toBe(status);
-      expect(response.body).toMatchObject({
-        type: problemType(type),
-        status,
-        path,
-        message,
-        params: 'userManagement',
-      });
-      expect(response.body.title).toMatch(/^[A-Z]/);
-      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
-      expect(headers).toMatchObject({
-        'x-gatehouseapp-error': message,
-        'x-gatehouseapp-params': 'userManagement',
-      });
-    },
-  );
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      type: problemType('login-already-used'),
+      status,
+      path: '/api/users',
+      message: 'error.userexists',
+      params: 'userManagement',
+    });
+    expect(headers).toMatchObject({
+      'content-type': 'application/problem+json; charset=utf-8',
+      'x-gatehouseapp-error': body.message,
+      'x-gatehouseapp-params': 'userManagement',
+    });
+  });
 
   it.each([
     [
@@ -80,12 +50,6 @@ describe('a problem', () => {
       ],
     ],
     [
-      '/api/utm-integrations',
-      { ...INTEGRATION, name: ' ' },
-      'utmIntegration',
-      [['name', 'NotBlank', { pattern: '\\S' }]],
-    ],
-    [
       '/api/utm-integration-confs',
       { confName: 'x', confValue: '', integration: {} },
       'utmIntegrationConf',
@@ -93,12 +57,6 @@ describe('a problem', () => {
         ['integration.id', 'NotNull', {}],
         ['confValue', 'NotBlank', { min: 1, max: 16_384, unit: 'bytes' }],
       ],
-    ],
-    [
-      '/api/account/change-password',
-      { currentPassword: 'x', newPassword: '123' },
-      'user',
-      [['newPassword', 'Size', { min: 4, max: 100 }]],
     ],
     [
       '/api/utm-integrations',
@@ -142,46 +100,6 @@ describe('a problem', () => {
       expect(headers).not.toHaveProperty('x-gatehouseapp-error');
     },
   );
-});
-
-describe('a response', () => {
-  const call =
-    (method: string, path: string, sent: object = {}) =>
-    () =>
-      gatehouse.call(method, path, { token: tokens.admin, ...sent });
-
-  it.each<[number, () => Promise<Received>]>([
-    [200, call('GET', '/api/account')],
-    [201, () => create(INTEGRATION)],
-    [400, () => create([])],
-    [401, call('GET', '/api/account', { token: 'x' })],
-    [403, () => gatehouse.call('GET', '/api/users/authorities', { token: tokens.analyst })],
-    [404, call('GET', '/api/users/nobody')],
-    [413, () => create('x'.repeat(64 * KIB + 1))],
-    [415, () => create(INTEGRATION, { 'Content-Type': 'text/plain' })],
-  ])('with status %d must not be cached and has the security headers', async (expected, send) => {
-    const { status, headers } = await send();
-
-    expect(status).toBe(expected);
-    expect(headers).toMatchObject({
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      'strict-transport-security': expect.stringMatching(/^max-age=\d{8}/),
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-      'referrer-policy': 'no-referrer',
-    });
-    // Of these problems only the 400 without field errors is repeated in headers.
-    expect('x-gatehouseapp-error' in headers).toBe(expected === 400);
-  });
-
-  it('with the public keys may be cached for five minutes', async () => {
-    const { headers } = await gatehouse.call('GET', '/.well-known/jwks.json');
-
-    expect(headers).toMatchObject({
-      'cache-control': 'public, max-age=300',
-      'x-content-type-options': 'nosniff',
-    });
-  });
 });
 
 describe('a request that reaches no function', () => {
