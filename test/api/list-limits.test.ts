@@ -6,7 +6,7 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
  * Responses to lists that would read too much. An interceptor makes the table look long, because
- * filling it takes minutes; test/api/long-lists.test.ts does that.
+ * filling it takes minutes; test/long/long-lists.test.ts does that.
  */
 
 type Attributes = Record<string, { S?: string; N?: string }>;
@@ -83,15 +83,9 @@ const TIME = 'narrow the period with time.greaterThan and time.lessThan';
 describe('a list that would read too much', () => {
   it.each([
     ['/api/users?page=1000', [NEXT]],
-    ['/api/utm-integrations?page=1000&sort=id,desc', [NEXT]],
-    ['/api/utm-integration-confs?page=300&size=100', [NEXT]],
     ['/api/users?sort=login', [NO_FILTERS]],
-    ['/api/users?login.contains=a', [NO_FILTERS]],
-    ['/api/utm-integrations?sort=name,desc', [NO_FILTERS]],
     ['/api/utm-integrations/count?name.contains=a', [NO_FILTERS]],
-    ['/api/utm-integration-confs?confName.contains=a', [INTEGRATION_FILTER, NO_FILTERS]],
     ['/api/utm-integration-confs?sort=confName', [INTEGRATION_FILTER, NO_FILTERS]],
-    ['/api/utm-integration-confs/count?confName.contains=a', [INTEGRATION_FILTER, NO_FILTERS]],
     ['/api/audits?page=1&actor.equals=nobody', [FIRST, TIME]],
     ['/api/audits?page=500', [FIRST, TIME]],
   ])('is rejected with 400 and specific advice: %s: %j', async (path, advice) => {
@@ -111,7 +105,6 @@ describe('a list that would read too much', () => {
   it.each([
     ['/api/users?page=100', 'from the start'],
     ['/api/users?page=400', 'from the end'],
-    ['/api/utm-integrations?page=100', 'from the start'],
   ])(
     'is rejected with the advice for a page if large entities precede it: %s, read %s',
     async (path) => {

@@ -6,6 +6,7 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey, readBudgetKey } from '../../lib/table/keys.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
 import { changeTotal, claim, put } from '../../lib/table/write.ts';
+import { importHere, integrationRecord } from '../support/commands/transfer.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import {
@@ -54,7 +55,6 @@ describe('a bucket', () => {
   it.concurrent.each([
     ['nothing was spent before', undefined, 2200],
     ['everything was paid back', -60_000, 2200],
-    ['half of the burst is spent', 2000, 4200],
     ['almost the whole burst is spent', 3900, 6100],
   ])('is refilled at 500 units a second: after 1,100 units when %s', async (_, before, after) => {
     const id = ++lastId;
@@ -132,16 +132,9 @@ describe('a caller who repeats an expensive request', () => {
     const admin = await gatehouse.adminToken();
     const post = (path: string, body: object) =>
       gatehouse.call('POST', path, { token: admin, body });
-    for (let n = 0; n < 20; n++) {
-      await post('/api/utm-integrations', {
-        name: `Tap ${n}`,
-        shortName: 'tap',
-        integrationType: 'API',
-      });
-    }
-    for (let n = 0; n < 60; n++) {
-      await post(PARAMETERS, { integration: { id: 1 }, confName: `name ${n}`, confValue: 'value' });
-    }
+    const values = Array.from({ length: 20 }, (_, n) => Array(n ? 0 : 60).fill('value'));
+    const taps = values.map((each, n) => integrationRecord(`Tap ${n}`, each));
+    expect((await importHere(gatehouse, taps)).rejected).toEqual([]);
     const parameter = { integration: { id: 2 }, confName: 'large', confValue: 'x'.repeat(16_384) };
     large = (await post(PARAMETERS, parameter)).body;
     const globes = (length: number) => '\u{1f310}'.repeat(length);
@@ -177,13 +170,9 @@ describe('a caller who repeats an expensive request', () => {
 
   it.each([
     'GET /api/users',
-    'GET /api/users?sort=login,asc',
-    'GET /api/utm-integrations?size=1',
     'GET /api/utm-integrations?name.contains=Tap',
     'GET /api/utm-integrations/count',
-    'GET /api/utm-integrations/count?name.contains=Tap',
     'GET /api/utm-integration-confs',
-    'GET /api/utm-integration-confs/count?confName.contains=name',
     'GET /api/utm-integration-confs/2000001',
     'PUT /api/utm-integration-confs',
     'DELETE /api/utm-integration-confs/2000001',
@@ -210,7 +199,6 @@ describe('a caller who repeats an expensive request', () => {
 
   it.each([
     '/api/utm-integrations?name.contains=Tap',
-    '/api/utm-integrations/count?name.contains=Tap',
     '/api/utm-integration-confs/count?confName.contains=name',
     '/api/utm-integration-confs?integrationId.equals=1',
     '/api/audits?actor.equals=admin',
@@ -242,23 +230,20 @@ describe('a caller who repeats an expensive request', () => {
     expect(cost).toBeLessThanOrEqual(2 * (100 + units));
   });
 
-  it.each([
-    '/api/users',
-    '/api/users?size=20&page=0',
-    '/api/utm-integrations?size=10',
-    '/api/users/reader',
-  ])('is not charged for a short list: %s', async (path) => {
-    await clear();
+  it.each(['/api/users', '/api/utm-integrations?size=10', '/api/users/reader'])(
+    'is not charged for a short list: %s',
+    async (path) => {
+      await clear();
 
-    const { status } = await gatehouse.call('GET', path, { token });
+      const { status } = await gatehouse.call('GET', path, { token });
 
-    expect([status, await charged()]).toEqual([200, undefined]);
-  });
+      expect([status, await charged()]).toEqual([200, undefined]);
+    },
+  );
 
   it.each([
     ['a list without a match', 'GET /api/utm-integrations/count?name.equals=a', 200],
     ['a long page', 'GET /api/utm-integrations?size=90&sort=id,desc', 200],
-    ['a short page', 'GET /api/utm-integrations?size=14&sort=id,desc', 200],
     ['one parameter', 'GET /api/utm-integration-confs/2000001', 200],
     ['a rejected update', 'PUT /api/utm-integration-confs', 412],
     ['a rejected deletion', 'DELETE /api/utm-integration-confs/2000001', 412],

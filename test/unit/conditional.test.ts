@@ -42,17 +42,32 @@ it('the response to a change is returned unchanged', () => {
 describe('the precondition of a change', () => {
   it.each<[string, Record<string, string>, boolean]>([
     ['the version', { 'if-match': '"1-a"' }, true],
-    ['any version', { 'if-match': '*' }, true],
-    ['one of several', { 'if-match': ',"0" , "1-a",' }, true],
+    ['any version', { 'if-match': ' * ' }, true],
+    ['one of several', { 'if-match': ',"0" , ,W/"1-a","1-a",' }, true],
+    [
+      'the version beside a tag beyond ASCII and an empty one',
+      { 'if-match': '"ä","","1-a"' },
+      true,
+    ],
     ['another version', { 'if-match': '"0"' }, false],
     ['a weak tag', { 'if-match': 'W/"1-a"' }, false],
     ['no tag', { 'if-match': '1-a' }, false],
+    ['a tag in other text', { 'if-match': 'x"1-a"' }, false],
+    ['a tag before other text', { 'if-match': '"1-a"x' }, false],
+    ['a tag beside other text', { 'if-match': '"1-a", x' }, false],
+    ['a prefix in another case', { 'if-match': 'w/"1-a"' }, false],
+    ['a tag with a space', { 'if-match': '"0 0","1-a"' }, false],
+    ['a tag with a control character', { 'if-match': '"\x7f","1-a"' }, false],
     ['tags without a comma', { 'if-match': '"0""1-a"' }, false],
     ['none of others', { 'if-none-match': '"0"' }, true],
-    ['not this version', { 'if-none-match': 'W/"1-a"' }, false],
-    ['not any version', { 'if-none-match': '*' }, false],
+    ['not this version', { 'if-none-match': '"0","1-a" , W/"2"' }, false],
+    ['not a weak tag', { 'if-none-match': 'W/"1-a"' }, false],
+    ['not any version', { 'if-none-match': ' * ' }, false],
     ['text that is no list', { 'if-none-match': 'x"1-a"' }, true],
+    ['any version in a list', { 'if-none-match': '*, "1-a"' }, true],
+    ['nothing', { 'if-none-match': '' }, true],
     ['both', { 'if-match': '"1-a"', 'if-none-match': '"1-a"' }, false],
+    ['another version and none of others', { 'if-match': '"7"', 'if-none-match': '"0"' }, false],
   ])('of %s %j includes it: %s', (_, headers, isIncluded) => {
     expect(preconditionOf(headers)?.includes('1-a')).toBe(isIncluded);
   });

@@ -135,21 +135,7 @@ describe('a response', () => {
 
     expect(headers['Cache-Control']).toBe('public, max-age=300');
   });
-
-  it('serializes a null body', async () => {
-    expect((await call(publicEndpoint(PUBLIC, async () => ok(null)))).body).toBe('null');
-  });
 });
-
-const VERSIONS = ['1', '2', '', '!#~'];
-
-/** The versions that a request with these headers accepts. */
-async function acceptedWith(headers: Record<string, string>): Promise<string[]> {
-  const { handler, requests } = endpointOf(PUBLIC);
-  await call(handler, { headers });
-  const precondition = requests[0]?.precondition;
-  return VERSIONS.filter((version) => precondition?.includes(version) ?? true);
-}
 
 describe('a request', () => {
   it('has the parts that its contract names, its source and its time of arrival', async () => {
@@ -200,46 +186,6 @@ describe('a request', () => {
       body: undefined,
       precondition: undefined,
     });
-  });
-
-  it.each([
-    [undefined, VERSIONS],
-    ['*', VERSIONS],
-    [' * ', VERSIONS],
-    ['"1"', ['1']],
-    ['"1","2"', ['1', '2']],
-    ['W/"1"', []],
-    ['W/"1", "2"', ['2']],
-    ['""', ['']],
-    ['nonsense', []],
-    ['"a b"', []],
-    ['"!#~"', ['!#~']],
-    ['"\x7f"', []],
-    ['"1", , "2"', ['1', '2']],
-    ['x"1"', []],
-    ['"1"x', []],
-    ['w/"1"', []],
-    ['"1", x', []],
-    ['"\xe4", "1"', ['1']],
-  ])('with If-Match %j accepts the versions %j', async (ifMatch, accepted) => {
-    expect(await acceptedWith(ifMatch === undefined ? {} : { 'if-match': ifMatch })).toEqual(
-      accepted,
-    );
-  });
-
-  it.each([
-    ['*', []],
-    [' * ', []],
-    ['"1"', ['2', '', '!#~']],
-    ['W/"1"', ['2', '', '!#~']],
-    ['W/"1","2" , "!#~"', ['']],
-    ['nonsense', VERSIONS],
-    ['"1" x', VERSIONS],
-    ['*, "1"', VERSIONS],
-    ['', VERSIONS],
-  ])('with If-None-Match %j accepts the versions %j', async (ifNoneMatch, accepted) => {
-    expect(await acceptedWith({ 'if-none-match': ifNoneMatch })).toEqual(accepted);
-    expect(await acceptedWith({ 'if-none-match': ifNoneMatch, 'if-match': '"7"' })).toEqual([]);
   });
 
   it('waits for the cold start and takes its deadline from Lambda', async () => {
@@ -296,17 +242,11 @@ describe('a request body', () => {
     ],
     ['64 KiB', { body: spaces(65_536) }, 200],
     ['64 KiB plus one byte', { body: spaces(65_537) }, 413],
-    ['64 KiB of two-byte characters', { body: twoBytes(65_536) }, 200],
     ['more than 64 KiB of two-byte characters', { body: twoBytes(65_538) }, 413],
     [
       '64 KiB in base64',
       { body: Buffer.from(spaces(65_536)).toString('base64'), base64: true },
       200,
-    ],
-    [
-      '64 KiB plus one byte in base64',
-      { body: Buffer.from(spaces(65_537)).toString('base64'), base64: true },
-      413,
     ],
     [
       'invalid UTF-8',
@@ -315,34 +255,8 @@ describe('a request body', () => {
     ],
     ['broken JSON', { body: '{"name":' }, 400],
     ['absent', { headers: { 'content-type': 'application/json' } }, 400],
-    ['an array', { body: '[]' }, 400],
-    ['null', { body: 'null' }, 400],
-    ['a string', { body: '"x"' }, 400],
-    ['a duplicate key', { body: '{"name":"a","name":"b"}' }, 400],
-    [
-      'a duplicate key, base64',
-      { body: Buffer.from('{"name":"a","name":"b"}').toString('base64'), base64: true },
-      400,
-    ],
-    ['32 levels of nesting', { body: `{"x":${'['.repeat(31)}${']'.repeat(31)}}` }, 200],
-    ['33 levels of nesting', { body: `{"x":${'['.repeat(32)}${']'.repeat(32)}}` }, 400],
     ['without a content type', { body: '{}', headers: { 'content-type': '' } }, 415],
     ['plain text', { body: 'a@b.c', headers: { 'content-type': 'text/plain' } }, 415],
-    [
-      'a content type that starts like JSON',
-      { body: '{}', headers: { 'content-type': 'application/jsonp' } },
-      415,
-    ],
-    [
-      'a content type that ends like JSON',
-      { body: '{}', headers: { 'content-type': 'x-application/json' } },
-      415,
-    ],
-    [
-      'the charset UTF-8',
-      { body: '{}', headers: { 'content-type': 'Application/JSON ; Charset = "UTF-8" ' } },
-      200,
-    ],
     ['a content encoding', { body: '{}', headers: { 'content-encoding': 'identity' } }, 415],
   ])('is accepted or rejected as specified: %s', async (_, parts, status) => {
     const { statusCode } = await call(handler, parts);
@@ -529,11 +443,8 @@ describe('a failed request', () => {
   it.each<[string, unknown, number]>([
     ['a domain failure', new Failure('forbidden'), 403],
     ['an outage', error({ name: 'TimeoutError' }), 503],
-    ['a throttled call', error({ name: 'ThrottlingException' }), 503],
-    ['a broken connection', error({ code: 'ECONNRESET' }), 503],
     ['an error with a status', error({ statusCode: 404 }), 500],
     ['a programming error', new TypeError('quoted secret'), 500],
-    ['a missing permission', error({ name: 'AccessDeniedException' }), 500],
     ['null', null, 500],
   ])(
     'is answered by the kind of its error, whose message stays secret: %s',
@@ -555,12 +466,6 @@ describe('a failed request', () => {
       expect(response.headers['Retry-After']).toBe(status === 503 ? '1' : undefined);
     },
   );
-
-  it('states in Retry-After when a retry makes sense', async () => {
-    const { headers } = await failing(new Failure('too-many-attempts', { retryAfter: 7 }));
-
-    expect(headers['Retry-After']).toBe('7');
-  });
 
   it.each<[FailureCode | undefined, number]>([
     [undefined, 200],
@@ -645,9 +550,6 @@ describe('a protected endpoint', () => {
   it.each<[string, object | undefined, number]>([
     ['an administrator', { authorities: ['ROLE_ADMIN'] }, 200],
     ['no longer an administrator', { authorities: ['ROLE_USER'] }, 403],
-    ['deactivated', { authorities: ['ROLE_ADMIN'], activated: false }, 403],
-    ['now another account', { authorities: ['ROLE_ADMIN'], accountStamp: 'another' }, 403],
-    ['deleted', undefined, 403],
   ])(
     'authorizes by the stored user, even if the handler checks nothing: %s',
     async (_, fields, status) => {
@@ -684,7 +586,6 @@ describe('a protected endpoint', () => {
   it.each<[string, Contract['access'], string[] | undefined, number]>([
     ['without a token', 'authenticated', undefined, 401],
     ['with a token', 'authenticated', [], 200],
-    ['with the role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_ADMIN'], 200],
     [
       'with the second role',
       { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' },
@@ -692,7 +593,6 @@ describe('a protected endpoint', () => {
       200,
     ],
     ['with another role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_USER'], 403],
-    ['without a role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, [], 403],
   ])('authorizes by the token: %s', async (_, access, roles, status) => {
     const { handler, requests } = endpointOf({ ...PUBLIC, access } as Contract);
     const headers: Record<string, string> = roles
