@@ -24,11 +24,6 @@ it.each<[string, AwsResponse]>([
     'rejects the call',
     { status: 400, body: { __type: 'ValidationException', message: `Not valid: ${QUOTED}` } },
   ],
-  [
-    'denies access',
-    { status: 400, body: { __type: 'AccessDeniedException', message: `No right to ${QUOTED}` } },
-  ],
-  ['returns invalid JSON', { status: 200, body: `${SECRET} ${QUOTED}` }],
   ['returns truncated JSON', { status: 200, body: QUOTED.slice(0, -20) }],
   [
     'returns an unknown attribute type',

@@ -28,13 +28,10 @@ beforeAll(async () => {
 });
 
 /** The headers that differ between any two responses are left out. */
-const comparable = ({
+const comparable = ({ status, headers }: Received) => [
   status,
-  headers: { date: _date, 'apigw-requestid': _id, ...headers },
-}: Received) => ({
-  status,
-  headers,
-});
+  { ...headers, date: undefined, 'apigw-requestid': undefined },
+];
 
 async function expectSame(path: string, token?: string): Promise<number> {
   const get = await gatehouse.call('GET', path, { token });
@@ -59,15 +56,4 @@ it.each(reads)('HEAD is answered like %s, also when it is rejected', async (rout
   await expectSame(unknown, tokens.admin);
 
   expect(statuses[0]).toBe(200);
-});
-
-it('HEAD is logged as a read, under its own route', async () => {
-  await gatehouse.call('HEAD', '/api/health');
-
-  const line = gatehouse.lines.findLast((text) => text.includes('HEAD /api/health'));
-  expect(JSON.parse(line ?? '{}')).toMatchObject({
-    route: 'HEAD /api/health',
-    kind: 'read',
-    status: 200,
-  });
 });

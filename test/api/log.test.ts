@@ -90,16 +90,10 @@ beforeAll(async () => {
   });
 });
 
-it('the log contains no password, token, parameter value or hash', () => {
+it('the log contains no password, token, parameter value, hash, name or e-mail address', () => {
   const log = gatehouse.lines.join('\n');
 
-  expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
-});
-
-it('the log contains no names or e-mail addresses', () => {
-  const log = gatehouse.lines.join('\n');
-
-  expect(personal.filter((text) => log.includes(text))).toEqual([]);
+  expect([...secrets, ...personal].filter((text) => log.includes(text))).toEqual([]);
 });
 
 it('the log has one line per request, with the allowed fields only', () => {
@@ -167,38 +161,9 @@ it('a log line has the route, status, caller, failure and duration of its reques
   expect(lines[0].milliseconds).toBeGreaterThan(5);
 });
 
-it('a log line has the metrics of its request: duration by kind and by failure', () => {
-  const line = (route: string, failure?: string) =>
-    gatehouse.lines
-      .map((text) => JSON.parse(text))
-      .find((entry) => entry.route === route && entry.failure === failure);
-  const metricsOf = (route: string, failure?: string) => {
-    const { kind, _aws } = line(route, failure);
-    return { kind, ..._aws };
-  };
-  const directive = (...dimensions: string[][]) => ({
-    Timestamp: expect.any(Number),
-    CloudWatchMetrics: [
-      {
-        Namespace: 'Gatehouse/dev',
-        Dimensions: dimensions,
-        Metrics: [{ Name: 'milliseconds', Unit: 'Milliseconds' }],
-      },
-    ],
-  });
+it('a log line has the metrics of its request, in the namespace of the environment', () => {
+  const { _aws } = gatehouse.lines.map((line) => JSON.parse(line)).find(({ _aws }) => _aws);
 
-  expect(metricsOf('POST /api/authenticate')).toEqual({ kind: 'login', ...directive(['kind']) });
-  expect(metricsOf('POST /api/authenticate', 'bad-credentials')).toEqual({
-    kind: 'login',
-    ...directive(['kind'], ['failure']),
-  });
-  expect(metricsOf('PUT /api/utm-integration-confs')).toEqual({
-    kind: 'change',
-    ...directive(['kind']),
-  });
-  expect(metricsOf('GET /api/utm-integration-confs/{id}')).toEqual({
-    kind: 'read',
-    ...directive(['kind']),
-  });
-  expect(Math.abs(line('POST /api/authenticate')._aws.Timestamp - Date.now())).toBeLessThan(60_000);
+  expect(_aws.CloudWatchMetrics).toMatchObject([{ Namespace: 'Gatehouse/dev' }]);
+  expect(Math.abs(_aws.Timestamp - Date.now())).toBeLessThan(60_000);
 });

@@ -18,38 +18,6 @@ it('every route has an example', () => {
   expect(Object.keys(EXAMPLES).toSorted()).toEqual(routes.map(({ route }) => route).toSorted());
 });
 
-it('a created entity has links to its paths and its update', () => {
-  const links = Object.values(document.paths).flatMap((operations) =>
-    'post' in operations && '201' in operations.post.responses
-      ? [operations.post.responses['201'].links]
-      : [],
-  );
-
-  expect(links.map((each) => Object.keys(each).toSorted())).toEqual([
-    ['deleteUser', 'getUser', 'updateUser'],
-    ['deleteIntegration', 'getIntegration', 'reportRestart', 'updateIntegration'],
-    ['deleteParameter', 'getParameter', 'updateParameter'],
-  ]);
-  expect(links[0]).toMatchObject({
-    getUser: { operationId: 'getUser', parameters: { login: '$response.body#/login' } },
-    updateUser: { operationId: 'updateUser', requestBody: '$response.body' },
-  });
-});
-
-it('a list has a link to the update of its first entity', () => {
-  const links = Object.values(document.paths).flatMap((operations) =>
-    'get' in operations && 'links' in operations.get.responses['200']
-      ? [operations.get.responses['200'].links]
-      : [],
-  );
-
-  expect(links).toEqual(
-    ['updateUser', 'updateIntegration', 'updateParameter'].map((operationId) => ({
-      [operationId]: { operationId, requestBody: '$response.body#/0' },
-    })),
-  );
-});
-
 it('every body of a link is an expression: generators of Java clients reject any other', () => {
   const bodies: unknown[] = [];
   JSON.parse(openApiText(routes), (key, value) => {
@@ -66,29 +34,6 @@ it('every body of a link is an expression: generators of Java clients reject any
     ),
   ).toEqual([]);
 });
-
-it.each([
-  ['GET /api/users', { 'x-total-count': 'many' }, 'X-Total-Count'],
-  [
-    'GET /api/users',
-    { 'x-total-count': '0', 'cache-control': 'public, max-age=300' },
-    'Cache-Control',
-  ],
-  ['GET /.well-known/jwks.json', { 'cache-control': 'no-store' }, 'Cache-Control'],
-  ['GET /.well-known/jwks.json', {}, 'Cache-Control'],
-])(
-  'the check of responses rejects those of %s with the headers %j because of %s',
-  (route, headers, name) => {
-    const body = route === 'GET /api/users' ? [] : { keys: [] };
-    const response = {
-      status: 200,
-      headers: { 'content-type': 'application/json', ...headers },
-      body,
-    };
-
-    expect(() => checkResponse(route, { ...response, text: JSON.stringify(body) })).toThrow(name);
-  },
-);
 
 it.each(routes.map(({ route }) => route))(
   'the 429 of API Gateway and that of an edge are in the document: %s',

@@ -100,15 +100,6 @@ describe('snapshot', () => {
     expect(Math.max(...waits)).toBeLessThan(200);
     expect(Math.max(...waits)).toBeGreaterThan(100);
   });
-
-  it('rethrows any other error at once', async () => {
-    const { scanner, requests } = scannerReceiving({ error: 'AccessDeniedException' });
-
-    await expect(scanner.snapshot([key('1'), key('2')])).rejects.toMatchObject({
-      name: 'AccessDeniedException',
-    });
-    expect(requests).toHaveLength(1);
-  });
 });
 
 describe('range', () => {
