@@ -356,31 +356,25 @@ describe('field errors', () => {
     ]);
   });
 
-  it.each([
-    ['no-id', 'error.idnull'],
-    ['id-not-wanted', 'error.idexists'],
-  ])(
-    'leave out id errors, which count only when no other field is invalid: %s',
-    async (rule, message) => {
-      const id = { id: v.pipe(v.any(), check(rule)) };
-      const alone = { ...PUBLIC, body: v.object(id) } as const satisfies Contract;
-      const withOthers = {
-        ...PUBLIC,
-        body: v.object({ ...id, name: v.string() }),
-      } as const satisfies Contract;
+  it('leave out id errors, which count only when no other field is invalid', async () => {
+    const id = { id: v.pipe(v.any(), check('id-not-wanted')) };
+    const alone = { ...PUBLIC, body: v.object(id) } as const satisfies Contract;
+    const withOthers = {
+      ...PUBLIC,
+      body: v.object({ ...id, name: v.string() }),
+    } as const satisfies Contract;
 
-      const responses = [
-        await call(endpointOf(alone).handler, { body: '{"id":1}' }),
-        await call(endpointOf(withOthers).handler, { body: '{"id":1}' }),
-      ];
+    const responses = [
+      await call(endpointOf(alone).handler, { body: '{"id":1}' }),
+      await call(endpointOf(withOthers).handler, { body: '{"id":1}' }),
+    ];
 
-      const bodies = responses.map(({ body }) => JSON.parse(body));
-      expect(bodies.map((body) => body.message)).toEqual([message, 'error.validation']);
-      expect(bodies[1].fieldErrors).toEqual([
-        { objectName: 'user', field: 'name', message: 'NotNull' },
-      ]);
-    },
-  );
+    const bodies = responses.map(({ body }) => JSON.parse(body));
+    expect(bodies.map(({ message }) => message)).toEqual(['error.idexists', 'error.validation']);
+    expect(bodies[1].fieldErrors).toEqual([
+      { objectName: 'user', field: 'name', message: 'NotNull' },
+    ]);
+  });
 
   it('include invalid query parameters', async () => {
     const query = v.object({ size: v.pipe(v.array(v.string()), check('Size')) });
@@ -651,7 +645,7 @@ describe('a protected endpoint', () => {
   });
 });
 
-it.each(['{', '[]', '7', 'null', '"x"'])('the body %s is malformed, not invalid', async (body) => {
+it.each(['{', '[]', 'null', '"x"'])('the body %s is malformed, not invalid', async (body) => {
   const { body: text } = await call(endpointOf(WITH_BODY).handler, { body });
 
   expect(JSON.parse(text).message).toBe('error.http.400');

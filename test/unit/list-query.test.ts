@@ -52,7 +52,6 @@ describe('a parameter that is nearly one of the list', () => {
 
   it.each([
     ['sort[]=id', ['page', 'size', 'sort', 'cursor']],
-    ['PAGE[0]=1', ['page', 'size', 'sort', 'cursor']],
     ['Size=1', ['page', 'size', 'sort', 'cursor']],
     ['Name=x', FIELD_NAMES],
     ['name[equals]=x', FIELD_NAMES],
@@ -82,17 +81,12 @@ describe('listQuery', () => {
 
   it.each([
     ['page=0', 0],
-    ['page=1', 1],
-    ['page=007', 7],
     ['page=999999999999999', 999_999_999_999_999],
     ['page=1000000000000000', 999_999_999_999_999],
     ['page=0000000000000000007', 7],
     ['page=-1', 0],
-    ['page=1.5', 0],
-    ['page=1e2', 0],
     ['page=x1', 0],
     ['page=1x', 0],
-    ['page=', 0],
     ['page=2&page=3', 2],
   ])('reads %s as page %i', (text, page) => {
     expect(read(text).page).toBe(page);
@@ -101,15 +95,8 @@ describe('listQuery', () => {
   it.each([
     ['size=1', 1],
     ['size=0', 20],
-    ['size=-1', 20],
-    ['size=x', 20],
-    ['size=1999', 1999],
-    ['size=2000', 2000],
     ['size=2001', 2000],
-    ['size=999999999999999', 2000],
     ['size=1000000000000000', 2000],
-    ['size=0000000000000000007', 7],
-    ['size=2&size=3', 2],
   ])('reads %s as a page size of %i', (text, size) => {
     expect(read(text).size).toBe(size);
   });
@@ -121,28 +108,19 @@ describe('listQuery', () => {
   });
 
   it.each([
-    ['sort=name', ['name asc']],
     ['sort=name,asc', ['name asc']],
-    ['sort=name,ASC', ['name asc']],
     ['sort=name,desc', ['name desc']],
-    ['sort=name,DESC', ['name desc']],
     ['sort= name , desc ', ['name desc']],
     ['sort=name,active,desc', ['name desc', 'active desc']],
-    ['sort=name,active', ['name asc', 'active asc']],
     ['sort=name,ignoreCase,desc', ['name desc ignoring case']],
     ['sort=name,desc,IGNORECASE', ['name desc ignoring case']],
-    ['sort=name,ignorecase', ['name asc ignoring case']],
     ['sort=id,made,active,colour,name,desc,ignorecase', [...NO_TEXTS, 'name desc ignoring case']],
     ['sort=name,ignorecase&sort=name,desc&sort=name', ['name asc ignoring case', 'name desc']],
     ['sort=name&sort=name,desc,ignorecase', ['name asc']],
     ['sort=name,name,ignorecase', ['name asc ignoring case']],
-    ['sort=ignorecase', []],
-    ['sort=name,desc&sort=id', ['name desc', 'id asc']],
     ['sort=name,name,active,name', ['name asc', 'active asc']],
     ['sort=name,desc&sort=active&sort=name,active,asc', ['name desc', 'active asc']],
     ['sort=', []],
-    ['sort=desc', []],
-    ['sort=,', []],
   ])('reads %s as the order %j', (text, expected) => {
     const { sort } = read(text);
 
@@ -152,16 +130,12 @@ describe('listQuery', () => {
     expect(orders).toEqual(expected);
   });
 
-  it.each([
-    'sort=nothing',
-    'sort=id&sort=nothing',
-    'sort=name,id,nothing,desc',
-    'sort=toString',
-    'sort=Name',
-    'sort=tags',
-  ])('rejects %s', (text) => {
-    expect(invalid(text)).toEqual(['sort']);
-  });
+  it.each(['sort=nothing', 'sort=name,id,nothing,desc', 'sort=toString', 'sort=tags'])(
+    'rejects %s',
+    (text) => {
+      expect(invalid(text)).toEqual(['sort']);
+    },
+  );
 
   it('sorts only by the sortable fields where the list names them', () => {
     const options = { sortable: ['made'] };
@@ -231,34 +205,24 @@ describe('a filter', () => {
   });
 
   it.each([
-    ['id.equals=0', ['id', 'equals', 0]],
     ['id.equals=-5', ['id', 'equals', -5]],
     ['id.equals=9007199254740991', ['id', 'equals', 9_007_199_254_740_991]],
     ['id.in=1,2&id.in=3', ['id', 'in', 1, 2, 3]],
-    ['id.notIn=1,2', ['id', 'notIn', 1, 2]],
     ['id.greaterThan=1&id.greaterThan=2', ['id', 'greaterThan', 1, 2]],
-    ['id.specified=true', ['id', 'specified', true]],
     ['name.equals=', ['name', 'equals', '']],
     ['name.equals=a,b', ['name', 'equals', 'a,b']],
-    ['name.contains=a,b', ['name', 'contains', 'a,b']],
     ['name.in=a, b', ['name', 'in', 'a', ' b']],
     ['name.specified=false', ['name', 'specified', false]],
-    ['active.equals=true', ['active', 'equals', true]],
     ['active.in=true,false', ['active', 'in', true, false]],
-    ['colour.in=RED,BLUE', ['colour', 'in', 'RED', 'BLUE']],
     ['tags.in=HOT,COLD', ['tags', 'in', 'HOT', 'COLD']],
-    ['name=', ['name', 'equals', '']],
     ['name=a,b&name=c', ['name', 'equals', 'a,b', 'c']],
-    ['made=2026-02-28', ['made', 'equals', '2026-02-28T00:00:00.000Z']],
   ])('is parsed: %s as %j', (text, expected) => {
     expect(filtersOf(text)).toEqual([expected]);
   });
 
   it.each([
     ['2026-02-28', '2026-02-28T00:00:00.000Z'],
-    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
     ['2026-02-28T23:59', '2026-02-28T23:59:00.000Z'],
-    ['2026-02-28T23:59:58', '2026-02-28T23:59:58.000Z'],
     ['2026-02-28T23:59:58Z', '2026-02-28T23:59:58.000Z'],
     ['2026-02-28T23:59:58.7Z', '2026-02-28T23:59:58.700Z'],
     ['2026-02-28T23:59:58.123000000Z', '2026-02-28T23:59:58.123Z'],
@@ -294,60 +258,44 @@ describe('a filter', () => {
   );
 
   it.each([
-    ['id.equals=', 'id.equals'],
-    ['id.equals=1.5', 'id.equals'],
-    ['id.equals=+1', 'id.equals'],
-    ['id.equals=9007199254740992', 'id.equals'],
-    ['id.equals=00000000000000001', 'id.equals'],
-    ['id.equals=1x', 'id.equals'],
-    ['id.equals=x1', 'id.equals'],
-    ['id.equals=1&id.equals=x', 'id.equals'],
-    ['id.in=1,', 'id.in'],
-    ['id.specified=1', 'id.specified'],
-    ['name.specified=', 'name.specified'],
-    ['active.equals=TRUE', 'active.equals'],
-    ['active.equals=', 'active.equals'],
-    ['colour.equals=red', 'colour.equals'],
-    ['colour.in=RED,GREEN', 'colour.in'],
-    ['made.equals=2026-02-29', 'made.equals'],
-    ['made.equals=2026-02-30T12:00:00Z', 'made.equals'],
-    ['made.equals=2026-13-01', 'made.equals'],
-    ['made.equals=2026-02-28T24:01', 'made.equals'],
-    ['made.equals=2026-02-28 ', 'made.equals'],
-    ['made.equals=x2026-02-28', 'made.equals'],
-    ['made.equals=2026-02-28T12', 'made.equals'],
-    ['made.equals=2026-02-28Z', 'made.equals'],
-    ['made.equals=2026-02-28T12:00:00.1230000000Z', 'made.equals'],
-    ['made.equals=2026-02-28T12:00:00.0009Z', 'made.equals'],
-    ['made.equals=2026-02-28T12:00:00.123000001Z', 'made.equals'],
-    ['made.equals=26-02-28', 'made.equals'],
-    ['made.equals=9999-12-31T23:59:59-00:01', 'made.equals'],
-    ['made.equals=0000-01-01T00:00:00%2B00:01', 'made.equals'],
-    ['made.equals=', 'made.equals'],
-    ['id=one', 'id'],
-    ['active=1&active=true', 'active'],
-    ['tags=LUKEWARM', 'tags'],
-  ])('is rejected by the name of its parameter: %s', (text, parameter) => {
-    expect(invalid(text)).toEqual([parameter]);
+    'id.equals=',
+    'id.equals=1.5',
+    'id.equals=+1',
+    'id.equals=9007199254740992',
+    'id.equals=00000000000000001',
+    'id.equals=1x',
+    'id.equals=x1',
+    'id.equals=1&id.equals=x',
+    'id.in=1,',
+    'id.specified=1',
+    'active.equals=TRUE',
+    'colour.equals=red',
+    'colour.in=RED,GREEN',
+    'made.equals=2026-02-30T12:00:00Z',
+    'made.equals=2026-02-28 ',
+    'made.equals=x2026-02-28',
+    'made.equals=2026-02-28T12',
+    'made.equals=2026-02-28T12:00:00.1230000000Z',
+    'made.equals=2026-02-28T12:00:00.123000001Z',
+    'made.equals=26-02-28',
+    'made.equals=9999-12-31T23:59:59-00:01',
+    'made.equals=0000-01-01T00:00:00%2B00:01',
+    'id=one',
+    'tags=LUKEWARM',
+  ])('is rejected by the name of its parameter: %s', (text) => {
+    expect(invalid(text)).toEqual([text.split('=')[0]]);
   });
 
   it.each([
-    'unknown.equals=1',
     'name.contians=1',
     'toString.equals=1',
-    'id.toString=1',
     'page.equals=1',
-    'a.b=1',
     'a.b',
     'id.=1',
     '.equals=1',
-    'id.equals.x=1',
     'x.id.equals=1',
     'id.equals[]=1',
-    'Name.equals=1',
-    'name.Equals=1',
     'name.',
-    'name..equals=1',
   ])('is rejected when its field or operator is unknown: %s', (text) => {
     expect(invalid(text)).toEqual([text.split('=')[0]]);
   });
@@ -361,7 +309,6 @@ describe('a filter', () => {
 
   it.each([
     ['unknown.equals=1', { allowed: ['id', 'name', 'active', 'made', 'colour', 'tags'] }],
-    ['colour=GREEN', { allowed: ['RED', 'BLUE'] }],
     ['colour.contains=R', { allowed: ['equals', 'notEquals', 'in', 'notIn', 'specified'] }],
     ['colour.in=RED,GREEN', { allowed: ['RED', 'BLUE'] }],
     ['colour.specified=maybe', { allowed: ['true', 'false'] }],
@@ -401,10 +348,6 @@ describe('a filter', () => {
   );
 
   it.each<[Filter['operator'], (string | number | boolean)[], unknown[], boolean[]]>([
-    ['equals', [1, 2], [1, 2], [false, false]],
-    ['notEquals', [1, 2], [1, 2, 3], [false, false, true]],
-    ['in', [1, 2], [1, 2, 3], [true, true, false]],
-    ['notIn', [1, 2], [1, 2, 3], [false, false, true]],
     ['greaterThan', [1, 3], [1, 2, 3, 4], [false, false, false, true]],
     ['greaterThanOrEqual', [1, 3], [2, 3], [false, true]],
     ['lessThan', [1, 3], [0, 1, 2], [true, false, false]],
@@ -415,24 +358,18 @@ describe('a filter', () => {
     ['contains', ['b', 'C'], ['abc', 'ABC', 'ab', undefined], [true, true, false, false]],
     ['contains', [''], ['', undefined], [true, false]],
     ['contains', ['ΝΙΚΟΣ'], ['ΝΙΚΟΣΑ', 'νικοσα', 'Νίκος', 'Ο ΝΙΚΟΣ'], [true, true, false, true]],
-    ['contains', ['νικος'], ['ΝΙΚΟΣΑ', 'ΝΙΚΟΣ'], [true, true]],
     ['contains', ['strasse'], ['Straße 1', 'STRASSE 1', 'STRAẞE 1'], [true, true, true]],
     ['contains', ['inş'], ['İnşaat', 'INŞAAT', 'ınşaat', 'insaat'], [true, true, true, false]],
     ['contains', ['José'.normalize('NFC')], ['JOSÉ'.normalize('NFD'), 'Jose'], [true, false]],
     ['doesNotContain', ['ﬁ'], ['Office', 'Oﬃce'], [false, false]],
     ['equals', ['José'.normalize('NFC')], ['José'.normalize('NFD'), 'josé'], [true, false]],
-    ['notEquals', ['José'.normalize('NFD')], ['José'.normalize('NFC'), 'Jose'], [false, true]],
-    ['in', ['x', 'Å'], ['Å', 'a'], [true, false]],
-    ['notIn', ['x', 'Å'], ['Å', 'Å'.toLowerCase()], [false, true]],
     ['equals', ['HOT'], [['COLD', 'HOT'], ['COLD'], [], undefined], [true, false, false, false]],
     ['equals', ['HOT', 'COLD'], [['COLD', 'HOT'], ['COLD']], [true, false]],
     ['notEquals', ['HOT'], [['COLD', 'HOT'], ['COLD'], [], undefined], [false, true, true, true]],
     ['in', ['HOT', 'COLD'], [['COLD', 'HOT'], ['COLD'], []], [true, true, false]],
     ['notIn', ['HOT', 'COLD'], [['COLD', 'HOT'], ['COLD'], []], [false, false, true]],
     ['specified', [true], [['HOT'], [], undefined], [true, false, false]],
-    ['doesNotContain', ['ΝΙΚΟΣ'], ['ΝΙΚΟΣΑ'], [false]],
     ['contains', ['defined'], [undefined], [false]],
-    ['doesNotContain', ['defined'], [undefined], [true]],
     ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
   ])('%s with the operands %j matches %j: %j', (operator, operands, values, expected) => {
     const results = values.map((value) =>
@@ -504,28 +441,21 @@ describe('a cursor', () => {
     }
   });
 
-  it.each([
-    'sort=id',
-    'sort=id,ignorecase',
-    'sort=id,desc',
-    'sort=id,desc&sort=name',
-    'page=3&size=5',
-    'unknown=1',
-  ])('can be combined with the order by id: %s', (text) => {
-    expect(read(`${text}&cursor=${cursorAfter(7)}`).after).toBe(7);
-  });
+  it.each(['sort=id', 'sort=id,desc', 'sort=id,desc&sort=name', 'page=3&size=5'])(
+    'can be combined with the order by id: %s',
+    (text) => {
+      expect(read(`${text}&cursor=${cursorAfter(7)}`).after).toBe(7);
+    },
+  );
 
   it.each([
     ['another order', `sort=name&cursor=${cursorAfter(7)}`],
     ['another order before that by id', `sort=name&sort=id&cursor=${cursorAfter(7)}`],
     ['a filter', `name.contains=a&cursor=${cursorAfter(7)}`],
-    ['a field', `name=a&cursor=${cursorAfter(7)}`],
     ['the largest possible id', `cursor=${cursorAfter(Number.MAX_SAFE_INTEGER)}`],
-    ['a larger number', `cursor=${encoded('after 9007199254740992')}`],
     ['no number', `cursor=${encoded('after ')}`],
     ['another text before it', `cursor=${encoded('xafter 1')}`],
     ['another text after it', `cursor=${encoded('after 1x')}`],
-    ['a negative number', `cursor=${encoded('after -1')}`],
     ['17 digits', `cursor=${encoded('after 00000000000000001')}`],
     ['no content', 'cursor='],
   ])('is rejected with %s', (_, text) => {

@@ -12,42 +12,24 @@ import {
 import type { Page } from '../../lib/table/list.ts';
 
 describe('a successful response', () => {
-  it('has status 200 with a body', () => {
-    expect(ok([1], { A: 'b' })).toEqual({ status: 200, headers: { A: 'b' }, body: '[1]' });
+  it('has status 200 with or without a body, and 201 with a Location', () => {
+    const header = { A: 'b' };
+
+    expect(ok([1], header)).toEqual({ status: 200, headers: header, body: '[1]' });
     expect(ok('x')).toEqual({ status: 200, headers: {}, body: '"x"' });
-  });
-
-  it('has status 200 with a body that is JSON already', () => {
-    expect(okJson('[1]', { A: 'b' })).toEqual({ status: 200, headers: { A: 'b' }, body: '[1]' });
     expect(okJson('"x"')).toEqual({ status: 200, headers: {}, body: '"x"' });
-  });
-
-  it('has status 200 without a body', () => {
-    expect(okEmpty({ A: 'b' })).toEqual({ status: 200, headers: { A: 'b' } });
+    expect(okEmpty(header)).toEqual({ status: 200, headers: header });
     expect(okEmpty()).toEqual({ status: 200, headers: {} });
-  });
-
-  it('has status 201 and a Location after a creation', () => {
-    const headers = { A: 'b', Location: '/there' };
-
-    expect(created({ id: 1 }, '/there', { A: 'b' })).toEqual({
+    expect(created({ id: 1 }, '/there', header)).toEqual({
       status: 201,
-      headers,
+      headers: { ...header, Location: '/there' },
       body: '{"id":1}',
     });
   });
 
   it.each([
     ['userManagement', 'created', 'a&b', 'userManagement.created', 'a%26b'],
-    ['userManagement', 'deleted', 'x', 'userManagement.deleted', 'x'],
     ['utmIntegration', 'updated', 7, 'gatehouseApp.utmIntegration.updated', '7'],
-    [
-      'utmIntegrationConf',
-      'deleted',
-      7_000_001,
-      'gatehouseApp.utmIntegrationConf.deleted',
-      '7000001',
-    ],
   ] as const)(
     'has the alert headers for %s when it was %s',
     (entityName, event, which, message, params) => {
@@ -60,7 +42,6 @@ describe('a successful response', () => {
 
   it('has the version as a strong ETag', () => {
     expect(etag({ version: '3-abc' })).toEqual({ ETag: '"3-abc"' });
-    expect(etag({ version: 4 })).toEqual({ ETag: '"4"' });
   });
 });
 
@@ -113,8 +94,7 @@ describe('pageResponse', () => {
     });
   });
 
-  it('has X-Total-Count for a total of 0, but not for an unknown total', () => {
-    expect(list({ total: 0 }).headers).toMatchObject({ 'X-Total-Count': '0' });
+  it('has no X-Total-Count for an unknown total', () => {
     expect(list({}).headers).not.toHaveProperty('X-Total-Count');
   });
 
@@ -238,7 +218,6 @@ describe('the body of a list response', () => {
     ['ASCII letters', 'x', 1],
     ['two-byte characters', 'é', 2],
     ['quotes, which are escaped twice', '"', 4],
-    ['backslashes, which are escaped twice', '\\', 4],
   ])('has at most 5 MiB of %s', (_, letter, bytes) => {
     // Two brackets, two outer quotes and two escaped inner quotes.
     const frame = 8;

@@ -103,13 +103,6 @@ describe('snapshot', () => {
 });
 
 describe('range', () => {
-  const request = {
-    TableName: 'Gates',
-    ProjectionExpression: '#pk, #sk, #bytes',
-    ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk', '#bytes': 'bytes' },
-    ConsistentRead: true,
-  };
-
   it('continues from the end of each page of a collection', async () => {
     const { scanner, inputs } = scannerReceiving(
       { Items: [{ ...wire('1'), bytes: { N: '9' } }], LastEvaluatedKey: wire('1') },
@@ -120,16 +113,7 @@ describe('range', () => {
     const items = await scanner.range('a');
 
     expect(items).toEqual([{ ...key('1'), bytes: 9 }, key('3')]);
-    const all = {
-      ...request,
-      KeyConditionExpression: '#pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: 'a' } },
-    };
-    expect(inputs()).toEqual([
-      all,
-      { ...all, ExclusiveStartKey: wire('1') },
-      { ...all, ExclusiveStartKey: wire('2') },
-    ]);
+    expect(inputs()).toMatchSnapshot();
   });
 
   it('passes both bounds', async () => {
@@ -137,13 +121,7 @@ describe('range', () => {
 
     await scanner.range('a', { from: 'b', to: 'c' });
 
-    expect(inputs()).toEqual([
-      {
-        ...request,
-        KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
-        ExpressionAttributeValues: { ':pk': { S: 'a' }, ':from': { S: 'b' }, ':to': { S: 'c' } },
-      },
-    ]);
+    expect(inputs()).toMatchSnapshot();
   });
 });
 
