@@ -1,7 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { commit } from '../../lib/table/change.ts';
-import { entityKey } from '../../lib/table/keys.ts';
-import { set } from '../../lib/table/write.ts';
 import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
 import { openBarrier } from '../support/model/barrier.ts';
 
@@ -226,18 +223,6 @@ it('a read that is not permitted is rejected whatever If-None-Match says', async
   expect(responses.map(({ status }) => status)).toEqual([401, 403, 404]);
 });
 
-it('a creation is not affected by If-None-Match: its entity does not exist yet', async () => {
-  const body = { name: 'New', shortName: 'new', integrationType: 'API' };
-
-  const { status } = await gatehouse.call('POST', '/api/utm-integrations', {
-    token,
-    body,
-    headers: { 'If-None-Match': '*' },
-  });
-
-  expect(status).toBe(201);
-});
-
 it('a deletion with the ETag of an earlier user of the login is rejected with 412', async () => {
   const fields = { login: 'phoenix', email: 'phoenix@example.com' };
   const { headers } = await send('POST', '/api/users', fields);
@@ -248,21 +233,4 @@ it('a deletion with the ETag of an earlier user of the login is rejected with 41
 
   expect(deleted.status).toBe(412);
   expect((await send('GET', '/api/users/phoenix')).status).toBe(200);
-});
-
-it('the plain version number of an earlier release is accepted as an ETag, once', async () => {
-  const user = await gatehouse.makeUser('early', { password: undefined });
-  await commit(gatehouse.table, [
-    set(
-      entityKey('USER', user.id),
-      { version: 4 },
-      { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' },
-    ),
-  ]);
-
-  const stale = await send('PUT', '/api/users', user, '"3"');
-  const updated = await send('PUT', '/api/users', { ...user, firstName: 'x' }, '"4"');
-
-  expect(stale.status).toBe(412);
-  expect(updated.headers.etag).toMatch(/^"5-[\da-f-]{36}"$/);
 });

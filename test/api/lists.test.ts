@@ -162,30 +162,18 @@ describe('a list', () => {
     expect(totalOf(await get(PARAMETERS))).toBe(before);
   });
 
-  describe('with a long query', () => {
+  it('of a long query is readable by fetch in Node, which rejects 16 KB of headers', async () => {
     // Percent-encoded, each `(` takes three bytes in a link.
-    const filter = (characters: number) => `login.notIn=${'('.repeat(characters)}`;
-    it('is readable by fetch in Node, which rejects more than 16 KB of headers', async () => {
-      const headers = { Authorization: `Bearer ${token}` };
-      const url = `${gatehouse.cloud.url}${USERS}?size=8&page=1`;
+    const long = (characters: number) => '('.repeat(characters);
+    const headers = { Authorization: `Bearer ${token}` };
+    const url = `${gatehouse.cloud.url}${USERS}?size=8&page=1`;
 
-      const ignored = await fetch(`${url}&cacheBuster=${'('.repeat(2700)}`, { headers });
-      const filtered = await fetch(`${url}&${filter(2500)}`, { headers });
+    const ignored = await fetch(`${url}&cacheBuster=${long(2700)}`, { headers });
+    const filtered = await fetch(`${url}&login.notIn=${long(2500)}`, { headers });
 
-      expect([ignored.status, filtered.status]).toEqual([200, 200]);
-      expect(ignored.headers.get('link')?.length).toBeLessThan(300);
-      expect(filtered.headers.get('link')).toContain('rel="next"');
-    });
-
-    it('is rejected with 400 and its longest parameter when a link would not fit', async () => {
-      const rejected = await get(`${USERS}?size=8&email.contains=e&${filter(2700)}`);
-      const onePage = await get(`${USERS}?size=2000&${filter(2700)}`);
-
-      expect([rejected.status, rejected.body.message]).toEqual([400, 'error.validation']);
-      expect(rejected.body.fieldErrors).toMatchObject([{ field: 'login.notIn', message: 'Size' }]);
-      expect([onePage.status, onePage.headers.link]).toEqual([200, undefined]);
-      expect(idsOf(onePage)).toEqual(await storedIds('USER'));
-    });
+    expect([ignored.status, filtered.status]).toEqual([200, 200]);
+    expect(ignored.headers.get('link')?.length).toBeLessThan(300);
+    expect(filtered.headers.get('link')).toContain('rel="next"');
   });
 
   describe('of users', () => {

@@ -77,8 +77,9 @@ describe('a bucket', () => {
       Array.from({ length: 10 }, (_, n) => (n % 2 ? budget.spend(50) : budget.settle(50))),
     );
 
-    expect((await paidBackAt(id)) - now).toBeGreaterThanOrEqual(1000);
-    expect((await paidBackAt(id)) - now).toBeLessThan(6000);
+    const ahead = (await paidBackAt(id)) - now;
+    expect(ahead).toBeGreaterThanOrEqual(1000);
+    expect(ahead).toBeLessThan(6000);
   });
 
   it('has a debt of at most what the most expensive list costs', async () => {
@@ -118,7 +119,6 @@ describe('a caller who repeats an expensive request', () => {
   let reader: { id: number };
   let analyst: { id: number };
   let owner: { id: number };
-  let changer: { id: number };
   let large: { id: number; integration: { id: number } };
   beforeAll(async () => {
     gatehouse = LONG
@@ -127,7 +127,6 @@ describe('a caller who repeats an expensive request', () => {
     reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     analyst = await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
     owner = await gatehouse.makeUser('owner', { authorities: ['ROLE_USER'] });
-    changer = await gatehouse.makeUser('changer', { authorities: ['ROLE_USER'] });
     token = await gatehouse.logIn('reader');
     const admin = await gatehouse.adminToken();
     const post = (path: string, body: object) =>
@@ -198,11 +197,9 @@ describe('a caller who repeats an expensive request', () => {
   });
 
   it.each([
-    '/api/utm-integrations?name.contains=Tap',
     '/api/utm-integration-confs/count?confName.contains=name',
     '/api/utm-integration-confs?integrationId.equals=1',
     '/api/audits?actor.equals=admin',
-    '/api/users?page=1&size=50',
   ])('is charged for it: %s', async (path) => {
     await clear();
 
@@ -326,20 +323,6 @@ describe('a caller who repeats an expensive request', () => {
       }
 
       expect(seen).toEqual([429, 200, 200, 200, 429, 429]);
-    });
-
-    it('gets no further budget, neither for new tokens nor for earlier ones', async () => {
-      const tokens = [await gatehouse.logIn('changer')];
-      await changePassword(tokens[0] as string, 'changer', 'second');
-      tokens.push(await gatehouse.logIn('changer', 'second'));
-      await changePassword(tokens[1] as string, 'second', 'third');
-      tokens.push(await gatehouse.logIn('changer', 'third'));
-      await setDebts(changer.id, [12_000, 12_000]);
-
-      const statuses = [];
-      for (const token of tokens) statuses.push(await statusOf(token));
-
-      expect(statuses).toEqual([429, 429, 429]);
     });
   });
 

@@ -57,19 +57,6 @@ it('accepts any JSON object with unique keys, and rejects it with a repeated one
   );
 });
 
-it.each([
-  ['1.50', 1.5],
-  ['100', 100],
-  ['1.00e2', 100],
-  ['0.00', 0],
-  ['-0', -0],
-  ['1001', 1001],
-  ['0.1e1', 1],
-  ['12.5E-1', 1.25],
-])('%s is exactly %d', (text, number) => {
-  expect(parseJson(`{"n":${text}}`)).toEqual({ n: number });
-});
-
 const ZEROS = '0'.repeat(60_000);
 
 it.each([
@@ -82,6 +69,9 @@ it.each([
   ['-0.0', -0],
   [`0e${ZEROS}9`, 0],
   ['0.1', 0.1],
+  ['12.50E-1', 1.25],
+  ['1001', 1001],
+  ['100', 100],
   ['9007199254740992', 2 ** 53],
   ['1e21', 1e21],
 ])('%.20s is exactly %d', (json, number) => {

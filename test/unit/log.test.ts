@@ -322,10 +322,4 @@ describe('a stack frame in a bundle', () => {
 
     expect(await framesOf(`act (${url}:1:${column})`)).toEqual([`at act (${url}:1:${column})`]);
   });
-
-  it('stays as it is when the source map does not contain its position', async () => {
-    const { url } = writeBundle({ mappings: '' });
-
-    expect(await framesOf(`act (${url}:1:1)`)).toEqual([`at act (${url}:1:1)`]);
-  });
 });

@@ -156,10 +156,6 @@ describe('the links of a page', () => {
     const empty = links.map(([page, relation]) => link(page, '', relation)).join(',').length;
     return 'x'.repeat((bytes - empty) / links.length);
   };
-  const parametersOf = (filler: string): QueryParameter[] => [
-    ['sort', 'id'],
-    ['name.contains', filler],
-  ];
   const relations = (
     filler: string,
     page: Partial<Page<unknown>>,
@@ -173,9 +169,6 @@ describe('the links of a page', () => {
     const all = fillerFor(8000, [0, 'last'], [0, 'first']);
     const one = fillerFor(8000, [0, 'last']);
 
-    expect(all.length * 2 + link(0, '', 'last').length + link(0, '', 'first').length + 1).toBe(
-      8000,
-    );
     expect(relations(all, { total: 1 })).toEqual(['last', 'first']);
     expect(relations(`${all}x`, { total: 1 })).toEqual(['last']);
     expect(relations(one, { total: 1 })).toEqual(['last']);
@@ -199,7 +192,7 @@ describe('the links of a page', () => {
 
   it('are too long by the parameter that is longest when encoded', () => {
     const parameters: QueryParameter[] = [
-      ...parametersOf('x'.repeat(4000)),
+      ['name.contains', 'x'.repeat(4000)],
       ['name.in', '('.repeat(3000)],
     ];
 
