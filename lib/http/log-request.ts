@@ -29,6 +29,7 @@ export function logRequest(
     {
       requestId: requestContext.requestId,
       route,
+      // Stryker disable next-line Regex: a path contains no space
       kind: contract.kind ?? (/^(GET|HEAD) /.test(route) ? 'read' : 'change'),
       status,
       milliseconds,
