@@ -104,7 +104,6 @@ describe('a problem', () => {
 
 describe('a request that reaches no function', () => {
   it.each([
-    ['GET', '/'],
     ['GET', '/api/unknown'],
     ['GET', '/api/users/'],
     ['GET', '/API/users'],

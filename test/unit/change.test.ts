@@ -66,13 +66,6 @@ async function run(table: Table, ...conditions: (OnConditionFailed | undefined)[
 }
 
 describe('a change', () => {
-  it('commits once, under one token, when nothing conflicts', async () => {
-    const { table, tokens } = tableThatResponds(undefined);
-
-    expect(await run(table, 'login-taken')).toEqual({ loads: 1, outcome: 'decided on load 1' });
-    expect(tokens).toHaveLength(1);
-  });
-
   it('sends nothing when it decides to write nothing', async () => {
     const { table, tokens } = tableThatResponds(undefined);
 
@@ -105,7 +98,7 @@ describe('a change', () => {
     expect(retryCount()).toBe(1);
   });
 
-  it('decides again immediately the first time that its data has changed, even after a conflict', async () => {
+  it('decides again immediately when its data first changes, even after a conflict', async () => {
     const waits: number[] = [];
 
     // If the waits were random, one of 20 would almost certainly be longer than zero.
@@ -201,6 +194,12 @@ describe('a change', () => {
     );
 
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
+  });
+
+  it('is known to have changed nothing when its repetition meets changed data', async () => {
+    const { table } = tableThatResponds(lost(), cancelledBy('ConditionalCheckFailed'));
+
+    await expect(commit(table, [write('retry')])).resolves.toBe('changed');
   });
 
   it.each([

@@ -499,6 +499,17 @@ describe('a public endpoint', () => {
     expect(lines[0]).not.toHaveProperty('callerId');
   });
 
+  it('rejects a request for a page of another site with 403 before its body is read', async () => {
+    const { handler, requests } = endpointOf(WITH_BODY);
+
+    const { statusCode } = await call(handler, {
+      body: '{',
+      headers: { 'sec-fetch-site': 'cross-site' },
+    });
+
+    expect([statusCode, requests]).toEqual([403, []]);
+  });
+
   it('rejects an invalid path with 404 before it is handled', async () => {
     const { handler, requests } = endpointOf({ ...PUBLIC, path: idInPath });
 

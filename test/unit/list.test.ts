@@ -7,7 +7,7 @@ import {
 } from '../../lib/contract/list-query.ts';
 import { INTEGRATIONS } from '../../lib/integrations/integration-table.ts';
 import { PARAMETERS } from '../../lib/integrations/parameter-table.ts';
-import { entityKey, type Kind, parameterId } from '../../lib/table/keys.ts';
+import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -388,16 +388,6 @@ describe('the parameters of one integration', () => {
 
     expect(found).toEqual({ total: 0, entities: [], more: false, cursor: undefined });
     expect(table.calls).toEqual([]);
-  });
-
-  it('are found for the largest id that can have any', async () => {
-    const { page } = listOf([itemOf('CONF', parameterId(9_007_199_253, 1))], {}, 'CONF');
-
-    const { entities } = await page({
-      filters: [filter('integrationId', 'equals', 9_007_199_253)],
-    });
-
-    expect(entities.map(({ id }) => id)).toEqual([9_007_199_253_000_001]);
   });
 });
 

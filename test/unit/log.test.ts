@@ -85,15 +85,6 @@ describe('the log line of a request', () => {
       await logged(() => logRequest(contractOf(routeKey), event({ routeKey }), 200, 0)),
     ).toMatchObject([{ kind }]);
   });
-
-  it('has the number of retries of its change', async () => {
-    countRetry();
-    countRetry();
-
-    expect(await logged(() => logRequest(UpdateUser, event(), 200, 0))).toMatchObject([
-      { retries: 2 },
-    ]);
-  });
 });
 
 describe('the metrics of a log line', () => {

@@ -112,6 +112,7 @@ describe('readBudget', () => {
 
     await readBudget(table, CALLER).spend(100);
 
+    expect(table.updates[0]?.names?.['#paidBackAt']).toBe('paidBackAt');
     expect(table.updates[0]?.values?.[':expires']).toBe(Math.ceil((NOW + 4000 + 8192) / 1000) + 60);
   });
 

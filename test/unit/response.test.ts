@@ -172,6 +172,9 @@ describe('the links of a page', () => {
     expect(relations(all, { total: 1 })).toEqual(['last', 'first']);
     expect(relations(`${all}x`, { total: 1 })).toEqual(['last']);
     expect(relations(one, { total: 1 })).toEqual(['last']);
+    // The comma between them is one of the bytes.
+    const both = fillerFor(8001, [10, 'last'], [0, 'first']);
+    expect(relations(both, { total: 201 }, { page: 20 })).toEqual(['last']);
     expect(relations(`${one}x`, { total: 1 })).toEqual([]);
     expect(list({ total: 1 }, { parameters: [['name.contains', `${one}x`]] }).headers).toEqual({
       'X-Total-Count': '1',
