@@ -238,15 +238,12 @@ async function startEndpoint(running: Running, engineUrl: string, stream: Stream
 /** The meter is loaded only where it is asked for. */
 async function openMeter(running: Running): Promise<Meter> {
   const { meterCapacity } = await import('./capacity/meter-capacity.ts');
-  return meterCapacity({
-    region: running.region,
-    tableMaximum() {
-      const { OnDemandThroughput } = running.deployed.table;
-      return {
-        Read: OnDemandThroughput?.MaxReadRequestUnits,
-        Write: OnDemandThroughput?.MaxWriteRequestUnits,
-      };
-    },
+  return meterCapacity(() => {
+    const { OnDemandThroughput } = running.deployed.table;
+    return {
+      Read: OnDemandThroughput?.MaxReadRequestUnits,
+      Write: OnDemandThroughput?.MaxWriteRequestUnits,
+    };
   });
 }
 

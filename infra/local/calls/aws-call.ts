@@ -23,7 +23,7 @@ export interface AwsResponse {
   readonly cut?: 'before' | 'middle';
 }
 
-type Forward = (input: AwsCall['input']) => Promise<AwsResponse>;
+export type Forward = (input: AwsCall['input']) => Promise<AwsResponse>;
 
 /** Forwards a call to the engine unless DynamoDB would throttle it. */
 export type Meter = (

@@ -1,45 +1,105 @@
-import type { Meter } from '../calls/aws-call.ts';
-import { openAdmission } from './admission.ts';
-import { meterKeyReads, meterPages } from './meter-reads.ts';
-import { meterWrites } from './meter-writes.ts';
-import { openThroughput, type TableMaximum } from './throughput.ts';
+import { transactionCanceled } from '../aws/transaction-conflicts.ts';
+import { actionsOf, isWrite } from '../calls/actions.ts';
+import type { AwsCall, AwsResponse, Forward, Meter } from '../calls/aws-call.ts';
+import { type Item, itemBytes, readUnits, writeUnits } from './item-size.ts';
+import { type Demand, openThroughput, type TableMaximum, type Throughput } from './throughput.ts';
 
 /*
- * DynamoDB limits the throughput of a partition and of a table, and throttles calls above it; the
+ * DynamoDB throttles the calls that exceed the throughput of a partition key or of the table; the
  * embedded engine does not. The rules and their sources are in
  * docs/adr/0003-local-cloud-runs-the-template.md.
  */
 
-interface CapacityOptions {
-  readonly region: string;
-  readonly tableMaximum: TableMaximum;
-  /** A monotonic clock, in milliseconds. */
-  readonly now?: () => number;
+type Call = Pick<AwsCall, 'operation' | 'input'>;
+
+/** Throttles the calls of functions to their table; `now` is a monotonic clock in milliseconds. */
+export function meterCapacity(
+  tableMaximum: TableMaximum,
+  now: () => number = () => performance.now(),
+): Meter {
+  const throughput = openThroughput(tableMaximum, now);
+  return async (call, forward, batchGetItem) => {
+    if (!isWrite(call.operation)) return meterRead(throughput, call, forward);
+    const exceeded = throughput.takeAll(await writesOf(call, batchGetItem));
+    return exceeded.includes(true) ? throttled(call, exceeded) : forward(call.input);
+  };
 }
 
-/** Throttles the calls to the tables of a region as DynamoDB would. */
-export function meterCapacity({
-  region,
-  tableMaximum,
-  now = () => performance.now(),
-}: CapacityOptions): Meter {
-  const throughput = openThroughput(tableMaximum, now);
-  const admit = openAdmission(region, throughput);
-  const meterWrite = meterWrites(admit, now);
-  const meterKeyRead = meterKeyReads(admit, throughput);
-  const meterPage = meterPages(admit, throughput);
-  const meters: Record<string, Meter> = {
-    PutItem: meterWrite,
-    UpdateItem: meterWrite,
-    DeleteItem: meterWrite,
-    BatchWriteItem: meterWrite,
-    TransactWriteItems: meterWrite,
-    GetItem: meterKeyRead,
-    BatchGetItem: meterKeyRead,
-    TransactGetItems: meterKeyRead,
-    Query: meterPage,
-    Scan: meterPage,
-  };
-  return (call, forward, batchGetItem) =>
-    meters[call.operation]?.(call, forward, batchGetItem) ?? forward(call.input);
+/**
+ * The cost of a read is known only afterwards: it is admitted at the minimum cost, then charged the
+ * rest of what the engine reports.
+ */
+async function meterRead(
+  { takeAll, charge }: Throughput,
+  call: Call,
+  forward: Forward,
+): Promise<AwsResponse> {
+  const demands = actionsOf(call).map(
+    ({ pk }): Demand => ({ kind: 'Read', pk, units: readUnits(0, 'eventual') }),
+  );
+  const exceeded = takeAll(demands);
+  if (exceeded.includes(true)) return throttled(call, exceeded);
+  if (demands.length === 0) return forward(call.input);
+
+  const response = await forward({ ReturnConsumedCapacity: 'TOTAL', ...call.input });
+  if (response.status !== 200) return response;
+  const { ConsumedCapacity } = bodyOf(response) as { ConsumedCapacity: Consumed | Consumed[] };
+  const units = [ConsumedCapacity].flat().reduce((sum, each) => sum + each.CapacityUnits, 0);
+  for (const demand of demands) charge(demand, units / demands.length - demand.units);
+  return response;
+}
+
+interface Consumed {
+  readonly CapacityUnits: number;
+}
+
+/** The parameters of a write or condition check. */
+interface WriteParameters {
+  readonly TableName: string;
+  readonly Item?: Item;
+  readonly Key?: Item;
+  readonly ExpressionAttributeValues?: Item;
+}
+
+/**
+ * The cost of each write, which is known before it is made: that of the larger of the item before
+ * and after. An update is taken to leave the values of its expression.
+ */
+async function writesOf({ operation, input }: Call, batchGetItem: Forward): Promise<Demand[]> {
+  const transactional = operation === 'TransactWriteItems';
+  const writes = transactional
+    ? (input.TransactItems as Record<string, WriteParameters>[]).flatMap(
+        Object.values<WriteParameters>,
+      )
+    : [input as unknown as WriteParameters];
+  const keys = writes.map(({ Item, Key = Item }) => ({ pk: Key?.pk, sk: Key?.sk }));
+  const idOf = ({ pk, sk }: Item | (typeof keys)[number]) => JSON.stringify([pk, sk]);
+  const [{ TableName } = { TableName: '' }] = writes;
+  const stored = await batchGetItem({
+    RequestItems: { [TableName]: { Keys: keys, ConsistentRead: true } },
+  });
+  // The engine rejects invalid keys; it will reject the writes for the same reason.
+  const { Responses = {} } = bodyOf(stored) as { Responses?: Record<string, Item[]> };
+  const before = new Map(Responses[TableName]?.map((item) => [idOf(item), itemBytes(item)]));
+  return writes.map(({ Item, Key, ExpressionAttributeValues }, index): Demand => {
+    const key = keys[index] as (typeof keys)[number];
+    const after = itemBytes(Item ?? { ...Key, ...ExpressionAttributeValues });
+    const units = writeUnits(Math.max(before.get(idOf(key)) ?? 0, after), transactional);
+    return { kind: 'Write', pk: String(key.pk?.S), units };
+  });
+}
+
+const bodyOf = ({ body }: AwsResponse): unknown =>
+  typeof body === 'string' ? JSON.parse(body) : body;
+
+function throttled({ operation }: Call, exceeded: readonly boolean[]): AwsResponse {
+  if (operation.startsWith('Transact'))
+    return transactionCanceled(
+      exceeded.map((isExceeded) => ({ Code: isExceeded ? 'ThrottlingError' : 'None' })),
+    );
+  const name = operation.startsWith('Batch')
+    ? 'ProvisionedThroughputExceededException'
+    : 'ThrottlingException';
+  const message = 'Throughput exceeds the current capacity of your table';
+  return { status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } };
 }

@@ -1,104 +1,76 @@
-import { type TokenBucket, tokenBucket } from './token-bucket.ts';
-
 type Kind = 'Read' | 'Write';
-export type Limit = 'KeyRangeThroughputExceeded' | 'MaxOnDemandThroughputExceeded';
 
-/**
- * The capacity that an action requires of its table and, unless it is a Scan, of one partition key.
- */
+/** The capacity that an action requires of the table and of one partition key. */
 export interface Demand {
   readonly kind: Kind;
-  readonly table: string;
-  readonly pk: string | undefined;
+  readonly pk: string;
   readonly units: number;
 }
 
-/** The maximum throughput in units per second; undefined if the template sets none. */
-export type TableMaximum = () => {
-  readonly Read?: number | undefined;
-  readonly Write?: number | undefined;
-};
+/** Units per second; undefined if the template sets no maximum. */
+export type TableMaximum = () => Partial<Record<Kind, number | undefined>>;
 
-/** The capacity that the partition keys and the tables have at the moment. */
-export interface Throughput {
-  charge(demand: Demand, units?: number): void;
-  /** Charges reads to a partition key, but not to its table. */
-  chargePartition(table: string, pk: string, units: number): void;
-  /**
-   * Charges each demand that fits on its own. Returns the limits that each of the others exceeds.
-   */
-  takeEach(demands: readonly Demand[]): Limit[][];
-  /** Charges all demands or none. Returns the limits that each exceeds. */
-  takeAll(demands: readonly Demand[]): Limit[][];
-}
+export type Throughput = ReturnType<typeof openThroughput>;
 
 /** The throughput of a partition, in units per second. */
 const PARTITION_MAXIMUM = { Read: 3000, Write: 1000 } satisfies Record<Kind, number>;
 /** DynamoDB retains unused capacity of a table for this long. */
 const BURST_SECONDS = 300;
-/** At this number of partition keys, full buckets are discarded to bound the memory. */
-const PARTITION_BUCKETS_MAX = 1000;
 
-/** Opens the throughput of all tables; `now` is a monotonic clock in milliseconds. */
-export function openThroughput(tableMaximum: TableMaximum, now: () => number): Throughput {
-  const partitions = new Map<string, TokenBucket>();
-  const tables = new Map<string, TokenBucket>();
+/** Opens the throughput of a table; `now` is a monotonic clock in milliseconds. */
+export function openThroughput(tableMaximum: TableMaximum, now: () => number) {
+  const buckets = new Map<string, ReturnType<typeof tokenBucket>>();
 
-  function partitionBucket(table: string, kind: Kind, pk: string): TokenBucket {
-    const name = JSON.stringify([table, kind, pk]);
-    const rate = PARTITION_MAXIMUM[kind];
-    const bucket = partitions.get(name) ?? tokenBucket(rate, rate, now);
-    if (partitions.size >= PARTITION_BUCKETS_MAX && !partitions.has(name)) {
-      for (const [other, { isFull }] of partitions) if (isFull()) partitions.delete(other);
-    }
-    partitions.set(name, bucket);
-    return bucket;
+  function bucket(name: string, rate: number, seconds: number) {
+    const opened = buckets.get(name) ?? tokenBucket(rate, rate * seconds, now);
+    buckets.set(name, opened);
+    return opened;
   }
-
-  function tableBucket(table: string, kind: Kind, rate: number): TokenBucket {
-    // The rate is part of the key: a changed maximum starts a new bucket.
-    const name = JSON.stringify([table, kind, rate]);
-    const bucket = tables.get(name) ?? tokenBucket(rate, BURST_SECONDS * rate, now);
-    tables.set(name, bucket);
-    return bucket;
-  }
-
-  function bucketsOf({ kind, table, pk }: Demand): [Limit, TokenBucket][] {
+  const bucketsOf = ({ kind, pk }: Demand) => {
     const maximum = tableMaximum()[kind];
-    const buckets: [Limit, TokenBucket][] = [];
-    if (pk !== undefined)
-      buckets.push(['KeyRangeThroughputExceeded', partitionBucket(table, kind, pk)]);
-    if (maximum !== undefined)
-      buckets.push(['MaxOnDemandThroughputExceeded', tableBucket(table, kind, maximum)]);
-    return buckets;
-  }
-
-  function charge(demand: Demand, units = demand.units): void {
-    for (const [, bucket] of bucketsOf(demand)) bucket.take(units);
-  }
-
-  const takeEach = (demands: readonly Demand[]): Limit[][] =>
-    demands.map((demand) => {
-      const exceeded = bucketsOf(demand).filter(([, bucket]) => bucket.available() < demand.units);
-      if (exceeded.length === 0) charge(demand);
-      return exceeded.map(([limit]) => limit);
-    });
+    return [
+      bucket(`${kind} ${pk}`, PARTITION_MAXIMUM[kind], 1),
+      // The maximum is part of the name: a changed one starts a new bucket.
+      ...(maximum === undefined ? [] : [bucket(`${kind} ${maximum}/s`, maximum, BURST_SECONDS)]),
+    ];
+  };
+  /** Takes units even if they are not available: later demands wait for them. */
+  const charge = (demand: Demand, units = demand.units) => {
+    for (const { take } of bucketsOf(demand)) take(units);
+  };
 
   return {
     charge,
-    chargePartition: (table, pk, units) => partitionBucket(table, 'Read', pk).take(units),
-    takeEach,
-    takeAll(demands) {
-      const exceeded = takeEach(demands);
-      if (exceeded.some(isExceeded)) {
-        for (const [index, demand] of demands.entries())
-          if (!exceeded[index]?.length) charge(demand, -demand.units);
-      }
+    /** Takes all demands or none. Returns whether each, after those before it, exceeds a limit. */
+    takeAll(demands: readonly Demand[]): boolean[] {
+      const taken: Demand[] = [];
+      const exceeded = demands.map((demand) => {
+        if (bucketsOf(demand).some(({ available }) => available() < demand.units)) return true;
+        charge(demand);
+        taken.push(demand);
+        return false;
+      });
+      if (exceeded.includes(true)) for (const demand of taken) charge(demand, -demand.units);
       return exceeded;
     },
   };
 }
 
-/** Whether a demand exceeds any of its limits. */
-export const isExceeded = (limits: readonly Limit[] | undefined): boolean =>
-  limits !== undefined && limits.length > 0;
+/** A bucket that is refilled at a rate, up to its capacity. */
+function tokenBucket(ratePerSecond: number, capacity: number, now: () => number) {
+  // A new bucket holds one second of capacity, because no unused capacity has accumulated.
+  let units = ratePerSecond;
+  let since = now();
+  const available = () => {
+    const time = now();
+    units = Math.min(capacity, units + ((time - since) * ratePerSecond) / 1000);
+    since = time;
+    return units;
+  };
+  return {
+    available,
+    take(taken: number) {
+      units = available() - taken;
+    },
+  };
+}
