@@ -7,6 +7,7 @@ import { localMailbox, type Mail } from './aws/mailbox.ts';
 import { createTable, deleteTable } from './aws/stack-table.ts';
 import { openStream, type Stream } from './aws/stream.ts';
 import type { Interceptor, Meter } from './calls/aws-call.ts';
+import { meterCapacity } from './capacity/meter-capacity.ts';
 import { type Deployed, deploy } from './deploy.ts';
 import { startGateway } from './gateway/gateway.ts';
 import type { RequestSummary } from './gateway/request-log.ts';
@@ -25,15 +26,12 @@ export interface CloudOptions {
    */
   readonly assembly: string | Promise<string>;
   readonly state: State;
-  /** The URL of a DynamoDB engine to use instead of the embedded one. */
   readonly engineUrl?: string | undefined;
-  /** The port of the HTTP API; 0 selects any free port. */
   readonly port: number;
   /** Receives each line that a function prints, and errors of the local cloud itself. */
   readonly onLine: (line: string) => void;
   /** Receives each request that the HTTP API itself rejects, of which no function logs a line. */
   readonly onRejection?: (rejection: RequestSummary) => void;
-  /** Called when the engine exits unexpectedly. */
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
@@ -62,36 +60,27 @@ export interface CloudOptions {
   readonly meterCapacity?: boolean;
 }
 
-/** A stack that runs on this machine. */
 export interface Cloud {
-  /** The URL of the HTTP API. */
   readonly url: string;
   /** The value of `AWS_ENDPOINT_URL` for AWS clients. */
   readonly endpoint: string;
   readonly region: string;
-  /** The table of the deployed stack. */
   readonly tableName: string;
   /** The ARNs of the keys of password hashes; the first one is that of new hashes. */
   readonly pepperKeys: readonly string[];
-  /** The functions of the deployed stack. */
   readonly functions: readonly FunctionConfig[];
   /** Calls that a function made after it had responded, each as function name and operation. */
   readonly lateCalls: string[];
   /** The messages sent through SES, newest last. */
   readonly mails: Mail[];
-  /** Invokes a function as an event source does. */
   invoke(functionName: string, event: unknown): Promise<unknown>;
   /** Resolves once each mail that has been committed was handed to its function at least once. */
   mailsHandedOver(): Promise<void>;
-  /** One sentence for each call that the policies of its function do not allow. */
   readonly deniedCalls: string[];
-  /** One sentence for each grant that no call has used since the deployment. */
   unusedPermissions(): string[];
-  /** Replaces all function instances, so that the next requests run the current bundles. */
   recycle(): void;
   /** Runs a change of the code or the stack. Requests that arrive meanwhile wait for its end. */
   holdRequestsDuring(change: () => Promise<void>): Promise<void>;
-  /** Deploys the stack of another cloud assembly. */
   redeploy(assembly: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -116,7 +105,6 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 
 type Stop = () => unknown;
 
-/** What the parts of a running stack share. */
 interface Running {
   readonly options: CloudOptions;
   readonly region: string;
@@ -223,7 +211,7 @@ async function startEndpoint(running: Running, engineUrl: string, stream: Stream
       onLine(sentence);
     },
     holdTransactions: options.holdTransactions,
-    meter: options.meterCapacity ? await openMeter(running) : undefined,
+    meter: options.meterCapacity ? openMeter(running) : undefined,
   });
   if (endpoint.port !== formerPort) {
     if (formerPort)
@@ -235,9 +223,7 @@ async function startEndpoint(running: Running, engineUrl: string, stream: Stream
   return endpoint;
 }
 
-/** The meter is loaded only where it is asked for. */
-async function openMeter(running: Running): Promise<Meter> {
-  const { meterCapacity } = await import('./capacity/meter-capacity.ts');
+function openMeter(running: Running): Meter {
   return meterCapacity(() => {
     const { OnDemandThroughput } = running.deployed.table;
     return {

@@ -9,7 +9,6 @@ import { ACCOUNT, keyArn, type ReturnValues, resolve, type Template } from './st
 import { startOver } from './state/database.ts';
 import type { State } from './state/state.ts';
 
-/** The resources of a template, as the parts of the local cloud need them. */
 export interface Deployed {
   readonly kms: ReturnType<typeof localKms>;
   readonly authorization: Authorization;
@@ -19,7 +18,6 @@ export interface Deployed {
   readonly api: Api;
 }
 
-/** A template whose resources are being created. */
 interface Deployment {
   readonly template: Template;
   /** What the resources that exist so far return to the intrinsic functions of others. */
@@ -65,7 +63,6 @@ export function deploy(template: Template, state: State): Deployed {
   };
 }
 
-/** Creates the keys that are not stored yet. Returns all that are stored. */
 function createKeys({ template, resources }: Deployment, state: State): StoredKey[] {
   const stored = state.readJson<Record<string, StoredKey>>(KEYS_FILE) ?? {};
   const storedBefore = Object.keys(stored).length;

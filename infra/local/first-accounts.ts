@@ -14,7 +14,6 @@ import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';
 
-/** Opens the table of a local cloud with the operator's credentials. */
 export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
   return openTable(tableName, new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
 }

@@ -10,11 +10,8 @@ const ROOT = join(import.meta.dirname, '../..');
 /** A checkout can change hundreds of files. */
 const NAMES_MAX = 3;
 
-/** The cloud assembly that runs, and its successors. */
 interface Assembly {
-  /** Synthesizes the stack. Returns the folder. */
   synthesize(): Promise<string>;
-  /** Applies changed files to a running cloud. */
   reload(cloud: Cloud, files: readonly string[]): Promise<void>;
 }
 

@@ -43,7 +43,6 @@ export async function runService({
   const ended = Promise.withResolvers<'stopped' | 'failed'>();
   let starting: Promise<Cloud> | undefined;
   let stopping = false;
-  /** Also closes a cloud that is still starting. */
   const close = async () => {
     const cloud = await starting?.catch(() => undefined);
     await (cloud ? cloud.stop() : state.close());
@@ -95,7 +94,6 @@ export async function runService({
 const logFileOf = ({ database }: State): string | undefined =>
   database && join(database, '../functions.log');
 
-/** Creates the first accounts, then prints what the service is and how to use it. */
 async function announce(cloud: Cloud, state: State, mailboxUrl: string): Promise<void> {
   const aboutAccounts = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
@@ -108,7 +106,6 @@ async function announce(cloud: Cloud, state: State, mailboxUrl: string): Promise
   print(`Gatehouse is ready at ${url}`);
 }
 
-/** Names the database if the error is about it. */
 function explained(error: Error, { folder }: State): Error {
   const explanation = folder && explainDatabaseError(folder, error.message);
   return explanation ? new Error(explanation) : error;

@@ -44,7 +44,6 @@ export function watchFiles(root: string, { paths, isWatched, onChange }: Watched
   setTimeout(poll, INTERVAL_MS).unref();
 }
 
-/** How long to wait after a poll of this duration; both in milliseconds. */
 export function intervalAfter(duration: number): number {
   return Math.min(INTERVAL_MS_MAX, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * duration));
 }

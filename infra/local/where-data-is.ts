@@ -1,7 +1,3 @@
-/**
- * Says where a service keeps its data: in a folder or in memory, and in the embedded engine or in
- * another one.
- */
 export function whereDataIs(folder: string | undefined, engineUrl: string | undefined): string {
   if (!engineUrl)
     return folder

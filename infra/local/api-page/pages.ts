@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** A page or one of its files. */
 export interface Page {
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-/** The page for a path; undefined if there is none. */
 export type Pages = (path: string) => Page | undefined;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -17,10 +15,6 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
 };
 
-/**
- * The pages that the local service has in addition to its API: `/` and the API reference at
- * `/docs`.
- */
 export function openPages(mailboxUrl: () => string | undefined): Pages {
   const swaggerUi = join(
     createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
@@ -43,7 +37,6 @@ export function openPages(mailboxUrl: () => string | undefined): Pages {
   };
 }
 
-/** The start page, which links to the mailbox once its URL is known. */
 function homePage(file: string, mailboxUrl: string | undefined): Buffer {
   const link = mailboxUrl
     ? `<li><a href="${mailboxUrl}">The mailbox</a>, which receives all mail</li>`

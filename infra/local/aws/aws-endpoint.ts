@@ -24,7 +24,6 @@ interface AwsEndpointOptions extends DynamoDbOptions {
   readonly apiUrl: () => string;
   readonly kms: (operation: string, input: Record<string, unknown>) => AwsResponse;
   readonly identify: (accessKey: string) => Identity | undefined;
-  /** Terminates the instance with this access key. */
   readonly kill: (accessKey: string) => void;
   readonly mailbox: ReturnType<typeof localMailbox>;
   readonly denialReason: Authorization['denialReason'];
@@ -34,7 +33,6 @@ interface AwsEndpointOptions extends DynamoDbOptions {
    * by then.
    */
   readonly onLateCall: (name: string, operation: string) => void;
-  /** Called with the reason when the policies of a function do not allow its call. */
   readonly onDenied: (reason: string) => void;
 }
 
@@ -77,7 +75,6 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
   };
 }
 
-/** Handles the calls that are signed, are allowed, and come from an instance at work. */
 function openHandler(options: AwsEndpointOptions, agent: Agent) {
   const dynamoDb = openDynamoDb(options, agent);
 
@@ -138,7 +135,6 @@ async function rejectUnlessBusy(
   return unknownOperation(`${name} has already responded`);
 }
 
-/** Listens on a free port if the wanted one is taken. Returns the port. */
 async function listen(server: Server, wanted: number): Promise<number> {
   server.listen(wanted, '127.0.0.1');
   try {

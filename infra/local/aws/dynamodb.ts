@@ -10,11 +10,9 @@ export interface DynamoDbOptions {
   readonly engineUrl: string;
   /** The table of the stack, for its tags. */
   readonly stackTable: Parameters<typeof tableSettings>[0];
-  /** Receives each write that the engine has accepted. */
   readonly onCommitted: (call: Pick<AwsCall, 'operation' | 'input'>) => void;
   /** The minimum duration of each transaction, in milliseconds. */
   readonly holdTransactions?: number | undefined;
-  /** If undefined, calls are not throttled. */
   readonly meter?: Meter | undefined;
 }
 

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { OPERATOR } from '../state/operator.ts';
 
-/** A DynamoDB engine that accepts calls. */
 interface Engine {
   readonly url: string;
   stop(): Promise<void>;
@@ -17,7 +16,6 @@ const START_TIMEOUT_MS = 10_000;
 /** The first call to a new DynamoDB Local takes several seconds. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
-/** The region of all calls to the engine. */
 export const ENGINE_REGION = 'us-east-1';
 
 /**

@@ -1,6 +1,5 @@
 import type { Template } from '../stack/template.ts';
 
-/** An event source mapping of the template. */
 export interface Mapping {
   readonly functionName: string;
   /** The name of the table whose stream it reads. */
@@ -13,7 +12,6 @@ export interface Mapping {
   readonly patterns: readonly unknown[];
 }
 
-/** The event source mappings of a template. */
 export function mappingsOf(
   template: Template,
   evaluate: (value: unknown) => string,
@@ -35,7 +33,6 @@ export function mappingsOf(
   });
 }
 
-/** Whether a mapping hands a record of a table over. */
 export const isHandedOver = (mapping: Mapping, table: string, record: object): boolean =>
   mapping.table === table && mapping.patterns.some((pattern) => matches(pattern, record));
 

@@ -28,7 +28,6 @@ const SECRET_BYTES = 32;
 type Input = Record<string, unknown>;
 type Operation = (key: StoredKey, input: Input, arn: string) => Record<string, unknown>;
 
-/** `spec` is a KeySpec of KMS. */
 export function createKey(spec: string): StoredKey {
   const material = createMaterial(spec);
   return { id: idOf(material), spec, material: material.toString('base64') };

@@ -25,7 +25,6 @@ export const localTables: LocalTables = {
     error instanceof Error ? explainDatabaseError(stateDir(), error.message) : undefined,
 };
 
-/** The table of the service that runs on a folder, as its operator reaches it. */
 function locationOf(folder: string) {
   const running = runningTable(folder);
   if (!running) return undefined;

@@ -17,7 +17,6 @@ interface Content {
 
 const SET_PASSWORD = '/mailbox/set-password';
 
-/** The page that sets a password; the key is appended to it. */
 export const setPasswordPage = (endpoint: string): string => `${endpoint}${SET_PASSWORD}?key=`;
 
 /**

@@ -1,7 +1,6 @@
 import type { AwsResponse } from '../calls/aws-call.ts';
 import type { State } from '../state/state.ts';
 
-/** A stored message. */
 export interface Mail {
   readonly time: string;
   readonly from: string;
@@ -10,7 +9,6 @@ export interface Mail {
   readonly text: string;
 }
 
-/** The part of the SendEmail input that the functions use. */
 interface SendEmailInput {
   readonly FromEmailAddress: string;
   readonly Destination: { readonly ToAddresses: string[] };

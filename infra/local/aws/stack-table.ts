@@ -2,7 +2,6 @@ import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk
 import { OPERATOR } from '../state/operator.ts';
 import { ENGINE_REGION } from './engine.ts';
 
-/** The properties of a table in the template that have a meaning on this machine. */
 export interface TableProperties {
   readonly TableName: string;
   /** Undefined for a table that the stack has adopted. */
@@ -13,7 +12,6 @@ export interface TableProperties {
   readonly Tags?: { Key: string; Value: string }[];
 }
 
-/** Creates the table of a stack unless it exists or the stack has adopted it. */
 export async function createTable(
   endpoint: string,
   region: string,
@@ -37,7 +35,6 @@ export async function createTable(
   client.destroy();
 }
 
-/** Deletes the table of a stack. */
 export async function deleteTable(endpoint: string, { TableName }: TableProperties): Promise<void> {
   const client = new DynamoDBClient({ endpoint, region: ENGINE_REGION, credentials: OPERATOR });
   await client.send(new DeleteTableCommand({ TableName }));

@@ -63,7 +63,6 @@ export async function emptyLane(lane: Lane, options: HandOver): Promise<void> {
   options.onEnd();
 }
 
-/** Returns how many records are done, counted from the first one. */
 async function handOver(
   mapping: Mapping,
   Records: readonly StreamRecord[],

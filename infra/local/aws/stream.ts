@@ -15,7 +15,6 @@ interface Options extends Pick<HandOver, 'invoke' | 'onLine'> {
 }
 
 export interface Stream {
-  /** Receives each write that the engine has accepted. */
   committed(call: Pick<AwsCall, 'operation' | 'input'>): void;
   /** Resolves once every record has been handed over at least once. */
   settled(): Promise<void>;
@@ -29,7 +28,6 @@ const EVENTS: Readonly<Record<string, StreamRecord['eventName']>> = {
   'dynamodb:DeleteItem': 'REMOVE',
 };
 
-/** Hands the writes that the engine has accepted to the functions of the mappings, in order. */
 export function openStream({ mappings, invoke, onLine }: Options): Stream {
   const lanes = new Map<string, Lane>();
   const waiting = new Set<() => void>();

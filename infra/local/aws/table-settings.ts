@@ -5,7 +5,6 @@ interface Tag {
   readonly Value: string;
 }
 
-/** The table that the stack has created, with the tags of its template. */
 interface StackTable {
   readonly TableName: string;
   readonly Tags?: readonly Tag[];

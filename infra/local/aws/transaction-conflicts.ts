@@ -49,7 +49,6 @@ const IN_PROGRESS = {
     Message: 'The transaction with the given request token is already in progress.',
   },
 };
-/** The response to a single write that conflicts with a transaction. */
 export const CONFLICT: AwsResponse = {
   status: 400,
   body: {

@@ -1,11 +1,9 @@
-/** A call to AWS, before it is forwarded. */
 export interface AwsCall {
   readonly service: 'DynamoDB' | 'KMS' | 'SES';
   readonly operation: string;
   readonly input: Record<string, unknown>;
   /** The calling function; undefined for other callers, such as an operator's command. */
   readonly functionName: string | undefined;
-  /** Terminates the calling function instance, as a crash would; a no-op for other callers. */
   kill(): void;
 }
 
@@ -19,7 +17,6 @@ export type Interceptor = (
 export interface AwsResponse {
   readonly status: number;
   readonly body: Record<string, unknown> | string;
-  /** Breaks the connection before the response or in the middle of its body. */
   readonly cut?: 'before' | 'middle';
 }
 

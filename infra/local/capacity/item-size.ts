@@ -4,7 +4,6 @@
  * docs/adr/0003-local-cloud-runs-the-template.md links them.
  */
 
-/** An attribute value in wire format: a single property from type to content. */
 export type Value = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, Value>>;
 

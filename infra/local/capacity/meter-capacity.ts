@@ -53,7 +53,6 @@ interface Consumed {
   readonly CapacityUnits: number;
 }
 
-/** The parameters of a write or condition check. */
 interface WriteParameters {
   readonly TableName: string;
   readonly Item?: Item;

@@ -1,6 +1,5 @@
 type Kind = 'Read' | 'Write';
 
-/** The capacity that an action requires of the table and of one partition key. */
 export interface Demand {
   readonly kind: Kind;
   readonly pk: string;
@@ -12,12 +11,10 @@ export type TableMaximum = () => Partial<Record<Kind, number | undefined>>;
 
 export type Throughput = ReturnType<typeof openThroughput>;
 
-/** The throughput of a partition, in units per second. */
 const PARTITION_MAXIMUM = { Read: 3000, Write: 1000 } satisfies Record<Kind, number>;
 /** DynamoDB retains unused capacity of a table for this long. */
 const BURST_SECONDS = 300;
 
-/** Opens the throughput of a table; `now` is a monotonic clock in milliseconds. */
 export function openThroughput(tableMaximum: TableMaximum, now: () => number) {
   const buckets = new Map<string, ReturnType<typeof tokenBucket>>();
 

@@ -9,9 +9,7 @@ import { readBody } from '../calls/read-body.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';
 
-/** The HTTP API as the template describes it. */
 export interface Api {
-  /** The function name of each route key. */
   readonly routes: ReadonlyMap<string, string>;
   readonly cors: Cors | undefined;
 }
@@ -39,7 +37,6 @@ interface Match {
   readonly parameters: Record<string, string>;
 }
 
-/** The messages of the responses that API Gateway sends itself. */
 const MESSAGES = {
   400: 'Bad Request',
   403: 'Forbidden',
@@ -179,9 +176,6 @@ export async function startGateway(
   };
 }
 
-/**
- * The most specific route, with the most literal segments, for a path that has been decoded once.
- */
 function matchRoute(
   routes: ReadonlyMap<string, string>,
   method: string,

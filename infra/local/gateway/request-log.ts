@@ -6,7 +6,6 @@ import { styleText } from 'node:util';
  * secrets.
  */
 export interface RequestSummary {
-  /** Such as `GET /api/users/{login}`. */
   readonly route: string;
   readonly status?: number | undefined;
   readonly milliseconds: number;
@@ -30,7 +29,6 @@ export function openRequestLog(print: (line: string) => void, file: string | und
   };
 }
 
-/** The fields of a line of the log; undefined for any other line. */
 function entryOf(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith('{"')) return undefined;
   try {
@@ -40,10 +38,6 @@ function entryOf(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/**
- * A request on one line: method, route, status, duration, caller and failure code. In color on a
- * terminal only.
- */
 export function requestLine({
   route,
   status,

@@ -9,8 +9,6 @@ import {
   readPolicy,
 } from './policy.ts';
 
-/* Authorizes calls by the synthesized policies alone, and records which grants have been used. */
-
 export interface Authorization {
   /**
    * A sentence that names the first permission that the function lacks for this call; undefined if
@@ -28,11 +26,9 @@ interface StackIdentifiers {
   readonly region: string;
   /** The ARN of the table's KMS key; DynamoDB calls KMS with the permissions of its own caller. */
   readonly tableKey: string | undefined;
-  /** The logical id of an ARN. */
   nameOf(arn: string): string;
 }
 
-/** `policies` is keyed by function name. */
 export function openAuthorization(
   policies: ReadonlyMap<string, Policy>,
   stack: StackIdentifiers,

@@ -3,18 +3,14 @@
  * a policy with any other feature throws: a permission evaluated incorrectly would prove nothing.
  */
 
-/** A policy document of a template, after its intrinsic functions are evaluated. */
 export interface PolicyDocument {
   readonly Version?: unknown;
   readonly Statement: unknown;
 }
 
-/** The request context that a policy is evaluated against. */
 export interface AccessRequest {
   readonly action: string;
-  /** An ARN. */
   readonly resource: string;
-  /** The values of each condition key. */
   readonly context: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -28,7 +24,6 @@ export interface Grant {
   readonly leadingKey?: string | undefined;
 }
 
-/** All policies of a role, combined. */
 export interface Policy {
   readonly grants: readonly Grant[];
   /** The grants that allow the request; undefined if it is denied, explicitly or implicitly. */
@@ -60,7 +55,6 @@ const OPERATORS: Record<string, (pattern: string) => Test> = {
   StringLike: (pattern) => wildcards(pattern, '[^]'),
 };
 
-/** Reads the policies of a role. Throws an error that names the first unsupported feature. */
 export function readPolicy(documents: readonly PolicyDocument[]): Policy {
   const statements = documents.flatMap(({ Version, Statement }) => {
     if (Version !== '2012-10-17') throw unsupported(`a policy of version ${Version}`);
@@ -130,7 +124,6 @@ function readStatement(statement: Record<string, unknown>): Statement {
   };
 }
 
-/** A condition on one key. The expected values are alternatives. */
 function readCondition(
   operator: string,
   key: string,

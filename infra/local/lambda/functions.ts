@@ -6,7 +6,6 @@ import {
 } from './instance.ts';
 import { openInstancePool } from './instance-pool.ts';
 
-/** The caller of an AWS API: a function, and the state of its instance. */
 export interface Identity {
   readonly name: string;
   readonly state: InstanceState;
@@ -25,16 +24,13 @@ export interface Functions {
    * waits for one; when the signal aborts meanwhile, it rejects, and no instance handles the event.
    */
   invoke(name: string, event: unknown, requestId: string, signal?: AbortSignal): Promise<unknown>;
-  /** The function that an access key belongs to; every instance has its own key. */
   identify(accessKey: string): Identity | undefined;
-  /** Terminates the instance with this access key immediately. */
   kill(accessKey: string): void;
   /**
    * Terminates each instance as soon as it is idle, so that the next requests run the current
    * bundles.
    */
   recycle(): void;
-  /** Replaces all functions; requests in flight finish on their old instances. */
   replace(configs: readonly FunctionConfig[]): void;
   stop(): Promise<void>;
 }
@@ -45,7 +41,6 @@ interface RunOptions extends InstanceOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Runs functions, whose instances start on demand. */
 export function runFunctions(configs: readonly FunctionConfig[], options: RunOptions): Functions {
   const pool = openInstancePool(configs, options.maxInstancesPerFunction, (config, onEnd) =>
     startInstance(config, options, onEnd),

@@ -6,19 +6,15 @@ import type { FunctionConfig, Instance } from './instance.ts';
  */
 const INSTANCES_MAX = 48;
 
-/** The instances of all functions, which are started on demand. */
 interface InstancePool {
   /**
    * Reserves an instance for one request, or waits for one while all are busy and no more may
    * start. Undefined if the pool is stopped or the signal aborts meanwhile.
    */
   acquire(name: string, signal?: AbortSignal): Promise<Instance | undefined>;
-  /** Ends the reservation. */
   release(instance: Instance): void;
   find(accessKey: string): Instance | undefined;
-  /** Terminates each instance as soon as it is idle. */
   recycle(): void;
-  /** Replaces all functions; requests in flight finish on their old instances. */
   replace(configs: readonly FunctionConfig[]): void;
   stop(): Promise<void>;
 }

@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { readableError } from './readable-error.ts';
 
-/** A function as the template describes it. */
 export interface FunctionConfig {
   readonly name: string;
   readonly file: string;
@@ -12,7 +11,6 @@ export interface FunctionConfig {
   readonly memoryMb: number;
 }
 
-/** What the worker of an instance starts with. */
 interface WorkerData {
   readonly file: string;
   readonly name: string;
@@ -26,14 +24,11 @@ interface Invocation {
 }
 
 type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
-/** What the function writes to standard output. */
 type Output = { readonly output: string };
-/** An error that the function has logged, with its message, stack and causes. */
 type LoggedError = { readonly loggedError: string };
 
 export type InstanceState = 'starting' | 'busy' | 'idle' | 'ended';
 
-/** A worker that handles one request at a time. */
 export interface Instance {
   readonly config: FunctionConfig;
   readonly accessKey: string;
@@ -46,18 +41,13 @@ export interface Instance {
    * an instance that does not report in time.
    */
   report(timeoutMs: number, invocation?: Invocation): Promise<Report>;
-  /** Ends a request in work with the error. */
   terminate(error?: string): void;
-  /** Resolves once the worker has ended. */
   discard(): Promise<unknown>;
 }
 
-/** Where instances run, and what receives their output. */
 export interface InstanceOptions {
-  /** The URL of the AWS APIs. */
   readonly endpoint: string;
   readonly region: string;
-  /** Receives each line of their output. */
   readonly onLine: (line: string) => void;
   /** Receives each error that a function logs, with its message and its stack in the bundle. */
   readonly onError?: ((functionName: string, error: string) => void) | undefined;
@@ -65,7 +55,6 @@ export interface InstanceOptions {
 
 const RUNTIME = new URL('./function-worker.mjs', import.meta.url);
 
-/** Starts an instance; `onEnd` is called when it can handle no further request. */
 export function startInstance(
   config: FunctionConfig,
   { endpoint, region, onLine, onError }: InstanceOptions,
@@ -79,7 +68,6 @@ export function startInstance(
     stderr: true,
   });
   let hasEnded = false;
-  /** Receives the next report of the worker. */
   let listener: ((report: Report) => void) | undefined;
 
   const instance: Instance = {
@@ -127,9 +115,6 @@ export function startInstance(
   return instance;
 }
 
-/**
- * The environment variables of an instance: those of the Lambda runtime and those of the template.
- */
 export function environmentOf(
   { name, memoryMb, environment }: FunctionConfig,
   { region, endpoint, accessKey }: { region: string; endpoint: string; accessKey: string },

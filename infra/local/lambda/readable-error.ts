@@ -6,7 +6,6 @@ const ROOT = join(import.meta.dirname, '../../..');
 
 /** The place of a stack frame: the URL of a bundle, the line and the column. */
 const BUNDLE_POSITION = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)/;
-/** A frame in the source of this project. */
 const OWN_FRAME = /\bat ((?:functions|lib)\/[^:\s]+):(\d+):(\d+)$/;
 
 /** An error of a function with the positions of its source, followed by the line that threw it. */
@@ -36,7 +35,6 @@ function withSourcePosition(frame: string): string {
   return `    at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}${rest}`;
 }
 
-/** A line of the source with its number, and a mark below the column. */
 function excerpt(file: string, line: number, column: number): string[] {
   if (!existsSync(join(ROOT, file))) return [];
   const text = readFileSync(join(ROOT, file), 'utf8').split('\n')[line - 1];

@@ -1,19 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 
-/** A resource of a CloudFormation template. */
 interface Resource {
   readonly Type: string;
   readonly Properties: Record<string, unknown>;
 }
 
-/** The values that `Ref` and `Fn::GetAtt` return for a resource. */
 export interface ReturnValues {
   readonly ref: string;
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-/** A synthesized template and its assets. */
 export interface Template {
   readonly stack: string;
   readonly region: string;
@@ -23,7 +20,6 @@ export interface Template {
    * output.
    */
   output(name: string): unknown;
-  /** The source folder of the asset with this S3 object key. */
   assetFolder(objectKey: string): string;
 }
 
@@ -77,10 +73,6 @@ interface TemplateFile {
   readonly Outputs?: Record<string, { Value: unknown }>;
 }
 
-/**
- * Reads a cloud assembly of the CDK. Throws an error that names the first unsupported resource
- * type.
- */
 export function readTemplate(assembly: string): Template {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
   const artifacts: [string, Artifact][] = Object.entries(read('manifest.json').artifacts);

@@ -1,6 +1,5 @@
 import { join, relative } from 'node:path';
 
-/** The file of the embedded engine in a state folder. */
 export const DATABASE = 'gatehouse.db';
 
 /** A path in a message: relative to the working directory, without a trailing slash. */
@@ -10,6 +9,5 @@ export const shownPath = (path: string): string => relative('.', path) || '.';
 export const startOver = (folder: string): string =>
   `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
 
-/** Explains that the engine cannot use the database of a folder. */
 export const invalidDatabase = (folder: string): string =>
   `${shownPath(join(folder, DATABASE))} is not a valid database: ${startOver(folder)}.`;

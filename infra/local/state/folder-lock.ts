@@ -4,7 +4,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { contentOf, parseJson } from './durable-file.ts';
 
-/** How to reach a table. */
 export interface TableLocation {
   readonly endpoint: string;
   readonly region: string;

@@ -34,7 +34,6 @@ export interface State {
   recordEngine(pid: number | undefined): void;
   /** Records how to reach the table, so that the operator's commands can connect to it. */
   recordTable(location: TableLocation): void;
-  /** The content of a file; undefined if it does not exist. */
   read(name: string): string | undefined;
   /**
    * The content of a JSON file; undefined if it does not exist. Throws an error that names the file
@@ -95,10 +94,8 @@ export async function openState(path: string): Promise<State> {
   };
 }
 
-/** Whether a folder has a database. */
 export const hasDatabase = (path: string): boolean => existsSync(join(path, DATABASE));
 
-/** Creates a folder and checks that files can be created in it. */
 function createFolder(folder: string): void {
   try {
     makeFolders(folder);
