@@ -51,8 +51,6 @@ export interface CloudOptions {
   readonly maxInstancesPerFunction?: number;
   /** Pages at paths that the API does not have. */
   readonly pages?: Pages;
-  /** The minimum duration of each transaction, in milliseconds. */
-  readonly holdTransactions?: number;
   /**
    * Whether calls to the table, including those of operators, are throttled as DynamoDB would
    * throttle them.
@@ -210,7 +208,6 @@ async function startEndpoint(running: Running, engineUrl: string, stream: Stream
       deniedCalls.push(sentence);
       onLine(sentence);
     },
-    holdTransactions: options.holdTransactions,
     meter: options.meterCapacity ? openMeter(running) : undefined,
   });
   if (endpoint.port !== formerPort) {

@@ -11,8 +11,6 @@ export interface DynamoDbOptions {
   /** The table of the stack, for its tags. */
   readonly stackTable: Parameters<typeof tableSettings>[0];
   readonly onCommitted: (call: Pick<AwsCall, 'operation' | 'input'>) => void;
-  /** The minimum duration of each transaction, in milliseconds. */
-  readonly holdTransactions?: number | undefined;
   readonly meter?: Meter | undefined;
 }
 
@@ -21,7 +19,7 @@ export function openDynamoDb(options: DynamoDbOptions, agent: Agent) {
   const engine = { ...urlToHttpOptions(new URL(options.engineUrl)), agent };
   const callEngine = (name: string, body: string) => sendToEngine(engine, name, body);
   const respondAboutSettings = tableSettings(options.stackTable);
-  const forwardUnlessConflicting = detectConflicts(options.holdTransactions);
+  const forwardUnlessConflicting = detectConflicts();
   const meter: Meter = options.meter ?? (({ input }, forward) => forward(input));
 
   return async function respond(

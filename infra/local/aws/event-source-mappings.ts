@@ -7,7 +7,6 @@ export interface Mapping {
   readonly batchSize: number;
   /** How many batches of different partition keys are in work at once. */
   readonly lanes: number;
-  readonly recordAgeMaxMs: number;
   /** The parsed patterns of its filters, of which a record must match one. */
   readonly patterns: readonly unknown[];
 }
@@ -18,8 +17,7 @@ export function mappingsOf(
   functionOf: (FunctionName: string) => string | undefined,
 ): Mapping[] {
   return template.ofType('AWS::Lambda::EventSourceMapping').map(([, properties]) => {
-    const { FunctionName, EventSourceArn, BatchSize, MaximumRecordAgeInSeconds, FilterCriteria } =
-      properties;
+    const { FunctionName, EventSourceArn, BatchSize, FilterCriteria } = properties;
     const { ParallelizationFactor = 1 } = properties;
     const { Filters } = FilterCriteria as { Filters: { Pattern: string }[] };
     return {
@@ -27,7 +25,6 @@ export function mappingsOf(
       table: /:table\/([^/]+)\/stream\//.exec(evaluate(EventSourceArn))?.[1],
       batchSize: Number(BatchSize),
       lanes: Number(ParallelizationFactor),
-      recordAgeMaxMs: Number(MaximumRecordAgeInSeconds) * 1000,
       patterns: Filters.map(({ Pattern }) => JSON.parse(Pattern)),
     };
   });

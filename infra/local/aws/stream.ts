@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { actionsOf } from '../calls/actions.ts';
 import type { AwsCall } from '../calls/aws-call.ts';
 import { isHandedOver, type Mapping } from './event-source-mappings.ts';
-import { emptyLane, type HandOver, type Lane, type StreamRecord } from './stream-lane.ts';
 
 /*
  * The stream of the table and its event source mappings. The stream of the embedded engine is not
@@ -10,9 +10,31 @@ import { emptyLane, type HandOver, type Lane, type StreamRecord } from './stream
  * that the engine has accepted.
  */
 
-interface Options extends Pick<HandOver, 'invoke' | 'onLine'> {
-  readonly mappings: () => readonly Mapping[];
+/** The part of a stream record that a KEYS_ONLY stream has. */
+interface StreamRecord {
+  readonly eventName: 'INSERT' | 'MODIFY' | 'REMOVE';
+  readonly dynamodb: {
+    readonly SequenceNumber: string;
+    readonly Keys: { readonly pk: { readonly S: string }; readonly sk: { readonly S: string } };
+  };
 }
+
+/**
+ * The records that wait for a function in their order. Those of one partition key are in one lane,
+ * as on AWS.
+ */
+interface Lane {
+  readonly mapping: Mapping;
+  readonly records: { readonly record: StreamRecord; isTried: boolean }[];
+}
+
+interface Options {
+  readonly mappings: () => readonly Mapping[];
+  readonly invoke: (functionName: string, event: unknown, requestId: string) => Promise<unknown>;
+  readonly onLine: (line: string) => void;
+}
+
+const RETRY_MS = { first: 50, max: 5000 };
 
 export interface Stream {
   committed(call: Pick<AwsCall, 'operation' | 'input'>): void;
@@ -43,22 +65,45 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
     waiting.clear();
   }
 
+  /** Hands over the records of a lane, also those that are added meanwhile, until none is left. */
+  async function emptyLane(name: string, { mapping, records }: Lane): Promise<void> {
+    for (let pauseMs = RETRY_MS.first; records.length > 0 && !isStopped; ) {
+      const batch = records.slice(0, mapping.batchSize);
+      const done = await handOver(
+        mapping,
+        batch.map(({ record }) => record),
+      );
+      for (const entry of batch) entry.isTried = true;
+      records.splice(0, done);
+      notifyIfSettled();
+      if (done > 0) pauseMs = RETRY_MS.first;
+      else {
+        await wait(pauseMs, undefined, { ref: false });
+        pauseMs = Math.min(2 * pauseMs, RETRY_MS.max);
+      }
+    }
+    // In this tick: later records are for another lane.
+    lanes.delete(name);
+    notifyIfSettled();
+  }
+
+  /** Returns how many records are done, counted from the first one. */
+  async function handOver(mapping: Mapping, Records: readonly StreamRecord[]): Promise<number> {
+    try {
+      return doneIn(Records, await invoke(mapping.functionName, { Records }, randomUUID()));
+    } catch (error) {
+      if (!isStopped) onLine(`${mapping.functionName} failed: ${(error as Error).message}`);
+      return 0;
+    }
+  }
+
   function add(index: number, mapping: Mapping, record: StreamRecord): void {
     const name = `${index} ${hashOf(record.dynamodb.Keys.pk.S) % mapping.lanes}`;
     const lane = lanes.get(name) ?? { mapping, records: [] };
-    lane.records.push({ record, at: Date.now(), isTried: false });
+    lane.records.push({ record, isTried: false });
     if (lanes.has(name)) return;
     lanes.set(name, lane);
-    void emptyLane(lane, {
-      invoke,
-      onLine,
-      isStopped: () => isStopped,
-      onTried: notifyIfSettled,
-      onEnd() {
-        lanes.delete(name);
-        notifyIfSettled();
-      },
-    });
+    void emptyLane(name, lane);
   }
 
   return {
@@ -87,3 +132,13 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
 }
 
 const hashOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE();
+
+/** How many records a response reports as done, counted from the first one. */
+function doneIn(records: readonly StreamRecord[], response: unknown): number {
+  const { batchItemFailures = [] } = response as {
+    batchItemFailures?: { itemIdentifier: string }[];
+  };
+  const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+  const first = records.findIndex(({ dynamodb }) => failed.has(dynamodb.SequenceNumber));
+  return first < 0 ? records.length : first;
+}

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { actionsOf, isWrite } from '../calls/actions.ts';
 import type { AwsResponse } from '../calls/aws-call.ts';
 
@@ -11,7 +10,7 @@ import type { AwsResponse } from '../calls/aws-call.ts';
  * Forwards calls, but rejects a write that conflicts with a transaction in progress, as DynamoDB
  * would. BatchWriteItem is not checked.
  */
-export function detectConflicts(holdMs = 0) {
+export function detectConflicts() {
   /** The ClientRequestToken of the transaction in progress, by item. */
   const held = new Map<string, string>();
 
@@ -33,7 +32,6 @@ export function detectConflicts(holdMs = 0) {
 
     for (const item of items) held.set(item, token);
     try {
-      if (holdMs > 0) await wait(holdMs);
       return await forward();
     } finally {
       for (const item of items) held.delete(item);

@@ -14,26 +14,7 @@ export interface Identity {
 /** Lambda's limit for the init phase. */
 const INIT_TIMEOUT_MS = 10_000;
 
-/**
- * Runs functions as Lambda does: each instance handles one request at a time and has its own
- * environment.
- */
-export interface Functions {
-  /**
-   * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event
-   * waits for one; when the signal aborts meanwhile, it rejects, and no instance handles the event.
-   */
-  invoke(name: string, event: unknown, requestId: string, signal?: AbortSignal): Promise<unknown>;
-  identify(accessKey: string): Identity | undefined;
-  kill(accessKey: string): void;
-  /**
-   * Terminates each instance as soon as it is idle, so that the next requests run the current
-   * bundles.
-   */
-  recycle(): void;
-  replace(configs: readonly FunctionConfig[]): void;
-  stop(): Promise<void>;
-}
+export type Functions = ReturnType<typeof runFunctions>;
 
 interface RunOptions extends InstanceOptions {
   readonly maxInstancesPerFunction: number;
@@ -41,7 +22,11 @@ interface RunOptions extends InstanceOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-export function runFunctions(configs: readonly FunctionConfig[], options: RunOptions): Functions {
+/**
+ * Runs functions as Lambda does: each instance handles one request at a time and has its own
+ * environment.
+ */
+export function runFunctions(configs: readonly FunctionConfig[], options: RunOptions) {
   const pool = openInstancePool(configs, options.maxInstancesPerFunction, (config, onEnd) =>
     startInstance(config, options, onEnd),
   );
@@ -49,7 +34,17 @@ export function runFunctions(configs: readonly FunctionConfig[], options: RunOpt
   const killed = new Map<string, Identity>();
 
   return {
-    async invoke(name, event, requestId, signal) {
+    /**
+     * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event
+     * waits for one; when the signal aborts meanwhile, it rejects, and no instance handles the
+     * event.
+     */
+    async invoke(
+      name: string,
+      event: unknown,
+      requestId: string,
+      signal?: AbortSignal,
+    ): Promise<unknown> {
       const instance = await pool.acquire(name, signal);
       if (!instance)
         throw new Error(
@@ -69,14 +64,14 @@ export function runFunctions(configs: readonly FunctionConfig[], options: RunOpt
       throw new Error('error' in report ? report.error : `${name} did not respond`);
     },
 
-    identify(accessKey) {
+    identify(accessKey: string): Identity | undefined {
       const instance = pool.find(accessKey);
       return instance
         ? { name: instance.config.name, state: instance.state }
         : killed.get(accessKey);
     },
 
-    kill(accessKey) {
+    kill(accessKey: string) {
       const instance = pool.find(accessKey);
       if (!instance) return;
       killed.set(accessKey, { name: instance.config.name, state: 'ended' });

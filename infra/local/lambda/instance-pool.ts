@@ -6,25 +6,12 @@ import type { FunctionConfig, Instance } from './instance.ts';
  */
 const INSTANCES_MAX = 48;
 
-interface InstancePool {
-  /**
-   * Reserves an instance for one request, or waits for one while all are busy and no more may
-   * start. Undefined if the pool is stopped or the signal aborts meanwhile.
-   */
-  acquire(name: string, signal?: AbortSignal): Promise<Instance | undefined>;
-  release(instance: Instance): void;
-  find(accessKey: string): Instance | undefined;
-  recycle(): void;
-  replace(configs: readonly FunctionConfig[]): void;
-  stop(): Promise<void>;
-}
-
 /** Opens a pool; `start` receives what to call when the instance has ended. */
 export function openInstancePool(
   configs: readonly FunctionConfig[],
   instancesPerFunctionMax: number,
   start: (config: FunctionConfig, onEnd: (instance: Instance) => void) => Instance,
-): InstancePool {
+) {
   const instances = new Set<Instance>();
   const queue: { name: string; resolve: (instance: Instance | undefined) => void }[] = [];
   let byName = new Map(configs.map((config) => [config.name, config]));
@@ -84,16 +71,23 @@ export function openInstancePool(
   }
 
   return {
-    acquire: async (name, signal) => reserve(name) ?? (await queued(name, signal)),
-    release(instance) {
+    /**
+     * Reserves an instance for one request, or waits for one while all are busy and no more may
+     * start. Undefined if the pool is stopped or the signal aborts meanwhile.
+     */
+    acquire: async (name: string, signal?: AbortSignal): Promise<Instance | undefined> =>
+      reserve(name) ?? (await queued(name, signal)),
+    release(instance: Instance) {
       instance.state = 'idle';
       instance.lastUsed = Date.now();
       if (instance.stale) instance.terminate();
       dispatchQueue();
     },
-    find: (accessKey) => [...instances].find((candidate) => candidate.accessKey === accessKey),
+    find: (accessKey: string) =>
+      [...instances].find((candidate) => candidate.accessKey === accessKey),
     recycle,
-    replace(changed) {
+    /** Requests in flight finish on their old instances. */
+    replace(changed: readonly FunctionConfig[]) {
       byName = new Map(changed.map((config) => [config.name, config]));
       recycle();
     },

@@ -32,35 +32,18 @@ export const keyArn = (region: string, id: string): string =>
  * The types that the local cloud runs, and those that it can ignore because they have an effect
  * only on AWS.
  */
-const SUPPORTED_TYPES = new Set([
-  'AWS::ApiGatewayV2::Api',
-  'AWS::ApiGatewayV2::ApiMapping',
-  'AWS::ApiGatewayV2::DomainName',
-  'AWS::ApiGatewayV2::Integration',
-  'AWS::ApiGatewayV2::Route',
-  'AWS::ApiGatewayV2::Stage',
-  'AWS::CloudWatch::Alarm',
-  'AWS::CloudWatch::Dashboard',
-  'AWS::CodeDeploy::Application',
-  'AWS::CodeDeploy::DeploymentGroup',
-  'AWS::DynamoDB::Table',
-  'AWS::Events::Rule',
-  'AWS::IAM::Policy',
-  'AWS::IAM::Role',
-  'AWS::KMS::Key',
-  'AWS::Lambda::Alias',
-  'AWS::Lambda::EventInvokeConfig',
-  'AWS::Lambda::EventSourceMapping',
-  'AWS::Lambda::Function',
-  'AWS::Lambda::Permission',
-  'AWS::Lambda::Version',
-  'AWS::Logs::LogGroup',
-  'AWS::Logs::MetricFilter',
-  'AWS::Logs::QueryDefinition',
-  'AWS::SNS::Subscription',
-  'AWS::SNS::Topic',
-  'AWS::SNS::TopicPolicy',
-]);
+const SUPPORTED_TYPES: Readonly<Record<string, readonly string[]>> = {
+  ApiGatewayV2: ['Api', 'ApiMapping', 'DomainName', 'Integration', 'Route', 'Stage'],
+  CloudWatch: ['Alarm', 'Dashboard'],
+  CodeDeploy: ['Application', 'DeploymentGroup'],
+  DynamoDB: ['Table'],
+  Events: ['Rule'],
+  IAM: ['Policy', 'Role'],
+  KMS: ['Key'],
+  Lambda: ['Alias', 'EventInvokeConfig', 'EventSourceMapping', 'Function', 'Permission', 'Version'],
+  Logs: ['LogGroup', 'MetricFilter', 'QueryDefinition'],
+  SNS: ['Subscription', 'Topic', 'TopicPolicy'],
+};
 
 interface Artifact {
   readonly type: string;
@@ -86,7 +69,8 @@ export function readTemplate(assembly: string): Template {
     artifact.properties.templateFile,
   );
   for (const [logicalId, { Type }] of Object.entries(resources)) {
-    if (!SUPPORTED_TYPES.has(Type))
+    const [, service = '', type = ''] = Type.split('::');
+    if (!SUPPORTED_TYPES[service]?.includes(type))
       throw new Error(`The local cloud does not support ${Type}, the type of ${logicalId}`);
   }
   const files: Record<string, { source: { path: string } }> = read(`${stack}.assets.json`).files;

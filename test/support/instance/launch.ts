@@ -76,12 +76,7 @@ export interface LaunchOptions
     Partial<
       Pick<
         CloudOptions,
-        | 'intercept'
-        | 'holdTransactions'
-        | 'mailLinkBase'
-        | 'meterCapacity'
-        | 'maxInstancesPerFunction'
-        | 'pages'
+        'intercept' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction' | 'pages'
       >
     > {
   /**
