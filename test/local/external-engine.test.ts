@@ -6,7 +6,6 @@ import { startEngine } from '../../infra/local/aws/engine.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openMemoryState, openState, type State } from '../../infra/local/state/state.ts';
-import { whereDataIs } from '../../infra/local/where-data-is.ts';
 import { logIn, newFolder, stopAll } from '../support/instance/start-process.ts';
 
 /* The local cloud on an engine that it did not start, which records how it is called. */
@@ -98,23 +97,3 @@ describe('the local cloud on another engine', () => {
     expect(deletedTables).toEqual([expect.stringMatching(/^Gatehouse-dev-Table-[\da-f]{8}$/)]);
   });
 });
-
-it.each([
-  [
-    'state',
-    'http://x:1',
-    'The table is in the DynamoDB engine at http://x:1; its keys and all mail are in state/',
-  ],
-  [
-    undefined,
-    'http://x:1',
-    'The table is in the DynamoDB engine at http://x:1 and will be deleted when the service stops',
-  ],
-  ['state', undefined, 'All data is in state/'],
-  [undefined, undefined, 'All data is in memory and will be lost when the service stops'],
-])(
-  'npm start says where the data is with the folder %s and the engine %s',
-  (folder, engineUrl, sentence) => {
-    expect(whereDataIs(folder, engineUrl)).toBe(sentence);
-  },
-);

@@ -264,17 +264,10 @@ it('rejects an event of more than 6 MiB, which Lambda would reject, with 413', a
   ];
 
   expect(responses.map(({ status }) => status)).toEqual([200, 413, 413]);
+  // It arrives in many parts.
+  expect(JSON.parse(responses[0]?.text ?? '').body).toBe(' '.repeat(limit));
   expect(responses[1]?.text).toBe('{"message":"Request Entity Too Large"}');
   expect(invoked).toHaveLength(2);
-});
-
-it('passes on a body that arrives in many parts', async () => {
-  // More than a packet of the loopback device.
-  const body = Array.from({ length: 100_000 }, (_, index) => index).join();
-
-  const { text } = await send('POST', '/things', [], Buffer.from(body));
-
-  expect(JSON.parse(text).body).toBe(body);
 });
 
 describe('the response of a function', () => {

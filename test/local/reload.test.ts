@@ -77,16 +77,6 @@ it('a service with STATE_DIR=:memory: has no folder for its data', () => {
 });
 
 describe('a change of the source', { timeout: 60_000 }, () => {
-  it('takes effect each time a file is replaced by a rename', async () => {
-    const profiles: string[] = [];
-    for (const name of ['first', 'second', 'third']) {
-      await afterReload(() => replaceByRename(INFO, withProfile(name)));
-      profiles.push(await profile());
-    }
-
-    expect(profiles).toEqual(['first', 'second', 'third']);
-  });
-
   it('takes effect when its folder is replaced', async () => {
     await afterReload(() => {
       cpSync(join(root, 'lib/status'), join(root, 'lib/new'), { recursive: true });

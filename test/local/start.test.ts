@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -35,25 +35,11 @@ async function createUser(url: string, token: string, login: string): Promise<nu
   return response.status;
 }
 
-const isAlive = (pid: number): boolean => {
-  try {
-    return !/^State:\tZ/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-};
-/** Whether a process group has members, apart from zombies. */
-const hasProcesses = (group: number): boolean =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && isAlive(Number(name)))
-    .some((pid) => statOf(pid).split(') ')[1]?.split(' ')[2] === String(group));
-const statOf = (pid: string): string => {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8');
-  } catch {
-    return '';
-  }
-};
+/** Whether a process, or a member of a process group, is alive. */
+const isRunning = (column: 'pid' | 'pgid', id: number): boolean =>
+  execFileSync('ps', ['-A', '-o', `${column}=,stat=`], { encoding: 'utf8' })
+    .split('\n')
+    .some((line) => line.trim().startsWith(`${id} `) && !line.includes('Z'));
 const engineOf = (folder: string): number =>
   Number(JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')).engine.split(':')[0]);
 
@@ -153,7 +139,7 @@ describe('npm start', { timeout: 60_000 }, () => {
       service = await start(folder);
 
       expect(engineOf(folder)).not.toBe(orphan);
-      expect(isAlive(orphan)).toBe(false);
+      expect(isRunning('pid', orphan)).toBe(false);
       // The token is still valid, because the signing keys are also kept.
       for (const login of answered)
         expect((await get(`/api/users/${login}`)).status, login).toBe(200);
@@ -169,7 +155,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     service.child.kill('SIGINT');
 
     expect(await service.ended).toBe(0);
-    expect(isAlive(engine)).toBe(false);
+    expect(isRunning('pid', engine)).toBe(false);
     expect(existsSync(join(folder, 'processes.json'))).toBe(false);
     expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
   });
@@ -221,7 +207,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(rejected.lines.filter((line) => line !== 'Synthesizing the stack')).toEqual([
       expect.stringContaining(sentence),
     ]);
-    await expect.poll(() => hasProcesses(rejected.child.pid as number)).toBe(false);
+    await expect.poll(() => isRunning('pgid', rejected.child.pid as number)).toBe(false);
   });
 
   it('prints its help, and exits with status 2 for wrong arguments', async () => {
@@ -268,7 +254,7 @@ describe('npm start', { timeout: 60_000 }, () => {
       starting.child.kill('SIGTERM');
 
       expect(await starting.ended).toBe(0);
-      expect(isAlive(engine)).toBe(false);
+      expect(isRunning('pid', engine)).toBe(false);
       expect(existsSync(join(folder, 'processes.json'))).toBe(false);
     });
   }
