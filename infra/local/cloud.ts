@@ -28,7 +28,6 @@ export interface CloudOptions {
   readonly state: State;
   readonly engineUrl?: string | undefined;
   readonly port: number;
-  /** Receives each line that a function prints, and errors of the local cloud itself. */
   readonly onLine: (line: string) => void;
   /** Receives each request that the HTTP API itself rejects, of which no function logs a line. */
   readonly onRejection?: (rejection: RequestSummary) => void;
@@ -45,11 +44,9 @@ export interface CloudOptions {
    * template.
    */
   readonly mailLinkBase?: (endpoint: string) => string;
-  /** Replaces all timeouts of functions, in milliseconds. */
   readonly timeoutMs?: number | undefined;
   /** How many requests each function handles at a time; 8 unless given. */
   readonly maxInstancesPerFunction?: number;
-  /** Pages at paths that the API does not have. */
   readonly pages?: Pages;
   /**
    * Whether calls to the table, including those of operators, are throttled as DynamoDB would
@@ -60,7 +57,6 @@ export interface CloudOptions {
 
 export interface Cloud {
   readonly url: string;
-  /** The value of `AWS_ENDPOINT_URL` for AWS clients. */
   readonly endpoint: string;
   readonly region: string;
   readonly tableName: string;
@@ -69,7 +65,6 @@ export interface Cloud {
   readonly functions: readonly FunctionConfig[];
   /** Calls that a function made after it had responded, each as function name and operation. */
   readonly lateCalls: string[];
-  /** The messages sent through SES, newest last. */
   readonly mails: Mail[];
   invoke(functionName: string, event: unknown): Promise<unknown>;
   /** Resolves once each mail that has been committed was handed to its function at least once. */
@@ -189,12 +184,9 @@ async function startEndpoint(running: Running, engineUrl: string, stream: Stream
     engineUrl,
     port: formerPort,
     apiUrl: () => running.apiUrl,
-    kms: (operation, input) => running.deployed.kms(operation, input),
-    identify: (accessKey) => running.functions?.identify(accessKey),
-    kill: (accessKey) => running.functions?.kill(accessKey),
+    functions: () => running.functions,
+    deployed: () => running.deployed,
     mailbox,
-    denialReason: (name, call) => running.deployed.authorization.denialReason(name, call),
-    stackTable: () => running.deployed.table,
     onCommitted: stream.committed,
     intercept: options.intercept,
     onLateCall(name, operation) {

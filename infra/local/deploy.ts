@@ -20,16 +20,11 @@ export interface Deployed {
 
 interface Deployment {
   readonly template: Template;
-  /** What the resources that exist so far return to the intrinsic functions of others. */
   readonly resources: Map<string, ReturnValues>;
   evaluate<T>(value: unknown): T;
   arn(service: string, name: string): string;
 }
 
-/**
- * Creates the resources of a template. Keys are created once and stored; the rest is derived from
- * the template.
- */
 export function deploy(template: Template, state: State): Deployed {
   const { region } = template;
   const resources = new Map<string, ReturnValues>();
@@ -110,7 +105,6 @@ function createLogGroupsAndRoles({ template, resources, arn }: Deployment): void
 
 interface CreatedFunctions {
   readonly functions: FunctionConfig[];
-  /** The name of the function with this ARN, or whose alias has it. */
   readonly nameOf: (arn: string) => string | undefined;
 }
 

@@ -1,9 +1,5 @@
 import type { Cloud } from './cloud.ts';
 
-/**
- * What `npm start` prints about a first request; with an edge, which the local cloud lacks, why
- * each one is rejected.
- */
 export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): string[] {
   if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES)) {
     return [

@@ -10,13 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** A checkout can change hundreds of files. */
 const NAMES_MAX = 3;
 
-interface Assembly {
-  synthesize(): Promise<string>;
-  reload(cloud: Cloud, files: readonly string[]): Promise<void>;
-}
-
-/** Opens the cloud assembly of a start. With `forDebugger`, the bundles are not minified. */
-export function openAssembly(folder: string, forDebugger: boolean): Assembly {
+export function openAssembly(folder: string, forDebugger: boolean) {
   let syntheses = 0;
   let current = '';
   let sources: Sources = {};
@@ -40,11 +34,12 @@ export function openAssembly(folder: string, forDebugger: boolean): Assembly {
     sources[name]?.includes(file) ?? false;
 
   return {
-    async synthesize() {
+    async synthesize(): Promise<string> {
       current = await synthesizeNext();
       return current;
     },
-    async reload(cloud, files) {
+    /** Applies changed files to a running cloud. */
+    async reload(cloud: Cloud, files: readonly string[]): Promise<void> {
       if (files.some(isStackSource)) {
         const next = await synthesizeNext();
         await cloud.redeploy(next);
@@ -78,7 +73,7 @@ const isStackSource = (file: string): boolean => !isFunctionSource(file) && !isL
  */
 export function reloadOnChange(
   starting: Promise<Cloud>,
-  assembly: Assembly,
+  assembly: ReturnType<typeof openAssembly>,
   print: (line: string) => void,
 ): void {
   let pendingWork: Promise<unknown> = starting;

@@ -24,7 +24,6 @@ const PAUSE_MAX_MS = 24 * 60 * 60 * 1000;
 
 interface ServiceOptions {
   readonly port: number;
-  /** The port for a debugger, without which functions have their timeouts. */
   readonly inspectPort: number | undefined;
   readonly mailLinkBase: string | undefined;
 }

@@ -22,7 +22,6 @@ export function watchFaults(faults: Faults, cloud: Cloud, { database }: State): 
   });
 }
 
-/** A missing file removes all faults; an invalid file changes nothing. */
 function loadFaults(faults: Faults, file: string, { functions }: Cloud): void {
   const name = relative('.', file);
   try {

@@ -15,7 +15,6 @@ interface Watched {
   /** Paths below the root: folders, searched with their subfolders, and files. */
   readonly paths: readonly string[];
   readonly isWatched: (file: string) => boolean;
-  /** Called once the files have stopped changing, with their paths below the root. */
   readonly onChange: (files: readonly string[]) => void;
 }
 

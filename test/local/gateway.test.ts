@@ -460,7 +460,7 @@ it('ends requests that are still in flight after the grace period when it stops'
 });
 
 it('serves pages at paths without a route to GET and HEAD, with a security policy', async () => {
-  const page = { contentType: 'text/html', body: Buffer.from('<p>Hello') };
+  const page = { contentType: 'text/html', body: '<p>Hello' };
   const other = await startGateway(
     0,
     () => api,

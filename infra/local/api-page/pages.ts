@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 export interface Page {
   readonly contentType: string;
-  readonly body: Buffer;
+  readonly body: string;
 }
 
 export type Pages = (path: string) => Page | undefined;
@@ -32,14 +32,14 @@ export function openPages(mailboxUrl: () => string | undefined): Pages {
   return (path) => {
     const file = Object.hasOwn(files, path) ? files[path] : undefined;
     if (!file) return undefined;
-    const body = path === '/' ? homePage(file, mailboxUrl()) : readFileSync(file);
+    const body = path === '/' ? homePage(file, mailboxUrl()) : readFileSync(file, 'utf8');
     return { contentType: TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? '', body };
   };
 }
 
-function homePage(file: string, mailboxUrl: string | undefined): Buffer {
+function homePage(file: string, mailboxUrl: string | undefined): string {
   const link = mailboxUrl
     ? `<li><a href="${mailboxUrl}">The mailbox</a>, which receives all mail</li>`
     : '';
-  return Buffer.from(readFileSync(file, 'utf8').replace('<!-- mailbox -->', link));
+  return readFileSync(file, 'utf8').replace('<!-- mailbox -->', link);
 }

@@ -11,22 +11,21 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import { foreignHost } from '../calls/loopback-host.ts';
 import { readText } from '../calls/read-body.ts';
-import type { Authorization } from '../iam/authorization.ts';
-import type { Identity } from '../lambda/functions.ts';
+import type { Deployed } from '../deploy.ts';
+import type { Functions, Identity } from '../lambda/functions.ts';
 import { type DynamoDbOptions, openDynamoDb } from './dynamodb.ts';
 import type { localMailbox } from './mailbox.ts';
 import { serveMailbox } from './mailbox-pages.ts';
 
-interface AwsEndpointOptions extends DynamoDbOptions {
+interface AwsEndpointOptions extends Omit<DynamoDbOptions, 'stackTable'> {
   /** The port to listen on if it is free; 0 selects any. */
   readonly port: number;
   /** The URL of the HTTP API, which starts later. */
   readonly apiUrl: () => string;
-  readonly kms: (operation: string, input: Record<string, unknown>) => AwsResponse;
-  readonly identify: (accessKey: string) => Identity | undefined;
-  readonly kill: (accessKey: string) => void;
+  /** Undefined until functions, which call these APIs, have started. */
+  readonly functions: () => Functions | undefined;
+  readonly deployed: () => Deployed;
   readonly mailbox: ReturnType<typeof localMailbox>;
-  readonly denialReason: Authorization['denialReason'];
   readonly intercept?: Interceptor | undefined;
   /**
    * Called when a function makes a call after its response; Lambda would have frozen the instance
@@ -76,7 +75,8 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
 }
 
 function openHandler(options: AwsEndpointOptions, agent: Agent) {
-  const dynamoDb = openDynamoDb(options, agent);
+  const stackTable = () => options.deployed().table;
+  const dynamoDb = openDynamoDb({ ...options, stackTable }, agent);
 
   return async function handle(req: IncomingMessage): Promise<AwsResponse> {
     const target =
@@ -93,22 +93,24 @@ function openHandler(options: AwsEndpointOptions, agent: Agent) {
         `The local cloud does not support ${prefix || 'a request without x-amz-target'}`,
       );
 
-    const identity = options.identify(accessKey);
+    const { kms, authorization } = options.deployed();
+    const identity = options.functions()?.identify(accessKey);
     const rejection = identity && (await rejectUnlessBusy(identity, req, operation, options));
     if (rejection) return rejection;
     const input = JSON.parse(text);
-    const denial = identity && options.denialReason(identity.name, { service, operation, input });
+    const denial =
+      identity && authorization.denialReason(identity.name, { service, operation, input });
     if (denial) {
       options.onDenied(denial);
       const body = { __type: 'AccessDeniedException', message: denial };
       return { status: service === 'SES' ? 403 : 400, body };
     }
     const forward = async (): Promise<AwsResponse> => {
-      if (service === 'KMS') return options.kms(operation, input);
+      if (service === 'KMS') return kms(operation, input);
       if (service === 'SES') return options.mailbox.send(input);
       return dynamoDb(operation, input, text);
     };
-    const kill = () => options.kill(accessKey);
+    const kill = () => options.functions()?.kill(accessKey);
     return options.intercept
       ? options.intercept(
           { service, operation, input, functionName: identity?.name, kill },
@@ -118,7 +120,6 @@ function openHandler(options: AwsEndpointOptions, agent: Agent) {
   };
 }
 
-/** Rejects a call of an instance that was killed or that has already responded. */
 async function rejectUnlessBusy(
   { name, state }: Identity,
   req: IncomingMessage,

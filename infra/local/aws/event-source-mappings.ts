@@ -2,7 +2,6 @@ import type { Template } from '../stack/template.ts';
 
 export interface Mapping {
   readonly functionName: string;
-  /** The name of the table whose stream it reads. */
   readonly table: string | undefined;
   readonly batchSize: number;
   /** How many batches of different partition keys are in work at once. */
@@ -33,9 +32,6 @@ export function mappingsOf(
 export const isHandedOver = (mapping: Mapping, table: string, record: object): boolean =>
   mapping.table === table && mapping.patterns.some((pattern) => matches(pattern, record));
 
-/**
- * Whether a value matches an event pattern: an object of patterns, or a list of texts and prefixes.
- */
 function matches(pattern: unknown, value: unknown): boolean {
   if (Array.isArray(pattern)) {
     return pattern.some((rule) =>

@@ -10,28 +10,18 @@ import { CONFLICT, canceledByConflict } from './transaction-conflicts.ts';
 
 /**
  * The first four prevent the call. The others execute it, but the function learns the result late
- * or never.
+ * or never. docs/faults.md explains each.
  */
 export const FAULTS = [
-  /** Rejected because another transaction is in progress on the item. Applies to writes only. */
   'conflict',
-  /** Rejected by throttling. */
   'throttle',
-  /** Not executed; the response is 500. */
   'error-before',
-  /** Not executed; the connection breaks. */
   'reset',
-  /** Executed; the response is 500. */
   'error-after',
-  /** Executed; the connection breaks before the response. */
   'lost',
-  /** Executed; the connection breaks in the middle of the response. */
   'half',
-  /** Executed; the response is delayed. */
   'late',
-  /** Executed after a delay. */
   'slow',
-  /** Executed; the calling function instance is terminated. */
   'kill',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -60,7 +50,6 @@ const rule = v.strictObject({
   milliseconds: v.optional(v.pipe(v.number(), v.minValue(0)), 15_000),
 });
 
-/** A fault, and the criteria that a call must all meet for it to apply. */
 export type Rule = v.InferInput<typeof rule>;
 
 export interface Faults {

@@ -96,7 +96,7 @@ export function localKms(region: string, keys: readonly StoredKey[]) {
     const wantedId = String(input.KeyId).split('/').at(-1);
     const key = keys.find(({ id }) => id === wantedId);
     if (!key) return errorResponse('NotFoundException', `Key '${input.KeyId}' does not exist`);
-    if (!SPECS[operation]?.includes(key.spec))
+    if (SPECS[operation] !== key.spec)
       return errorResponse('InvalidKeyUsageException', `${operation} on a ${key.spec} key`);
     try {
       return { status: 200, body: perform(key, input, keyArn(region, key.id)) };
@@ -114,12 +114,12 @@ const errorResponse = (type: string, message: string): AwsResponse => ({
 const bytes = (base64: unknown): Buffer => Buffer.from(String(base64), 'base64');
 const secret = (key: StoredKey): Buffer => bytes(key.material);
 
-const SPECS: Record<string, string[]> = {
-  Sign: ['ECC_NIST_P256'],
-  GetPublicKey: ['ECC_NIST_P256'],
-  GenerateMac: ['HMAC_256'],
-  GenerateDataKey: ['SYMMETRIC_DEFAULT'],
-  Decrypt: ['SYMMETRIC_DEFAULT'],
+const SPECS: Readonly<Record<string, string>> = {
+  Sign: 'ECC_NIST_P256',
+  GetPublicKey: 'ECC_NIST_P256',
+  GenerateMac: 'HMAC_256',
+  GenerateDataKey: 'SYMMETRIC_DEFAULT',
+  Decrypt: 'SYMMETRIC_DEFAULT',
 };
 
 const OPERATIONS: Record<string, Operation> = {

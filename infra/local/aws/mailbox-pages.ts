@@ -75,7 +75,6 @@ const DONE: Content = {
   html: '<p>You can log in with it now.</p>\n<p><a href="/mailbox">Mailbox</a></p>',
 };
 
-/** Calls the service as its clients do, and shows its error as it is. */
 async function setPassword(sent: URLSearchParams, apiUrl: string): Promise<Content> {
   const key = sent.get('key') ?? '';
   const response = await fetch(`${apiUrl}/api/account/reset-password/finish`, {
@@ -91,7 +90,6 @@ async function setPassword(sent: URLSearchParams, apiUrl: string): Promise<Conte
   return form(key, [title, detail, ...fields].filter(Boolean).join('. '), response.status);
 }
 
-/** The service's error; one of API Gateway has a message only. */
 interface Problem {
   readonly message: string;
   readonly title?: string;

@@ -28,7 +28,6 @@ const badRequest = (message: string): AwsResponse => ({
   body: { __type: 'BadRequestException', message },
 });
 
-/** Stores messages instead of sending them; mailbox-pages.ts shows them. */
 export function localMailbox(state: State) {
   const mails = state.readJson<Mail[]>(FILE, 'delete it to start with an empty mailbox') ?? [];
   return {

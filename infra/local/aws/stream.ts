@@ -36,12 +36,7 @@ interface Options {
 
 const RETRY_MS = { first: 50, max: 5000 };
 
-export interface Stream {
-  committed(call: Pick<AwsCall, 'operation' | 'input'>): void;
-  /** Resolves once every record has been handed over at least once. */
-  settled(): Promise<void>;
-  stop(): void;
-}
+export type Stream = ReturnType<typeof openStream>;
 
 /** An update is taken for that of an item that exists, and a put for that of a new one. */
 const EVENTS: Readonly<Record<string, StreamRecord['eventName']>> = {
@@ -50,7 +45,7 @@ const EVENTS: Readonly<Record<string, StreamRecord['eventName']>> = {
   'dynamodb:DeleteItem': 'REMOVE',
 };
 
-export function openStream({ mappings, invoke, onLine }: Options): Stream {
+export function openStream({ mappings, invoke, onLine }: Options) {
   const lanes = new Map<string, Lane>();
   const waiting = new Set<() => void>();
   const tokens = new Set<unknown>();
@@ -107,7 +102,7 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
   }
 
   return {
-    committed(call) {
+    committed(call: Pick<AwsCall, 'operation' | 'input'>): void {
       // A transaction that is sent again with its token changes nothing, and has no second record.
       const token = call.input.ClientRequestToken;
       if (token !== undefined && tokens.has(token)) return;
@@ -122,7 +117,8 @@ export function openStream({ mappings, invoke, onLine }: Options): Stream {
           if (isHandedOver(mapping, table, record)) add(index, mapping, record);
       }
     },
-    settled: () =>
+    /** Resolves once every record has been handed over at least once. */
+    settled: (): Promise<void> =>
       isSettled() ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve)),
     stop() {
       isStopped = true;

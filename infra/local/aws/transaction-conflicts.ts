@@ -55,7 +55,6 @@ export const CONFLICT: AwsResponse = {
   },
 };
 
-/** The response to a transaction whose items at the `true` positions conflict with another one. */
 export const canceledByConflict = (conflicts: readonly boolean[]): AwsResponse =>
   transactionCanceled(
     conflicts.map((conflict) =>
@@ -65,7 +64,6 @@ export const canceledByConflict = (conflicts: readonly boolean[]): AwsResponse =
     ),
   );
 
-/** `reasons` has one entry per item of the transaction. */
 export function transactionCanceled(
   reasons: readonly { Code: string; Message?: string }[],
 ): AwsResponse {

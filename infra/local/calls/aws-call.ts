@@ -7,7 +7,6 @@ export interface AwsCall {
   kill(): void;
 }
 
-/** Middleware on every call: can delay it, count it, or respond without forwarding it. */
 export type Interceptor = (
   call: AwsCall,
   forward: () => Promise<AwsResponse>,

@@ -13,7 +13,6 @@ export function readBody(message: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Reads a body in UTF-8. Rejects if the connection breaks. */
 export async function readText(message: IncomingMessage): Promise<string> {
   return String(await readBody(message));
 }

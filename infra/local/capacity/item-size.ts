@@ -4,7 +4,7 @@
  * docs/adr/0003-local-cloud-runs-the-template.md links them.
  */
 
-export type Value = Readonly<Record<string, unknown>>;
+type Value = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, Value>>;
 
 export type ReadMode = 'eventual' | 'strong' | 'transactional';

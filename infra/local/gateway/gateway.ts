@@ -69,15 +69,12 @@ interface GatewayOptions {
 }
 
 /**
- * An API Gateway HTTP API with payload format 2.0 on the loopback address. It does not emulate
- * throttling, access logs or custom domains. `api` is read at each request, so a new deployment
- * takes effect immediately, and requests wait for a deployment in progress. `pages` are served at
- * paths that the API does not have.
+ * An API Gateway HTTP API with payload format 2.0. `api` is read at each request, so requests wait
+ * for a deployment in progress. `pages` are served at paths that the API does not have.
  *
- * It decodes a path, drops what follows a `?`, selects the route, and decodes again. Captures of a
- * catch-all route show all but the order (github.com/hotsock/voker,
- * examples/aws-ingress-probe/README.md, September 2026). The order follows from reports that `%2F`
- * in a path parameter is 404 and `%252F` arrives as `/`.
+ * It decodes a path, drops what follows a `?`, selects the route, and decodes again
+ * (github.com/hotsock/voker, examples/aws-ingress-probe/README.md). The order follows from reports
+ * that `%2F` in a path parameter is 404 and `%252F` arrives as `/`.
  */
 export async function startGateway(
   port: number,
@@ -92,25 +89,21 @@ export async function startGateway(
     const startedAt = Date.now();
     let match: Match | undefined;
     const corsHeaders = cors ? corsHeadersFor(cors, req) : {};
+    const sendWithId = (response: APIGatewayProxyStructuredResultV2) =>
+      send(req, res, response, { ...corsHeaders, 'apigw-requestid': requestId });
     const respond = (status: keyof typeof MESSAGES, message: string = MESSAGES[status]) => {
       const route = match?.routeKey ?? `${req.method} ${(req.url ?? '/').split('?')[0]}`;
       onRejection?.({ route, status, milliseconds: Date.now() - startedAt });
-      send(
-        req,
-        res,
-        {
-          statusCode: status,
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ message }),
-        },
-        { ...corsHeaders, 'apigw-requestid': requestId },
-      );
+      sendWithId({
+        statusCode: status,
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ message }),
+      });
     };
 
     const rejection = foreignHost(req);
     if (rejection) return respond(403, rejection);
-    if (cors && req.method === 'OPTIONS')
-      return send(req, res, { statusCode: 204 }, { ...corsHeaders, 'apigw-requestid': requestId });
+    if (cors && req.method === 'OPTIONS') return sendWithId({ statusCode: 204 });
     const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
     if (head > HEAD_BYTES_MAX) return respond(431);
     const [target = '/', ...query] = (req.url ?? '/').split('?');
@@ -124,7 +117,7 @@ export async function startGateway(
     }
     if (!match) {
       const page = req.method === 'GET' || req.method === 'HEAD' ? pages?.(path) : undefined;
-      return page ? sendPage(req, res, page) : respond(404);
+      return page ? send(req, res, pageResponse(page), {}) : respond(404);
     }
     const body = await readBody(req);
     const event = eventOf(req, match, path, query.join('?'), body, requestId);
@@ -136,10 +129,7 @@ export async function startGateway(
         invoke(match.name, event, requestId, signal),
       );
       if (response === undefined) return respond(503);
-      send(req, res, response as APIGatewayProxyStructuredResultV2, {
-        ...corsHeaders,
-        'apigw-requestid': requestId,
-      });
+      sendWithId(response as APIGatewayProxyStructuredResultV2);
     } catch (error) {
       onError(error instanceof Error ? error.message : String(error));
       respond(500);
@@ -310,17 +300,15 @@ const PAGE_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "frame-ancestors 'none'";
 
-function sendPage(req: IncomingMessage, res: ServerResponse, { contentType, body }: Page): void {
-  req.resume();
-  res.writeHead(200, {
+const pageResponse = ({ contentType, body }: Page): APIGatewayProxyStructuredResultV2 => ({
+  headers: {
     'Content-Type': contentType,
-    'Content-Length': body.length,
     'Content-Security-Policy': PAGE_POLICY,
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-cache',
-  });
-  res.end(body);
-}
+  },
+  body,
+});
 
 async function withTimeout<T>(
   timeoutMs: number,

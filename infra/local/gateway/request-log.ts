@@ -1,10 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { styleText } from 'node:util';
 
-/**
- * A request as people read it. It has the route instead of the path and the query, which can hold
- * secrets.
- */
 export interface RequestSummary {
   readonly route: string;
   readonly status?: number | undefined;

@@ -78,7 +78,6 @@ function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
   return /[*?]/.test(action + resource) || anyKey;
 }
 
-/** All permissions that AWS checks for a call; undefined for an unsupported operation. */
 function accessRequestsOf(
   { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
   stack: StackIdentifiers,

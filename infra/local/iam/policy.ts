@@ -26,14 +26,7 @@ export interface Grant {
 
 export interface Policy {
   readonly grants: readonly Grant[];
-  /** The grants that allow the request; undefined if it is denied, explicitly or implicitly. */
   allows(request: AccessRequest): readonly Grant[] | undefined;
-}
-
-interface Statement {
-  readonly denies: boolean;
-  readonly grants: readonly (Grant & { covers(request: AccessRequest): boolean })[];
-  matches(request: AccessRequest): boolean;
 }
 
 type Test = (value: string) => boolean;
@@ -41,7 +34,6 @@ type Values = readonly string[];
 
 const LEADING_KEYS = 'dynamodb:LeadingKeys';
 
-/** The condition keys that the local cloud supports, and whether each is multivalued. */
 const KEYS: [key: RegExp, isMultivalued: boolean][] = [
   [/^dynamodb:LeadingKeys$/i, true],
   [/^dynamodb:EnclosingOperation$/i, false],
@@ -75,7 +67,7 @@ export function readPolicy(documents: readonly PolicyDocument[]): Policy {
   };
 }
 
-function readStatement(statement: Record<string, unknown>): Statement {
+function readStatement(statement: Record<string, unknown>) {
   const { Sid: _, Effect, Action, Resource, Condition = {}, ...others } = statement;
   for (const element of Object.keys(others)) throw unsupported(`${element} in a policy`);
   if (Effect !== 'Allow' && Effect !== 'Deny') throw unsupported(`the effect ${Effect}`);
@@ -104,7 +96,7 @@ function readStatement(statement: Record<string, unknown>): Statement {
   }
   return {
     denies: Effect === 'Deny',
-    matches: (request) =>
+    matches: (request: AccessRequest) =>
       actions.some(({ matches }) => matches(request.action)) &&
       resources.some(({ matches }) => matches(request.resource)) &&
       conditions.every((holds) => holds(request)),

@@ -6,7 +6,6 @@ import type { FunctionConfig, Instance } from './instance.ts';
  */
 const INSTANCES_MAX = 48;
 
-/** Opens a pool; `start` receives what to call when the instance has ended. */
 export function openInstancePool(
   configs: readonly FunctionConfig[],
   instancesPerFunctionMax: number,

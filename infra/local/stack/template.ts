@@ -91,10 +91,6 @@ export function readTemplate(assembly: string): Template {
   };
 }
 
-/**
- * Evaluates the intrinsic functions in a value. Throws an error that names the first unsupported
- * one.
- */
 export function resolve<T = unknown>(
   value: unknown,
   resources: ReadonlyMap<string, ReturnValues>,

@@ -13,7 +13,6 @@ export function contentOf(file: string): string | undefined {
   }
 }
 
-/** Parses the text of a file that must be JSON; the remedy ends the message of the error. */
 export function parseJson<T>(file: string, text: string, remedy: string): T {
   try {
     const value = JSON.parse(text);
@@ -24,7 +23,6 @@ export function parseJson<T>(file: string, text: string, remedy: string): T {
   throw new Error(`${shownPath(file)} is not valid JSON: ${remedy}.`);
 }
 
-/** Writes a file that only its owner can read, and flushes it to disk before returning. */
 export function writeDurably(folder: string, name: string, content: string): void {
   const temporary = join(folder, `${name}.new`);
   const file = openSync(temporary, 'w', 0o600);

@@ -14,9 +14,7 @@ import { DATABASE, shownPath, startOver } from './database.ts';
 import { contentOf, parseJson, writeDurably } from './durable-file.ts';
 import { lockFolder, type TableLocation } from './folder-lock.ts';
 
-/** The storage of the local cloud: in a folder that outlives the process, or in memory. */
 export interface State {
-  /** The engine's database file; undefined if it stores its data in memory. */
   readonly database: string | undefined;
   /**
    * Appended to the name of the table. Unique in memory, because other instances may share an
@@ -25,7 +23,6 @@ export interface State {
   readonly tableSuffix: string;
   /** The folder of the state as messages name it; undefined if it is in memory. */
   readonly folder: string | undefined;
-  /** The parent folder of all cloud assemblies. */
   readonly assemblies: string;
   /**
    * Records the engine's process, so that the next start can terminate it if a crash has left it
@@ -40,12 +37,10 @@ export interface State {
    * if it is invalid, and the remedy, which is to start over unless another one is given.
    */
   readJson<T>(name: string, remedy?: string): T | undefined;
-  /** Writes a file that only its owner can read, and flushes it to disk before returning. */
   write(name: string, content: string): void;
   close(): void;
 }
 
-/** Keeps the state in memory, and its assemblies in a temporary folder. */
 export function openMemoryState(): State {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   const files = new Map<string, string>();
