@@ -11,11 +11,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
 import { foreignHost } from '../calls/loopback-host.ts';
 import { readText } from '../calls/read-body.ts';
-import type { Deployed } from '../deploy.ts';
+import type { Authorization } from '../iam/authorization.ts';
 import type { Functions, Identity } from '../lambda/functions.ts';
 import { type DynamoDbOptions, openDynamoDb } from './dynamodb.ts';
+import type { localKms } from './kms.ts';
 import type { localMailbox } from './mailbox.ts';
 import { serveMailbox } from './mailbox-pages.ts';
+import type { TableProperties } from './stack-table.ts';
 
 interface AwsEndpointOptions extends Omit<DynamoDbOptions, 'stackTable'> {
   /** The port to listen on if it is free; 0 selects any. */
@@ -24,7 +26,11 @@ interface AwsEndpointOptions extends Omit<DynamoDbOptions, 'stackTable'> {
   readonly apiUrl: () => string;
   /** Undefined until functions, which call these APIs, have started. */
   readonly functions: () => Functions | undefined;
-  readonly deployed: () => Deployed;
+  readonly deployed: () => {
+    readonly kms: ReturnType<typeof localKms>;
+    readonly authorization: Authorization;
+    readonly table: TableProperties;
+  };
   readonly mailbox: ReturnType<typeof localMailbox>;
   readonly intercept?: Interceptor | undefined;
   /**
