@@ -115,6 +115,14 @@ describe('a fault rule', () => {
   });
 
   it.each([
+    ['error-after', undefined],
+    ['lost', 'before'],
+    ['half', 'middle'],
+  ] as const)('of the fault %s cuts the response off: %s', async (fault, cut) => {
+    expect((await responseTo([{ fault }], {})).cut).toBe(cut);
+  });
+
+  it.each([
     ['DynamoDB', 400, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException'],
     ['KMS', 400, 'ThrottlingException'],
     ['SES', 429, 'TooManyRequestsException'],
