@@ -3,14 +3,10 @@ import { defineConfig } from 'vitest/config';
 /** The tests that mutants are tried with. */
 export default defineConfig({
   test: {
-    include: ['test/unit/**/*.test.ts', 'test/local/restore.test.ts'],
+    include: ['test/unit/**/*.test.ts'],
     // These load functions, and with them lib, within a test: what a module makes when it is loaded
     // would count as tested by them.
     exclude: ['test/unit/daily-verification.test.ts', 'test/unit/openapi.test.ts'],
     setupFiles: 'test/support/doubles/reset-deadline.ts',
-    globalSetup: 'test/support/stack/synthesize-once.ts',
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    env: { CDK_VALIDATION: 'false' },
   },
 });

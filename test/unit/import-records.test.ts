@@ -269,7 +269,7 @@ describe('an import', () => {
     expect(storedUser(table)).toMatchObject(stored);
   });
 
-  it('creates an integration with its parameters, adds them to the totals and audits it', async () => {
+  it('creates an integration with its parameters, counts them and audits it', async () => {
     const table = memoryTable();
 
     await importLines([integrationRecord('a', ['x', 'y'])], table, kmsWithDataKeys());
