@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, verify } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
@@ -38,17 +38,8 @@ describe('POST /api/authenticate', () => {
     expect(account.login).toBe('admin');
   });
 
-  it('issues a different token each time', async () => {
-    const tokens = [await gatehouse.logIn('admin'), await gatehouse.logIn('admin')];
-
-    const ids = tokens.map((token) => partOf(token, 1).jti);
-
-    expect(new Set(ids).size).toBe(2);
-  });
-
   it.each([
     ['an hour without rememberMe', {}, 3600],
-    ['an hour with rememberMe false', { rememberMe: false }, 3600],
     ['an hour with rememberMe null', { rememberMe: null }, 3600],
     ['a day with rememberMe true', { rememberMe: true }, 86_400],
   ])('issues a token that is valid for %s', async (_, remember, seconds) => {
@@ -61,24 +52,12 @@ describe('POST /api/authenticate', () => {
 
   it.each([
     ['a missing username', { password: 'admin' }, 'username', 'NotNull'],
-    ['null as the username', { username: null, password: 'admin' }, 'username', 'NotNull'],
     ['an empty username', { username: '', password: 'admin' }, 'username', 'NotBlank'],
-    [
-      'a username that is not a string',
-      { username: { $ne: '' }, password: 'admin' },
-      'username',
-      'TypeMismatch',
-    ],
-    ['a missing password', { username: 'admin' }, 'password', 'NotNull'],
+    ['an operator as username', { username: { $ne: '' }, password: '' }, 'username', 'TypeMismatch'],
     ['null as the password', { username: 'admin', password: null }, 'password', 'NotNull'],
+    ['a number as password', { username: 'admin', password: 12 }, 'password', 'TypeMismatch'],
     [
-      'a password that is not a string',
-      { username: 'admin', password: 1234 },
-      'password',
-      'TypeMismatch',
-    ],
-    [
-      'a rememberMe that is not a boolean',
+      'a text as rememberMe',
       { username: 'admin', password: 'admin', rememberMe: 'yes' },
       'rememberMe',
       'TypeMismatch',
@@ -86,25 +65,10 @@ describe('POST /api/authenticate', () => {
   ])('rejects %s with 400', async (_, sent, field, message) => {
     const { status, body } = await gatehouse.call('POST', '/api/authenticate', { body: sent });
 
-    expect(status).toBe(400);
-    expect(body).toMatchObject({
-      type: 'https://www.jhipster.tech/problem/constraint-violation',
-      message: 'error.validation',
-      path: '/api/authenticate',
-    });
-    expect(body.fieldErrors).toMatchObject([{ objectName: 'user', field, message }]);
-  });
-
-  it('accepts a password in NFC and in NFD, whichever of them was set', async () => {
-    await gatehouse.makeUser('composed', { password: 'p\u00E4ssw\u00F6rd' });
-    await gatehouse.makeUser('decomposed', { password: 'pa\u0308sswo\u0308rd' });
-
-    const responses = [
-      await authenticate('composed', 'pa\u0308sswo\u0308rd'),
-      await authenticate('decomposed', 'p\u00E4ssw\u00F6rd'),
-    ];
-
-    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    expect([status, body.fieldErrors]).toMatchObject([
+      400,
+      [{ objectName: 'user', field, message }],
+    ]);
   });
 
   it('accepts a user again after reactivation', async () => {
@@ -133,23 +97,17 @@ describe('a rejected login', () => {
 
   it.each([
     ['a wrong password', 'admin', 'wrong'],
-    ['a password in another case', 'admin', 'ADMIN'],
-    ['a password with a trailing space', 'admin', 'admin '],
     ['an empty password', 'admin', ''],
     ['a very long password', 'admin', 'x'.repeat(10_000)],
     ['an unknown login', 'nobody', 'admin'],
-    ['an unknown login and an empty password', 'nobody', ''],
     ['a login in another case', 'Admin', 'admin'],
     ['a login with a trailing space', 'admin ', 'admin'],
     ['an e-mail address instead of a login', 'admin@example.com', 'admin'],
-    ['a login that is too long', 'a'.repeat(51), 'admin'],
     ['a login of 10,000 characters', 'a'.repeat(10_000), 'admin'],
     ['a login with invalid characters', '__proto__/\u0000\uD800', 'admin'],
-    ['a login that is a path segment', '.', 'admin'],
     ['a deactivated account', 'sleeping', 'sleeping'],
     ['a deactivated account and a wrong password', 'sleeping', 'wrong'],
-    ['an account without a password and an empty password', 'invited', ''],
-    ['an account without a password and some password', 'invited', 'invited'],
+    ['an account without a password', 'invited', ''],
     ['a lone surrogate where the password has U+FFFD', 'half', 'a\uD800bcd'],
   ])(
     'has the same response and makes the same AWS calls as any other: %s',
@@ -177,19 +135,13 @@ describe('a rejected login', () => {
 describe('GET /.well-known/jwks.json', () => {
   const publishedKeys = () => gatehouse.call('GET', '/.well-known/jwks.json');
 
-  it('is public and can be cached for five minutes', async () => {
-    const { status, headers } = await publishedKeys();
-
-    expect(status).toBe(200);
-    expect(headers['cache-control']).toBe('public, max-age=300');
-  });
-
   it('returns keys that verify a token with only the standard library', async () => {
     const token = await gatehouse.adminToken();
     const [header, claims, signature = ''] = token.split('.');
 
-    const { body } = await publishedKeys();
+    const { body, headers: published } = await publishedKeys();
 
+    expect(published['cache-control']).toBe('public, max-age=300');
     const { kid, alg, typ } = partOf(token, 0);
     expect({ alg, typ }).toEqual({ alg: 'ES256', typ: 'at+jwt' });
     const jwk = body.keys.find((key: { kid: string }) => key.kid === kid);
@@ -205,25 +157,12 @@ describe('GET /.well-known/jwks.json', () => {
     ).toBe(true);
   });
 
-  it('identifies each key by its thumbprint (RFC 7638) and reveals no private part', async () => {
-    await gatehouse.logIn('admin');
-
+  it('has no private part', async () => {
     const { body } = await publishedKeys();
 
     // The second key signs the tokens that the tests mint.
-    expect(body.keys).toHaveLength(2);
-    for (const { crv, kty, x, y, ...others } of body.keys) {
-      const kid = createHash('sha256')
-        .update(JSON.stringify({ crv, kty, x, y }))
-        .digest('base64url');
-      expect({ crv, kty, ...others }).toEqual({
-        crv: 'P-256',
-        kty: 'EC',
-        kid,
-        alg: 'ES256',
-        use: 'sig',
-      });
-    }
+    const names = ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'];
+    expect(body.keys.map((key: object) => Object.keys(key).sort())).toEqual([names, names]);
   });
 });
 

@@ -3,13 +3,12 @@ import { actionsOf } from '../../infra/local/calls/actions.ts';
 import { itemBytes } from '../../infra/local/capacity/item-size.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, set, type Write } from '../../lib/table/write.ts';
-import type { User } from '../../lib/users/user.ts';
-import { deletion, modification, passwordChange } from '../../lib/users/user-table.ts';
+import { EXISTS, set } from '../../lib/table/write.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { PROTECTED, type PreparedRequest } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { makeTokensOfLost } from '../support/instance/lost-rights.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
@@ -34,15 +33,6 @@ const gatehouse = await useGatehouse({
   },
 });
 
-/** Changes to a user after the token was issued. */
-const LOSSES: Readonly<Record<string, (user: User) => Write[]>> = {
-  'without a role': (user) =>
-    modification(user, { ...user, authorities: [] }, { voidsResetKeys: false }),
-  deactivated: (user) =>
-    modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
-  'with a stale token': (user) => [passwordChange(user, 'another')],
-  deleted: deletion,
-};
 /** The bytes that make an item as large as one with the longest texts. */
 const PADDING = new Map([
   ['USER', 3300],
@@ -51,14 +41,10 @@ const PADDING = new Map([
 ]);
 
 let setup: Setup;
-const tokens = new Map<string, string>();
+let tokens: Map<string, string>;
 beforeAll(async () => {
   setup = await openSetup(gatehouse);
-  for (const [loss, writesOf] of Object.entries(LOSSES)) {
-    const { user, token } = await setup.account();
-    expect(await commit(gatehouse.table, writesOf(user)), loss).toBe('committed');
-    tokens.set(loss, token);
-  }
+  tokens = await makeTokensOfLost(setup);
 });
 
 async function enlargeItems(): Promise<void> {

@@ -7,6 +7,7 @@ import type { Item, Table } from '../../lib/table/table.ts';
 import { put, set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
+import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
@@ -75,70 +76,25 @@ function contended() {
     // Long enough for a change that does not wait for its claim to commit first.
     if (writes[0]?.key.pk === precedenceKey(8).pk) await waitMicrotasks(200);
     if (++tries > 1) return transact(writes, token);
-    throw Object.assign(new Error('cancelled'), {
-      name: 'TransactionCanceledException',
-      CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
-    });
+    throw cancelledBy('ConditionalCheckFailed');
   };
   return table;
 }
 
 describe('a caller', () => {
-  const accepted: [string, Partial<typeof STORED>, Access][] = [
+  const another = { accountStamp: 'other' };
+  const changedHere = { passwordChanges: 3, tokenExcepted: 'token' };
+  const changedElsewhere = { passwordChanges: 3, tokenExcepted: 'other' };
+  type Stored = Partial<typeof STORED> | undefined;
+
+  it.each<[string, Stored, Access]>([
     ['without a role, where authentication suffices,', { authorities: [] }, 'authenticated'],
     ['with the only accepted role', { authorities: ['ROLE_ADMIN'] }, ADMINISTRATORS],
     ['with the first of two accepted roles', { authorities: ['ROLE_ADMIN'] }, INTEGRATORS],
-    [
-      'with the second of two accepted roles',
-      { authorities: ['ROLE_ANALYST', 'ROLE_USER'] },
-      INTEGRATORS,
-    ],
-    [
-      'whose token is excepted from a later password change',
-      { passwordChanges: 3, tokenExcepted: 'token' },
-      INTEGRATORS,
-    ],
-    [
-      'whose password has not changed since, even if another token is excepted,',
-      { tokenExcepted: 'other' },
-      INTEGRATORS,
-    ],
-  ];
-  const rejected: [string, Partial<typeof STORED> | undefined, Access, string][] = [
-    ['whose user is deleted', undefined, INTEGRATORS, 'forbidden'],
-    ['whose user is deleted, for their own account,', undefined, 'authenticated', 'unauthorized'],
-    ['whose id belongs to another account', { accountStamp: 'other' }, INTEGRATORS, 'forbidden'],
-    [
-      'whose id belongs to another account, for their own account,',
-      { accountStamp: 'other' },
-      'authenticated',
-      'unauthorized',
-    ],
-    ['who is deactivated', { activated: false }, INTEGRATORS, 'forbidden'],
-    [
-      'who is deactivated, for their own account,',
-      { activated: false },
-      'authenticated',
-      'forbidden',
-    ],
-    ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
-    ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
-    ['whose password has changed', { passwordChanges: 3 }, 'authenticated', 'forbidden'],
-    [
-      'whose password was changed before a restore',
-      { passwordChanges: 1 },
-      'authenticated',
-      'forbidden',
-    ],
-    [
-      'whose password was changed with another token',
-      { passwordChanges: 3, tokenExcepted: 'other' },
-      INTEGRATORS,
-      'forbidden',
-    ],
-  ];
-
-  it.each(accepted)('%s may read and change', async (_, fields, access) => {
+    ['with the second of two', { authorities: ['ROLE_ANALYST', 'ROLE_USER'] }, INTEGRATORS],
+    ['whose token is excepted from a later password change', changedHere, INTEGRATORS],
+    ['whose password has not changed since', { tokenExcepted: 'other' }, INTEGRATORS],
+  ])('%s may read and change', async (_, fields, access) => {
     const table = tableWith(fields);
 
     await expect(authorize(table, CALLER, access).requireAuthorized()).resolves.toBeUndefined();
@@ -146,7 +102,19 @@ describe('a caller', () => {
     expect(table.transactions).toHaveLength(1);
   });
 
-  it.each(rejected)('%s may neither read nor change', async (_, fields, access, code) => {
+  it.each<[string, Stored, Access, string?]>([
+    ['whose user is deleted', undefined, INTEGRATORS],
+    ['whose user is deleted, for their account,', undefined, 'authenticated', 'unauthorized'],
+    ['whose id belongs to another account', another, INTEGRATORS],
+    ['whose id is of another, for their account,', another, 'authenticated', 'unauthorized'],
+    ['who is deactivated', { activated: false }, INTEGRATORS],
+    ['who is deactivated, for their account,', { activated: false }, 'authenticated'],
+    ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS],
+    ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS],
+    ['whose password has changed', { passwordChanges: 3 }, 'authenticated'],
+    ['whose password was changed before a restore', { passwordChanges: 1 }, 'authenticated'],
+    ['whose password was changed with another token', changedElsewhere, INTEGRATORS],
+  ])('%s may neither read nor change', async (_, fields, access, code = 'forbidden') => {
     const table = tableWith(fields);
 
     // The token alone authorizes reads of the caller's own account.
@@ -159,65 +127,50 @@ describe('a caller', () => {
 
   it('without a stamp matches only an account without one', async () => {
     const { accountStamp: _none, ...early } = STORED;
-    const caller = { ...CALLER, accountStamp: undefined };
+    const unstamped = { ...CALLER, accountStamp: undefined };
+    const outcome = (table: Table, caller: Caller) =>
+      authorize(table, caller, INTEGRATORS)
+        .requireAuthorized()
+        .catch(({ code }) => code);
 
-    await expect(
-      authorize(memoryTable([early]), caller, INTEGRATORS).requireAuthorized(),
-    ).resolves.toBeUndefined();
-    await expect(
-      authorize(memoryTable([early]), CALLER, INTEGRATORS).requireAuthorized(),
-    ).rejects.toMatchObject({
-      code: 'forbidden',
-    });
-    await expect(
-      authorize(tableWith({}), caller, INTEGRATORS).requireAuthorized(),
-    ).rejects.toMatchObject({
-      code: 'forbidden',
-    });
+    expect([
+      await outcome(memoryTable([early]), unstamped),
+      await outcome(memoryTable([early]), CALLER),
+      await outcome(tableWith({}), unstamped),
+    ]).toEqual([undefined, 'forbidden', 'forbidden']);
   });
 
-  it.each<[string, Partial<typeof STORED> | undefined]>([
-    ['whose password has changed', { passwordChanges: 3 }],
-    [
-      'whose password was changed with another token',
-      { passwordChanges: 3, tokenExcepted: 'other' },
-    ],
-    ['whose password was changed before a restore', { passwordChanges: 1 }],
-    ['whose user is deleted', undefined],
-    ['whose id belongs to another account', { accountStamp: 'other' }],
-  ])('%s has a stale token', async (_, fields) => {
-    expect(await authorize(tableWith(fields), CALLER, 'authenticated').hasStaleToken()).toBe(true);
+  it.each<[string, Stored, boolean]>([
+    ['whose password has changed', { passwordChanges: 3 }, true],
+    ['whose password was changed with another token', changedElsewhere, true],
+    ['whose password was changed before a restore', { passwordChanges: 1 }, true],
+    ['whose user is deleted', undefined, true],
+    ['whose id belongs to another account', another, true],
+    ['whose password has not changed since', { tokenExcepted: 'other' }, false],
+    ['who changed the password with the token', changedHere, false],
+    ['who is deactivated', { activated: false }, false],
+  ])('%s, stored as %j, has a stale token: %s', async (_, fields, isStale) => {
+    const caller = authorize(tableWith(fields), CALLER, 'authenticated');
+
+    expect(await caller.hasStaleToken()).toBe(isStale);
   });
 
-  it.each<[string, Partial<typeof STORED>]>([
-    [
-      'whose password has not changed since, even if another token is excepted,',
-      { tokenExcepted: 'other' },
-    ],
-    ['who changed the password with the token', { passwordChanges: 3, tokenExcepted: 'token' }],
-    ['who is deactivated', { activated: false }],
-  ])('%s has no stale token', async (_, fields) => {
-    expect(await authorize(tableWith(fields), CALLER, 'authenticated').hasStaleToken()).toBe(false);
-  });
-
-  it('is read once to confirm the access and to tell whether the token is stale', async () => {
+  it('is read once for the access, the staleness of the token and the first load', async () => {
     const table = tableWith({});
     const caller = authorize(table, CALLER, INTEGRATORS);
 
     await Promise.all([caller.requireAuthorized(), caller.hasStaleToken(), caller.findUser()]);
+    await caller.change({ decide: () => ({ writes: [OTHER], result: undefined, event: EVENT }) });
 
-    expect(table.calls).toHaveLength(1);
+    expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(1);
   });
 
   it('finds their own account while it exists, even when it is deactivated', async () => {
-    expect(
-      await findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER),
-    ).toMatchObject({
-      login: 'ada',
-    });
-    for (const table of [tableWith(undefined), tableWith({ accountStamp: 'other' })]) {
+    const found = findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER);
+
+    expect((await found).login).toBe('ada');
+    for (const table of [tableWith(undefined), tableWith(another)])
       await expect(findCallerUser(table, CALLER)).rejects.toMatchObject({ code: 'unauthorized' });
-    }
   });
 });
 
@@ -241,6 +194,7 @@ describe('roles that the token decides', () => {
 });
 
 describe('a change by a caller', () => {
+  const isCheck = { act: 'ConditionCheck', key: entityKey('USER', 7) };
   const isAuthorized = {
     condition:
       '#callerStamp = :callerStamp AND #callerActivated = :activated AND #callerLogin = ' +
@@ -279,8 +233,7 @@ describe('a change by a caller', () => {
     const [check, ...others] = writesOf(table);
     const roles = { ':role0': 'ROLE_ADMIN', ':role1': 'ROLE_USER' };
     expect(check).toEqual({
-      act: 'ConditionCheck',
-      key: entityKey('USER', 7),
+      ...isCheck,
       ...withRoles('contains(#callerRoles, :role0) OR contains(#callerRoles, :role1)', roles),
     });
     expect(others.slice(0, 2)).toEqual([OTHER, second]);
@@ -296,11 +249,7 @@ describe('a change by a caller', () => {
 
     await changeOf(table, 'authenticated', [OTHER]);
 
-    expect(writesOf(table)[0]).toEqual({
-      act: 'ConditionCheck',
-      key: entityKey('USER', 7),
-      ...isAuthorized,
-    });
+    expect(writesOf(table)[0]).toEqual({ ...isCheck, ...isAuthorized });
   });
 
   it('requires that an account without a stamp still has none', async () => {
@@ -313,14 +262,15 @@ describe('a change by a caller', () => {
     });
 
     const { ':callerStamp': _stamp, ...values } = isAuthorized.values;
-    expect(writesOf(table)[0]).toMatchObject({
+    expect(writesOf(table)[0]).toEqual({
+      ...isCheck,
+      ...isAuthorized,
       condition: isAuthorized.condition.replace(
         '#callerStamp = :callerStamp',
         'attribute_not_exists(#callerStamp)',
       ),
       values,
     });
-    expect(writesOf(table)[0]?.values).toEqual(values);
   });
 
   it('adds the condition to the write of the own account instead of a check', async () => {
@@ -352,11 +302,7 @@ describe('a change by a caller', () => {
     };
     table.transact = async (writes) => {
       (table.transactions as (readonly Write[])[]).push(writes);
-      const CancellationReasons = [{ Code: 'TransactionConflict' }];
-      throw Object.assign(new Error(), {
-        name: 'TransactionCanceledException',
-        CancellationReasons,
-      });
+      throw cancelledBy('TransactionConflict');
     };
 
     await expect(changeOf(table, ADMINISTRATORS, [OTHER])).rejects.toMatchObject({
@@ -366,18 +312,6 @@ describe('a change by a caller', () => {
     expect(table.transactions).toHaveLength(1);
   });
 
-  it('shares one read of the account with the endpoint', async () => {
-    const table = tableWith({});
-    const caller = authorize(table, CALLER, INTEGRATORS);
-
-    await caller.requireAuthorized();
-    await caller.change({
-      decide: () => ({ writes: [OTHER], result: undefined, event: EVENT }),
-    });
-
-    expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(1);
-  });
-
   it('commits nothing, not even an audit entry, when it writes nothing', async () => {
     const table = tableWith({});
 
@@ -385,28 +319,25 @@ describe('a change by a caller', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it('reports an unauthorized caller before a failure of the early load', async () => {
-    const change = authorize(tableWith(undefined), CALLER, INTEGRATORS).change({
-      loadEarly: () => Promise.reject(new Error('not found')),
-      decide: neverDecided,
-    });
+  it.each(['succeeds', 'fails'])(
+    'loads and prepares nothing for an unauthorized caller but the early load, which %s',
+    async (outcome) => {
+      const steps: string[] = [];
 
-    await expect(change).rejects.toMatchObject({ code: 'forbidden' });
-  });
+      const change = authorize(tableWith({ authorities: [] }), CALLER, INTEGRATORS).change({
+        async loadEarly() {
+          steps.push('load early');
+          if (outcome === 'fails') throw new Error('not found');
+        },
+        load: async () => steps.push('load'),
+        prepare: async () => steps.push('prepare'),
+        decide: neverDecided,
+      });
 
-  it('loads and prepares nothing for an unauthorized caller but the early load', async () => {
-    const steps: string[] = [];
-
-    const change = authorize(tableWith({ authorities: [] }), CALLER, INTEGRATORS).change({
-      loadEarly: async () => steps.push('load early'),
-      load: async () => steps.push('load'),
-      prepare: async () => steps.push('prepare'),
-      decide: neverDecided,
-    });
-
-    await expect(change).rejects.toMatchObject({ code: 'forbidden' });
-    expect(steps).toEqual(['load early']);
-  });
+      await expect(change).rejects.toMatchObject({ code: 'forbidden' });
+      expect(steps).toEqual(['load early']);
+    },
+  );
 
   it('prepares nothing while another change has precedence', async () => {
     const prepare = vi.fn(async () => undefined);
@@ -483,19 +414,20 @@ describe('precedence', () => {
     await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
   });
 
-  it('is claimed for ten seconds when the account has changed since it was read', async () => {
+  it('is claimed for ten seconds when the account has changed, if the caller is authorized', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
-    for (const [code, id, claims] of [
-      ['version-changed', 8, [precedenceKey(8)]],
-      ['version-changed', 7, []],
-      ['unknown-id', 8, []],
+    for (const [code, id, role, claims] of [
+      ['version-changed', 8, 'ROLE_ADMIN', [precedenceKey(8)]],
+      ['version-changed', 7, 'ROLE_ADMIN', []],
+      ['unknown-id', 8, 'ROLE_ADMIN', []],
+      ['forbidden', 8, 'ROLE_USER', []],
     ] as const) {
-      const table = tableWith({ authorities: ['ROLE_ADMIN'] });
+      const table = tableWith({ authorities: [role] });
 
       const change = authorize(table, CALLER, ADMINISTRATORS).change({
         load: async () => ({ id }) as User,
         decide: () => {
-          throw new Failure(code);
+          throw new Failure(code === 'forbidden' ? 'version-changed' : code);
         },
         targetUserOf: (targetUser) => targetUser,
       });
@@ -533,22 +465,6 @@ describe('precedence', () => {
       else await expect(change).rejects.toMatchObject({ code: 'unavailable' });
     },
   );
-
-  it('cannot be claimed by an unauthorized caller', async () => {
-    const table = tableWith({});
-    const decide = () => {
-      throw new Failure('version-changed');
-    };
-
-    const change = authorize(table, CALLER, ADMINISTRATORS).change({
-      loadEarly: async () => OTHER_USER,
-      decide,
-      targetUserOf: (user) => user,
-    });
-
-    await expect(change).rejects.toMatchObject({ code: 'forbidden' });
-    expect(table.transactions).toEqual([]);
-  });
 
   it.each([
     [-60_000, undefined],

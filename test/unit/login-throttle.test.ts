@@ -11,7 +11,7 @@ import { Failure } from '../../lib/contract/failure.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';
-import type { Table } from '../../lib/table/table.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { useOpenedConnections } from '../support/doubles/opened-connections.ts';
@@ -28,15 +28,20 @@ const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000, resetsPerSourc
 const ADA = { login: 'ada', password: 'guess' };
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
 
-const opened = useOpenedConnections();
+const connections = useOpenedConnections();
 useFrozenClock(NOW);
 
 async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
-  const { settings, requests, inputs } = scriptedClient(...responses);
+  const { settings, requests, inputs } = scriptedClient(...(responses.length ? responses : [MAC]));
   const throttle = openLoginThrottle(table, LIMITS, ['pepper', 'former'], new KMSClient(settings));
   await finishColdStart();
   setDeadline(Number.POSITIVE_INFINITY);
   return { throttle, requests, inputs };
+}
+/** A throttle on a table with these items. */
+async function opened(...items: Item[]) {
+  const table = recordingTable(...items);
+  return { table, throttle: (await throttleOn(table)).throttle };
 }
 /** Counts a reset as its rules do. */
 async function countReset(throttle: LoginThrottle, source: Source): Promise<void> {
@@ -56,12 +61,13 @@ const attempt = (
     { ...ADA, source: from('203.0.113.7'), ...more },
     { verify, failure: 'bad-credentials' },
   );
+const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
 const BAD_CREDENTIALS = { code: 'bad-credentials' };
 const from = (address: string) => ({ address, arrivedAt: NOW });
 
 describe('the secret that pseudonymizes logins and addresses', () => {
   it('is a MAC from KMS, generated once in the cold start', async () => {
-    const { throttle, inputs } = await throttleOn(recordingTable(), MAC);
+    const { throttle, inputs } = await throttleOn(recordingTable());
     const before = inputs().length;
 
     await countReset(throttle, from('203.0.113.7'));
@@ -110,9 +116,9 @@ describe('the secret that pseudonymizes logins and addresses', () => {
   });
 
   it('is loaded while a connection to the table is opened', async () => {
-    await throttleOn(recordingTable(), MAC);
+    await throttleOn(recordingTable());
 
-    expect(opened).toEqual(['https://dynamodb.eu-south-2.amazonaws.com']);
+    expect(connections).toEqual(['https://dynamodb.eu-south-2.amazonaws.com']);
   });
 });
 
@@ -120,6 +126,14 @@ describe('a login attempt', () => {
   const network = { pk: `ATTEMPTS#${hmac('ada')}`, sk: `NETWORK#${hmac('203.0.113 ada')}` };
   const elsewhere = { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' };
   const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
+  /** A count of the failures elsewhere. */
+  const failed = (n: number, last = NOW - 5000) => ({
+    ...elsewhere,
+    n,
+    last,
+    expires: NOW / 1000 + 60,
+  });
+  const sourceAtLimit = { ...source, n: 100, requests: 200, since: NOW - 60_000 };
 
   /** Makes an attempt with the right password, and returns the writes that clear its failures. */
   async function succeed(table: RecordingTable, throttle: LoginThrottle) {
@@ -128,8 +142,7 @@ describe('a login attempt', () => {
   }
 
   it('is counted by login and network, by login elsewhere and by source', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
 
     const cleared = await succeed(table, throttle);
 
@@ -147,6 +160,14 @@ describe('a login attempt', () => {
     ]);
   });
 
+  it('has keys that the rules of a reset can ask for', async () => {
+    const { throttle } = await opened();
+
+    const keys = await throttle.keysOf('ada', from('203.0.113.7'));
+
+    expect(keys).toEqual({ network, elsewhere, source });
+  });
+
   it('reads each counter by its own key', async () => {
     const counts = { n: 2, last: NOW, expires: NOW / 1000 + 60 };
     const items = [
@@ -155,7 +176,7 @@ describe('a login attempt', () => {
       { ...network, ...counts },
     ];
     const table = recordingTable(...items);
-    const { throttle } = await throttleOn(table, MAC);
+    const { throttle } = await throttleOn(table);
 
     const cleared = await succeed(table, throttle);
 
@@ -173,7 +194,7 @@ describe('a login attempt', () => {
       sk,
     }));
     const table = recordingTable({ ...other, id: 2 } as never, { ...one, id: 1 } as never);
-    const { throttle } = await throttleOn(table, MAC);
+    const { throttle } = await throttleOn(table);
     const keys = [one, missing, other] as Key[];
 
     const items = await throttle.attempt(
@@ -190,8 +211,7 @@ describe('a login attempt', () => {
   });
 
   it('is recorded, while further items are loaded, before its password is verified', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
     const writes = () => [table.transactions.length, table.updates.length];
 
     const seen = await throttle.attempt(
@@ -213,8 +233,7 @@ describe('a login attempt', () => {
   });
 
   it('with the right password clears its failures while the request proceeds', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
     const overlap = overlapCounter();
     const { transact } = table;
 
@@ -227,8 +246,7 @@ describe('a login attempt', () => {
   });
 
   it('with the right password clears its failures even if the request fails then', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
 
     const failed = attempt(throttle, async () => unverified);
 
@@ -237,8 +255,7 @@ describe('a login attempt', () => {
   });
 
   it('is counted for its login and its source concurrently', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
     const overlap = overlapCounter();
     const { transact, update } = table;
     table.transact = (...transaction) => overlap.run(() => transact(...transaction));
@@ -251,13 +268,12 @@ describe('a login attempt', () => {
   });
 
   it.each([
-    ['login', { ...elsewhere, n: 11, last: NOW - 500, expires: NOW / 1000 + 60 }, 2],
-    ['source', { ...source, n: 100, requests: 200, since: NOW - 60_000 }, 840],
+    ['login', failed(11, NOW - 500), 2],
+    ['source', sourceAtLimit, 840],
   ])(
     'is rejected while its %s is throttled, without being counted',
     async (_, item, retryAfter) => {
-      const table = recordingTable(item);
-      const { throttle } = await throttleOn(table, MAC);
+      const { table, throttle } = await opened(item);
 
       const rejected = attempt(throttle);
 
@@ -268,13 +284,7 @@ describe('a login attempt', () => {
 
   it('is rejected if it arrived during a waiting period, also of one that has ended', async () => {
     // After ten failures the wait is one second.
-    const table = recordingTable({
-      ...elsewhere,
-      n: 10,
-      last: NOW - 1500,
-      expires: NOW / 1000 + 60,
-    });
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened(failed(10, NOW - 1500));
     const arrivedAt = (time: number) =>
       attempt(throttle, wrong, { source: { address: '203.0.113.7', arrivedAt: time } });
 
@@ -299,7 +309,7 @@ describe('a login attempt', () => {
       const { transact } = table;
       table.transact = async (...transaction) => {
         table.transact = transact;
-        table.items = [{ ...elsewhere, n, last, expires: NOW / 1000 + 60 }];
+        table.items = [failed(n, last)];
         table.transactionErrors.push(cancelledBy('ConditionalCheckFailed'));
         await transact(...transaction);
       };
@@ -308,7 +318,7 @@ describe('a login attempt', () => {
 
     it('is counted on top of the other one, and once against its source', async () => {
       const table = contendedTable(5);
-      const { throttle } = await throttleOn(table, MAC);
+      const { throttle } = await throttleOn(table);
 
       const alsoRead = [{ pk: 'LOGIN#ada', sk: 'GUARD' }];
       const failed = attempt(throttle, wrong, { alsoRead });
@@ -322,7 +332,7 @@ describe('a login attempt', () => {
 
     it('is rejected when the other one causes a waiting period', async () => {
       const table = contendedTable(12);
-      const { throttle } = await throttleOn(table, MAC);
+      const { throttle } = await throttleOn(table);
       const verify = vi.fn(right);
 
       await expect(attempt(throttle, verify)).rejects.toMatchObject({
@@ -335,7 +345,7 @@ describe('a login attempt', () => {
 
     it('is rejected if it arrived during the waiting period that the other caused', async () => {
       const table = contendedTable(10, NOW - 1000);
-      const { throttle } = await throttleOn(table, MAC);
+      const { throttle } = await throttleOn(table);
       const late = { address: '203.0.113.7', arrivedAt: NOW - 1 };
 
       const rejected = attempt(throttle, right, { source: late });
@@ -345,8 +355,12 @@ describe('a login attempt', () => {
   });
 
   it('clears the failures elsewhere when its network expires before it is recorded', async () => {
-    const table = recordingTable({ ...network, n: 1, last: NOW - 5000, expires: NOW / 1000 + 1 });
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened({
+      ...network,
+      n: 1,
+      last: NOW - 5000,
+      expires: NOW / 1000 + 1,
+    });
     const { getAll } = table;
     table.getAll = async (keys) => {
       const items = await getAll(keys);
@@ -359,38 +373,35 @@ describe('a login attempt', () => {
     expect(table.transactions.at(-1)?.map(({ key }) => key)).toEqual([network, elsewhere]);
   });
 
-  it('fails when it cannot be counted against its source', async () => {
-    const table = recordingTable({
-      ...elsewhere,
-      n: 3,
-      last: NOW - 5000,
-      expires: NOW / 1000 + 60,
-    });
-    table.updateOutcomes.push(new Failure('unavailable'));
-    const { throttle } = await throttleOn(table, MAC);
+  const takenBack = [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }];
+  it.each<[string, (table: RecordingTable) => unknown, object, number]>([
+    [
+      'it cannot be counted against its source',
+      (table) => table.updateOutcomes.push(new Failure('unavailable')),
+      { code: 'unavailable' },
+      1,
+    ],
+    [
+      'its failure cannot be counted',
+      (table) => table.transactionErrors.push(lost(), lost()),
+      { code: 'unavailable' },
+      2,
+    ],
+    ['there is no verdict', () => undefined, { message: 'no verdict' }, 1],
+  ])('fails and takes back the failure of its login when %s', async (_, spoil, error, tries) => {
+    const { table, throttle } = await opened(failed(3));
+    spoil(table);
 
-    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(attempt(throttle, unverified)).rejects.toMatchObject(error);
+
+    expect(table.transactions.slice(tries)).toMatchObject([takenBack]);
     expect(table.updates).toHaveLength(1);
-    expect(table.transactions.slice(1)).toMatchObject([
-      [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }],
-    ]);
-  });
-
-  it('fails when its failure cannot be counted', async () => {
-    const table = recordingTable();
-    const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
-    table.transactionErrors.push(lost(), lost());
-    const { throttle } = await throttleOn(table, MAC);
-
-    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'unavailable' });
-    expect(table.transactions.slice(2)).toMatchObject([[{ key: elsewhere, attributes: { n: 0 } }]]);
   });
 
   it('is rejected when its source reaches the limit concurrently', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
     table.update = async () => {
-      table.items = [{ ...source, n: 100, requests: 200, since: NOW - 60_000 }];
+      table.items = [sourceAtLimit];
       return undefined;
     };
 
@@ -400,28 +411,10 @@ describe('a login attempt', () => {
     });
   });
 
-  it('without a verdict takes back the failure of its login, and fails so', async () => {
-    const table = recordingTable({
-      ...elsewhere,
-      n: 3,
-      last: NOW - 5000,
-      expires: NOW / 1000 + 60,
-    });
-    const { throttle } = await throttleOn(table, MAC);
-
-    await expect(attempt(throttle, unverified)).rejects.toThrow('no verdict');
-
-    expect(table.transactions.slice(1)).toMatchObject([
-      [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }],
-    ]);
-    expect(table.updates).toHaveLength(1);
-  });
-
   it('stays counted when it is taken back during an outage or after another one', async () => {
-    const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
     for (const errors of [[lost(), lost()], [cancelledBy('ConditionalCheckFailed')]]) {
       const table = recordingTable();
-      const { throttle } = await throttleOn(table, MAC);
+      const { throttle } = await throttleOn(table);
       table.transactionErrors.push(undefined, ...errors);
 
       await expect(attempt(throttle, unverified)).rejects.toThrow('no verdict');
@@ -431,11 +424,10 @@ describe('a login attempt', () => {
   });
 
   it('clears its failures only as far as an outage allows', async () => {
-    const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
     const outcomeOf = async (...errors: Error[]) => {
       const table = recordingTable();
       table.transactionErrors.push(undefined, ...errors);
-      return attempt((await throttleOn(table, MAC)).throttle);
+      return attempt((await throttleOn(table)).throttle);
     };
 
     await expect(outcomeOf(lost(), lost())).resolves.toBe('right');
@@ -443,8 +435,7 @@ describe('a login attempt', () => {
   });
 
   it('counts its failure against its source before it is revealed, and confirms it', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
 
     await expect(attempt(throttle, wrong)).rejects.toMatchObject(BAD_CREDENTIALS);
 
@@ -463,7 +454,7 @@ describe('a login attempt', () => {
     const outcomeAfter = async (...outcomes: (boolean | Error)[]) => {
       const table = recordingTable();
       table.updateOutcomes.push(true, ...outcomes);
-      const { throttle } = await throttleOn(table, MAC);
+      const { throttle } = await throttleOn(table);
       return attempt(throttle, wrong).catch((error) => error.code ?? error.message);
     };
 
@@ -473,8 +464,7 @@ describe('a login attempt', () => {
   });
 
   it('has time to be taken back after a call that took all the time of the request', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
     const aborted: (boolean | undefined)[] = [];
 
     const failed = attempt(throttle, async () => {
@@ -495,8 +485,7 @@ describe('a reset', () => {
   const address = '2001:db8:1:2:3::4';
 
   it('has a count of its own, apart from the login attempts of its source', async () => {
-    const table = recordingTable();
-    const { throttle } = await throttleOn(table, MAC);
+    const { table, throttle } = await opened();
 
     await countReset(throttle, from(address));
 
@@ -511,7 +500,7 @@ describe('a reset', () => {
     const key = { pk: 'RESET#x', sk: 'RESET' };
     const item = { ...key, userId: 7 };
     const table = recordingTable({ ...resets, n: 0, requests: 5, since: NOW }, item);
-    const { throttle } = await throttleOn(table, MAC);
+    const { throttle } = await throttleOn(table);
 
     const { items } = await throttle.beginReset(from(address), [key]);
 
@@ -523,8 +512,8 @@ describe('a reset', () => {
     const unlucky = recordingTable();
     lucky.updateOutcomes.push(false, false, false, false, true);
     unlucky.updateOutcomes.push(...Array(6).fill(false));
-    const one = await throttleOn(lucky, MAC);
-    const other = await throttleOn(unlucky, MAC);
+    const one = await throttleOn(lucky);
+    const other = await throttleOn(unlucky);
 
     await countReset(one.throttle, from(address));
     const failing = countReset(other.throttle, from(address));
@@ -541,7 +530,7 @@ describe('a reset', () => {
   it('is rejected when its source reaches the limit concurrently', async () => {
     const table = recordingTable();
     table.updateOutcomes.push(false);
-    const { throttle } = await throttleOn(table, MAC);
+    const { throttle } = await throttleOn(table);
     const { update } = table;
     table.update = async (write) => {
       table.items = [{ ...resets, n: 0, requests: 50, since: NOW - 60_000 }];
@@ -555,30 +544,12 @@ describe('a reset', () => {
   });
 });
 
-it('keysOf pseudonymizes the login, its network and the source', async () => {
-  const { throttle } = await throttleOn(recordingTable(), MAC);
+const SETTINGS = ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'RESETS_PER_SOURCE', 'PEPPER_KEYS'];
+it.each(SETTINGS)('openLoginThrottle throws without %s', (name) => {
+  for (const each of SETTINGS) vi.stubEnv(each, '1');
+  vi.stubEnv(name, '');
 
-  expect(await throttle.keysOf('ada', from('203.0.113.7'))).toEqual({
-    network: { pk: `ATTEMPTS#${hmac('ada')}`, sk: `NETWORK#${hmac('203.0.113 ada')}` },
-    elsewhere: { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' },
-    source: { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' },
-  });
+  expect(() => openLoginThrottle(recordingTable())).toThrow(
+    `The environment variable ${name} is not set`,
+  );
 });
-
-it.each(['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'RESETS_PER_SOURCE', 'PEPPER_KEYS'])(
-  'openLoginThrottle throws without %s',
-  (name) => {
-    for (const each of [
-      'FAILURES_PER_SOURCE',
-      'REQUESTS_PER_SOURCE',
-      'RESETS_PER_SOURCE',
-      'PEPPER_KEYS',
-    ])
-      vi.stubEnv(each, '1');
-    vi.stubEnv(name, '');
-
-    expect(() => openLoginThrottle(recordingTable())).toThrow(
-      `The environment variable ${name} is not set`,
-    );
-  },
-);
