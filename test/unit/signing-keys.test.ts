@@ -1,4 +1,3 @@
-import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { rawSignature } from '../../lib/tokens/signing-keys.ts';
@@ -24,23 +23,6 @@ describe('the public keys that verify tokens', () => {
     return { table, verifier };
   }
 
-  it('are read once for several tokens', async () => {
-    const table = tableOf(key);
-    const verifier = verifierOn(table);
-
-    for (let tokens = 0; tokens < 3; tokens++) await verifier.verify(signedBy(key));
-
-    expect(table.reads).toBe(1);
-  });
-
-  it('can be several at the same time, for rotation', async () => {
-    const verifier = verifierOn(tableOf(key, other));
-
-    const callers = [await verifier.verify(signedBy(key)), await verifier.verify(signedBy(other))];
-
-    expect(callers).toHaveLength(2);
-  });
-
   it('are read again for an unknown key id, at most every 30 seconds', async () => {
     const table = tableOf(key);
     const verifier = verifierOn(table);
@@ -53,15 +35,6 @@ describe('the public keys that verify tokens', () => {
     }
 
     expect(reads).toEqual([2, 2, 2, 3, 3, 3, 4]);
-  });
-
-  it('include a new key as soon as a token signed with it arrives', async () => {
-    const { table, verifier } = await loadedVerifier(key);
-    table.keys.push(other);
-
-    const caller = await verifier.verify(signedBy(other));
-
-    expect(caller.id).toBe(7);
   });
 
   it('include a key published five minutes before its first use', async () => {
@@ -124,24 +97,7 @@ describe('the public keys that verify tokens', () => {
 });
 
 describe('a signature from KMS', () => {
-  it('is converted from DER to the format of JWS, even when r or s is short', () => {
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const seen = { shortR: 0, shortS: 0 };
-
-    for (let message = 0; message < 20_000 && !(seen.shortR > 1 && seen.shortS > 1); message++) {
-      const input = Buffer.from(String(message));
-      const raw = rawSignature(sign('sha256', input, privateKey));
-      expect(verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, raw)).toBe(
-        true,
-      );
-      if (raw[0] === 0) seen.shortR++;
-      if (raw[32] === 0) seen.shortS++;
-    }
-
-    expect(Math.min(seen.shortR, seen.shortS)).toBeGreaterThan(1);
-  });
-
-  it('keeps r and s of any size', () => {
+  it('is converted from DER to the format of JWS, with r and s of any size', () => {
     const number = fc
       .tuple(fc.bigInt({ min: 1n, max: 2n ** 256n - 1n }), fc.integer({ min: 0, max: 255 }))
       .map(([value, bits]) => value >> BigInt(bits) || 1n);
