@@ -441,11 +441,10 @@ describe('a source over its limit', () => {
       await finishReset(BUSY);
       await rewrite(count, ({ sk }) => ({ requests: requestsOf[sk as keyof typeof requestsOf] }));
       // Includes the cold start of the function, which calls KMS.
-      const elsewhere = await send('127.0.24.1');
+      const rejected = [await send(BUSY)];
       calls = [];
 
-      const rejected = [];
-      for (let n = 0; n < 5; n++) rejected.push(await send(BUSY));
+      for (let n = 0; n < 4; n++) rejected.push(await send(BUSY));
       const callsOfRejected = new Set(calls);
       const ofOtherCount = count.test('SOURCE')
         ? await finishReset(BUSY)
@@ -455,7 +454,7 @@ describe('a source over its limit', () => {
         Array(5).fill([429, expect.stringMatching(/^(900|89\d)$/)]),
       );
       expect([...callsOfRejected].filter((call) => !/^(Batch)?GetItem$/.test(call))).toEqual([]);
-      expect(statuses([elsewhere, ofOtherCount])).not.toContain(429);
+      expect(statuses([await send('127.0.24.1'), ofOtherCount])).not.toContain(429);
     },
   );
 
