@@ -196,42 +196,6 @@ describe('the code that verifies tokens', () => {
     expect(await runWithGuide(script, [minted({})], before)).toEqual([7, 'KidNotFoundInJwksError']);
   });
 
-  it('accepts tokens of users who were deactivated, deleted or given a password', async () => {
-    const callers = [
-      await gatehouse.makeCaller('deactivated'),
-      await gatehouse.makeCaller('deleted'),
-      await gatehouse.makeCaller('changed', { password: 'changed' }),
-    ];
-    const tokens = callers.map((caller) => caller.token);
-    const body = { currentPassword: 'changed', newPassword: 'different' };
-    await gatehouse.call('PUT', '/api/users', {
-      token,
-      body: { ...callers[0]?.user, activated: false },
-    });
-    await gatehouse.call('DELETE', '/api/users/deleted', { token });
-    await gatehouse.call('POST', '/api/account/change-password', {
-      token: await gatehouse.tokenOf('changed'),
-      body,
-    });
-
-    const accepted = await callersOf(tokens.map((each) => `Bearer ${each}`));
-    const account = (method: string) =>
-      Promise.all(
-        tokens.map((each) =>
-          gatehouse.call(method, '/api/account', {
-            token: each,
-            ...(method === 'POST' && { body: {} }),
-          }),
-        ),
-      );
-    const [reads, changes] = [await account('GET'), await account('POST')];
-
-    expect(accepted).toEqual(callers.map(({ user: { id, login } }) => ({ id, login, roles: [] })));
-    expect(reads.map(({ status }) => status)).toEqual([200, 401, 200]);
-    expect(reads[0]?.body.activated).toBe(false);
-    expect(changes.map(({ status }) => status)).toEqual([403, 401, 403]);
-  });
-
   it('knows the claims that the guide lists', () => {
     const listed = rows('Verifying tokens').flatMap(([names = '']) => names.split(', '));
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

@@ -42,7 +42,8 @@ const intercept: Interceptor = (call, forward) => {
   if (functionName && operation === delayed?.operation) {
     return wait(delayed.ms).then(() => faults.intercept(call, forward));
   }
-  if (functionName) calls.push(isHash(operation, input) ? 'hash' : operation);
+  // The functions of routes only: mails are sent in the background.
+  if (functionName?.includes(' /')) calls.push(isHash(operation, input) ? 'hash' : operation);
   if (isFaulty && !isFaulty(operation, JSON.stringify(input))) return forward();
   return faults.intercept(call, forward);
 };
@@ -127,27 +128,9 @@ const statuses = (responses: readonly Received[]) => responses.map(({ status }) 
 
 describe('login attempts at one account', () => {
   beforeAll(async () => {
-    for (const login of ['patient', 'lucky']) await gatehouse.makeUser(login);
+    await gatehouse.makeUser('lucky');
     for (const login of ['target', 'fast'])
       await gatehouse.makeUser(login, { password: undefined });
-  });
-
-  it('are not counted while no password can be verified', async () => {
-    await deleteCounts();
-    await logIn('lucky', 'lucky');
-    for (const operation of ['GenerateMac', 'GetItem']) {
-      faults.inject([{ function: 'POST /api/authenticate', operation, fault: 'error-before' }]);
-      expect((await logIn('lucky', 'lucky')).status).toBe(503);
-      expect((await logIn('lucky', 'lucky', { from: AWAY })).status).toBe(503);
-    }
-
-    const counts = (await stored()).map(({ sk, n }) => [sk.split('#')[0], n]);
-    expect(counts.sort()).toEqual([
-      ['ELSEWHERE', 0],
-      ['NETWORK', 0],
-      ['SOURCE', 0],
-      ['SOURCE', 0],
-    ]);
   });
 
   it('are free ten times, then wait longer each time', async () => {
@@ -163,22 +146,6 @@ describe('login attempts at one account', () => {
       await lastFailedAgo(wait);
       expect((await tryWrongPassword('target', { from: AWAY })).status, `after ${wait}`).toBe(401);
     }
-  });
-
-  it('compute no hash and change no count during the wait, whatever the password', async () => {
-    await addFailures('patient', 10, { from: AWAY });
-    await lastFailedAgo(-5);
-    const before = await stored();
-    calls = [];
-
-    const responses = [
-      await tryWrongPassword('patient', { from: AWAY }),
-      await logIn('patient', 'patient', { from: AWAY }),
-    ];
-
-    expect(statuses(responses)).toEqual([429, 429]);
-    expect(calls).toEqual(['BatchGetItem', 'BatchGetItem']);
-    expect(await stored()).toEqual(before);
   });
 
   it('start again from zero after a successful login', async () => {
@@ -368,7 +335,10 @@ describe('login attempts that cannot succeed', () => {
 });
 
 describe('a source over its limit', () => {
-  beforeAll(deleteCounts);
+  beforeAll(async () => {
+    await deleteCounts();
+    await gatehouse.makeCaller('limited');
+  });
   const LIMIT = 10_000;
   const BLOCKED = '127.0.20.1';
 
@@ -424,7 +394,7 @@ describe('a source over its limit', () => {
     [
       'changes of a password',
       /SOURCE/,
-      async (from) => changePassword(await gatehouse.tokenOf('boss'), 'wrong', from),
+      async (from) => changePassword(await gatehouse.tokenOf('limited'), 'wrong', from),
     ],
     ['reset requests', /RESETS/, requestReset],
     ['reset keys', /RESETS/, finishReset],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { settleAll } from '../../lib/runtime/settle-all.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -11,22 +12,20 @@ const gatehouse = await useGatehouse({ breaksData: true });
 
 describe('settleAll', () => {
   const later = (milliseconds: number, outcome: string | Error) =>
-    new Promise<string>((resolve, reject) =>
-      setTimeout(
-        () => (outcome instanceof Error ? reject(outcome) : resolve(outcome)),
-        milliseconds,
-      ),
-    );
+    wait(milliseconds).then(() => {
+      if (outcome instanceof Error) throw outcome;
+      return outcome;
+    });
 
   it('waits for every promise before it rejects', async () => {
-    let over = false;
+    let isOver = false;
     const slow = later(30, 'slow').finally(() => {
-      over = true;
+      isOver = true;
     });
 
     await expect(settleAll([later(1, new Error('quick')), slow])).rejects.toThrow('quick');
 
-    expect(over).toBe(true);
+    expect(isOver).toBe(true);
   });
 
   it('rejects with the first error in order, not in time', async () => {
@@ -60,7 +59,7 @@ it('no read of a long list outlives the rejection of its caller', async () => {
   ];
   for (const path of paths) {
     expect((await gatehouse.call('GET', path, { token })).status).toBe(403);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await wait(100);
   }
 
   expect(gatehouse.cloud.lateCalls).toEqual([]);

@@ -50,11 +50,7 @@ const update = (user: object, etag?: string) =>
     body: user,
     headers: etag ? { 'If-Match': etag } : {},
   });
-const remove = (login: string, etag?: string) =>
-  gatehouse.call('DELETE', `/api/users/${login}`, {
-    token: admin,
-    headers: etag ? { 'If-Match': etag } : {},
-  });
+const remove = (login: string) => gatehouse.call('DELETE', `/api/users/${login}`, { token: admin });
 const resetPassword = async (email: string) => {
   const body = { key: await gatehouse.keyMailedTo(email), newPassword: 'new password' };
   return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
@@ -85,33 +81,9 @@ describe('an account that changes itself before every attempt of a preceding cha
       adversary = undefined;
     });
 
-    const [first, ...others] = (await Promise.all(changes)).map((received) => received.status);
-    expect([status, attempts, first]).toEqual([200, 2, 200]);
-    expect(others.filter((each) => each < 300)).toEqual([]);
-  });
-
-  it('is rejected at once, and can change itself once the administrator is done', async () => {
-    const { user, token } = await gatehouse.makeCaller('patient');
-    await rename(token, -1);
-    const changes: Received[] = [];
-    adversary = async () => {
-      changes.push(await rename(token, changes.length));
-    };
-
-    const { status } = await update({ ...user, lastName: 'Seen' }).finally(() => {
-      adversary = undefined;
-    });
-    const [first, second] = changes;
-    const own = await rename(token, 2);
-    const { body } = await gatehouse.call('GET', '/api/account', { token });
-
-    expect([status, first?.status, second?.status, second?.headers['retry-after']]).toEqual([
-      200,
-      200,
-      503,
-      '1',
-    ]);
-    expect([own.status, body.firstName, body.lastName]).toEqual([200, 'Name 2', 'Seen']);
+    const [first, ...others] = await Promise.all(changes);
+    expect([status, attempts, first?.status]).toEqual([200, 2, 200]);
+    expect(others.filter((each) => each.status !== 503)).toEqual([]);
   });
 });
 
@@ -134,24 +106,17 @@ async function withFreshEtag(
 }
 
 describe('an account that changes itself between a read and each change with If-Match', () => {
-  it.each([
-    [
-      'deactivation',
-      (user: object) => (etag?: string) => update({ ...user, activated: false }, etag),
-    ],
-    [
-      'deletion',
-      ({ login }: { login: string }) =>
-        (etag?: string) =>
-          remove(login, etag),
-    ],
-  ])('delays its %s by one 412, and is then rejected for ten seconds', async (verb, changeOf) => {
-    const { user, token } = await gatehouse.makeCaller(`evasive-${verb}`);
+  it('delays its deactivation by one 412, and is then rejected for ten seconds', async () => {
+    const { user, token } = await gatehouse.makeCaller('evasive');
     const own: Received[] = [];
 
-    const statuses = await withFreshEtag(user.login, changeOf(user), async () => {
-      own.push(await rename(token, own.length));
-    });
+    const statuses = await withFreshEtag(
+      user.login,
+      (etag) => update({ ...user, activated: false }, etag),
+      async () => {
+        own.push(await rename(token, own.length));
+      },
+    );
 
     expect(statuses).toEqual([412, 200]);
     expect(own.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
@@ -174,34 +139,6 @@ describe('an account that changes itself between a read and each change with If-
 
     expect([stale.status, attempts, other.status, own.status]).toEqual([412, 1, 200, 503]);
     expect(Number(own.headers['retry-after'])).toBeGreaterThan(5);
-  });
-
-  it('can deactivate an administrator who has precedence, and change nothing else', async () => {
-    const [attacker, defender] = [
-      await gatehouse.makeCaller('attacker', { authorities: ['ROLE_ADMIN'] }),
-      await gatehouse.makeCaller('defender', { authorities: ['ROLE_ADMIN'] }),
-    ];
-    const put = (token: string, body: object, headers = {}) =>
-      gatehouse.call('PUT', '/api/users', { token, body, headers });
-    const attack = await put(attacker.token, defender.user, { 'If-Match': '"x"' });
-
-    const own = await rename(defender.token, 1);
-    const other = await put(defender.token, (await gatehouse.makeCaller('bystander')).user);
-    const defence = await put(defender.token, { ...attacker.user, activated: false });
-
-    expect([attack.status, own.status, other.status, defence.status]).toEqual([412, 503, 503, 200]);
-  });
-
-  it('cannot reject the changes of others with a stale If-Match of its own', async () => {
-    const [{ token }, { user, token: victim }] = [
-      await gatehouse.makeCaller('integrator', { authorities: ['ROLE_USER'] }),
-      await gatehouse.makeCaller('victim'),
-    ];
-    const headers = { 'If-Match': '"0-stale"' };
-
-    const attack = await gatehouse.call('PUT', '/api/users', { token, body: user, headers });
-
-    expect([attack.status, (await rename(victim, 1)).status]).toEqual([403, 200]);
   });
 });
 
