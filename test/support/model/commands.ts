@@ -44,32 +44,19 @@ export interface Step {
   readonly transactionFault?: TransactionFault | undefined;
 }
 
-const LOGINS = ['admin', 'ann', 'bob', 'cy'];
-const EMAILS = [
-  'ann@example.com',
-  'Ann@Example.com',
-  'bob@example.com',
-  'straße@example.com',
-  'STRASSE@example.com',
-];
-const ROLES = [['ROLE_ADMIN'], ['ROLE_ADMIN', 'ROLE_USER'], ['ROLE_USER'], []];
-const PASSWORDS = ['admin', 'user', 'ann.', 'other'];
-
 const one = <T>(...values: T[]) => fc.constantFrom(...values);
-const optional = { requiredKeys: [] };
+/** One of these, by their weights. */
+const oneOf = <T>(...weighted: (readonly [weight: number, arbitrary: fc.Arbitrary<T>])[]) =>
+  fc.oneof(...weighted.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+/** Any of these fields, or none. */
+const some = (fields: Record<string, fc.Arbitrary<unknown>>, requiredKeys: string[] = []) =>
+  fc.record(fields, { requiredKeys }) as fc.Arbitrary<Fields>;
 
 /** The number of an entity that never existed. */
 const UNKNOWN_NUMBER = 99;
 /** Sessions and targets are mostly those of administrators. */
-const callerSession = fc.oneof(
-  { weight: 4, arbitrary: one(0, 1) },
-  { weight: 2, arbitrary: fc.nat(5) },
-);
-const target = fc.oneof(
-  { weight: 4, arbitrary: one(0, 1) },
-  { weight: 5, arbitrary: fc.nat(5) },
-  one(UNKNOWN_NUMBER),
-);
+const callerSession = oneOf([4, one(0, 1)], [2, fc.nat(5)]);
+const target = oneOf([4, one(0, 1)], [5, fc.nat(5)], [1, one(UNKNOWN_NUMBER)]);
 const ifMatch = one('none', 'none', 'none', 'this', 'older') as fc.Arbitrary<Command['ifMatch']>;
 
 const command = (
@@ -78,24 +65,27 @@ const command = (
 ): fc.Arbitrary<Command> =>
   fc.record({ do: fc.constant(operation), callerSession, target, fields, ifMatch });
 
-const login = one(...LOGINS);
-const email = one(...EMAILS);
-const authorities = one(...ROLES);
+const login = one('admin', 'ann', 'bob', 'cy');
+const email = one(
+  'ann@example.com',
+  'Ann@Example.com',
+  'bob@example.com',
+  'straße@example.com',
+  'STRASSE@example.com',
+);
+const authorities = one(['ROLE_ADMIN'], ['ROLE_ADMIN', 'ROLE_USER'], ['ROLE_USER'], []);
 const activated = one(true, true, false);
 const firstName = one('First', null);
-const password = one(...PASSWORDS);
+const password = one('admin', 'user', 'ann.', 'other');
 const text = one('One', 'Two');
 
 const updateUser = command(
   'update user',
-  fc.record({ login, email, activated, authorities, firstName }, optional) as fc.Arbitrary<Fields>,
+  some({ login, email, activated, authorities, firstName }),
 );
 const createUser = command(
   'create user',
-  fc.record(
-    { login, email, activated, authorities },
-    { requiredKeys: ['login', 'email'] },
-  ) as fc.Arbitrary<Fields>,
+  some({ login, email, activated, authorities }, ['login', 'email']),
 );
 const revocation = fc.oneof(
   command('update user', one({ authorities: ['ROLE_USER'] }, { activated: false })),
@@ -110,61 +100,36 @@ const mutualRevocation = fc
   ]);
 
 /** Changes without password hashing, likely to conflict with each other. */
-const change = fc.oneof(
-  { weight: 4, arbitrary: createUser },
-  { weight: 6, arbitrary: updateUser },
-  { weight: 2, arbitrary: command('delete user') },
-  { weight: 2, arbitrary: revocation },
-  {
-    weight: 2,
-    arbitrary: command(
-      'update account',
-      fc.record({ email, firstName }, optional) as fc.Arbitrary<Fields>,
-    ),
-  },
-  { weight: 2, arbitrary: command('create integration', fc.record({ text })) },
-  { weight: 1, arbitrary: command('update integration', fc.record({ text, activated })) },
-  { weight: 1, arbitrary: command('delete integration') },
-  { weight: 2, arbitrary: command('report restart', fc.record({ number: fc.nat(2) })) },
-  { weight: 2, arbitrary: command('create parameter', fc.record({ text })) },
-  { weight: 3, arbitrary: command('update parameter', fc.record({ text, number: fc.nat(3) })) },
-  { weight: 1, arbitrary: command('delete parameter') },
+const change = oneOf(
+  [4, createUser],
+  [6, updateUser],
+  [2, command('delete user')],
+  [2, revocation],
+  [2, command('update account', some({ email, firstName }))],
+  [2, command('create integration', fc.record({ text }))],
+  [1, command('update integration', fc.record({ text, activated }))],
+  [1, command('delete integration')],
+  [2, command('report restart', fc.record({ number: fc.nat(2) }))],
+  [2, command('create parameter', fc.record({ text }))],
+  [3, command('update parameter', fc.record({ text, number: fc.nat(3) }))],
+  [1, command('delete parameter')],
 );
 
-const singleCommand = fc.oneof(
-  { weight: 40, arbitrary: change },
-  { weight: 3, arbitrary: command('read user') },
+const singleCommand = oneOf(
+  [40, change],
+  [3, command('read user')],
   // Each of these computes one or two password hashes.
-  {
-    weight: 1,
-    arbitrary: command('create user', fc.record({ login, email, authorities, password })),
-  },
-  { weight: 2, arbitrary: command('change password', fc.record({ text: password, password })) },
-  { weight: 2, arbitrary: command('finish reset', fc.record({ password })) },
-  { weight: 2, arbitrary: command('log in', fc.record({ password })) },
+  [1, command('create user', fc.record({ login, email, authorities, password }))],
+  [2, command('change password', fc.record({ text: password, password }))],
+  [2, command('finish reset', fc.record({ password }))],
+  [2, command('log in', fc.record({ password }))],
 );
-const anyCommand = fc.oneof(
-  { weight: 100, arbitrary: singleCommand },
-  { weight: 1, arbitrary: command('request reset', fc.record({ email })) },
-);
+const anyCommand = oneOf([100, singleCommand], [1, command('request reset', fc.record({ email }))]);
 
 const item = one('ADMINS/*', 'LOGIN#*', 'EMAIL#*', 'USER/*', 'TOTAL/*', 'INTEGRATION/*');
-const transactionFault: fc.Arbitrary<TransactionFault> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      fault: fc.constant('conflict' as const),
-      item,
-      times: fc.constant(1 as const),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      fault: one('error-before', 'error-after', 'lost'),
-      times: one(1, 3),
-    }) as fc.Arbitrary<TransactionFault>,
-  },
+const transactionFault = oneOf<TransactionFault>(
+  [3, fc.record({ fault: one('conflict'), item, times: one(1) })],
+  [2, fc.record({ fault: one('error-before', 'error-after', 'lost'), times: one(1, 3) })],
 );
 
 /** The same command twice, as by a double click. */
@@ -173,37 +138,25 @@ const twice = fc.oneof(revocation, change).map((same): [Command, Command] => [sa
 const two = (pair: fc.Arbitrary<[Command, Command]>): fc.Arbitrary<Step> =>
   fc.record({ commands: pair, sequentially: fc.boolean() });
 
+const single = { sequentially: fc.constant(false) };
 /** Random sequences of steps. */
 export const steps = fc.array(
-  fc.oneof(
-    {
-      weight: 12,
-      arbitrary: fc.record({ commands: fc.tuple(anyCommand), sequentially: fc.constant(false) }),
-    },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        commands: fc.tuple(change),
-        sequentially: fc.constant(false),
-        transactionFault,
-      }),
-    },
-    { weight: 3, arbitrary: two(fc.tuple(change, change)) },
-    {
-      weight: 2,
-      arbitrary: two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice)),
-    },
-  ) as fc.Arbitrary<Step>,
+  oneOf<Step>(
+    [12, fc.record({ commands: fc.tuple(anyCommand), ...single })],
+    [4, fc.record({ commands: fc.tuple(change), ...single, transactionFault })],
+    [3, two(fc.tuple(change, change))],
+    [2, two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice))],
+  ),
   { maxLength: 16, size: 'max' },
 );
 
 /** Random commands of concurrent clients on users. */
-export const userCommands = fc.oneof(
-  { weight: 3, arbitrary: createUser },
-  { weight: 5, arbitrary: updateUser },
-  { weight: 1, arbitrary: command('delete user') },
-  { weight: 2, arbitrary: revocation },
-  { weight: 2, arbitrary: command('read user') },
+export const userCommands = oneOf(
+  [3, createUser],
+  [5, updateUser],
+  [1, command('delete user')],
+  [2, revocation],
+  [2, command('read user')],
 );
 
 /** Resolves a command in this state; `name` becomes the handle of a created entity. */
@@ -221,119 +174,74 @@ export function requestFor(
     const { activated, authorities } = state.users[handle] ?? {};
     return activated && authorities?.includes('ROLE_ADMIN') ? 0 : 1;
   };
-  const bySession = Object.entries(state.sessions).toSorted(
-    ([, a], [, b]) =>
-      Number(a.stale) - Number(b.stale) || administratorRank(a.user) - administratorRank(b.user),
-  );
-  const session = nth(Object.fromEntries(bySession), callerSession);
-  const user = nth(
+  const sortedBy = <T>(entities: Record<string, T>, rank: (handle: string, entity: T) => number) =>
     Object.fromEntries(
-      Object.entries(state.users).toSorted(
-        ([a], [b]) => administratorRank(a) - administratorRank(b),
-      ),
-    ),
+      Object.entries(entities).toSorted(([a, one], [b, other]) => rank(a, one) - rank(b, other)),
+    );
+  const caller = nth(
+    sortedBy(state.sessions, (_, { user, stale }) => Number(stale) * 2 + administratorRank(user)),
+    callerSession,
   );
+  const user = nth(sortedBy(state.users, administratorRank));
   const integration = nth(state.integrations);
   const parameter = nth(state.parameters);
   const { login = 'none', email = 'none@example.com', password } = state.users[user] ?? {};
   const version = (entity: { version: number } | undefined) =>
     ifMatch === 'none' || !entity ? undefined : entity.version - (ifMatch === 'older' ? 1 : 0);
   const { text = 'Text', number = 0 } = fields;
-  const creation = { callerSession: session, as: name };
-
-  switch (operation) {
-    case 'create user':
-      return {
-        login: 'dot',
-        email: 'dot@example.com',
-        password: undefined,
-        ...fields,
-        do: operation,
-        ...creation,
-      };
-    case 'update user':
-      return {
-        login,
-        email,
-        ...fields,
-        do: operation,
-        callerSession: session,
-        user,
-        version: version(state.users[user]),
-      };
-    case 'delete user':
-      return { do: operation, callerSession: session, login, version: version(state.users[user]) };
-    case 'update account':
-      return { ...fields, do: operation, callerSession: session };
-    case 'change password': {
+  const call = { do: operation, callerSession: caller };
+  const fieldsOf: Record<OperationName, () => object> = {
+    'create user': () => ({
+      login: 'dot',
+      email: 'dot@example.com',
+      password: undefined,
+      ...fields,
+      as: name,
+    }),
+    'update user': () => ({ login, email, ...fields, user, version: version(state.users[user]) }),
+    'delete user': () => ({ login, version: version(state.users[user]) }),
+    'update account': () => fields,
+    'change password': () => {
       // Mostly the caller's current password.
-      const own = state.users[state.sessions[session]?.user ?? '']?.password ?? text;
+      const own = state.users[state.sessions[caller]?.user ?? '']?.password ?? text;
+      return { from: number === 0 ? own : text, to: fields.password ?? text };
+    },
+    'request reset': () => ({ as: name, email: fields.email ?? email }),
+    'finish reset': () => ({ key: nth(state.keys), to: fields.password ?? text }),
+    'log in': () => ({ as: name, login, password: target < 4 ? (password ?? text) : text }),
+    'read user': () => ({ login }),
+    'create integration': () => ({ as: name, name: text }),
+    'update integration': () => ({
+      integration,
+      name: text,
+      active: fields.activated ?? true,
+      version: version(state.integrations[integration]),
+    }),
+    'delete integration': () => ({
+      integration,
+      version: version(state.integrations[integration]),
+    }),
+    'report restart': () => ({ integration, changes: number }),
+    'create parameter': () => ({
+      as: name,
+      integration,
+      confName: text,
+      confValue: `value of ${name}`,
+    }),
+    'update parameter': () => {
+      const stored = state.parameters[parameter];
       return {
-        do: operation,
-        callerSession: session,
-        from: number === 0 ? own : text,
-        to: fields.password ?? text,
-      };
-    }
-    case 'request reset':
-      return { do: operation, as: name, email: fields.email ?? email };
-    case 'finish reset':
-      return { do: operation, key: nth(state.keys), to: fields.password ?? text };
-    case 'log in':
-      return { do: operation, as: name, login, password: target < 4 ? (password ?? text) : text };
-    case 'read user':
-      return { do: operation, login };
-    case 'create integration':
-      return { do: operation, ...creation, name: text };
-    case 'update integration': {
-      const { active = true } = { active: fields.activated };
-      return {
-        do: operation,
-        callerSession: session,
-        integration,
-        name: text,
-        active,
-        version: version(state.integrations[integration]),
-      };
-    }
-    case 'delete integration':
-      return {
-        do: operation,
-        callerSession: session,
-        integration,
-        version: version(state.integrations[integration]),
-      };
-    case 'report restart':
-      return { do: operation, callerSession: session, integration, changes: number };
-    case 'create parameter':
-      return {
-        do: operation,
-        ...creation,
-        integration,
-        confName: text,
-        confValue: `value of ${name}`,
-      };
-    case 'update parameter': {
-      // Sometimes an integration that does not own the parameter.
-      const owner =
-        number > 0 ? (state.parameters[parameter]?.integration ?? integration) : integration;
-      const currentVersion = version(state.parameters[parameter]);
-      return {
-        do: operation,
-        callerSession: session,
         parameter,
-        integration: owner,
+        // Sometimes an integration that does not own the parameter.
+        integration: number > 0 ? (stored?.integration ?? integration) : integration,
         confName: text,
         confValue: `by ${name}`,
-        version: currentVersion,
+        version: version(stored),
       };
-    }
-    case 'delete parameter':
-      return {
-        do: operation,
-        callerSession: session,
-        parameter,
-        version: version(state.parameters[parameter]),
-      };
-  }
+    },
+    'delete parameter': () => ({ parameter, version: version(state.parameters[parameter]) }),
+  };
+  const isPublic = ['request reset', 'finish reset', 'log in', 'read user'].includes(operation);
+  const request = fieldsOf[operation]();
+  return (isPublic ? { ...request, do: operation } : { ...request, ...call }) as ModelRequest;
 }

@@ -199,6 +199,9 @@ function checkInvariants(state: State, before: State, handle: string): void {
   check(hasAdministrator(state) || !hasAdministrator(before), 400, 'error.lastadmin');
 }
 
+const userWithLogin = ({ users }: State, login: string) =>
+  Object.entries(users).find(([, user]) => user.login === login);
+
 /** Sets the password and makes all sessions of the user stale but one. */
 function setPassword(state: Draft, handle: string, password: string, keptSession?: string): void {
   const user = state.users[handle] as User;
@@ -298,9 +301,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
     'delete user'(state, request) {
       const before = structuredClone(state);
       authorizedCaller(state, request, ADMINISTRATORS);
-      const [[handle, user] = []] = Object.entries(state.users).filter(
-        ([, { login }]) => login === request.login,
-      );
+      const [handle, user] = userWithLogin(state, request.login) ?? [];
       if (!handle || !user) throw new Rejection(404);
       requireVersion(user, request);
       delete state.users[handle];
@@ -346,9 +347,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
     },
 
     'log in'(state, request) {
-      const [[handle, user] = []] = Object.entries(state.users).filter(
-        ([, { login }]) => login === request.login,
-      );
+      const [handle, user] = userWithLogin(state, request.login) ?? [];
       if (!handle || !user?.activated || user.password !== request.password)
         throw new Rejection(401);
       state.sessions[request.as] = { user: handle, stale: false };
@@ -356,9 +355,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
     },
 
     'read user'(state, request) {
-      const [[handle, user] = []] = Object.entries(state.users).filter(
-        ([, { login }]) => login === request.login,
-      );
+      const [handle, user] = userWithLogin(state, request.login) ?? [];
       if (!handle || !user) throw new Rejection(404);
       return { status: 200, version: user.version, body: userBody(handle, user) };
     },
