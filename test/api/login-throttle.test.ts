@@ -277,19 +277,29 @@ describe('a password change', () => {
 describe('login attempts that cannot succeed', () => {
   beforeAll(async () => {
     await deleteCounts();
-    await gatehouse.makeUser('exists');
+    await gatehouse.makeUser('exists', { password: 'a\uFFFDbcd' });
+    await gatehouse.makeUser('invited', { password: undefined });
     await deactivate(await gatehouse.makeUser('asleep'));
   });
 
-  it('are indistinguishable before and during the wait, whatever the reason', async () => {
+  it('are indistinguishable before and during the wait, whatever the reason', {
+    timeout: 60_000,
+  }, async () => {
     const credentials = [
       ['exists', 'wrong'],
+      ['exists', ''],
+      ['exists', 'x'.repeat(10_000)],
+      // UTF-8 would encode the lone surrogate as U+FFFD.
+      ['exists', 'a\uD800bcd'],
+      ['Exists', 'a\uFFFDbcd'],
+      ['exists ', 'a\uFFFDbcd'],
+      ['exists@example.com', 'a\uFFFDbcd'],
+      ['invited', ''],
       ['nobody', 'wrong'],
       ['asleep', 'asleep'],
       ['asleep', 'wrong'],
-      ['Exists', ''],
       ['a'.repeat(10_000), 'wrong'],
-      ['\uD800', 'wrong'],
+      ['__proto__/\u0000\uD800', 'wrong'],
     ] as const;
 
     const seen = [];
@@ -299,9 +309,10 @@ describe('login attempts that cannot succeed', () => {
         if (n === 1) await rewrite(/ELSEWHERE/, () => ({ n: 9 }));
         if (n === 2) await lastFailedAgo(0);
         calls = [];
-        const { status, body } = await logIn(login, password, { from: AWAY });
+        const { status, body, headers } = await logIn(login, password, { from: AWAY });
+        expect(headers).not.toHaveProperty('authorization');
         // Some calls are concurrent.
-        responses.push([status, body, calls.toSorted()]);
+        responses.push([status, headers['www-authenticate'], body, calls.toSorted()]);
       }
       seen.push(responses);
       await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
@@ -316,10 +327,11 @@ describe('login attempts that cannot succeed', () => {
       'UpdateItem',
       'UpdateItem',
     ].sort();
-    expect(seen[0]?.map((response) => (response as unknown[])[2])).toEqual([
-      counted,
-      counted,
-      ['BatchGetItem'],
+    const unauthorized = [401, 'Bearer', expect.objectContaining({ detail: 'Bad credentials' })];
+    expect(seen[0]).toEqual([
+      [...unauthorized, counted],
+      [...unauthorized, counted],
+      [429, undefined, expect.objectContaining({ message: 'error.http.429' }), ['BatchGetItem']],
     ]);
     for (const responses of seen) expect(responses).toEqual(seen[0]);
   });

@@ -295,21 +295,13 @@ describe('a change by a caller', () => {
 
   it('is rejected on retry when the caller has lost the role since the first attempt', async () => {
     const table = tableWith({ authorities: ['ROLE_ADMIN'] });
-    const get = table.get;
-    table.get = async (key) => {
-      const item = await get(key);
-      return table.transactions.length > 0 && item ? { ...item, authorities: ['ROLE_USER'] } : item;
-    };
-    table.transact = async (writes) => {
-      (table.transactions as (readonly Write[])[]).push(writes);
-      throw cancelledBy('TransactionConflict');
-    };
+    table.concurrent.push([put(entityKey('USER', 7), { ...STORED, authorities: ['ROLE_USER'] })]);
 
     await expect(changeOf(table, ADMINISTRATORS, [OTHER])).rejects.toMatchObject({
       code: 'forbidden',
     });
 
-    expect(table.transactions).toHaveLength(1);
+    expect([table.transactions, table.concurrent]).toEqual([[], []]);
   });
 
   it('commits nothing, not even an audit entry, when it writes nothing', async () => {

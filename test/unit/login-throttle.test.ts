@@ -24,6 +24,7 @@ import { type ScriptedResponse, scriptedClient } from '../support/doubles/script
 const NOW = Date.UTC(2030, 0, 1);
 const SECRET = Buffer.from('the secret of this service');
 const MAC = { Mac: SECRET.toString('base64') };
+const OUTAGE = { error: 'KMSInternalException', status: 500 };
 const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000, resetsPerSource: 50 };
 const ADA = { login: 'ada', password: 'guess' };
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
@@ -43,8 +44,10 @@ async function opened(...items: Item[]) {
   const table = recordingTable(...items);
   return { table, throttle: (await throttleOn(table)).throttle };
 }
+const from = (address: string) => ({ address, arrivedAt: NOW });
+const HOME = from('203.0.113.7');
 /** Counts a reset as its rules do. */
-async function countReset(throttle: LoginThrottle, source: Source): Promise<void> {
+async function countReset(throttle: LoginThrottle, source: Source = HOME): Promise<void> {
   const { count } = await throttle.beginReset(source);
   await count();
 }
@@ -56,21 +59,16 @@ const attempt = (
   throttle: LoginThrottle,
   verify: () => Promise<(() => Promise<string>) | undefined> = right,
   more: Partial<PasswordAttempt> = {},
-) =>
-  throttle.attempt(
-    { ...ADA, source: from('203.0.113.7'), ...more },
-    { verify, failure: 'bad-credentials' },
-  );
+) => throttle.attempt({ ...ADA, source: HOME, ...more }, { verify, failure: 'bad-credentials' });
 const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
 const BAD_CREDENTIALS = { code: 'bad-credentials' };
-const from = (address: string) => ({ address, arrivedAt: NOW });
 
 describe('the secret that pseudonymizes logins and addresses', () => {
   it('is a MAC from KMS, generated once in the cold start', async () => {
     const { throttle, inputs } = await throttleOn(recordingTable());
     const before = inputs().length;
 
-    await countReset(throttle, from('203.0.113.7'));
+    await countReset(throttle);
     await attempt(throttle);
 
     const Message = Buffer.from('gatehouse: who guesses at which login').toString('base64');
@@ -79,26 +77,19 @@ describe('the secret that pseudonymizes logins and addresses', () => {
   });
 
   it('is requested again by each request until KMS returns it', async () => {
-    const outage = { error: 'KMSInternalException', status: 500 };
-    const { throttle, requests } = await throttleOn(recordingTable(), outage, outage, MAC);
+    const { throttle, requests } = await throttleOn(recordingTable(), OUTAGE, OUTAGE, MAC);
 
-    await expect(countReset(throttle, from('203.0.113.7'))).rejects.toMatchObject({
-      name: 'KMSInternalException',
-    });
-    await countReset(throttle, from('203.0.113.7'));
-    await countReset(throttle, from('203.0.113.7'));
+    await expect(countReset(throttle)).rejects.toMatchObject({ name: OUTAGE.error });
+    await countReset(throttle);
+    await countReset(throttle);
 
     expect(requests).toHaveLength(3);
   });
 
   it('is requested only once by concurrent requests', async () => {
-    const outage = { error: 'KMSInternalException', status: 500 };
-    const { throttle, requests } = await throttleOn(recordingTable(), outage, MAC);
+    const { throttle, requests } = await throttleOn(recordingTable(), OUTAGE, MAC);
 
-    await Promise.all([
-      countReset(throttle, from('203.0.113.7')),
-      countReset(throttle, from('203.0.113.8')),
-    ]);
+    await Promise.all([countReset(throttle), countReset(throttle, from('203.0.113.8'))]);
 
     expect(requests).toHaveLength(2);
   });
@@ -163,7 +154,7 @@ describe('a login attempt', () => {
   it('has keys that the rules of a reset can ask for', async () => {
     const { throttle } = await opened();
 
-    const keys = await throttle.keysOf('ada', from('203.0.113.7'));
+    const keys = await throttle.keysOf('ada', HOME);
 
     expect(keys).toEqual({ network, elsewhere, source });
   });
@@ -198,7 +189,7 @@ describe('a login attempt', () => {
     const keys = [one, missing, other] as Key[];
 
     const items = await throttle.attempt(
-      { ...ADA, source: from('203.0.113.7'), alsoRead: keys },
+      { ...ADA, source: HOME, alsoRead: keys },
       {
         load: async (found) => found,
         verify: async (loaded) => async () => loaded,
@@ -215,7 +206,7 @@ describe('a login attempt', () => {
     const writes = () => [table.transactions.length, table.updates.length];
 
     const seen = await throttle.attempt(
-      { ...ADA, source: from('203.0.113.7') },
+      { ...ADA, source: HOME },
       {
         load: async () => writes(),
         verify: async (loaded) => {
@@ -286,7 +277,7 @@ describe('a login attempt', () => {
     // After ten failures the wait is one second.
     const { table, throttle } = await opened(failed(10, NOW - 1500));
     const arrivedAt = (time: number) =>
-      attempt(throttle, wrong, { source: { address: '203.0.113.7', arrivedAt: time } });
+      attempt(throttle, wrong, { source: { ...HOME, arrivedAt: time } });
 
     await expect(arrivedAt(NOW - 501)).rejects.toMatchObject({
       code: 'too-many-attempts',
@@ -346,7 +337,7 @@ describe('a login attempt', () => {
     it('is rejected if it arrived during the waiting period that the other caused', async () => {
       const table = contendedTable(10, NOW - 1000);
       const { throttle } = await throttleOn(table);
-      const late = { address: '203.0.113.7', arrivedAt: NOW - 1 };
+      const late = { ...HOME, arrivedAt: NOW - 1 };
 
       const rejected = attempt(throttle, right, { source: late });
 
