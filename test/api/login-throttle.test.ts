@@ -211,7 +211,7 @@ describe('a user with the correct password', () => {
   });
 });
 
-it('a user with a mailed reset key can log in right after the reset despite failures elsewhere', async () => {
+it('a mailed reset key ends the wait of its user, whatever happens elsewhere', async () => {
   await deleteCounts();
   await gatehouse.makeUser('newcomer', { password: undefined });
   await addFailures('newcomer', 10, { from: AWAY });

@@ -406,7 +406,7 @@ describe('precedence', () => {
     await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
   });
 
-  it('is claimed for ten seconds when the account has changed, if the caller is authorized', async () => {
+  it('is claimed by an authorized caller for ten seconds after a stale If-Match', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
     for (const [code, id, role, claims] of [
       ['version-changed', 8, 'ROLE_ADMIN', [precedenceKey(8)]],
