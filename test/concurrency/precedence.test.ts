@@ -85,6 +85,20 @@ describe('an account that changes itself before every attempt of a preceding cha
     expect([status, attempts, first?.status]).toEqual([200, 2, 200]);
     expect(others.filter((each) => each.status !== 503)).toEqual([]);
   });
+
+  it('can change itself again as soon as that change is done', async () => {
+    const { user, token } = await gatehouse.makeCaller('patient');
+    await rename(token, -1);
+    adversary = async () => {
+      adversary = undefined;
+      await rename(token, 0);
+    };
+
+    const { status } = await update({ ...user, lastName: 'Seen' });
+    const own = await rename(token, 1);
+
+    expect([status, own.status]).toEqual([200, 200]);
+  });
 });
 
 /**
