@@ -11,6 +11,7 @@ import { emailGuardKey, loginGuardKey, rosterKey, totalKey } from '../../lib/tab
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { remove, set } from '../../lib/table/write.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
+import { integrationRecord, jsonLines, userRecord } from '../support/commands/transfer.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { createTable, itemsOf, restoreItems } from '../support/instance/items.ts';
 
@@ -53,7 +54,7 @@ const gatehouse = await useGatehouse({
 });
 
 /** Runs a command on the table as an operator does. Returns the actions that its calls needed. */
-async function actionsOfRun(script: string, ...options: string[]): Promise<string[]> {
+async function actionsOfRun(script = '', ...options: string[]): Promise<string[]> {
   calls = [];
   const { cloud } = gatehouse;
   const run = await runCommand(
@@ -94,13 +95,12 @@ async function damage(): Promise<void> {
 describe('the documented permissions of', () => {
   beforeEach(damage);
 
-  it('verify are those that it needs', async () => {
-    expect(await actionsOfRun('verify')).toEqual(documentedFor('verify'));
-  });
-
-  it('verify --repair are those that it needs', async () => {
-    expect(await actionsOfRun('verify', '--repair')).toEqual(documentedFor('verify --repair'));
-  });
+  it.each(['verify', 'verify --repair', 'password-keys'])(
+    '%s are those that it needs',
+    async (command) => {
+      expect(await actionsOfRun(...command.split(' '))).toEqual(documentedFor(command));
+    },
+  );
 
   it('adopt are those that it needs', async () => {
     // An invitation, which has a reset key.
@@ -148,10 +148,6 @@ describe('the documented permissions of', () => {
     ]);
   });
 
-  it('password-keys are those that it needs', async () => {
-    expect(await actionsOfRun('password-keys')).toEqual(documentedFor('password-keys'));
-  });
-
   it('mails and mails --send are those that it needs', async () => {
     const sk = `${new Date(Date.now() - 120_000).toISOString()}#1`;
     const mail = {
@@ -169,39 +165,25 @@ describe('the documented permissions of', () => {
     await commit(gatehouse.table, [remove(rosterKey, EXISTS)]);
 
     // Such an address has former keys, which a condition check requires to be unclaimed.
-    const used = await actionsOfRun(
-      'first-admin',
-      '--login',
-      'root',
-      '--email',
-      'root@bücher.example',
-    );
+    const administrator = ['--login', 'root', '--email', 'root@bücher.example'];
+    const used = await actionsOfRun('first-admin', ...administrator);
 
     expect(used).toEqual(documentedFor('first-admin'));
   });
 
   it('import are those that it needs', async () => {
     const records = [
-      {
-        type: 'user',
-        login: 'ann',
+      userRecord('ann', {
         email: 'ann@bücher.example',
         activated: true,
         authorities: ['ROLE_ADMIN'],
-      },
-      {
-        type: 'integration',
-        name: 'Gate',
-        shortName: 'gate',
-        integrationType: 'API',
-        active: true,
-        parameters: [{ confName: 'key', confValue: 'value' }],
-      },
+      }),
+      integrationRecord('Gate', ['value']),
       // Already there.
       { type: 'user', login: 'admin', email: 'admin@example.com' },
     ];
     const file = join(inject('assembly'), '../import.jsonl');
-    writeFileSync(file, records.map((record) => JSON.stringify(record)).join('\n'));
+    writeFileSync(file, jsonLines(records));
 
     expect(await actionsOfRun('import', '--apply', file)).toEqual(documentedFor('import'));
   });

