@@ -21,11 +21,11 @@ interface Selection {
  * Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all
  * violations.
  */
-export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>): Selection {
-  rejectUnknownKeys(Object.keys(node.getAllContext()));
-  const name = String(node.tryGetContext('env'));
-  const environments = node.tryGetContext('environments') ?? {};
-  if (!isObject(environments)) throw new Error('The environments in cdk.json must be an object.');
+export function readSettings(node: Pick<Node, 'getAllContext'>): Selection {
+  const all: Record<string, unknown> = node.getAllContext();
+  rejectUnknownKeys(Object.keys(all));
+  const name = String(all.env);
+  const environments = objectIn(all.environments ?? {}, 'The environments');
   if (!Object.hasOwn(environments, name)) {
     throw new Error(
       `There is no environment ${name}: cdk.json has ` +
@@ -38,11 +38,12 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
         'its stacks are named after it.',
     );
   }
-  const own = environments[name];
-  if (!isObject(own)) throw new Error(`The environment ${name} in cdk.json must be an object.`);
+  const own = objectIn(environments[name], `The environment ${name}`);
+  const { unprotected = own.unprotected, allowPlaceholders = false, checked = true } = flagsIn(all);
+  const { deployment = own.deployment, mailTemplates } = all;
   // All environments share the mail templates unless an environment overrides them.
-  const mail = { templates: node.tryGetContext('mailTemplates'), ...(own.mail as object) };
-  const environment = { ...own, ...overridesIn(node), mail };
+  const mail = { templates: mailTemplates, ...(own.mail as object) };
+  const environment = withoutUndefined({ ...own, unprotected, deployment, mail });
   const { success, output, issues } = parse(environment);
   const invalid = (violations: string[]) =>
     new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
@@ -52,14 +53,12 @@ export function readSettings(node: Pick<Node, 'getAllContext' | 'tryGetContext'>
   }
 
   const placeholders = output.keepData ? placeholdersIn(output) : [];
-  const arePlaceholdersAllowed = booleanIn(node, 'allowPlaceholders') ?? false;
-  if (placeholders.length > 0 && !arePlaceholdersAllowed)
+  if (placeholders.length > 0 && !allowPlaceholders)
     throw invalid(
       placeholders.map(
         ({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`,
       ),
     );
-  const checked = booleanIn(node, 'checked') ?? true;
   return { name, settings: output, placeholders: placeholders.map(({ path }) => path), checked };
 }
 
@@ -84,31 +83,26 @@ function unknownSettings(environment: object): string[] {
   }
 }
 
-/**
- * The settings that `-c` overrides for one deployment. The CDK CLI passes their values as strings.
- */
-function overridesIn(node: Pick<Node, 'tryGetContext'>): {
-  unprotected?: boolean;
-  deployment?: unknown;
-} {
-  const unprotected = booleanIn(node, 'unprotected');
-  const deployment = node.tryGetContext('deployment');
-  return {
-    ...(unprotected !== undefined && { unprotected }),
-    ...(deployment !== undefined && { deployment }),
-  };
+/** The keys that are true or false. The CDK CLI passes the values of `-c` as strings. */
+function flagsIn(context: Record<string, unknown>) {
+  const flags: Partial<Record<'unprotected' | 'allowPlaceholders' | 'checked', boolean>> = {};
+  for (const key of ['unprotected', 'allowPlaceholders', 'checked'] as const) {
+    const value = context[key];
+    if (value === undefined) continue;
+    if (!/^(true|false)$/.test(String(value)))
+      throw new Error(`${key} must be true or false, not ${value}.`);
+    flags[key] = String(value) === 'true';
+  }
+  return flags;
 }
 
-function booleanIn(node: Pick<Node, 'tryGetContext'>, key: string): boolean | undefined {
-  const value = node.tryGetContext(key);
-  if (value === undefined) return undefined;
-  if (!/^(true|false)$/.test(String(value)))
-    throw new Error(`${key} must be true or false, not ${value}.`);
-  return String(value) === 'true';
+function objectIn(value: unknown, name: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new Error(`${name} in cdk.json must be an object.`);
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const withoutUndefined = (values: object): object =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
 /** A misspelled `-c env=prod` would otherwise deploy the default environment. */
 function rejectUnknownKeys(keys: readonly string[]): void {

@@ -30,144 +30,126 @@ interface OriginSettings {
 const originsBytes = ({ corsOrigins, edge }: OriginSettings): number =>
   Buffer.byteLength(corsOrigins.join() + (edge?.hostName ?? ''));
 
+const fields = v.strictObject({
+  region,
+  keepData,
+  unprotected,
+  existing,
+  logRetentionDays,
+  auditDays,
+  tableMaximum,
+  throttle,
+  loginConcurrency,
+  guessing,
+  signingKeys,
+  pepperKeys,
+  tokenLife,
+  mail,
+  corsOrigins,
+  domain,
+  edge,
+  dailyVerification,
+  alarms,
+  deployment,
+});
+type Fields = v.InferOutput<typeof fields>;
+
+/** A rule about several settings, whose violation is reported at a path. */
+const rule = (
+  path: readonly string[],
+  holds: (settings: Fields) => boolean,
+  message: string | ((issue: v.CheckIssue<Fields>) => string),
+) => v.forward(v.check(holds, message), path as ['region']);
+
 /** The schema of the settings of one environment; docs/settings.md is made from it. */
 export const settings = v.pipe(
-  v.strictObject({
-    region,
-    keepData,
-    unprotected,
-    existing,
-    logRetentionDays,
-    auditDays,
-    tableMaximum,
-    throttle,
-    loginConcurrency,
-    guessing,
-    signingKeys,
-    pepperKeys,
-    tokenLife,
-    mail,
-    corsOrigins,
-    domain,
-    edge,
-    dailyVerification,
-    alarms,
-    deployment,
-  }),
-  v.forward(
-    v.check(
-      ({ keepData, alarms }) => !keepData || alarms !== undefined,
-      'An environment that keeps its data requires a recipient of its alarms: the ARN of an ' +
-        'SNS topic or an e-mail address',
-    ),
+  fields,
+  rule(
     ['alarms'],
+    ({ keepData, alarms }) => !keepData || alarms !== undefined,
+    'An environment that keeps its data requires a recipient of its alarms: the ARN of an ' +
+      'SNS topic or an e-mail address',
   ),
-  v.forward(
-    v.check(
-      ({ region, alarms = '' }) => !alarms.startsWith('arn:') || alarms.split(':')[3] === region,
-      'An alarm can only notify a topic in its own region, which is that of the environment',
-    ),
+  rule(
     ['alarms'],
+    ({ region, alarms = '' }) => !alarms.startsWith('arn:') || alarms.split(':')[3] === region,
+    'An alarm can only notify a topic in its own region, which is that of the environment',
   ),
-  v.forward(
-    v.check(
-      ({ deployment, alarms }) => deployment !== 'canary' || alarms !== undefined,
-      'A canary requires alarms: they roll it back',
-    ),
+  rule(
     ['deployment'],
+    ({ deployment, alarms }) => deployment !== 'canary' || alarms !== undefined,
+    'A canary requires alarms: they roll it back',
   ),
-  v.forward(
-    v.check(
-      ({ region, domain }) => !domain || domain.certificate.split(':')[3] === region,
-      'API Gateway can only use a certificate in its own region, which is that of the environment',
-    ),
+  rule(
     ['domain', 'certificate'],
+    ({ region, domain }) => !domain || domain.certificate.split(':')[3] === region,
+    'API Gateway can only use a certificate in its own region, which is that of the environment',
   ),
-  v.forward(
-    v.check(
-      ({ edge, domain }) => !edge || domain !== undefined,
-      'requires domain: the edge reaches the API under a host name that does not change',
-    ),
+  rule(
     ['edge'],
+    ({ edge, domain }) => !edge || domain !== undefined,
+    'requires domain: the edge reaches the API under a host name that does not change',
   ),
-  v.forward(
-    v.check(
-      ({ edge, domain }) => !edge || edge.hostName !== domain?.name,
-      'must differ from domain.name, under which the edge reaches the API',
-    ),
+  rule(
     ['edge', 'hostName'],
+    ({ edge, domain }) => !edge || edge.hostName !== domain?.name,
+    'must differ from domain.name, under which the edge reaches the API',
   ),
-  v.forward(
-    v.check(
-      ({ edge }) => !edge || edge.certificate.split(':')[3] === EDGE_REGION,
-      `CloudFront can only use a certificate in ${EDGE_REGION}`,
-    ),
+  rule(
     ['edge', 'certificate'],
+    ({ edge }) => !edge || edge.certificate.split(':')[3] === EDGE_REGION,
+    `CloudFront can only use a certificate in ${EDGE_REGION}`,
   ),
-  v.forward(
-    v.check(
-      (settings) => originsBytes(settings) <= ORIGINS_BYTES_MAX,
-      'corsOrigins and edge.hostName together must not exceed 2,800 bytes: they are part of ' +
-        'the environment of a function',
-    ),
+  rule(
     ['corsOrigins'],
+    (settings) => originsBytes(settings) <= ORIGINS_BYTES_MAX,
+    'corsOrigins and edge.hostName together must not exceed 2,800 bytes: they are part of ' +
+      'the environment of a function',
   ),
-  v.forward(
-    v.check(
-      ({ keepData, mail }) => !keepData || mail.linkBase.startsWith('https://'),
-      'With keepData, the page must be loaded over https: whoever reads the link can set the ' +
-        'password',
-    ),
+  rule(
     ['mail', 'linkBase'],
+    ({ keepData, mail }) => !keepData || mail.linkBase.startsWith('https://'),
+    'With keepData, the page must be loaded over https: whoever reads the link can set the ' +
+      'password',
   ),
-  v.forward(
-    v.check(
-      ({ keepData, corsOrigins }) =>
-        !keepData || corsOrigins.every((origin) => origin.startsWith('https://')),
-      'With keepData, all origins must be https: whoever alters a page can use the tokens of ' +
-        'its users',
-    ),
+  rule(
     ['corsOrigins'],
+    ({ keepData, corsOrigins }) =>
+      !keepData || corsOrigins.every((origin) => origin.startsWith('https://')),
+    'With keepData, all origins must be https: whoever alters a page can use the tokens of ' +
+      'its users',
   ),
-  v.forward(
-    v.check(
-      ({ keepData, existing: { table, keys = {} } = {} }) =>
-        keepData || (!table && Object.keys(keys).length === 0),
-      'requires keepData: without it, a table and keys that the stack no longer manages ' +
-        'would be deleted',
-    ),
+  rule(
     ['existing'],
+    ({ keepData, existing: { table, keys = {} } = {} }) =>
+      keepData || (!table && Object.keys(keys).length === 0),
+    'requires keepData: without it, a table and keys that the stack no longer manages ' +
+      'would be deleted',
   ),
-  v.forward(
-    v.check(
-      ({ region, existing: { table, tableStream } = {} }) =>
-        table === undefined
-          ? tableStream === undefined
-          : tableStream?.includes(`:dynamodb:${region}:`) === true &&
-            tableStream.includes(`:table/${table}/stream/`),
-      'must be the ARN of the stream of `existing.table`, in the region of the environment. ' +
-        'Find it with aws dynamodb describe-table --table-name NAME --query ' +
-        'Table.LatestStreamArn. If there is none, enable it with aws dynamodb update-table ' +
-        '--table-name NAME --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
-    ),
+  rule(
     ['existing', 'tableStream'],
+    ({ region, existing: { table, tableStream } = {} }) =>
+      table === undefined
+        ? tableStream === undefined
+        : tableStream?.includes(`:dynamodb:${region}:`) === true &&
+          tableStream.includes(`:table/${table}/stream/`),
+    'must be the ARN of the stream of `existing.table`, in the region of the environment. ' +
+      'Find it with aws dynamodb describe-table --table-name NAME --query ' +
+      'Table.LatestStreamArn. If there is none, enable it with aws dynamodb update-table ' +
+      '--table-name NAME --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
   ),
-  v.forward(
-    v.check(
-      (settings) => unknownKeys(settings).length === 0,
-      ({ input }) =>
-        `There is no key ${unknownKeys(input).join(' or ')}: there are only TableKey, ` +
-        'ValuesKey and the keys in pepperKeys and signingKeys',
-    ),
+  rule(
     ['existing', 'keys'],
+    (settings) => unknownKeys(settings).length === 0,
+    ({ input }) =>
+      `There is no key ${unknownKeys(input).join(' or ')}: there are only TableKey, ` +
+      'ValuesKey and the keys in pepperKeys and signingKeys',
   ),
-  v.forward(
-    v.check(
-      ({ region, existing: { keys = {} } = {} }) =>
-        Object.values(keys).every((arn) => arn.split(':')[3] === region),
-      'A key must be in the region of the environment',
-    ),
+  rule(
     ['existing', 'keys'],
+    ({ region, existing: { keys = {} } = {} }) =>
+      Object.values(keys).every((arn) => arn.split(':')[3] === region),
+    'A key must be in the region of the environment',
   ),
 );
 

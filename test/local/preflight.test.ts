@@ -14,7 +14,6 @@ import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 
 /* `npm run preflight` on a scripted AWS: everything ready, then each piece missing. */
 
-const USAGE = 'Usage: npm run preflight -- --env NAME';
 const SENDER = '/v2/email/identities/gate%40mail.example.org';
 const DOMAIN = '/v2/email/identities/mail.example.org';
 const SECRET = '5f'.repeat(32);
@@ -84,7 +83,7 @@ async function missing(changes: Script, settings = SETTINGS) {
     ),
   );
   const results = await Promise.all(
-    checks.map(async (check) => [check.name, await check.missing()] as const),
+    Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
   );
   return Object.fromEntries(results.filter(([, result]) => result !== undefined));
 }
@@ -194,12 +193,9 @@ describe('an account', () => {
     };
 
     expect(await missing(lacking, fewer)).toEqual({});
-  });
-
-  it('needs no topic for alarms that an e-mail address receives', async () => {
-    const settings = { ...SETTINGS, alarms: 'operators@one.example' };
-
-    expect(await missing({ GetTopicAttributes: { error: 'NotFound' } }, settings)).toEqual({});
+    // The stack itself creates the topic of an e-mail address.
+    const alarms = 'operators@one.example';
+    expect(await missing(lacking, { ...fewer, alarms })).toEqual({});
   });
 
   it('must be bootstrapped with the version that the cloud assembly requires', () => {
@@ -288,113 +284,58 @@ describe('npm run preflight', () => {
     },
   };
 
-  async function run(
-    options: readonly string[],
-    script: Script = DEV,
-    changes: Record<string, string> = {},
-  ) {
+  const DEV_OPTIONS = ['--env', 'dev'];
+  const withDev = (changes: Script): Script => ({ ...DEV, ...changes });
+  const DENIED = {
+    error: 'AccessDeniedException',
+    message: 'not authorized to perform ssm:GetParameter',
+  };
+  const NO_CREDENTIALS = {
+    ...{ AWS_EC2_METADATA_DISABLED: 'true', HOME: '/nowhere' },
+    ...{ AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
+  };
+
+  it.each<[string, number, string[], Script?, object?]>([
+    ['everything is ready', 0, DEV_OPTIONS],
+    [
+      'a piece is missing',
+      1,
+      DEV_OPTIONS,
+      withDev({ GetParameter: { error: 'ParameterNotFound' } }),
+    ],
+    [
+      'one piece cannot be read and another is missing',
+      2,
+      DEV_OPTIONS,
+      withDev({
+        GetParameter: DENIED,
+        'GET /v2/email/account': { ProductionAccessEnabled: false },
+      }),
+    ],
+    ['there are no credentials', 2, DEV_OPTIONS, DEV, NO_CREDENTIALS],
+    [
+      'the credentials have expired',
+      2,
+      DEV_OPTIONS,
+      withDev({ GetCallerIdentity: { error: 'ExpiredToken', message: 'expired' } }),
+    ],
+    ['it is asked for help', 0, ['--help']],
+    ['no environment is given', 2, []],
+    ['an option is unknown', 2, ['--environment', 'dev']],
+    ['the environment is unknown', 2, ['--env', 'moon']],
+    ['the environment has placeholders', 2, ['--env', 'prod']],
+  ])('prints a report or one sentence when %s, and exits with %i', async (...row) => {
+    const [, status, options, script = DEV, changes = {}] = row;
     const { environment } = await serve(script);
+
     const { code, stdout, stderr } = await runCommand(
       'preflight',
       options,
       { ...environment, ...changes },
       inject('repository'),
     );
-    const linesOf = (text: string) => text.split('\n').slice(0, -1);
-    return { code, stdout: linesOf(stdout), stderr: linesOf(stderr) };
-  }
-  const STARTED = 'Reading what dev needs in eu-central-1 of the account 123456789012';
 
-  it('exits with 0 when everything is ready', async () => {
-    expect(await run(['--env', 'dev'])).toEqual({
-      code: 0,
-      stdout: [
-        STARTED,
-        'ok       CDK bootstrap',
-        'ok       sender gatehouse@example.com',
-        'ok       SES outside of the sandbox',
-        'ok       Lambda concurrency',
-        'Everything is ready. Deploy with -c env=dev: the CDK ignores --env',
-      ],
-      stderr: [],
-    });
-  });
-
-  it('exits with 1 and prints a command for what is missing', async () => {
-    const { code, stdout } = await run(['--env', 'dev'], {
-      ...DEV,
-      GetParameter: { error: 'ParameterNotFound' },
-    });
-
-    expect(code).toBe(1);
-    expect(stdout.slice(1, 4)).toEqual([
-      'MISSING  CDK bootstrap: not done in this account and region',
-      '  npx cdk bootstrap -c env=dev',
-      'ok       sender gatehouse@example.com',
-    ]);
-  });
-
-  it('exits with 2 when something cannot be read, and reads the rest', async () => {
-    const { code, stdout } = await run(['--env', 'dev'], {
-      ...DEV,
-      GetParameter: {
-        error: 'AccessDeniedException',
-        message: 'not authorized to perform ssm:GetParameter',
-      },
-      'GET /v2/email/account': { ProductionAccessEnabled: false },
-    });
-
-    expect(code).toBe(2);
-    expect(stdout[1]).toBe(
-      'UNKNOWN  CDK bootstrap: A permission is missing (docs/commands.md lists them): ' +
-        'not authorized to perform ssm:GetParameter.',
-    );
-    expect(stdout[3]).toMatch(/^MISSING {2}SES outside of the sandbox: /);
-  });
-
-  it('exits with 2 and one sentence without credentials', async () => {
-    const noProfile = { AWS_EC2_METADATA_DISABLED: 'true', HOME: '/nowhere' };
-    const { code, stdout, stderr } = await run(['--env', 'dev'], DEV, {
-      ...noProfile,
-      AWS_ACCESS_KEY_ID: '',
-      AWS_SECRET_ACCESS_KEY: '',
-    });
-
-    expect([code, stdout]).toEqual([2, []]);
-    expect(stderr).toEqual([
-      expect.stringContaining('There are no AWS credentials, for example in AWS_PROFILE: '),
-    ]);
-  });
-
-  it('exits with 2 and one sentence for expired credentials', async () => {
-    const { code, stdout, stderr } = await run(['--env', 'dev'], {
-      ...DEV,
-      GetCallerIdentity: { error: 'ExpiredToken', message: 'expired' },
-    });
-
-    expect([code, stdout]).toEqual([2, []]);
-    expect(stderr).toEqual([expect.stringContaining('The AWS credentials have expired: ')]);
-  });
-
-  it('explains itself with --help', async () => {
-    const { code, stdout } = await run(['--help']);
-
-    expect([code, stdout[0]]).toEqual([0, USAGE]);
-    expect(stdout).toContain('Exit status');
-  });
-
-  it.each<[string[], string[]]>([
-    [[], ['--env is missing.', USAGE]],
-    [
-      ['--environment', 'dev'],
-      ["Unknown option '--environment'.", USAGE],
-    ],
-    [['--env', 'moon'], ['There is no environment moon: cdk.json has dev, staging, prod.']],
-    [
-      ['--env', 'prod'],
-      [expect.stringContaining('mail.sender: replace the placeholder "gatehouse@example.com"')],
-    ],
-  ])('exits with 2 and one sentence for %j', async (options, stderr) => {
-    expect(await run(options)).toEqual({ code: 2, stdout: [], stderr });
+    expect(code).toBe(status);
+    expect([stdout, stderr].map((text) => text.split('\n').slice(0, -1))).toMatchSnapshot();
   });
 });

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const context = readCdkJson().context as { environments: object };
 
 const readStrictly = (context: Record<string, unknown>) =>
-  readSettings({ tryGetContext: (key: string) => context[key], getAllContext: () => context });
+  readSettings({ getAllContext: () => context });
 const readFrom = (context: Record<string, unknown>) =>
   readStrictly({ ...context, allowPlaceholders: 'true' });
 

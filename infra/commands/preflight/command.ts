@@ -26,16 +26,19 @@ each missing piece.
     // Without valid credentials, every check would fail with the same sentence.
     const account = await accountOf(awsReader(settings.region));
     print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
+    const report = (outcome: string, name: string, rest = '') =>
+      print(`${outcome.padEnd(7)}  ${name}${rest && `: ${rest}`}`);
     let status: 'ready' | 'missing' | 'failed' = 'ready';
-    for (const check of checksOf(name, settings, awsReader)) {
+    for (const [check, findMissing] of Object.entries(checksOf(name, settings, awsReader))) {
       try {
-        const missing = await check.missing();
-        if (missing) {
-          print(`MISSING  ${check.name}: ${missing.problem}\n  ${missing.remedy}`);
+        const missing = await findMissing();
+        if (!missing) report('ok', check);
+        else {
+          report('MISSING', check, `${missing.problem}\n  ${missing.remedy}`);
           if (status === 'ready') status = 'missing';
-        } else print(`ok       ${check.name}`);
+        }
       } catch (error) {
-        print(`UNKNOWN  ${check.name}: ${explain(error)}`);
+        report('UNKNOWN', check, explain(error));
         status = 'failed';
       }
     }
@@ -50,7 +53,7 @@ each missing piece.
 /** The environment as `-c env=NAME` would select it, so that mistakes in its settings are found. */
 async function readEnvironment(env: string) {
   requireAwsEnvironment();
-  const selected: Record<string, unknown> = { ...readCdkJson().context, env };
+  const selected = { ...readCdkJson().context, env };
   const { readSettings } = await import('../../settings/read-settings.ts');
-  return readSettings({ tryGetContext: (key) => selected[key], getAllContext: () => selected });
+  return readSettings({ getAllContext: () => selected });
 }
