@@ -139,7 +139,9 @@ async function stored(
 describe.concurrent('npm run smoke', () => {
   // Runs on one instance disturb each other.
   describe('on an instance', { concurrent: false }, () => {
-    it('fails when headers are renamed or lost, or a function lacks a permission', async () => {
+    it('fails when headers are renamed or lost, or a function lacks a permission', async ({
+      expect,
+    }) => {
       denied = 'PUT /api/utm-integration-confs';
       const { url, stop } = await proxy({
         toRequest: (headers) => delete headers['if-match'],
@@ -164,7 +166,9 @@ describe.concurrent('npm run smoke', () => {
       ]);
     });
 
-    it('fails when the header Authorization is renamed, and checks no token', async () => {
+    it('fails when the header Authorization is renamed, and checks no token', async ({
+      expect,
+    }) => {
       const { url, stop } = await proxy({
         toResponse(headers) {
           if (headers.authorization)
@@ -179,7 +183,9 @@ describe.concurrent('npm run smoke', () => {
       expect(failures).toMatchSnapshot();
     });
 
-    it('fails when bodies are others, and when a page may not send every change', async () => {
+    it('fails when bodies are others, and when a page may not send every change', async ({
+      expect,
+    }) => {
       const parameter = {
         id: 1,
         integration: { id: 1, name: 'gatehouse-smoke', module: null },
@@ -211,7 +217,9 @@ describe.concurrent('npm run smoke', () => {
       expect(failures).toMatchSnapshot();
     });
 
-    it('fails when headers have other contents, and when a guessed secret works', async () => {
+    it('fails when headers have other contents, and when a guessed secret works', async ({
+      expect,
+    }) => {
       const { url, stop } = await proxy({
         toResponse(headers, path, method) {
           if (headers['www-authenticate']) headers['www-authenticate'] = 'Basic';
@@ -320,7 +328,7 @@ describe.concurrent('npm run smoke', () => {
 
     it('passes with all options, checks every route and deletes only what carries its mark', {
       timeout: 60_000,
-    }, async () => {
+    }, async ({ expect }) => {
       const body = { username: 'admin', password: 'admin' };
       const login = await origin.call('POST', '/api/authenticate', { body, headers: FROM_EDGE });
       const admin = { token: login.body.id_token, headers: FROM_EDGE };
@@ -362,7 +370,7 @@ describe.concurrent('npm run smoke', () => {
       expect(await stored(origin, admin)).toEqual(['admin', 'user', 'gatehouse-smoke']);
     });
 
-    it('uses all permissions except those of rare cases', () => {
+    it('uses all permissions except those of rare cases', ({ expect }) => {
       // The read budget is for long lists, precedence for concurrent changes; the others are for an
       // outdated hash, addresses outside of ASCII, administrators (the marked user is none), a
       // password (the user is invited), a filter, and the parameters of all integrations.
@@ -373,7 +381,9 @@ describe.concurrent('npm run smoke', () => {
       ).toMatchSnapshot();
     });
 
-    it('fails when requests past the edge succeed, and ends without ROLE_ADMIN', async () => {
+    it('fails when requests past the edge succeed, and ends without ROLE_ADMIN', async ({
+      expect,
+    }) => {
       const environment = { SMOKE_LOGIN: 'user', SMOKE_PASSWORD: 'user' };
       const { code, stdout, failures } = await smoke({
         url: edge.url,

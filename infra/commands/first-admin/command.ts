@@ -24,14 +24,14 @@ exists`,
     ],
   },
   seeAlso: 'docs/commands.md lists the permissions.',
-  async run({ values, openTable }) {
+  async run({ values, openStackTable }) {
     if (!v.is(login, values.login))
       throw new WrongArguments(
         '--login must have 1 to 50 letters, digits or characters of !$&*+=^_`{|}~.@-.',
       );
     if (!v.is(email, values.email)) throw new WrongArguments('--email must be an e-mail address.');
     const { createFirstAdmin } = await import('./create-first-admin.ts');
-    await createFirstAdmin(await openTable(), values);
+    await createFirstAdmin(await openStackTable(), values);
     return 'created';
   },
 });

@@ -35,26 +35,32 @@ Both are asked for if they are not set. The password is sent to the URL only.`,
   statuses: { passed: [0, 'all checks have passed'], failed: [1, 'a check has failed'] },
   seeAlso: 'docs/deploying.md explains what the checks prove.',
   async run({ values: { url, mail, origin, 'past-edge': pastEdge } }) {
-    requireHttps(url);
-    if (mail !== undefined && !v.is(email, mail))
-      throw new WrongArguments('--mail must be an e-mail address.');
-    if (origin !== undefined && !(isHttpUrl(origin) && URL.parse(origin)?.origin === origin))
-      throw new WrongArguments('--origin must be an origin, such as https://admin.example.com.');
-    if (pastEdge !== undefined && !isHttpUrl(pastEdge))
-      throw new WrongArguments('--past-edge must be a URL that starts with https:// or http://.');
-    if ([url, pastEdge].some(hasCredentials))
-      throw new WrongArguments(
-        '--url and --past-edge must not contain credentials, because they are printed.',
-      );
+    const { protocol, hostname } = URL.parse(url) ?? {};
+    const isLocal = hostname === '127.0.0.1' || hostname === 'localhost';
+    const require = (isValid: boolean, sentence: string) => {
+      if (!isValid) throw new WrongArguments(sentence);
+    };
+    require(protocol === 'https:' ||
+      (protocol === 'http:' &&
+        isLocal), '--url must start with https://, because a password is sent to it.');
+    require(!mail || v.is(email, mail), '--mail must be an e-mail address.');
+    require(!origin ||
+      (isHttpUrl(origin) &&
+        URL.parse(origin)?.origin ===
+          origin), '--origin must be an origin, such as https://admin.example.com.');
+    require(!pastEdge ||
+      isHttpUrl(pastEdge), '--past-edge must be a URL that starts with https:// or http://.');
+    require(![url, pastEdge].some(
+      hasCredentials,
+    ), '--url and --past-edge must not contain credentials, because they are printed.');
     const options = {
       login: await variable('SMOKE_LOGIN', () => ask('Login: ')),
       password: await variable('SMOKE_PASSWORD', () => ask('Password: ', true)),
-      invitation:
-        mail === undefined
-          ? undefined
-          : { address: mail, askForLink: () => ask(`Link in the mail to ${mail}: `) },
+      invitation: mail
+        ? { address: mail, askForLink: () => ask(`Link in the mail to ${mail}: `) }
+        : undefined,
       origin,
-      pastEdge: pastEdge === undefined ? undefined : new Deployment(pastEdge),
+      pastEdge: pastEdge ? new Deployment(pastEdge) : undefined,
     };
     print(`Checking ${url}`);
     let [passed, failed] = [0, 0];
@@ -68,17 +74,9 @@ Both are asked for if they are not set. The password is sent to the URL only.`,
   },
 });
 
-function requireHttps(url: string): void {
-  const { protocol, hostname } = URL.parse(url) ?? {};
-  const isLocal = hostname === '127.0.0.1' || hostname === 'localhost';
-  if (protocol !== 'https:' && !(protocol === 'http:' && isLocal))
-    throw new WrongArguments('--url must start with https://, because a password is sent to it.');
-}
-
 function hasCredentials(url: string | undefined): boolean {
-  if (url === undefined) return false;
-  const { username, password } = new URL(url);
-  return username !== '' || password !== '';
+  const { username, password } = URL.parse(url ?? '') ?? {};
+  return Boolean(username || password);
 }
 
 /** The value of a variable, or of its question if it is not set. */

@@ -3,7 +3,8 @@ import { type Route, routes } from '../../../routes.ts';
 
 /** The parts of a request beyond its route. */
 export interface Sent {
-  readonly token?: string | undefined;
+  /** If it is not that of the administrator. */
+  readonly token?: string;
   /** The values of `{…}` in the path. */
   readonly path?: Readonly<Record<string, string | number>>;
   /** With its question mark. */
@@ -38,6 +39,8 @@ export class Unexpected extends Error {}
 /** The deployed service at a URL. */
 export class Deployment {
   readonly #url: string;
+  /** The token of the administrator after the login, which public routes do not get. */
+  token: string | undefined;
 
   constructor(url: string) {
     this.#url = url.replace(/\/$/, '');
@@ -46,8 +49,9 @@ export class Deployment {
   /** Sends a request. Fails only if there is no response. */
   async send(
     route: string,
-    { token, path = {}, query = '', body, headers }: Sent = {},
+    { token = this.token, path = {}, query = '', body, headers }: Sent = {},
   ): Promise<Received> {
+    const isPublic = routes.some((row) => row.route === route && row.contract.access === 'public');
     const [method = '', pattern = ''] = route.split(' ');
     const target = pattern.replace(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(path[name] ?? ''),
@@ -57,7 +61,7 @@ export class Deployment {
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
-        ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+        ...(token !== undefined && !isPublic && { Authorization: `Bearer ${token}` }),
         ...(body && { 'Content-Type': 'application/json' }),
         ...headers,
       },

@@ -27,25 +27,19 @@ export const markedIntegration = {
   description: MARK,
 };
 
-/** Leftovers are among the newest integrations; the maximum of a page. */
-const NEWEST = '?sort=id,desc&size=2000';
-
 /** Deletes marked users and integrations, and nothing without the mark. */
-export async function removeMarked(deployment: Deployment, token: string): Promise<void> {
+export async function removeMarked(deployment: Deployment): Promise<void> {
   for (const login of Object.values(LOGINS)) {
-    const { status, body } = await deployment.send('GET /api/users/{login}', {
-      token,
-      path: { login },
-    });
+    const path = { login };
+    const { status, body } = await deployment.send('GET /api/users/{login}', { path });
     if (status !== 200 || body?.lastName !== MARK) continue;
-    await deployment.succeed('DELETE /api/users/{login}', { token, path: { login } });
+    await deployment.succeed('DELETE /api/users/{login}', { path });
   }
-  const { body: integrations } = await deployment.succeed('GET /api/utm-integrations', {
-    token,
-    query: NEWEST,
-  });
-  for (const { id, name, description } of integrations) {
+  // Leftovers are among the newest; the maximum of a page.
+  const query = '?sort=id,desc&size=2000';
+  const { body } = await deployment.succeed('GET /api/utm-integrations', { query });
+  for (const { id, name, description } of body) {
     if (name !== markedIntegration.name || description !== MARK) continue;
-    await deployment.succeed('DELETE /api/utm-integrations/{id}', { token, path: { id } });
+    await deployment.succeed('DELETE /api/utm-integrations/{id}', { path: { id } });
   }
 }

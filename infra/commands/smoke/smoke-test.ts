@@ -22,26 +22,26 @@ export async function smokeTest(
   inputs: Inputs,
   report: Report,
 ): Promise<void> {
+  const { login, password, invitation, origin, pastEdge } = inputs;
   const checks = new Checks(deployment, report);
+  const removesMarked = (name: string) => () => checks.check(name, () => removeMarked(deployment));
   await checks.inSequence(() => checkPublicRoutes(checks));
   await checks.inSequence(() => checkChallenge(checks));
-  const { origin, pastEdge } = inputs;
-  if (pastEdge !== undefined) await checks.inSequence(() => checkEdge(checks, pastEdge));
-  if (origin !== undefined) await checks.inSequence(() => checkOrigin(checks, origin));
-  const token = await checks.inSequence(() =>
-    checkLogin(checks, 'POST /api/authenticate', inputs.login, inputs.password),
-  );
+  if (pastEdge) await checks.inSequence(() => checkEdge(checks, pastEdge));
+  if (origin) await checks.inSequence(() => checkOrigin(checks, origin));
+  const isAdministrator = await checks.inSequence(async () => {
+    deployment.token = await checkLogin(checks, 'POST /api/authenticate', login, password);
+    return checkRole(checks);
+  });
   // Without the role, every further check would fail for the same reason.
-  if (token !== undefined && (await checks.inSequence(() => checkRole(checks, token)))) {
+  if (isAdministrator) {
     // Leftovers of an earlier run would make the creation fail.
-    await checks.inSequence(() =>
-      checkNothingIsLeft(checks, token, 'nothing is left of an earlier run'),
-    );
-    const deleted = await checks.inSequence(() => checkUsers(checks, token, inputs.invitation));
-    await checks.inSequence(() => checkIntegrations(checks, token));
-    await checks.inSequence(() => checkAudits(checks, token, deleted));
-    await checks.inSequence(() => checkNothingIsLeft(checks, token, 'nothing is left of this run'));
-    await checks.inSequence(() => checks.otherReads(token));
+    await checks.inSequence(removesMarked('nothing is left of an earlier run'));
+    const deleted = await checks.inSequence(() => checkUsers(checks, invitation));
+    await checks.inSequence(() => checkIntegrations(checks));
+    await checks.inSequence(() => checkAudits(checks, deleted));
+    await checks.inSequence(removesMarked('nothing is left of this run'));
+    await checks.inSequence(() => checks.otherReads());
   }
   checks.reportUnchecked();
 }
@@ -63,14 +63,15 @@ async function checkChallenge(checks: Checks): Promise<void> {
     'a request without a token is rejected with 401 and WWW-Authenticate',
     async () => {
       const { headers } = await checks.deployment.reject('GET /api/account', 401);
-      if (headers.get('www-authenticate') !== 'Bearer')
-        throw new Unexpected(`the header WWW-Authenticate is ${headers.get('www-authenticate')}`);
+      const challenge = headers.get('www-authenticate');
+      if (challenge !== 'Bearer')
+        throw new Unexpected(`the header WWW-Authenticate is ${challenge}`);
     },
   );
 }
 
-async function checkRole(checks: Checks, token: string): Promise<boolean> {
-  const { body } = await checks.succeeds('GET /api/account', { token });
+async function checkRole(checks: Checks): Promise<boolean> {
+  const { body } = await checks.succeeds('GET /api/account');
   return checks.check('the account has ROLE_ADMIN', async () => {
     if (!body.authorities.includes('ROLE_ADMIN'))
       throw new Unexpected(`its roles are ${body.authorities.join(', ')}`);
@@ -82,12 +83,10 @@ async function checkRole(checks: Checks, token: string): Promise<boolean> {
 async function checkEdge(checks: Checks, pastEdge: Deployment): Promise<void> {
   const forged = { [EDGE_HEADERS.clientAddress]: '203.0.113.1', [EDGE_HEADERS.secret]: 'guessed' };
   for (const route of ['GET /api/health', 'POST /api/authenticate'] as const) {
-    await checks.check(`${route} past the edge is rejected with 403`, () =>
-      pastEdge.reject(route, 403),
-    );
-    await checks.check(
-      `${route} past the edge is rejected with 403, even with the headers of the edge`,
-      () => pastEdge.reject(route, 403, { headers: forged }),
+    const name = `${route} past the edge is rejected with 403`;
+    await checks.check(name, () => pastEdge.reject(route, 403));
+    await checks.check(`${name}, even with the headers of the edge`, () =>
+      pastEdge.reject(route, 403, { headers: forged }),
     );
   }
 }
@@ -96,62 +95,51 @@ async function checkEdge(checks: Checks, pastEdge: Deployment): Promise<void> {
  * What a browser requires before a page of this origin may change anything and read the responses.
  */
 async function checkOrigin(checks: Checks, origin: string): Promise<void> {
-  const expectHeader = (headers: Headers, name: string, words: readonly string[]) => {
-    const value = headers.get(name);
-    const missing = words.find(
-      (word) => !value?.toLowerCase().split(',').includes(word.toLowerCase()),
-    );
-    if (missing) throw new Unexpected(`the header ${name} is ${value}, without ${missing}`);
+  const check = (
+    what: string,
+    route: string,
+    sent: Record<string, string>,
+    expected: Record<string, readonly string[]>,
+  ) =>
+    checks.check(`pages of ${origin} may ${what}`, async () => {
+      const headers = { Origin: origin, ...sent };
+      const received = await checks.deployment.send(route, { headers });
+      for (const [header, words] of Object.entries({ 'allow-origin': [origin], ...expected })) {
+        const name = `access-control-${header}`;
+        const value = received.headers.get(name);
+        const found = value?.toLowerCase().split(',') ?? [];
+        const missing = words.find((word) => !found.includes(word.toLowerCase()));
+        if (missing) throw new Unexpected(`the header ${name} is ${value}, without ${missing}`);
+      }
+    });
+  const sentHeaders = ['authorization', 'content-type', 'if-match'];
+  const preflight = {
+    'Access-Control-Request-Method': 'PUT',
+    'Access-Control-Request-Headers': sentHeaders.join(),
   };
-  await checks.check(`pages of ${origin} may send changes`, async () => {
-    const { headers } = await checks.deployment.send('OPTIONS /api/users', {
-      headers: {
-        Origin: origin,
-        'Access-Control-Request-Method': 'PUT',
-        'Access-Control-Request-Headers': 'authorization,content-type,if-match',
-      },
-    });
-    expectHeader(headers, 'access-control-allow-origin', [origin]);
-    expectHeader(headers, 'access-control-allow-methods', ['PUT', 'DELETE']);
-    expectHeader(headers, 'access-control-allow-headers', [
-      'authorization',
-      'content-type',
-      'if-match',
-    ]);
+  await check('send changes', 'OPTIONS /api/users', preflight, {
+    'allow-methods': ['PUT', 'DELETE'],
+    'allow-headers': sentHeaders,
   });
-  await checks.check(`pages of ${origin} may read the headers of responses`, async () => {
-    const { headers } = await checks.deployment.send('GET /api/health', {
-      headers: { Origin: origin },
-    });
-    expectHeader(headers, 'access-control-allow-origin', [origin]);
-    expectHeader(headers, 'access-control-expose-headers', [
-      'authorization',
-      'etag',
-      'link',
-      'x-total-count',
-    ]);
-  });
+  const exposed = ['authorization', 'etag', 'link', 'x-total-count'];
+  await check(
+    'read the headers of responses',
+    'GET /api/health',
+    {},
+    { 'expose-headers': exposed },
+  );
 }
 
 /**
  * The audit trail must contain the deletion of the user that the test has created, if it got that
  * far.
  */
-async function checkAudits(
-  checks: Checks,
-  token: string,
-  userId: number | undefined,
-): Promise<void> {
-  const { body } = await checks.succeeds('GET /api/audits', { token, query: '?size=100' });
+async function checkAudits(checks: Checks, userId: number | undefined): Promise<void> {
+  const { body } = await checks.succeeds('GET /api/audits', { query: '?size=100' });
   if (userId === undefined) return;
   await checks.check('the audit trail contains the deletion of the created user', async () => {
     const isDeletion = (entry: { action: string; target: string }) =>
       entry.action === 'user.deleted' && entry.target === `user/${userId}`;
     if (!body.some(isDeletion)) throw new Unexpected('there is no such entry');
   });
-}
-
-/** Deletes what this or an earlier failed run has left behind. */
-async function checkNothingIsLeft(checks: Checks, token: string, name: string): Promise<void> {
-  await checks.check(name, () => removeMarked(checks.deployment, token));
 }

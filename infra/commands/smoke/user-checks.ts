@@ -13,18 +13,15 @@ const newPassword = (): string => randomBytes(15).toString('base64url');
 
 /** Logs in. Returns the token, which the header `Authorization` must contain too. */
 export async function checkLogin(checks: Checks, name: string, username: string, password: string) {
-  return checks.check(
-    name,
-    async () => {
-      const { headers, body } = await checks.deployment.succeed('POST /api/authenticate', {
-        body: { username, password },
-      });
-      if (headers.get('authorization') !== `Bearer ${body.id_token}`)
-        throw new Unexpected('the header Authorization does not contain the token');
-      return body.id_token as string;
-    },
-    'POST /api/authenticate',
-  );
+  const logIn = async () => {
+    const { headers, body } = await checks.deployment.succeed('POST /api/authenticate', {
+      body: { username, password },
+    });
+    if (headers.get('authorization') !== `Bearer ${body.id_token}`)
+      throw new Unexpected('the header Authorization does not contain the token');
+    return body.id_token as string;
+  };
+  return checks.check(name, logIn, 'POST /api/authenticate');
 }
 
 /**
@@ -33,81 +30,72 @@ export async function checkLogin(checks: Checks, name: string, username: string,
  */
 export async function checkUsers(
   checks: Checks,
-  token: string,
   invitation: Invitation | undefined,
 ): Promise<number> {
   const password = newPassword();
   const email = invitation?.address ?? ADDRESSES.first;
   const user = { ...markedUser, email, ...(!invitation && { password }) };
-  const { body: created } = await checks.succeeds('POST /api/users', { token, body: user });
-  await checks.succeeds('GET /api/users', { token, query: '?sort=id,desc&size=1' });
-  await checks.succeeds('GET /api/users/authorities', { token });
-  const path = { login: LOGINS.first };
-  const { headers } = await checks.succeeds('GET /api/users/{login}', { token, path });
+  const { body: created } = await checks.succeeds('POST /api/users', { body: user });
+  await checks.succeeds('GET /api/users', { query: '?sort=id,desc&size=1' });
+  await checks.succeeds('GET /api/users/authorities');
+  const { headers } = await checks.succeeds('GET /api/users/{login}', {
+    path: { login: LOGINS.first },
+  });
 
-  if (invitation) await checkInvitation(checks, invitation, password);
-  else await checkResetKey(checks, password);
+  await checkResetKey(checks, invitation, password);
   await checkAccount(checks, password);
 
-  const change = { ...created, login: LOGINS.renamed, firstName: 'Renamed' };
+  const body = { ...created, login: LOGINS.renamed, firstName: 'Renamed' };
   await checks.rejects('PUT /api/users', 'an outdated If-Match with 412', 412, {
-    token,
-    body: change,
+    body,
     headers: { 'If-Match': headers.get('etag') ?? '' },
   });
-  await checks.succeeds('PUT /api/users', { token, body: change });
-  await checks.succeeds('DELETE /api/users/{login}', { token, path: { login: LOGINS.renamed } });
-  const formerLogin = { username: LOGINS.renamed, password };
+  await checks.succeeds('PUT /api/users', { body });
+  await checks.succeeds('DELETE /api/users/{login}', { path: { login: LOGINS.renamed } });
   await checks.rejects('POST /api/authenticate', 'the deleted user with 401', 401, {
-    body: formerLogin,
+    body: { username: LOGINS.renamed, password },
   });
   return created.id;
 }
 
-async function checkInvitation(
+/** Sets the password with the key of the invitation; without one, an unknown key is rejected. */
+async function checkResetKey(
   checks: Checks,
-  { address, askForLink }: Invitation,
-  password: string,
+  invitation: Invitation | undefined,
+  newPassword: string,
 ): Promise<void> {
-  const link = await askForLink();
+  const route = 'POST /api/account/reset-password/finish';
+  if (!invitation) {
+    const body = { key: 'gatehouse-smoke-unknown', newPassword };
+    await checks.rejects(route, 'an unknown key with 400', 400, { body });
+    return;
+  }
+  const link = await invitation.askForLink();
   const key = /[\w-]+$/.exec(link.trim())?.[0] ?? '';
-  await checks.check(`the mail to ${address} has arrived`, async () => {
+  await checks.check(`the mail to ${invitation.address} has arrived`, async () => {
     if (key === '') throw new Unexpected('no link was given');
   });
-  await checks.succeeds('POST /api/account/reset-password/finish', {
-    body: { key, newPassword: password },
-  });
-}
-
-async function checkResetKey(checks: Checks, password: string): Promise<void> {
-  const body = { key: 'gatehouse-smoke-unknown', newPassword: password };
-  await checks.rejects('POST /api/account/reset-password/finish', 'an unknown key with 400', 400, {
-    body,
-  });
+  await checks.succeeds(route, { body: { key, newPassword } });
 }
 
 /**
  * The routes of the caller's own account, as the marked user. Its address and password are
  * different afterwards.
  */
-async function checkAccount(checks: Checks, password: string): Promise<void> {
-  const token = await checkLogin(checks, 'a login of the created user', LOGINS.first, password);
+async function checkAccount(checks: Checks, currentPassword: string): Promise<void> {
+  const { first: username } = LOGINS;
+  const token = await checkLogin(checks, 'a login of the created user', username, currentPassword);
   await checks.rejects('GET /api/users/authorities', 'a caller without the role with 403', 403, {
     token,
   });
-  await checks.succeeds('POST /api/account', {
-    token,
-    body: { email: ADDRESSES.changed, firstName: 'Smoke' },
-  });
-  await checks.succeeds('POST /api/account/reset-password/init', {
-    body: { email: ADDRESSES.changed },
-  });
+  const email = ADDRESSES.changed;
+  await checks.succeeds('POST /api/account', { token, body: { email, firstName: 'Smoke' } });
+  await checks.succeeds('POST /api/account/reset-password/init', { body: { email } });
   const next = newPassword();
-  const change = { currentPassword: password, newPassword: next };
+  const change = { currentPassword, newPassword: next };
   await checks.succeeds('POST /api/account/change-password', { token, body: change });
-  const formerLogin = { username: LOGINS.first, password };
   await checks.rejects('POST /api/authenticate', 'the former password with 401', 401, {
-    body: formerLogin,
+    body: { username, password: currentPassword },
   });
-  await checkLogin(checks, 'a login with the changed password', LOGINS.first, next);
+  await checkLogin(checks, 'a login with the changed password', username, next);
 }
