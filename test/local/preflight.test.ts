@@ -291,8 +291,10 @@ describe('npm run preflight', () => {
     message: 'not authorized to perform ssm:GetParameter',
   };
   const NO_CREDENTIALS = {
-    ...{ AWS_EC2_METADATA_DISABLED: 'true', HOME: '/nowhere' },
-    ...{ AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
+    AWS_EC2_METADATA_DISABLED: 'true',
+    HOME: '/nowhere',
+    AWS_ACCESS_KEY_ID: '',
+    AWS_SECRET_ACCESS_KEY: '',
   };
 
   it.each<[string, number, string[], Script?, object?]>([
