@@ -8,5 +8,6 @@ export default defineConfig({
     // would count as tested by them.
     exclude: ['test/unit/daily-verification.test.ts', 'test/unit/openapi.test.ts'],
     setupFiles: 'test/support/doubles/reset-deadline.ts',
+    testTimeout: 20_000,
   },
 });
