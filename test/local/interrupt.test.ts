@@ -1,19 +1,12 @@
-import { execFileSync, fork, spawnSync } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
+import { processes } from '../support/commands/processes.ts';
 
 /* What ends with the process that has started it. */
 
 const CLOUD = join(import.meta.dirname, '../bench/local-cloud.ts');
-
-/** All processes except zombies. */
-const processes = (): { pid: number; parent: number }[] =>
-  execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
-    .split('\n')
-    .filter((line) => !line.includes('Z'))
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .map(([pid = 0, parent = 0]) => ({ pid, parent }));
 
 it('the local cloud of a benchmark ends with its engine on Ctrl-C, which reaches each process', {
   timeout: 60_000,

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { processes } from '../support/commands/processes.ts';
 import { LONG } from '../support/instance/long.ts';
 import {
   type Launched,
@@ -36,10 +37,8 @@ async function createUser(url: string, token: string, login: string): Promise<nu
 }
 
 /** Whether a process, or a member of a process group, is alive. */
-const isRunning = (column: 'pid' | 'pgid', id: number): boolean =>
-  execFileSync('ps', ['-A', '-o', `${column}=,stat=`], { encoding: 'utf8' })
-    .split('\n')
-    .some((line) => line.trim().startsWith(`${id} `) && !line.includes('Z'));
+const isRunning = (column: 'pid' | 'group', id: number): boolean =>
+  processes().some((process) => process[column] === id);
 const engineOf = (folder: string): number =>
   Number(JSON.parse(readFileSync(join(folder, 'processes.json'), 'utf8')).engine.split(':')[0]);
 
@@ -76,10 +75,8 @@ describe('npm start', { timeout: 60_000 }, () => {
       ['GET', '/unknown', '404'],
     ]);
     const log = readFileSync(join(folder, 'functions.log'), 'utf8').trim().split('\n');
-    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({
-      route: 'GET /api/health',
-      _aws: expect.anything(),
-    });
+    const logged = { route: 'GET /api/health', _aws: expect.anything() };
+    expect(log.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining(logged));
     expect(service.lines.join('\n') + log.join('\n')).not.toContain('secret');
   });
 
@@ -207,7 +204,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     expect(rejected.lines.filter((line) => line !== 'Synthesizing the stack')).toEqual([
       expect.stringContaining(sentence),
     ]);
-    await expect.poll(() => isRunning('pgid', rejected.child.pid as number)).toBe(false);
+    await expect.poll(() => isRunning('group', rejected.child.pid as number)).toBe(false);
   });
 
   it('prints its help, and exits with status 2 for wrong arguments', async () => {

@@ -443,7 +443,7 @@ describe('docs/settings.md', () => {
 
   it('names every environment variable that a command reads', () => {
     const sources = globSync(
-      ['infra/*.ts', 'infra/local/**/*.ts', 'test/{soak,support/long,support/seed}.ts'],
+      ['infra/{commands,local}/**/*.ts', 'test/{long,support/model}/**/*.ts'],
       {
         cwd: ROOT,
       },
