@@ -34,7 +34,7 @@ export default defineConfig({
           name: 'unit',
           sequence: { groupOrder: 1 },
           include: ['test/{unit,repository}/**/*.test.ts'],
-          setupFiles: 'test/support/doubles/reset-deadline.ts',
+          setupFiles: 'test/support/doubles/reset-clock-and-deadline.ts',
         },
       },
       {

@@ -10,6 +10,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { idText, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
 import { COMMANDS } from '../support/commands/run-command.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import {
   type Input,
@@ -283,7 +284,7 @@ describe('npm run adopt', () => {
     ['ahead of', 31_900],
     ['behind', -31_900],
   ])('changes nothing with a clock that is %s that of DynamoDB', async (direction, aheadMs) => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
+    freezeClock(Date.now() + aheadMs);
 
     const { code, stderr, calls } = await adopt();
 
@@ -300,7 +301,7 @@ describe('npm run adopt', () => {
   it.each([28_900, -28_900])(
     'adopts a table with a clock that is %i ms ahead of that of DynamoDB',
     async (aheadMs) => {
-      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
+      freezeClock(Date.now() + aheadMs);
 
       expect((await adopt()).code).toBe(0);
     },

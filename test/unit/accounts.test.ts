@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ChangePassword } from '../../lib/accounts/account-contracts.ts';
 import { changePassword } from '../../lib/accounts/change-password.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
@@ -43,9 +43,6 @@ beforeEach(() => {
   events = [];
   outdated = false;
   vi.useFakeTimers({ now: NOW });
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 /** Calls of the test doubles, in order of completion. */

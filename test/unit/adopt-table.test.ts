@@ -1,17 +1,17 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { adoptTable } from '../../lib/restore/adopt-table.ts';
 import type { Table } from '../../lib/table/table.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 it('adoptTable does not wait at its end when it takes longer than a second', async () => {
-  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-22T06:00:00.250Z') });
+  freezeClock(Date.parse('2026-11-22T06:00:00.250Z'));
   const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const table = {
     get: async () => ({ n: 1 }),

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { authorize, findCallerUser } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
@@ -8,12 +8,9 @@ import { put, set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 const CALLER: Caller = {
   id: 7,
@@ -369,7 +366,7 @@ describe('precedence', () => {
   const written = ({ transactions }: MemoryTable) => transactions.map(([first]) => first?.key.pk);
 
   it('is claimed on the account of another user after a conflict, for the change', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
+    freezeClock(1_000_000_000_500);
     const table = contended();
 
     await changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER);
@@ -407,7 +404,7 @@ describe('precedence', () => {
   });
 
   it('is claimed by an authorized caller for ten seconds after a stale If-Match', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_500 });
+    freezeClock(1_000_000_000_500);
     for (const [code, id, role, claims] of [
       ['version-changed', 8, 'ROLE_ADMIN', [precedenceKey(8)]],
       ['version-changed', 7, 'ROLE_ADMIN', []],
@@ -468,7 +465,7 @@ describe('precedence', () => {
   ])(
     'with %i ms left rejects changes by that account at once, with Retry-After: %s',
     async (left, retryAfter) => {
-      vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+      freezeClock(1_000_000_000_000);
       const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_000 + left }]);
 
       const change = changeOf(table, INTEGRATORS, [OTHER]);

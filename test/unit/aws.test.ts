@@ -20,12 +20,12 @@ import { mapConcurrently, settleAll } from '../../lib/runtime/settle-all.ts';
 import { openTable } from '../../lib/table/table.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.useRealTimers();
   vi.unstubAllEnvs();
 });
 
@@ -63,7 +63,7 @@ describe('isOutage', () => {
 
 describe('a call to AWS', () => {
   const limits = (...clock: number[]) => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    freezeClock();
     const timeout = vi.spyOn(AbortSignal, 'timeout');
     for (const milliseconds of clock) setDeadline(milliseconds);
     return timeout;
@@ -266,19 +266,18 @@ describe('allowTimeToUndo', () => {
     ['gives calls 300 ms', 600, 800],
     ['gives calls 300 ms after the deadline', -5000, 800],
   ])('%s', (_, remaining, expected) => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    freezeClock();
     setDeadline(remaining);
 
     allowTimeToUndo();
 
     expect(currentDeadline() - Date.now()).toBe(expected);
-    vi.useRealTimers();
   });
 });
 
 describe('startInColdStart', () => {
   it('makes the first request wait for the work, for two seconds at most', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    freezeClock();
     const completed: string[] = [];
     const later = (name: string, milliseconds: number) =>
       new Promise<void>((resolve) => setTimeout(resolve, milliseconds)).then(

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { resetRetries, retryCount } from '../../lib/runtime/retries.ts';
@@ -11,9 +11,6 @@ import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 /* Load, decide, commit, against a table with scripted responses. */
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** The response to a transaction: undefined if it is committed, else an error. */
 type TransactionResponse = undefined | Error;

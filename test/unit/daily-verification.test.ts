@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { respondFrom, scriptedAws } from '../support/doubles/scripted-aws.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
@@ -32,7 +33,6 @@ beforeAll(async () => {
 afterEach(() => {
   changes = undefined;
   vi.restoreAllMocks();
-  vi.useRealTimers();
   vi.stubEnv('METRICS_NAMESPACE', undefined);
 });
 afterAll(() => {
@@ -87,7 +87,7 @@ it('logs the number of undecided findings without failing', async () => {
 
 it('logs the age of the oldest pending restart as a metric, and its integration', async () => {
   const NOW = Date.UTC(2026, 10, 22);
-  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+  freezeClock(NOW);
   vi.stubEnv('METRICS_NAMESPACE', 'Gatehouse/test');
 
   const { logged } = await verify((table) => {

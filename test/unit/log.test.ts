@@ -95,7 +95,6 @@ describe('the metrics of a log line', () => {
     vi.stubEnv('METRICS_NAMESPACE', NAMESPACE);
   });
   afterEach(() => {
-    vi.useRealTimers();
     vi.unstubAllEnvs();
   });
   const metricsOf = async (work: () => void) => (await logged(work)).map(({ _aws }) => _aws);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { takePrecedence } from '../../lib/authorization/precedence.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/restore/adopt-table.ts';
 import {
@@ -14,6 +14,7 @@ import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
@@ -21,7 +22,6 @@ import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECOND = Math.floor(NOW / 1000);
 beforeEach(() => vi.useFakeTimers({ now: NOW }));
-afterEach(() => vi.useRealTimers());
 
 describe('precedence', () => {
   it('is claimed for one second and expires a minute later', async () => {
@@ -52,7 +52,7 @@ describe('adoptTable', () => {
   /** Just before the end of a second, to keep the wait short. */
   const ALMOST = SECOND * 1000 + 940;
   // adoptTable must really wait, so only Date is faked.
-  beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: ALMOST }));
+  beforeEach(() => freezeClock(ALMOST));
 
   const roster = { ...rosterKey, ids: new Set([1]) };
   const gate = {

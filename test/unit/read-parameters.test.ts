@@ -11,6 +11,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
 import {
@@ -41,7 +42,6 @@ beforeEach(() => {
   });
 });
 afterEach(() => {
-  vi.useRealTimers();
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
@@ -198,7 +198,7 @@ describe('reading parameters', () => {
   });
 
   it('charges one additional unit for each decryption on the page', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+    freezeClock(1_000_000_000_000);
     const table = memoryTable([caller], { CONF: 1000 });
 
     await readParameters(table, asIntegrator(table), queryOf({ size: 10 }));
@@ -211,7 +211,7 @@ describe('reading parameters', () => {
   });
 
   it('charges what reads and decryptions have cost beyond that', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
+    freezeClock(1_000_000_000_000);
     const filters = [{ field: 'integrationId', operator: 'equals', operands: [5] } as const];
     const charge = async (items: Item[], read: (table: MemoryTable) => Promise<unknown>) => {
       const table = memoryTable([caller, gate(), ...items]);

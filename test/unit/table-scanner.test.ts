@@ -4,7 +4,6 @@ import { openTableScanner } from '../../lib/table/table-scanner.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 afterEach(() => {
-  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 

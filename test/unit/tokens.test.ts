@@ -10,6 +10,7 @@ import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
 import { decode, makeSigningKeyPair } from '../support/instance/mint.ts';
@@ -333,7 +334,7 @@ describe('openSigner', () => {
   });
 
   it('publishes its key again after a minute, because it may have been deleted', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+    freezeClock(NOW);
     stubKms(one.response, one.response);
     const table = recordingTable();
     const signer = openSigner(table, ['first']);
@@ -345,7 +346,6 @@ describe('openSigner', () => {
     vi.setSystemTime(NOW + 60_001);
     await signer();
     await signer();
-    vi.useRealTimers();
 
     expect(table.transactions).toEqual([[claimOf(one)], [claimOf(one)]]);
   });

@@ -16,6 +16,7 @@ import * as ownDynamo from '../../infra/bundle/transport/client-dynamodb.ts';
 import * as ownKms from '../../infra/bundle/transport/client-kms.ts';
 import * as ownSes from '../../infra/bundle/transport/client-sesv2.ts';
 import * as ownDocuments from '../../infra/bundle/transport/lib-dynamodb.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { seed } from '../support/model/seed.ts';
 
 /* The transport that replaces the SDK in the bundles: each test compares it with the SDK itself. */
@@ -661,8 +662,7 @@ describe('the transport', () => {
   });
 
   it('signs each attempt with its own day, and the credentials, region and service', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2030, 0, 1) });
-    onTestFinished(() => void vi.useRealTimers());
+    freezeClock(Date.UTC(2030, 0, 1));
     vi.mocked(Math.random).mockImplementation(() => {
       vi.setSystemTime(Date.now() + 86_400_000);
       return 0;

@@ -33,7 +33,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 async function skippingWaits<T>(work: Promise<T>): Promise<T> {

@@ -1,19 +1,18 @@
 import { beforeEach, vi } from 'vitest';
 
-/**
- * For each test of a block, freezes the clock at this time, in milliseconds since 1970, and sets
- * environment variables.
- */
+/** Freezes the clock at this time, in milliseconds since 1970, until the end of the test. */
+export function freezeClock(now = Date.now()): void {
+  vi.useFakeTimers({ toFake: ['Date'], now });
+}
+
+/** Freezes the clock and sets environment variables for each test of a block. */
 export function useFrozenClock(
   now: number,
   environment: Readonly<Record<string, string>> = {},
 ): void {
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['Date'], now });
+    freezeClock(now);
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-    return () => {
-      vi.useRealTimers();
-      vi.unstubAllEnvs();
-    };
+    return () => void vi.unstubAllEnvs();
   });
 }
