@@ -68,7 +68,7 @@ describe('a DynamoDB call', () => {
         act('UpdateItem', 'B'),
         act('DeleteItem', 'C'),
         act('ConditionCheckItem', 'D'),
-        { action: 'Strange', table: 'Table', pk: 'E', sk: '1' },
+        act('Strange', 'E'),
       ],
     ],
     [

@@ -1,7 +1,10 @@
-export interface AwsCall {
-  readonly service: 'DynamoDB' | 'KMS' | 'SES';
+export interface OperationCall {
   readonly operation: string;
   readonly input: Record<string, unknown>;
+}
+
+export interface AwsCall extends OperationCall {
+  readonly service: 'DynamoDB' | 'KMS' | 'SES';
   /** The calling function; undefined for other callers, such as an operator's command. */
   readonly functionName: string | undefined;
   kill(): void;
@@ -19,11 +22,16 @@ export interface AwsResponse {
   readonly cut?: 'before' | 'middle';
 }
 
+export const errorResponse = (__type: string, message: string, status = 400): AwsResponse => ({
+  status,
+  body: { __type, message },
+});
+
 export type Forward = (input: AwsCall['input']) => Promise<AwsResponse>;
 
 /** Forwards a call to the engine unless DynamoDB would throttle it. */
 export type Meter = (
-  call: Pick<AwsCall, 'operation' | 'input'>,
+  call: OperationCall,
   forward: Forward,
   /** Reads the sizes of stored items; not metered. */
   batchGetItem: Forward,

@@ -4,23 +4,15 @@ import { ACCOUNT, keyArn, type Template } from '../stack/template.ts';
 import {
   type AccessRequest,
   type Grant,
+  LEADING_KEYS,
   type Policy,
   type PolicyDocument,
   readPolicy,
 } from './policy.ts';
 
-export interface Authorization {
-  /**
-   * A sentence that names the first permission that the function lacks for this call; undefined if
-   * it lacks none.
-   */
-  denialReason(
-    functionName: string,
-    call: Pick<AwsCall, 'service' | 'operation' | 'input'>,
-  ): string | undefined;
-  /** One sentence for each grant that no call has used, except those that Lambda itself uses. */
-  unused(): string[];
-}
+export type Authorization = ReturnType<typeof openAuthorization>;
+
+type Call = Pick<AwsCall, 'service' | 'operation' | 'input'>;
 
 interface StackIdentifiers {
   readonly region: string;
@@ -29,17 +21,15 @@ interface StackIdentifiers {
   nameOf(arn: string): string;
 }
 
-export function openAuthorization(
-  policies: ReadonlyMap<string, Policy>,
-  stack: StackIdentifiers,
-): Authorization {
+export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: StackIdentifiers) {
   const used = new Set<Grant>();
   const describe = ({ action, resource }: Grant | AccessRequest, leadingKey?: string) =>
     `${action} on ${stack.nameOf(resource)}${leadingKey === undefined ? '' : ` for ${leadingKey}`}`;
   return {
-    denialReason(functionName, call) {
+    /** A sentence that names the first permission that the function lacks for this call. */
+    denialReason(functionName: string, call: Call): string | undefined {
       const requests = accessRequestsOf(call, stack);
-      if (!requests)
+      if (requests.length === 0)
         return (
           `${functionName} is not authorized to call ${call.operation}, which the local cloud ` +
           'does not support'
@@ -53,7 +43,8 @@ export function openAuthorization(
       }
       return undefined;
     },
-    unused: () =>
+    /** One sentence for each grant that no call has used, except those that Lambda itself uses. */
+    unused: (): string[] =>
       [...policies].flatMap(([functionName, { grants }]) =>
         grants
           .filter((grant) => !used.has(grant) && !USED_BY_LAMBDA.test(grant.action))
@@ -66,8 +57,6 @@ export function openAuthorization(
 const USED_BY_LAMBDA =
   /^(logs:.*|dynamodb:(DescribeStream|GetRecords|GetShardIterator|ListStreams))$/;
 
-const LEADING_KEYS = 'dynamodb:LeadingKeys';
-
 /**
  * A grant with wildcards or without a single kind of item as its leading key. It never counts as
  * used; `LOGIN#*` is bounded, because it covers one kind.
@@ -79,31 +68,33 @@ function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
 }
 
 function accessRequestsOf(
-  { service, operation, input }: Pick<AwsCall, 'service' | 'operation' | 'input'>,
-  stack: StackIdentifiers,
-): AccessRequest[] | undefined {
-  const arn = (awsService: string, name: string) =>
-    `arn:aws:${awsService}:${stack.region}:${ACCOUNT}:${name}`;
+  { service, operation, input }: Call,
+  { region, tableKey }: StackIdentifiers,
+): AccessRequest[] {
+  const arn = (name: string) => `arn:aws:${service.toLowerCase()}:${region}:${ACCOUNT}:${name}`;
   switch (service) {
     case 'DynamoDB': {
-      const table = (name: unknown) => arn('dynamodb', `table/${name}`);
-      const actions = actionsOf({ operation, input });
+      const enclosing = operation.startsWith('Transact') && {
+        'dynamodb:EnclosingOperation': [operation],
+      };
       // DynamoDB checks the items of a transaction or batch one by one or all at once; the result
       // is the same.
-      const requests: AccessRequest[] = actions.map(({ action, table: name, pk }) => ({
-        action,
-        resource: table(name),
-        context: {
-          [LEADING_KEYS]: [pk],
-          ...(operation.startsWith('Transact') && { 'dynamodb:EnclosingOperation': [operation] }),
-        },
-      }));
+      const requests: AccessRequest[] = actionsOf({ operation, input }).map(
+        ({ action, table, pk }) => ({
+          action,
+          resource: arn(`table/${table}`),
+          context: { [LEADING_KEYS]: [pk], ...enclosing },
+        }),
+      );
       if (operation === 'Scan')
-        requests.push({ action: 'dynamodb:Scan', resource: table(input.TableName), context: {} });
-      if (requests.length === 0) return undefined;
-      const viaTable = { 'kms:ViaService': [`dynamodb.${stack.region}.amazonaws.com`] };
-      if (stack.tableKey)
-        requests.push({ action: 'kms:Decrypt', resource: stack.tableKey, context: viaTable });
+        requests.push({
+          action: 'dynamodb:Scan',
+          resource: arn(`table/${input.TableName}`),
+          context: {},
+        });
+      const viaTable = { 'kms:ViaService': [`dynamodb.${region}.amazonaws.com`] };
+      if (requests.length > 0 && tableKey)
+        requests.push({ action: 'kms:Decrypt', resource: tableKey, context: viaTable });
       return requests;
     }
     case 'KMS': {
@@ -112,7 +103,7 @@ function accessRequestsOf(
       return [
         {
           action: `kms:${operation}`,
-          resource: id.startsWith('arn:') ? id : keyArn(stack.region, id),
+          resource: id.startsWith('arn:') ? id : keyArn(region, id),
           context: Object.fromEntries(
             context.map(([key, value]) => [`kms:EncryptionContext:${key}`, [value]]),
           ),
@@ -128,7 +119,7 @@ function accessRequestsOf(
         resources.push(`configuration-set/${input.ConfigurationSetName}`);
       return resources.map((resource) => ({
         action: 'ses:SendEmail',
-        resource: arn('ses', resource),
+        resource: arn(resource),
         context: { 'ses:FromAddress': [sender] },
       }));
     }
@@ -147,12 +138,11 @@ export function readPolicies(
   for (const [role, { ManagedPolicyArns, PermissionsBoundary, Policies = [] }] of template.ofType(
     'AWS::IAM::Role',
   )) {
-    if (ManagedPolicyArns || PermissionsBoundary) {
+    if (ManagedPolicyArns || PermissionsBoundary)
       throw new Error(
         'The local cloud does not support managed policies or permissions boundaries, which ' +
           `${role} has`,
       );
-    }
     const inline = evaluate<{ PolicyDocument: PolicyDocument }[]>(Policies);
     documents.set(
       role,
@@ -165,7 +155,7 @@ export function readPolicies(
     if (Users || Groups)
       throw new Error(`The local cloud does not support users or groups, which ${policy} names`);
     for (const role of evaluate<string[]>(Roles))
-      documents.get(role)?.push(evaluate<PolicyDocument>(PolicyDocument));
+      documents.get(role)?.push(evaluate(PolicyDocument));
   }
 
   const policies = new Map<string, Policy>();

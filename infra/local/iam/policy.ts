@@ -30,22 +30,11 @@ export interface Policy {
 }
 
 type Test = (value: string) => boolean;
-type Values = readonly string[];
+type Context = AccessRequest['context'];
 
-const LEADING_KEYS = 'dynamodb:LeadingKeys';
-
-const KEYS: [key: RegExp, isMultivalued: boolean][] = [
-  [/^dynamodb:LeadingKeys$/i, true],
-  [/^dynamodb:EnclosingOperation$/i, false],
-  [/^kms:ViaService$/i, false],
-  [/^kms:EncryptionContext:.+$/i, false],
-  [/^ses:FromAddress$/i, false],
-];
-
-const OPERATORS: Record<string, (pattern: string) => Test> = {
-  StringEquals: (expected) => (value) => value === expected,
-  StringLike: (pattern) => wildcards(pattern, '[^]'),
-};
+export const LEADING_KEYS = 'dynamodb:LeadingKeys';
+const SINGLE_VALUED =
+  /^(dynamodb:EnclosingOperation|kms:ViaService|kms:EncryptionContext:.+|ses:FromAddress)$/i;
 
 export function readPolicy(documents: readonly PolicyDocument[]): Policy {
   const statements = documents.flatMap(({ Version, Statement }) => {
@@ -54,15 +43,16 @@ export function readPolicy(documents: readonly PolicyDocument[]): Policy {
       readStatement(statement as Record<string, unknown>),
     );
   });
-  const allowing = statements.filter(({ denies }) => !denies);
-  const denying = statements.filter(({ denies }) => denies);
+  const { false: allowing = [], true: denying = [] } = Object.groupBy(statements, ({ denies }) =>
+    denies ? 'true' : 'false',
+  );
   return {
     grants: allowing.flatMap(({ grants }) => grants),
     allows(request) {
-      if (denying.some((statement) => statement.matches(request))) return undefined;
+      if (denying.some(({ matches }) => matches(request))) return undefined;
       return allowing
-        .find((statement) => statement.matches(request))
-        ?.grants.filter((grant) => grant.covers(request));
+        .find(({ matches }) => matches(request))
+        ?.grants.filter(({ covers }) => covers(request));
     },
   };
 }
@@ -71,86 +61,83 @@ function readStatement(statement: Record<string, unknown>) {
   const { Sid: _, Effect, Action, Resource, Condition = {}, ...others } = statement;
   for (const element of Object.keys(others)) throw unsupported(`${element} in a policy`);
   if (Effect !== 'Allow' && Effect !== 'Deny') throw unsupported(`the effect ${Effect}`);
-  const actions = texts(Action).map((action) => ({
-    action,
-    matches: wildcards(action, '[^]', 'i'),
-  }));
-  const resources = texts(Resource).map((resource) => ({ resource, matches: matchArn(resource) }));
-  if (actions.length === 0 || resources.length === 0)
-    throw unsupported('a statement without action or resource');
+  const resources = texts(Resource).map((resource) => [resource, matchArn(resource)] as const);
+  const targets = texts(Action).flatMap((action) => {
+    const matchesAction = wildcards(action, 'i');
+    return resources.map(([resource, matchesResource]) => ({
+      action,
+      resource,
+      covers: (request: AccessRequest) =>
+        matchesAction(request.action) && matchesResource(request.resource),
+    }));
+  });
+  if (targets.length === 0) throw unsupported('a statement without action or resource');
 
-  const conditions: ((request: AccessRequest) => boolean)[] = [];
-  let leadingKeys: { leadingKey?: string; matches: Test }[] = [{ matches: () => true }];
-  for (const [operator, keys] of Object.entries(Condition as object)) {
-    for (const [key, expected] of Object.entries(keys)) {
-      const holds = readCondition(operator, key, texts(expected));
-      conditions.push(({ context }) => holds(valuesOf(context, key)));
-      if (operator !== 'Null' && key.toLowerCase() === LEADING_KEYS.toLowerCase()) {
-        const test = OPERATORS[operator.split(':').at(-1) as string] as (pattern: string) => Test;
-        leadingKeys = texts(expected).map((leadingKey) => ({
-          leadingKey,
-          matches: test(leadingKey),
-        }));
-      }
-    }
-  }
+  const conditions = Object.entries(Condition as object).flatMap(([operator, keys]) =>
+    Object.entries(keys).map(([key, expected]) => readCondition(operator, key, texts(expected))),
+  );
+  const leadingKeys = conditions.flatMap((condition) => condition.leadingKeys ?? []);
+  const anyKey = { leadingKey: undefined, isIn: () => true };
   return {
     denies: Effect === 'Deny',
     matches: (request: AccessRequest) =>
-      actions.some(({ matches }) => matches(request.action)) &&
-      resources.some(({ matches }) => matches(request.resource)) &&
-      conditions.every((holds) => holds(request)),
-    grants: actions.flatMap((allowedAction) =>
-      resources.flatMap((allowedResource) =>
-        leadingKeys.map(({ leadingKey, matches }) => ({
-          action: allowedAction.action,
-          resource: allowedResource.resource,
-          leadingKey,
-          covers: ({ action, resource, context }: AccessRequest) =>
-            allowedAction.matches(action) &&
-            allowedResource.matches(resource) &&
-            (leadingKey === undefined || valuesOf(context, LEADING_KEYS).some(matches)),
-        })),
-      ),
+      targets.some(({ covers }) => covers(request)) &&
+      conditions.every(({ holds }) => holds(request.context)),
+    grants: targets.flatMap(({ covers, ...target }) =>
+      (leadingKeys.length > 0 ? leadingKeys : [anyKey]).map(({ leadingKey, isIn }) => ({
+        ...target,
+        leadingKey,
+        covers: (request: AccessRequest) => covers(request) && isIn(request.context),
+      })),
     ),
   };
 }
 
-function readCondition(
-  operator: string,
-  key: string,
-  expected: Values,
-): (values: Values) => boolean {
-  const [, isMultivalued] = KEYS.find(([name]) => name.test(key)) ?? [];
-  if (isMultivalued === undefined) throw unsupported(`the condition key ${key}`);
+interface Condition {
+  readonly holds: (context: Context) => boolean;
+  /** Those that a condition on them names. */
+  readonly leadingKeys?: { leadingKey?: string; isIn: Condition['holds'] }[];
+}
+
+function readCondition(operator: string, key: string, expected: readonly string[]): Condition {
+  const isMultivalued = key.toLowerCase() === LEADING_KEYS.toLowerCase();
+  if (!isMultivalued && !SINGLE_VALUED.test(key)) throw unsupported(`the condition key ${key}`);
   if (operator === 'Null') {
-    if (expected.length !== 1 || !/^(true|false)$/.test(String(expected[0])))
-      throw unsupported(`Null: ${expected}`);
-    return (values) => isNull(values) === (expected[0] === 'true');
+    if (!/^(true|false)$/.test(expected.join())) throw unsupported(`Null: ${expected}`);
+    return { holds: (context) => isNull(valuesOf(context, key)) === (expected[0] === 'true') };
   }
-  const [, set, name = ''] = /^(?:(ForAllValues|ForAnyValue):)?(\w+)$/.exec(operator) ?? [];
-  const test = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined;
-  if (!test) throw unsupported(`the condition operator ${operator}`);
+  const [, set, name] =
+    /^(?:(ForAllValues|ForAnyValue):)?(StringEquals|StringLike)$/.exec(operator) ?? [];
+  if (!name) throw unsupported(`the condition operator ${operator}`);
   // IAM defines no result for a multivalued key without a set operator; its documentation only
   // forbids it.
   if (isMultivalued && !set)
     throw unsupported(`${operator} without ForAllValues or ForAnyValue on ${key}`);
-  const tests = expected.map(test);
-  const isExpected = (value: string) => tests.some((matches) => matches(value));
-  if (set === 'ForAllValues') return (values) => isNull(values) || values.every(isExpected);
-  return (values) => !isNull(values) && values.some(isExpected);
+  const tests = expected.map(
+    (text): Test => (name === 'StringLike' ? wildcards(text) : (value) => value === text),
+  );
+  const isExpected: Test = (value) => tests.some((matches) => matches(value));
+  return {
+    holds(context) {
+      const values = valuesOf(context, key);
+      if (isNull(values)) return set === 'ForAllValues';
+      return set === 'ForAllValues' ? values.every(isExpected) : values.some(isExpected);
+    },
+    ...(isMultivalued && {
+      leadingKeys: tests.map((matches, index) => ({
+        leadingKey: expected[index] as string,
+        isIn: (context) => valuesOf(context, key).some(matches),
+      })),
+    }),
+  };
 }
 
 /** IAM's Null operator treats a key without values or with only empty values as missing. */
-const isNull = (values: Values): boolean => values.every((value) => value === '');
+const isNull = (values: readonly string[]): boolean => values.every((value) => value === '');
 
 /** Condition keys are case-insensitive. */
-function valuesOf(context: AccessRequest['context'], key: string): Values {
-  const exact = context[key];
-  if (exact) return exact;
-  const lowerCased = key.toLowerCase();
-  return Object.entries(context).find(([name]) => name.toLowerCase() === lowerCased)?.[1] ?? [];
-}
+const valuesOf = (context: Context, key: string): readonly string[] =>
+  Object.entries(context).find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1] ?? [];
 
 /** An asterisk matches within its ARN segment; at the end of a segment it also matches colons. */
 function matchArn(pattern: string): Test {
@@ -159,20 +146,18 @@ function matchArn(pattern: string): Test {
   const segments = pattern
     .split(':')
     .map((segment) => source(segment, '[^:]').replace(/\[\^:\]\*$/, '[^]*'));
-  return matching(new RegExp(`^${segments.join(':')}$`));
+  return matching(segments.join(':'));
 }
 
-const wildcards = (pattern: string, any: string, flags = ''): Test =>
-  matching(new RegExp(`^${source(pattern, any)}$`, flags));
-const matching =
-  (expression: RegExp): Test =>
-  (value) =>
-    expression.test(value);
+const wildcards = (pattern: string, flags?: string): Test =>
+  matching(source(pattern, '[^]'), flags);
 
-/**
- * Converts an IAM pattern to a regular expression: `?` matches one character of the class `any`,
- * `*` any number.
- */
+function matching(expression: string, flags?: string): Test {
+  const whole = new RegExp(`^${expression}$`, flags);
+  return (value) => whole.test(value);
+}
+
+/** An IAM pattern, in which `?` matches one character of the class `any` and `*` any number. */
 const source = (pattern: string, any: string): string =>
   pattern
     .replace(/[\\^$.|+()[\]{}]/g, '\\$&')
