@@ -20,12 +20,11 @@ export function openRequestLog(print: (line: string) => void, file: string | und
     const entry = entryOf(line);
     if (entry) log?.write(`${line}\n`);
     if (!entry) print(line);
-    else if (typeof entry.route === 'string')
-      print(requestLine(entry as unknown as RequestSummary));
+    else if (entry.route) print(requestLine(entry));
   };
 }
 
-function entryOf(line: string): Record<string, unknown> | undefined {
+function entryOf(line: string): RequestSummary | undefined {
   if (!line.startsWith('{"')) return undefined;
   try {
     return JSON.parse(line);
@@ -34,26 +33,19 @@ function entryOf(line: string): Record<string, unknown> | undefined {
   }
 }
 
-export function requestLine({
-  route,
-  status,
-  milliseconds,
-  callerId,
-  failure,
-}: RequestSummary): string {
+export function requestLine(summary: RequestSummary): string {
+  const { route, status, milliseconds, callerId, failure } = summary;
   const [method = '', path = ''] = route.split(' ');
-  const shown = styleText(colorOf(status), String(status ?? '---'));
-  const caller = callerId === undefined ? [] : [`user ${callerId}`];
   return [
     method.padEnd(6),
     path.padEnd(44),
-    shown,
+    styleText(colorOf(status), String(status ?? '---')),
     `${milliseconds} ms`.padStart(8),
-    ...caller,
-    failure ?? '',
+    callerId !== undefined && `user ${callerId}`,
+    failure,
   ]
-    .join(' ')
-    .trimEnd();
+    .filter(Boolean)
+    .join(' ');
 }
 
 function colorOf(status = 500): 'green' | 'yellow' | 'red' {

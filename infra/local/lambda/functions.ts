@@ -1,15 +1,7 @@
-import {
-  type FunctionConfig,
-  type InstanceOptions,
-  type InstanceState,
-  startInstance,
-} from './instance.ts';
+import { type FunctionConfig, type InstanceOptions, startInstance } from './instance.ts';
 import { openInstancePool } from './instance-pool.ts';
 
-export interface Identity {
-  readonly name: string;
-  readonly state: InstanceState;
-}
+export type Identity = NonNullable<ReturnType<Functions['identify']>>;
 
 /** Lambda's limit for the init phase. */
 const INIT_TIMEOUT_MS = 10_000;
@@ -22,29 +14,20 @@ interface RunOptions extends InstanceOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/**
- * Runs functions as Lambda does: each instance handles one request at a time and has its own
- * environment.
- */
+/** Runs functions as Lambda does: each instance handles one request at a time. */
 export function runFunctions(configs: readonly FunctionConfig[], options: RunOptions) {
   const pool = openInstancePool(configs, options.maxInstancesPerFunction, (config, onEnd) =>
     startInstance(config, options, onEnd),
   );
   /** By access key. Calls of a killed instance may still arrive for a moment. */
-  const killed = new Map<string, Identity>();
+  const killed = new Map<string, { name: string; state: 'ended' }>();
 
   return {
     /**
      * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event
-     * waits for one; when the signal aborts meanwhile, it rejects, and no instance handles the
-     * event.
+     * waits for one until the signal aborts.
      */
-    async invoke(
-      name: string,
-      event: unknown,
-      requestId: string,
-      signal?: AbortSignal,
-    ): Promise<unknown> {
+    async invoke(name: string, event: unknown, requestId: string, signal?: AbortSignal) {
       const instance = await pool.acquire(name, signal);
       if (!instance)
         throw new Error(
@@ -64,7 +47,7 @@ export function runFunctions(configs: readonly FunctionConfig[], options: RunOpt
       throw new Error('error' in report ? report.error : `${name} did not respond`);
     },
 
-    identify(accessKey: string): Identity | undefined {
+    identify(accessKey: string) {
       const instance = pool.find(accessKey);
       return instance
         ? { name: instance.config.name, state: instance.state }

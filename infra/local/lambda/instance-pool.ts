@@ -1,9 +1,6 @@
 import type { FunctionConfig, Instance } from './instance.ts';
 
-/**
- * Exceeds the number of functions. At the limit, a new instance replaces the least recently used
- * idle one.
- */
+/** Exceeds the number of functions. A further instance replaces the least recently used idle one. */
 const INSTANCES_MAX = 48;
 
 export function openInstancePool(
@@ -12,11 +9,11 @@ export function openInstancePool(
   start: (config: FunctionConfig, onEnd: (instance: Instance) => void) => Instance,
 ) {
   const instances = new Set<Instance>();
-  const queue: { name: string; resolve: (instance: Instance | undefined) => void }[] = [];
+  const queue = new Set<{ name: string; resolve: (instance?: Instance) => void }>();
   let byName = new Map(configs.map((config) => [config.name, config]));
   let stopped = false;
 
-  /** Reserves an instance; undefined if all are busy and no more may start. */
+  /** An instance for one request; undefined if all are busy and no more may start. */
   function reserve(name: string): Instance | undefined {
     const config = byName.get(name);
     if (!config) throw new Error(`There is no function ${name}`);
@@ -30,7 +27,9 @@ export function openInstancePool(
     }
     if (candidates.length >= instancesPerFunctionMax) return undefined;
     if (instances.size >= INSTANCES_MAX) {
-      const oldest = leastRecentlyUsed(instances);
+      const [oldest] = [...instances]
+        .filter(({ state }) => state === 'idle')
+        .sort((a, b) => a.lastUsed - b.lastUsed);
       if (!oldest) return undefined;
       instances.delete(oldest);
       void oldest.discard();
@@ -44,22 +43,23 @@ export function openInstancePool(
   }
 
   function dispatchQueue(): void {
-    for (const entry of [...queue]) {
+    for (const entry of queue) {
       const instance = stopped || !byName.has(entry.name) ? undefined : reserve(entry.name);
-      if (!instance && !stopped) continue;
-      queue.splice(queue.indexOf(entry), 1);
-      entry.resolve(instance);
+      if (instance || stopped) entry.resolve(instance);
     }
   }
 
   const queued = (name: string, signal?: AbortSignal) =>
     new Promise<Instance | undefined>((resolve) => {
-      const entry = { name, resolve };
-      queue.push(entry);
-      signal?.addEventListener('abort', () => {
-        if (queue.includes(entry)) queue.splice(queue.indexOf(entry), 1);
-        resolve(undefined);
-      });
+      const entry = {
+        name,
+        resolve(instance?: Instance) {
+          queue.delete(entry);
+          resolve(instance);
+        },
+      };
+      queue.add(entry);
+      signal?.addEventListener('abort', () => entry.resolve());
     });
 
   function recycle(): void {
@@ -70,10 +70,7 @@ export function openInstancePool(
   }
 
   return {
-    /**
-     * Reserves an instance for one request, or waits for one while all are busy and no more may
-     * start. Undefined if the pool is stopped or the signal aborts meanwhile.
-     */
+    /** Waits for an instance while none is free; undefined after a stop or an abort. */
     acquire: async (name: string, signal?: AbortSignal): Promise<Instance | undefined> =>
       reserve(name) ?? (await queued(name, signal)),
     release(instance: Instance) {
@@ -97,6 +94,3 @@ export function openInstancePool(
     },
   };
 }
-
-const leastRecentlyUsed = (instances: ReadonlySet<Instance>): Instance | undefined =>
-  [...instances].filter(({ state }) => state === 'idle').sort((a, b) => a.lastUsed - b.lastUsed)[0];

@@ -11,12 +11,6 @@ export interface FunctionConfig {
   readonly memoryMb: number;
 }
 
-interface WorkerData {
-  readonly file: string;
-  readonly name: string;
-  readonly memoryMb: string;
-}
-
 interface Invocation {
   readonly event: unknown;
   readonly requestId: string;
@@ -24,21 +18,17 @@ interface Invocation {
 }
 
 type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
-type Output = { readonly output: string };
-type LoggedError = { readonly loggedError: string };
-
-export type InstanceState = 'starting' | 'busy' | 'idle' | 'ended';
 
 export interface Instance {
   readonly config: FunctionConfig;
   readonly accessKey: string;
-  state: InstanceState;
+  state: 'starting' | 'busy' | 'idle';
   lastUsed: number;
   /** Runs outdated code, so it must not handle further requests. */
   stale: boolean;
   /**
-   * Resolves with the next report of the worker, after the start or after an invocation. Terminates
-   * an instance that does not report in time.
+   * The next report of the worker, after its start or an invocation. Terminates an instance that
+   * does not report in time.
    */
   report(timeoutMs: number, invocation?: Invocation): Promise<Report>;
   terminate(error?: string): void;
@@ -63,7 +53,7 @@ export function startInstance(
   const { name, file, memoryMb } = config;
   const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
   const worker = new Worker(RUNTIME, {
-    workerData: { file, name, memoryMb: String(memoryMb) } satisfies WorkerData,
+    workerData: { file, name, memoryMb: String(memoryMb) },
     env: environmentOf(config, { region, endpoint, accessKey }),
     stderr: true,
   });
@@ -100,13 +90,13 @@ export function startInstance(
   }
 
   createInterface(worker.stderr).on('line', onLine);
-  worker.on('message', (report: Report | Output | LoggedError) => {
+  worker.on('message', (report: Report | { output: string } | { loggedError: string }) => {
     if ('output' in report) report.output.replace(/\n$/, '').split('\n').forEach(onLine);
     else if ('loggedError' in report) onError?.(name, report.loggedError);
     else listener?.(report);
   });
   worker.on('error', (error) => {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const text = String((error instanceof Error && error.stack) || error);
     if (instance.state === 'idle')
       onLine(`${name} failed after it had responded: ${readableError(text)}`);
     fail(text);
