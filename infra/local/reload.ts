@@ -15,10 +15,7 @@ export function openAssembly(folder: string, forDebugger: boolean) {
   let current = '';
   let sources: Sources = {};
 
-  /**
-   * Each synthesis has its own folder, so the running stack keeps its files if the next synthesis
-   * fails.
-   */
+  /** Into a folder of its own, so the running stack keeps its files if the synthesis fails. */
   async function synthesizeNext(): Promise<string> {
     if (syntheses === 0) rmSync(folder, { recursive: true, force: true });
     const next = join(folder, String(++syntheses));
@@ -27,36 +24,26 @@ export function openAssembly(folder: string, forDebugger: boolean) {
     return next;
   }
 
-  /**
-   * Whether a function is made from a file. A new function is not in use before the next synthesis.
-   */
-  const isMadeFrom = (name: string, file: string): boolean =>
-    sources[name]?.includes(file) ?? false;
-
   return {
     async synthesize(): Promise<string> {
       current = await synthesizeNext();
       return current;
     },
     /** Applies changed files to a running cloud. */
-    async reload(cloud: Cloud, files: readonly string[]): Promise<void> {
-      if (files.some(isStackSource)) {
+    async reload(cloud: Cloud, changed: readonly string[]): Promise<void> {
+      if (!changed.every(isFunctionSource)) {
         const next = await synthesizeNext();
         await cloud.redeploy(next);
         rmSync(current, { recursive: true, force: true });
         current = next;
         return;
       }
-      const affected = functionFiles().filter((name) =>
-        files.some((file) => isMadeFrom(name, file)),
+      // A new function is not in use before the next synthesis.
+      const files = functionFiles().filter((name) =>
+        sources[name]?.some((file) => changed.includes(file)),
       );
-      const bundles = join(current, 'bundles');
-      const bundled = await bundle(bundles, {
-        transport: localTransport(),
-        forDebugger,
-        files: affected,
-      });
-      sources = { ...sources, ...bundled };
+      const options = { transport: localTransport(), forDebugger, files };
+      sources = { ...sources, ...(await bundle(join(current, 'bundles'), options)) };
       cloud.recycle();
     },
   };
@@ -65,7 +52,6 @@ export function openAssembly(folder: string, forDebugger: boolean) {
 const isFunctionSource = (file: string): boolean =>
   /^(functions\/|lib\/|openapi\.json$)/.test(file);
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
-const isStackSource = (file: string): boolean => !isFunctionSource(file) && !isLocalCloud(file);
 
 /**
  * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles that it
@@ -77,10 +63,7 @@ export function reloadOnChange(
   print: (line: string) => void,
 ): void {
   let pendingWork: Promise<unknown> = starting;
-  /**
-   * Files whose change could not be applied: the next change may fix the error, and is then applied
-   * with them.
-   */
+  /** Files whose change could not be applied; the next change may fix the error. */
   let failed: readonly string[] = [];
 
   async function reload(files: readonly string[]): Promise<void> {
@@ -103,8 +86,9 @@ export function reloadOnChange(
   }
 
   watchFiles(ROOT, {
-    paths: ['functions', 'lib', 'infra', 'routes.ts', 'openapi.json', 'cdk.json'],
-    isWatched: (file) => /\.m?ts$/.test(file) || file === 'openapi.json' || file === 'cdk.json',
+    folders: ['functions', 'lib', 'infra'],
+    files: ['routes.ts', 'openapi.json', 'cdk.json'],
+    pattern: /\.m?ts$/,
     onChange(files) {
       pendingWork = pendingWork.then(() => reload(files)).catch(() => undefined);
     },
