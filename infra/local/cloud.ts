@@ -3,12 +3,12 @@ import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.t
 import type { Pages } from './api-page/pages.ts';
 import { startAwsEndpoint } from './aws/aws-endpoint.ts';
 import { startEngine } from './aws/engine.ts';
-import { localMailbox, type Mail } from './aws/mailbox.ts';
+import { localMailbox } from './aws/mailbox.ts';
 import { createTable, deleteTable } from './aws/stack-table.ts';
 import { openStream, type Stream } from './aws/stream.ts';
-import type { Interceptor, Meter } from './calls/aws-call.ts';
+import type { Interceptor } from './calls/aws-call.ts';
 import { meterCapacity } from './capacity/meter-capacity.ts';
-import { type Deployed, deploy } from './deploy.ts';
+import { deploy } from './deploy.ts';
 import { startGateway } from './gateway/gateway.ts';
 import type { RequestSummary } from './gateway/request-log.ts';
 import { type Functions, runFunctions } from './lambda/functions.ts';
@@ -16,14 +16,12 @@ import type { FunctionConfig } from './lambda/instance.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { requireMatchingKeys } from './require-matching-keys.ts';
 import { readTemplate } from './stack/template.ts';
+import { processIdentity } from './state/folder-lock.ts';
 import { OPERATOR } from './state/operator.ts';
-import type { State } from './state/state.ts';
+import { databaseIn, readJson, type State } from './state/state.ts';
 
 export interface CloudOptions {
-  /**
-   * The folder of the cloud assembly. A promise while it is being synthesized: the engine starts
-   * meanwhile.
-   */
+  /** The folder of the cloud assembly; a promise while it is being synthesized. */
   readonly assembly: string | Promise<string>;
   readonly state: State;
   readonly engineUrl?: string | undefined;
@@ -39,44 +37,17 @@ export interface CloudOptions {
    * these quote.
    */
   readonly onError?: (functionName: string, error: string) => void;
-  /**
-   * The page that links in mails lead to, below the URL of the AWS APIs; by default, that of the
-   * template.
-   */
+  /** The page that links in mails lead to, below the URL of the AWS APIs; else the template's. */
   readonly mailLinkBase?: (endpoint: string) => string;
   readonly timeoutMs?: number | undefined;
   /** How many requests each function handles at a time; 8 unless given. */
   readonly maxInstancesPerFunction?: number;
   readonly pages?: Pages;
-  /**
-   * Whether calls to the table, including those of operators, are throttled as DynamoDB would
-   * throttle them.
-   */
+  /** Whether calls to the table, including those of operators, are throttled as on AWS. */
   readonly meterCapacity?: boolean;
 }
 
-export interface Cloud {
-  readonly url: string;
-  readonly endpoint: string;
-  readonly region: string;
-  readonly tableName: string;
-  /** The ARNs of the keys of password hashes; the first one is that of new hashes. */
-  readonly pepperKeys: readonly string[];
-  readonly functions: readonly FunctionConfig[];
-  /** Calls that a function made after it had responded, each as function name and operation. */
-  readonly lateCalls: string[];
-  readonly mails: Mail[];
-  invoke(functionName: string, event: unknown): Promise<unknown>;
-  /** Resolves once each mail that has been committed was handed to its function at least once. */
-  mailsHandedOver(): Promise<void>;
-  readonly deniedCalls: string[];
-  unusedPermissions(): string[];
-  recycle(): void;
-  /** Runs a change of the code or the stack. Requests that arrive meanwhile wait for its end. */
-  holdRequestsDuring(change: () => Promise<void>): Promise<void>;
-  redeploy(assembly: string): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Cloud = ReturnType<typeof cloudOf>;
 
 const ENDPOINT_FILE = 'endpoint.json';
 /** How long requests in flight may take to finish when the cloud stops. */
@@ -84,148 +55,133 @@ const GRACE_MS = 5000;
 
 /** Runs a stack. Rejects after it has stopped what was started if a part cannot start. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
-  const stops: Stop[] = [options.state.close];
-  const stop = async () => {
-    for (const end of stops.splice(0).reverse()) await end();
-  };
+  const stops = new AsyncDisposableStack();
+  stops.defer(options.state.close);
   try {
-    return await start(options, stops, stop);
+    return await start(options, stops);
   } catch (error) {
-    await stop();
+    await stops.disposeAsync();
     throw error;
   }
 }
 
-type Stop = () => unknown;
-
-interface Running {
-  readonly options: CloudOptions;
-  readonly region: string;
-  readonly mailbox: ReturnType<typeof localMailbox>;
-  readonly lateCalls: string[];
-  readonly deniedCalls: string[];
-  deployed: Deployed;
-  /** Undefined until the AWS APIs, which functions call, have started. */
-  functions: Functions | undefined;
-  /** Ends with the change of the code or the stack that is under way. */
-  changing: Promise<unknown>;
-  /** Empty until the HTTP API has started. */
-  apiUrl: string;
-}
-
-async function start(options: CloudOptions, stops: Stop[], stop: Cloud['stop']): Promise<Cloud> {
-  const { state, onLine } = options;
+async function start(options: CloudOptions, stops: AsyncDisposableStack): Promise<Cloud> {
+  const { state } = options;
   const startingEngine = startEngine(
-    { file: state.database, externalUrl: options.engineUrl },
-    state.recordEngine,
+    { file: state.folder && databaseIn(state.folder), externalUrl: options.engineUrl },
+    (pid) => state.record({ engine: processIdentity(pid) }),
     options.onEngineExit,
   );
-  const stopEngine = ({ stop }: Awaited<typeof startingEngine>) => stop();
-  stops.push(() => startingEngine.then(stopEngine, () => undefined));
+  stops.defer(() =>
+    startingEngine.then(
+      ({ stop }) => stop(),
+      () => undefined,
+    ),
+  );
+  // The stack is synthesized meanwhile.
   const [engine, assembly] = await Promise.all([startingEngine, options.assembly]);
-  const template = readTemplate(assembly);
-  const { region } = template;
-  const running: Running = {
-    options,
-    region,
-    mailbox: localMailbox(state),
-    lateCalls: [],
-    deniedCalls: [],
-    deployed: deploy(template, state),
-    functions: undefined,
-    changing: Promise.resolve(),
-    apiUrl: '',
-  };
-  const stream = streamOf(running);
-  const awsEndpoint = await startEndpoint(running, engine.url, stream);
-  stops.push(awsEndpoint.stop);
-  await createTable(awsEndpoint.url, region, running.deployed.table);
-  // Its keys are lost when this process ends, so nobody could use the table.
-  if (!state.database && options.engineUrl)
-    stops.push(() => deleteTable(awsEndpoint.url, running.deployed.table));
-  recordTable(running, awsEndpoint.url);
-
-  running.functions = runFunctions(withMailLinks(running, awsEndpoint.url), {
-    endpoint: awsEndpoint.url,
-    region,
-    maxInstancesPerFunction: options.maxInstancesPerFunction ?? 8,
-    onLine,
-    onError: options.onError,
-    timeoutMs: options.timeoutMs,
-  });
-  stops.push(() => running.functions?.stop(), stream.stop);
-  const gateway = await startApi(running);
-  stops.push(() => gateway.stop(GRACE_MS));
-  running.apiUrl = gateway.url;
-
-  const cloud = cloudOf(running, awsEndpoint.url, stream, stop);
-  await requireMatchingKeys(cloud, options);
-  if (state.database) await handOverLeft(cloud, stream);
-  return cloud;
-}
-
-const streamOf = (running: Running): Stream =>
-  openStream({
+  const running = runningStack(options, assembly);
+  const stream = openStream({
     mappings: () => running.deployed.mappings,
     invoke: async (...invocation) => {
       await running.changing;
       return running.functions?.invoke(...invocation);
     },
-    onLine: (line) => running.options.onLine(readableError(line)),
+    onLine: (line) => options.onLine(readableError(line)),
   });
+  const awsEndpoint = await startEndpoint(running, engine.url, stream);
+  stops.defer(awsEndpoint.stop);
+  running.endpoint = awsEndpoint.url;
+  await createStackTable(running);
+  // Its keys are lost when this process ends, so nobody could use the table.
+  if (!state.folder && options.engineUrl)
+    stops.defer(() => deleteTable(running.endpoint, running.region, running.deployed.table));
+
+  running.functions = runFunctions(withMailLinks(running), {
+    ...options,
+    endpoint: running.endpoint,
+    region: running.region,
+    maxInstancesPerFunction: options.maxInstancesPerFunction ?? 8,
+  });
+  stops.defer(running.functions.stop);
+  stops.defer(stream.stop);
+  const gateway = await startApi(running);
+  stops.defer(() => gateway.stop(GRACE_MS));
+  running.apiUrl = gateway.url;
+
+  const cloud = cloudOf(running, stream, () => stops.disposeAsync());
+  await requireMatchingKeys(cloud, options);
+  if (state.folder) await handOverLeft(cloud, stream);
+  return cloud;
+}
+
+type Running = ReturnType<typeof runningStack>;
+
+function runningStack(options: CloudOptions, assembly: string) {
+  const template = readTemplate(assembly);
+  return {
+    options,
+    region: template.region,
+    mailbox: localMailbox(options.state),
+    lateCalls: [] as string[],
+    deniedCalls: [] as string[],
+    deployed: deploy(template, options.state),
+    endpoint: '',
+    /** Undefined until the AWS APIs, which functions call, have started. */
+    functions: undefined as Functions | undefined,
+    /** Ends with the change of the code or the stack that is under way. */
+    changing: Promise.resolve() as Promise<unknown>,
+    /** Empty until the HTTP API has started. */
+    apiUrl: '',
+  };
+}
 
 /** Starts the AWS APIs, if possible on the port of the last start, and records the port. */
 async function startEndpoint(running: Running, engineUrl: string, stream: Stream) {
-  const { options, mailbox, lateCalls, deniedCalls } = running;
-  const { state, onLine } = options;
+  const { state, onLine, intercept } = running.options;
   const { port: formerPort = 0 } =
-    state.readJson<{ port?: number }>(ENDPOINT_FILE, 'delete it to use another port') ?? {};
-  const endpoint = await startAwsEndpoint({
+    readJson<{ port?: number }>(state, ENDPOINT_FILE, 'delete it to use another port') ?? {};
+  const endpoint = await startAwsEndpoint(running, {
     engineUrl,
     port: formerPort,
-    apiUrl: () => running.apiUrl,
-    functions: () => running.functions,
-    deployed: () => running.deployed,
-    mailbox,
     onCommitted: stream.committed,
-    intercept: options.intercept,
+    intercept,
     onLateCall(name, operation) {
-      lateCalls.push(`${name} ${operation}`);
+      running.lateCalls.push(`${name} ${operation}`);
       onLine(
         `${name} called ${operation} after it had responded: ` +
           'Lambda would have frozen the instance',
       );
     },
     onDenied(sentence) {
-      deniedCalls.push(sentence);
+      running.deniedCalls.push(sentence);
       onLine(sentence);
     },
-    meter: options.meterCapacity ? openMeter(running) : undefined,
+    meter: running.options.meterCapacity
+      ? meterCapacity(() => {
+          const { OnDemandThroughput } = running.deployed.table;
+          return {
+            Read: OnDemandThroughput?.MaxReadRequestUnits,
+            Write: OnDemandThroughput?.MaxWriteRequestUnits,
+          };
+        })
+      : undefined,
   });
-  if (endpoint.port !== formerPort) {
-    if (formerPort)
-      onLine(
-        `Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${endpoint.url}`,
-      );
-    state.write(ENDPOINT_FILE, JSON.stringify({ port: endpoint.port }));
-  }
+  if (endpoint.port === formerPort) return endpoint;
+  if (formerPort)
+    onLine(
+      `Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${endpoint.url}`,
+    );
+  state.write(ENDPOINT_FILE, JSON.stringify({ port: endpoint.port }));
   return endpoint;
 }
 
-function openMeter(running: Running): Meter {
-  return meterCapacity(() => {
-    const { OnDemandThroughput } = running.deployed.table;
-    return {
-      Read: OnDemandThroughput?.MaxReadRequestUnits,
-      Write: OnDemandThroughput?.MaxWriteRequestUnits,
-    };
-  });
+async function createStackTable({ options, endpoint, region, deployed }: Running): Promise<void> {
+  await createTable(endpoint, region, deployed.table);
+  options.state.record({ table: { endpoint, region, tableName: deployed.table.TableName } });
 }
 
-const recordTable = ({ options, region, deployed }: Running, endpoint: string): void =>
-  options.state.recordTable({ endpoint, region, tableName: deployed.table.TableName });
-
-const startApi = (running: Running) => {
+function startApi(running: Running) {
   const { onLine, onRejection, pages, port, timeoutMs } = running.options;
   return startGateway(
     port,
@@ -237,52 +193,52 @@ const startApi = (running: Running) => {
     (error) => onLine(readableError(error)),
     { pages, integrationTimeoutMs: timeoutMs, onRejection },
   );
-};
+}
 
-function cloudOf(running: Running, endpoint: string, stream: Stream, stop: Cloud['stop']): Cloud {
-  const { state } = running.options;
+function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
   return {
     url: running.apiUrl,
-    endpoint,
+    endpoint: running.endpoint,
     region: running.region,
     get tableName() {
       return running.deployed.table.TableName;
     },
+    /** The ARNs of the keys of password hashes; the first one is that of new hashes. */
     get pepperKeys() {
-      return (
-        running.deployed.functions
-          .find(({ environment }) => environment.PEPPER_KEYS)
-          ?.environment.PEPPER_KEYS?.split(',') ?? []
-      );
+      const { environment } =
+        running.deployed.functions.find(({ environment }) => environment.PEPPER_KEYS) ?? {};
+      return environment?.PEPPER_KEYS?.split(',') ?? [];
     },
     get functions() {
       return running.deployed.functions;
     },
+    /** Calls that a function made after it had responded, each as function name and operation. */
     lateCalls: running.lateCalls,
     mails: running.mailbox.mails,
-    invoke: async (name, event) => running.functions?.invoke(name, event, randomUUID()),
+    invoke: async (name: string, event: unknown) =>
+      running.functions?.invoke(name, event, randomUUID()),
+    /** Resolves once each mail that has been committed was handed to its function. */
     mailsHandedOver: stream.settled,
     deniedCalls: running.deniedCalls,
     unusedPermissions: () => running.deployed.authorization.unused(),
     recycle: () => running.functions?.recycle(),
-    async holdRequestsDuring(change) {
+    /** Runs a change of the code or the stack. Requests that arrive meanwhile wait for its end. */
+    async holdRequestsDuring(change: () => Promise<void>) {
       const changed = change();
       running.changing = changed.catch(() => undefined);
       await changed;
     },
-    async redeploy(assembly) {
-      const changed = readTemplate(assembly);
-      running.deployed = deploy(changed, state);
-      await createTable(endpoint, changed.region, running.deployed.table);
-      recordTable(running, endpoint);
-      running.functions?.replace(withMailLinks(running, endpoint));
+    async redeploy(assembly: string) {
+      running.deployed = deploy(readTemplate(assembly), running.options.state);
+      await createStackTable(running);
+      running.functions?.replace(withMailLinks(running));
     },
     stop,
   };
 }
 
 /** The functions of the stack, with the page that links in mails lead to on this machine. */
-function withMailLinks({ options, deployed }: Running, endpoint: string): FunctionConfig[] {
+function withMailLinks({ options, deployed, endpoint }: Running): FunctionConfig[] {
   const MAIL_LINK_BASE = options.mailLinkBase?.(endpoint);
   return deployed.functions.map((config) =>
     MAIL_LINK_BASE !== undefined && 'MAIL_LINK_BASE' in config.environment
@@ -291,10 +247,7 @@ function withMailLinks({ options, deployed }: Running, endpoint: string): Functi
   );
 }
 
-/**
- * Hands over what was committed before the last end of the service, as the stream of DynamoDB
- * would.
- */
+/** Hands over what was committed before the last end of the service, as a stream would. */
 async function handOverLeft({ endpoint, region, tableName }: Cloud, stream: Stream): Promise<void> {
   const client = scannerClient({ endpoint, region, credentials: OPERATOR });
   for await (const items of openTableScanner([], tableName, client).scan()) {

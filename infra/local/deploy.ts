@@ -1,52 +1,33 @@
 import { join } from 'node:path';
-import { type Mapping, mappingsOf } from './aws/event-source-mappings.ts';
+import { mappingsOf } from './aws/event-source-mappings.ts';
 import { createKey, isValidKey, KEYS_FILE, localKms, type StoredKey } from './aws/kms.ts';
 import type { TableProperties } from './aws/stack-table.ts';
 import type { Api, Cors } from './gateway/gateway.ts';
-import { type Authorization, openAuthorization, readPolicies } from './iam/authorization.ts';
+import { openAuthorization, readPolicies } from './iam/authorization.ts';
 import type { FunctionConfig } from './lambda/instance.ts';
 import { ACCOUNT, keyArn, type ReturnValues, resolve, type Template } from './stack/template.ts';
-import { startOver } from './state/database.ts';
-import type { State } from './state/state.ts';
+import { startOver } from './state/files.ts';
+import { readJson, type State } from './state/state.ts';
 
-export interface Deployed {
-  readonly kms: ReturnType<typeof localKms>;
-  readonly authorization: Authorization;
-  readonly table: TableProperties;
-  readonly functions: FunctionConfig[];
-  readonly mappings: readonly Mapping[];
-  readonly api: Api;
-}
-
-interface Deployment {
-  readonly template: Template;
-  readonly resources: Map<string, ReturnValues>;
-  evaluate<T>(value: unknown): T;
-  arn(service: string, name: string): string;
-}
-
-export function deploy(template: Template, state: State): Deployed {
-  const { region } = template;
+/** Names the resources of a template in the order of their references. */
+export function deploy(template: Template, state: State) {
   const resources = new Map<string, ReturnValues>();
-  const deployment: Deployment = {
-    template,
-    resources,
-    evaluate: <T>(value: unknown) => resolve<T>(value, resources, region),
-    arn: (service, name) => `arn:aws:${service}:${region}:${ACCOUNT}:${name}`,
-  };
+  const deployment = openDeployment(template, resources);
   const { evaluate, arn } = deployment;
-
   const keys = createKeys(deployment, state);
   const table = createTable(deployment, state.tableSuffix);
-  createLogGroupsAndRoles(deployment);
+  for (const logicalId of deployment.idsOf('AWS::Logs::LogGroup'))
+    deployment.add(logicalId, { Arn: arn('logs', `log-group:${logicalId}:*`) });
+  for (const logicalId of deployment.idsOf('AWS::IAM::Role'))
+    deployment.add(logicalId, { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` });
   const { functions, nameOf } = createFunctions(deployment);
   const logicalIds = new Map(
     [...resources].map(([logicalId, { attributes }]) => [attributes?.Arn, logicalId]),
   );
   return {
-    kms: localKms(region, keys),
+    kms: localKms(template.region, keys),
     authorization: openAuthorization(readPolicies(template, evaluate), {
-      region,
+      region: template.region,
       // The template does not contain the key of an adopted table, so its use is not checked.
       tableKey: table.SSESpecification?.KMSMasterKeyId,
       nameOf: (arn) => logicalIds.get(arn) ?? arn,
@@ -58,16 +39,26 @@ export function deploy(template: Template, state: State): Deployed {
   };
 }
 
-function createKeys({ template, resources }: Deployment, state: State): StoredKey[] {
-  const stored = state.readJson<Record<string, StoredKey>>(KEYS_FILE) ?? {};
+type Deployment = ReturnType<typeof openDeployment>;
+
+const openDeployment = (template: Template, resources: Map<string, ReturnValues>) => ({
+  template,
+  idsOf: (type: string) => template.ofType(type).map(([logicalId]) => logicalId),
+  evaluate: <T>(value: unknown) => resolve<T>(value, resources, template.region),
+  arn: (service: string, name: string) =>
+    `arn:aws:${service}:${template.region}:${ACCOUNT}:${name}`,
+  add: (logicalId: string, attributes: Record<string, string> = {}, ref = logicalId) =>
+    void resources.set(logicalId, { ref, attributes }),
+});
+
+function createKeys({ template, add }: Deployment, state: State): StoredKey[] {
+  const stored = readJson<Record<string, StoredKey>>(state, KEYS_FILE) ?? {};
   const storedBefore = Object.keys(stored).length;
-  for (const [logicalId, { KeySpec }] of template.ofType('AWS::KMS::Key')) {
-    const spec = String(KeySpec ?? 'SYMMETRIC_DEFAULT');
-    const key = stored[logicalId] ?? createKey(spec);
-    if (!isValidKey(key, spec)) throw new Error(invalidKey(logicalId, state));
+  for (const [logicalId, { KeySpec = 'SYMMETRIC_DEFAULT' }] of template.ofType('AWS::KMS::Key')) {
+    const key = stored[logicalId] ?? createKey(String(KeySpec));
+    if (!isValidKey(key, String(KeySpec))) throw new Error(invalidKey(logicalId, state));
     stored[logicalId] = key;
-    const Arn = keyArn(template.region, key.id);
-    resources.set(logicalId, { ref: key.id, attributes: { Arn } });
+    add(logicalId, { Arn: keyArn(template.region, key.id) }, key.id);
   }
   if (Object.keys(stored).length > storedBefore) state.write(KEYS_FILE, JSON.stringify(stored));
   return Object.values(stored);
@@ -78,44 +69,28 @@ const invalidKey = (logicalId: string, { folder = 'memory' }: State): string =>
 
 /** Names the table; a stack that has adopted one has no resource for it. */
 function createTable(
-  { template, resources, evaluate, arn }: Deployment,
+  { template, evaluate, arn, add }: Deployment,
   suffix: string,
 ): TableProperties {
   const [[tableId, properties = {}] = []] = template.ofType('AWS::DynamoDB::Table');
   if (tableId) {
-    const ref = `${template.stack}-${tableId}${suffix}`;
-    const Arn = arn('dynamodb', `table/${ref}`);
-    resources.set(tableId, { ref, attributes: { Arn, StreamArn: `${Arn}/stream/local` } });
+    const name = `${template.stack}-${tableId}${suffix}`;
+    const Arn = arn('dynamodb', `table/${name}`);
+    add(tableId, { Arn, StreamArn: `${Arn}/stream/local` }, name);
   }
   const TableName = evaluate<string>(template.output('TableName'));
   if (!TableName) throw new Error('The stack has no table');
   return { ...evaluate<TableProperties>(properties), TableName };
 }
 
-function createLogGroupsAndRoles({ template, resources, arn }: Deployment): void {
-  for (const [logicalId] of template.ofType('AWS::Logs::LogGroup')) {
-    const Arn = arn('logs', `log-group:${logicalId}:*`);
-    resources.set(logicalId, { ref: logicalId, attributes: { Arn } });
-  }
-  for (const [logicalId] of template.ofType('AWS::IAM::Role')) {
-    const Arn = `arn:aws:iam::${ACCOUNT}:role/${logicalId}`;
-    resources.set(logicalId, { ref: logicalId, attributes: { Arn } });
-  }
-}
-
-interface CreatedFunctions {
-  readonly functions: FunctionConfig[];
-  readonly nameOf: (arn: string) => string | undefined;
-}
-
-function createFunctions({ template, resources, evaluate, arn }: Deployment): CreatedFunctions {
+function createFunctions({ template, idsOf, evaluate, arn, add }: Deployment) {
   const names = new Map<string, string>();
   const functions = template
     .ofType('AWS::Lambda::Function')
     .map(([logicalId, properties]): FunctionConfig => {
       const name = String(properties.Description);
       const Arn = arn('lambda', `function:${logicalId}`);
-      resources.set(logicalId, { ref: logicalId, attributes: { Arn } });
+      add(logicalId, { Arn });
       names.set(Arn, name);
       const { S3Key } = evaluate<{ S3Key: string }>(properties.Code);
       const [file] = String(properties.Handler).split('.');
@@ -129,25 +104,24 @@ function createFunctions({ template, resources, evaluate, arn }: Deployment): Cr
       };
     });
 
-  for (const [logicalId] of template.ofType('AWS::Lambda::Version')) {
-    resources.set(logicalId, { ref: logicalId, attributes: { Version: '1' } });
-  }
+  for (const logicalId of idsOf('AWS::Lambda::Version')) add(logicalId, { Version: '1' });
   // Every alias serves the only version that exists here: the current code.
   for (const [logicalId, { FunctionName, Name }] of template.ofType('AWS::Lambda::Alias')) {
     const functionArn = arn('lambda', `function:${evaluate<string>(FunctionName)}`);
-    resources.set(logicalId, { ref: `${functionArn}:${Name}` });
-    names.set(`${functionArn}:${Name}`, names.get(functionArn) ?? '');
+    const aliasArn = `${functionArn}:${Name}`;
+    add(logicalId, {}, aliasArn);
+    names.set(aliasArn, names.get(functionArn) ?? '');
   }
-  return { functions, nameOf: (arn) => names.get(arn) };
+  return { functions, nameOf: (arn: string) => names.get(arn) };
 }
 
 function createApi(
-  { template, resources, evaluate }: Deployment,
-  nameOf: CreatedFunctions['nameOf'],
+  { template, evaluate, add }: Deployment,
+  nameOf: (arn: string) => string | undefined,
 ): Api {
   const integrations = new Map<string, string>();
   for (const [logicalId, { IntegrationUri }] of template.ofType('AWS::ApiGatewayV2::Integration')) {
-    resources.set(logicalId, { ref: logicalId });
+    add(logicalId);
     integrations.set(`integrations/${logicalId}`, nameOf(evaluate(IntegrationUri)) ?? '');
   }
   const routes = new Map<string, string>();

@@ -31,8 +31,7 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
     firstName: 'Administrator',
     lastName: 'Administrator',
   }).catch(whenTaken);
-  // An administrator who was deactivated by hand keeps the login: the service must run for another
-  // to be created.
+  // An administrator who was deactivated by hand keeps the login.
   if (first === 'taken') return [howToCreateAdministrator(cloud)];
   if (!first && state.read(DONE)) return [];
 
@@ -40,11 +39,8 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
   const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
     const { id, authorities: roles, accountStamp, passwordChanges } = admin;
-    const caller = authorize(
-      table,
-      { id, roles, accountStamp, jti: DONE, passwordChanges },
-      CreateUser.access,
-    );
+    const claims = { id, roles, accountStamp, jti: DONE, passwordChanges };
+    const caller = authorize(table, claims, CreateUser.access);
     await createUser(table, hasher, caller, {
       id: undefined,
       login: 'user',

@@ -4,8 +4,9 @@ import { ENGINE_REGION } from './aws/engine.ts';
 import { KEYS_FILE, type StoredKey } from './aws/kms.ts';
 import type { Cloud, CloudOptions } from './cloud.ts';
 import { operatorsTable } from './first-accounts.ts';
-import { startOver } from './state/database.ts';
+import { startOver } from './state/files.ts';
 import { ENV_OPERATOR } from './state/operator.ts';
+import { readJson } from './state/state.ts';
 
 /**
  * Fails if passwords in the table were hashed with a key that the state does not have. It can have
@@ -14,7 +15,7 @@ import { ENV_OPERATOR } from './state/operator.ts';
  */
 export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): Promise<void> {
   const table = operatorsTable(cloud);
-  const keys = options.state.readJson<Record<string, StoredKey>>(KEYS_FILE) ?? {};
+  const keys = readJson<Record<string, StoredKey>>(options.state, KEYS_FILE) ?? {};
   const keyIds = Object.values(keys).map(({ id }) => id);
   const { ids = new Set() } = ((await table.get(rosterKey)) ?? {}) as { ids?: ReadonlySet<number> };
   for (const id of ids) {
@@ -29,17 +30,12 @@ function mismatch(
   { engineUrl, state: { folder = 'memory' } }: CloudOptions,
 ): string {
   const keys = `keys other than those in ${folder}/${KEYS_FILE}`;
-  return engineUrl
-    ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the ` +
-        'folder of its keys, ' +
-        `or delete the table to start over without its data: ${deletion(tableName, engineUrl)}`
-    : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
+  if (!engineUrl) return `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
+  // Without `-sharedDb`, DynamoDB Local finds the table only with this access key and region.
+  return (
+    `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the ` +
+    'folder of its keys, or delete the table to start over without its data: ' +
+    `${ENV_OPERATOR} aws dynamodb delete-table --table-name ${tableName} --endpoint-url ` +
+    `${engineUrl} --region ${ENGINE_REGION}`
+  );
 }
-
-/**
- * Without `-sharedDb`, DynamoDB Local finds the table only with the access key and the region of
- * the local cloud.
- */
-const deletion = (tableName: string, engine: string): string =>
-  `${ENV_OPERATOR} aws dynamodb delete-table --table-name ${tableName} --endpoint-url ` +
-  `${engine} --region ${ENGINE_REGION}`;

@@ -2,25 +2,23 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import inspector from 'node:inspector';
 import { createServer } from 'node:net';
-import { join, relative } from 'node:path';
 import { print } from '../commands/command-line.ts';
+import { announcement, logFileIn } from './announce.ts';
 import { openPages } from './api-page/pages.ts';
-import { explainDatabaseError } from './aws/explain-database-error.ts';
-import { externalEngine } from './aws/external-engine.ts';
+import { explainDatabaseError, externalEngine } from './aws/engine.ts';
 import { openFaults } from './aws/faults.ts';
 import { setPasswordPage } from './aws/mailbox-pages.ts';
 import { type Cloud, startCloud } from './cloud.ts';
-import { createFirstAccounts } from './first-accounts.ts';
 import { openRequestLog, requestLine } from './gateway/request-log.ts';
-import { howToTry } from './how-to-try.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
 import { openMemoryState, openState, type State } from './state/state.ts';
 import { watchFaults } from './watch-faults.ts';
-import { whereDataIs } from './where-data-is.ts';
 
 /** How long a debugger may pause a function; the timers of Node.js last at most 24 days. */
 const PAUSE_MAX_MS = 24 * 60 * 60 * 1000;
+
+type Status = 'stopped' | 'failed';
 
 interface ServiceOptions {
   readonly port: number;
@@ -29,24 +27,21 @@ interface ServiceOptions {
 }
 
 /** Runs the service until a signal. Resolves with the name of the exit status. */
-export async function runService({
-  port,
-  inspectPort,
-  mailLinkBase,
-}: ServiceOptions): Promise<'stopped' | 'failed'> {
+export async function runService(options: ServiceOptions): Promise<Status> {
+  const { port, inspectPort } = options;
   await requireFreePort(port);
   if (inspectPort !== undefined) openInspector(inspectPort);
   const { STATE_DIR } = process.env;
   const state =
     STATE_DIR === ':memory:' ? openMemoryState() : await openState(STATE_DIR || '.local');
-  const ended = Promise.withResolvers<'stopped' | 'failed'>();
+  const ended = Promise.withResolvers<Status>();
   let starting: Promise<Cloud> | undefined;
   let stopping = false;
   const close = async () => {
     const cloud = await starting?.catch(() => undefined);
     await (cloud ? cloud.stop() : state.close());
   };
-  const stop = (reason: string, status: 'stopped' | 'failed') => {
+  const stop = (reason: string, status: Status) => {
     if (stopping) return;
     stopping = true;
     print(`Stopping: ${reason}`);
@@ -63,10 +58,10 @@ export async function runService({
     state,
     engineUrl: externalEngine(),
     port,
-    onLine: openRequestLog(print, logFileOf(state)),
+    onLine: openRequestLog(print, logFileIn(state)),
     onRejection: (rejection) => print(requestLine(rejection)),
     onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
-    mailLinkBase: (endpoint) => mailLinkBase || setPasswordPage(endpoint),
+    mailLinkBase: (endpoint) => options.mailLinkBase || setPasswordPage(endpoint),
     timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
     intercept: faults.intercept,
     pages: openPages(() => mailboxUrl),
@@ -80,7 +75,7 @@ export async function runService({
     const cloud = await starting;
     mailboxUrl = `${cloud.endpoint}/mailbox`;
     if (!stopping) watchFaults(faults, cloud, state);
-    if (!stopping) await announce(cloud, state, mailboxUrl);
+    if (!stopping) for (const line of await announcement(cloud, state)) print(line);
   } catch (error) {
     if (!stopping) {
       await close();
@@ -90,28 +85,13 @@ export async function runService({
   return ended.promise;
 }
 
-const logFileOf = ({ database }: State): string | undefined =>
-  database && join(database, '../functions.log');
-
-async function announce(cloud: Cloud, state: State, mailboxUrl: string): Promise<void> {
-  const aboutAccounts = await createFirstAccounts(cloud, state);
-  const { url, endpoint, region, tableName } = cloud;
-  const logFile = logFileOf(state);
-  print(whereDataIs(state.folder, externalEngine()));
-  if (logFile) print(`The log of the functions is in ${relative('.', logFile)}`);
-  print(`Mail that the service sends is shown at ${mailboxUrl}`);
-  print(`Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`);
-  for (const line of [...aboutAccounts, ...howToTry(cloud)]) print(line);
-  print(`Gatehouse is ready at ${url}`);
-}
-
 function explained(error: Error, { folder }: State): Error {
   const explanation = folder && explainDatabaseError(folder, error.message);
   return explanation ? new Error(explanation) : error;
 }
 
 function stopOnSignal(stop: (signal: string) => void): void {
-  let signalledAt: number | undefined;
+  let signalledAt = Number.POSITIVE_INFINITY;
   // SIGHUP: the terminal was closed.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // The listener of every command ends the process at once.
@@ -119,8 +99,8 @@ function stopOnSignal(stop: (signal: string) => void): void {
     process.on(signal, () => {
       // npm forwards the signal that the terminal has already sent, so only a later one is a second
       // Ctrl-C.
-      if (signalledAt !== undefined && Date.now() - signalledAt > 1000) endNow();
-      signalledAt ??= Date.now();
+      if (Date.now() - signalledAt > 1000) endNow();
+      signalledAt = Math.min(signalledAt, Date.now());
       stop(signal);
     });
   }
@@ -144,12 +124,11 @@ function openInspector(wanted: number): void {
 async function requireFreePort(wanted: number): Promise<void> {
   const probe = createServer().listen(wanted, '127.0.0.1');
   await once(probe, 'listening').catch((error) => {
-    throw error.code === 'EADDRINUSE'
-      ? new Error(
-          `Port ${wanted} is taken. Stop the process that uses it, or choose another port: ` +
-            `PORT=${wanted + 1} npm start`,
-        )
-      : error;
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new Error(
+      `Port ${wanted} is taken. Stop the process that uses it, or choose another port: ` +
+        `PORT=${wanted + 1} npm start`,
+    );
   });
   await new Promise((resolve) => probe.close(resolve));
 }

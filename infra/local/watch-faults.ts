@@ -1,20 +1,18 @@
 import { existsSync, readFileSync, watchFile } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { counted } from '../../lib/runtime/counted.ts';
 import { print } from '../commands/command-line.ts';
-import type { openFaults } from './aws/faults.ts';
+import type { Faults } from './aws/faults.ts';
 import type { Cloud } from './cloud.ts';
 import type { State } from './state/state.ts';
-
-type Faults = ReturnType<typeof openFaults>;
 
 /**
  * Injects the faults of a file in the state folder. Called once the stack runs, because rules can
  * name its functions only.
  */
-export function watchFaults(faults: Faults, cloud: Cloud, { database }: State): void {
-  if (!database) return;
-  const file = join(database, '../faults.json');
+export function watchFaults(faults: Faults, cloud: Cloud, { folder }: State): void {
+  if (!folder) return;
+  const file = join(folder, 'faults.json');
   if (existsSync(file)) loadFaults(faults, file, cloud);
   // The listener is also called once if the file does not exist, with equal times.
   watchFile(file, { interval: 200, persistent: false }, ({ mtimeMs }, before) => {
@@ -23,21 +21,21 @@ export function watchFaults(faults: Faults, cloud: Cloud, { database }: State): 
 }
 
 function loadFaults(faults: Faults, file: string, { functions }: Cloud): void {
-  const name = relative('.', file);
   try {
     const rules = JSON.parse(readFileSync(file, 'utf8'));
     faults.inject(
       rules,
       functions.map(({ name }) => name),
     );
-    print(`Injecting faults from ${name}: ${counted(rules.length, 'rule')}`);
+    print(`Injecting faults from ${file}: ${counted(rules.length, 'rule')}`);
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ENOENT';
     if (isMissing) faults.inject([]);
     print(
       isMissing
         ? 'Stopped injecting faults'
-        : `The faults are unchanged, because ${name} is invalid: ${(error as Error).message}`,
+        : `The faults are unchanged, because ${file} is invalid: ${message}`,
     );
   }
 }

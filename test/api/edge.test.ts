@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { howToTry } from '../../infra/local/how-to-try.ts';
+import { howToTry } from '../../infra/local/announce.ts';
 import { routes } from '../../routes.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';

@@ -266,11 +266,8 @@ describe('npm run import', () => {
 
     const { result: stopped } = await runTransfer('import', [file], { STATE_DIR: stateDir });
     const state = await openState(stateDir);
-    state.recordTable({
-      endpoint: cloud.endpoint,
-      region: cloud.region,
-      tableName: cloud.tableName,
-    });
+    const { endpoint, region, tableName } = cloud;
+    state.record({ table: { endpoint, region, tableName } });
     const { result: running } = await runTransfer('import', ['--apply', file], {
       STATE_DIR: stateDir,
     });

@@ -138,7 +138,9 @@ describe('without a service', () => {
 
   it('exits with status 2 when the registered service is unreachable', async () => {
     const state = await openState(folder);
-    state.recordTable({ endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' });
+    state.record({
+      table: { endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' },
+    });
 
     const { code, stderr } = await verify();
     state.close();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 
 export interface Page {
   readonly contentType: string;
@@ -10,36 +10,33 @@ export interface Page {
 export type Pages = (path: string) => Page | undefined;
 
 const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
 };
 
 export function openPages(mailboxUrl: () => string | undefined): Pages {
-  const swaggerUi = join(
-    createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
-    '..',
-  );
-  const files: Readonly<Record<string, string>> = {
-    '/': join(import.meta.dirname, 'home.html'),
-    '/docs': join(import.meta.dirname, 'index.html'),
-    '/docs/': join(import.meta.dirname, 'index.html'),
-    '/docs/page.js': join(import.meta.dirname, 'page.js'),
-    '/docs/page.css': join(import.meta.dirname, 'page.css'),
-    '/docs/swagger-ui.css': join(swaggerUi, 'swagger-ui.css'),
-    '/docs/swagger-ui-bundle.js': join(swaggerUi, 'swagger-ui-bundle.js'),
-  };
+  const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const files = new Map([
+    ['/', join(import.meta.dirname, 'home.html')],
+    ['/docs', join(import.meta.dirname, 'index.html')],
+    ['/docs/', join(import.meta.dirname, 'index.html')],
+    ...['page.js', 'page.css'].map((name) => served(import.meta.dirname, name)),
+    ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name) => served(swaggerUi, name)),
+  ]);
   return (path) => {
-    const file = Object.hasOwn(files, path) ? files[path] : undefined;
+    const file = files.get(path);
     if (!file) return undefined;
-    const body = path === '/' ? homePage(file, mailboxUrl()) : readFileSync(file, 'utf8');
-    return { contentType: TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? '', body };
+    const mailbox = mailboxUrl();
+    const link = mailbox
+      ? `<li><a href="${mailbox}">The mailbox</a>, which receives all mail</li>`
+      : '';
+    const body = readFileSync(file, 'utf8').replace('<!-- mailbox -->', link);
+    return { contentType: TYPES[extname(file)] ?? '', body };
   };
 }
 
-function homePage(file: string, mailboxUrl: string | undefined): string {
-  const link = mailboxUrl
-    ? `<li><a href="${mailboxUrl}">The mailbox</a>, which receives all mail</li>`
-    : '';
-  return readFileSync(file, 'utf8').replace('<!-- mailbox -->', link);
-}
+const served = (folder: string, name: string): [path: string, file: string] => [
+  `/docs/${name}`,
+  join(folder, name),
+];

@@ -1,16 +1,14 @@
 import { once } from 'node:events';
-import {
-  Agent,
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
-import { foreignHost } from '../calls/loopback-host.ts';
-import { readText } from '../calls/read-body.ts';
+import {
+  type AwsCall,
+  type AwsResponse,
+  errorResponse,
+  type Interceptor,
+} from '../calls/aws-call.ts';
+import { foreignHost, readBody } from '../calls/incoming.ts';
 import type { Authorization } from '../iam/authorization.ts';
 import type { Functions, Identity } from '../lambda/functions.ts';
 import { type DynamoDbOptions, openDynamoDb } from './dynamodb.ts';
@@ -19,24 +17,23 @@ import type { localMailbox } from './mailbox.ts';
 import { serveMailbox } from './mailbox-pages.ts';
 import type { TableProperties } from './stack-table.ts';
 
-interface AwsEndpointOptions extends Omit<DynamoDbOptions, 'stackTable'> {
-  /** The port to listen on if it is free; 0 selects any. */
-  readonly port: number;
-  /** The URL of the HTTP API, which starts later. */
-  readonly apiUrl: () => string;
-  /** Undefined until functions, which call these APIs, have started. */
-  readonly functions: () => Functions | undefined;
-  readonly deployed: () => {
+/** The parts of the local cloud, of which some start later, and some are replaced. */
+interface Parts {
+  readonly apiUrl: string;
+  readonly functions: Functions | undefined;
+  readonly deployed: {
     readonly kms: ReturnType<typeof localKms>;
     readonly authorization: Authorization;
     readonly table: TableProperties;
   };
   readonly mailbox: ReturnType<typeof localMailbox>;
+}
+
+interface AwsEndpointOptions extends DynamoDbOptions {
+  /** The port to listen on if it is free; 0 selects any. */
+  readonly port: number;
   readonly intercept?: Interceptor | undefined;
-  /**
-   * Called when a function makes a call after its response; Lambda would have frozen the instance
-   * by then.
-   */
+  /** Called when a function makes a call after its response: Lambda would have frozen it. */
   readonly onLateCall: (name: string, operation: string) => void;
   readonly onDenied: (reason: string) => void;
 }
@@ -52,22 +49,26 @@ const SEND_MAIL = '/v2/email/outbound-emails';
  * Starts a loopback endpoint for DynamoDB, KMS and SES, selected by the headers and path of a
  * request. It also serves the mailbox page.
  */
-export async function startAwsEndpoint(options: AwsEndpointOptions) {
+export async function startAwsEndpoint(parts: Parts, options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const handle = openHandler(options, agent);
+  const handle = openHandler(parts, options, agent);
   const server = createServer(async (req, res) => {
     try {
       const rejection = foreignHost(req);
-      if (rejection) return send(res, forbidden('AccessDeniedException', rejection));
-      const isPage = req.method === 'GET' || req.url?.startsWith('/mailbox');
-      if (isPage)
-        return await serveMailbox(req, res, { ...options.mailbox, apiUrl: options.apiUrl });
+      if (rejection) return send(res, errorResponse('AccessDeniedException', rejection, 403));
+      if (req.method === 'GET' || req.url?.startsWith('/mailbox'))
+        return await serveMailbox(req, res, parts.mailbox.mails, parts.apiUrl);
       send(res, await handle(req));
     } catch (error) {
-      send(res, { status: 500, body: { __type: 'InternalServerError', message: String(error) } });
+      send(res, errorResponse('InternalServerError', String(error), 500));
     }
   });
-  const port = await listen(server, options.port);
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening').catch((error) => {
+    if (options.port === 0 || error.code !== 'EADDRINUSE') throw error;
+    return once(server.listen(0, '127.0.0.1'), 'listening');
+  });
+  const { port } = server.address() as AddressInfo;
 
   return {
     url: `http://127.0.0.1:${port}`,
@@ -80,48 +81,42 @@ export async function startAwsEndpoint(options: AwsEndpointOptions) {
   };
 }
 
-function openHandler(options: AwsEndpointOptions, agent: Agent) {
-  const stackTable = () => options.deployed().table;
-  const dynamoDb = openDynamoDb({ ...options, stackTable }, agent);
+function openHandler(parts: Parts, options: AwsEndpointOptions, agent: Agent) {
+  const dynamoDb = openDynamoDb(options, () => parts.deployed.table, agent);
 
   return async function handle(req: IncomingMessage): Promise<AwsResponse> {
     const target =
       req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target'] ?? '');
     const [prefix = '', operation = ''] = target.split('.');
     const service = SERVICES[prefix];
-    const text = await readText(req);
+    const text = String(await readBody(req));
     const [, accessKey] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
     // A web page cannot send this header without the permission that a preflight asks for.
     if (accessKey === undefined)
-      return forbidden('MissingAuthenticationTokenException', 'The request is not signed');
+      return errorResponse('MissingAuthenticationTokenException', 'The request is not signed', 403);
     if (!service)
       return unknownOperation(
         `The local cloud does not support ${prefix || 'a request without x-amz-target'}`,
       );
 
-    const { kms, authorization } = options.deployed();
-    const identity = options.functions()?.identify(accessKey);
+    const { kms, authorization } = parts.deployed;
+    const identity = parts.functions?.identify(accessKey);
     const rejection = identity && (await rejectUnlessBusy(identity, req, operation, options));
     if (rejection) return rejection;
-    const input = JSON.parse(text);
-    const denial =
-      identity && authorization.denialReason(identity.name, { service, operation, input });
+    const call = { service, operation, input: JSON.parse(text) };
+    const denial = identity && authorization.denialReason(identity.name, call);
     if (denial) {
       options.onDenied(denial);
-      const body = { __type: 'AccessDeniedException', message: denial };
-      return { status: service === 'SES' ? 403 : 400, body };
+      return errorResponse('AccessDeniedException', denial, service === 'SES' ? 403 : 400);
     }
     const forward = async (): Promise<AwsResponse> => {
-      if (service === 'KMS') return kms(operation, input);
-      if (service === 'SES') return options.mailbox.send(input);
-      return dynamoDb(operation, input, text);
+      if (service === 'KMS') return kms(operation, call.input);
+      return service === 'SES' ? parts.mailbox.send(call.input) : dynamoDb(call, text);
     };
-    const kill = () => options.functions()?.kill(accessKey);
-    return options.intercept
-      ? options.intercept(
-          { service, operation, input, functionName: identity?.name, kill },
-          forward,
-        )
+    const kill = () => parts.functions?.kill(accessKey);
+    const { intercept } = options;
+    return intercept
+      ? intercept({ ...call, functionName: identity?.name, kill }, forward)
       : forward();
   };
 }
@@ -142,26 +137,7 @@ async function rejectUnlessBusy(
   return unknownOperation(`${name} has already responded`);
 }
 
-async function listen(server: Server, wanted: number): Promise<number> {
-  server.listen(wanted, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    if (wanted === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return listen(server, 0);
-  }
-  return (server.address() as AddressInfo).port;
-}
-
-const unknownOperation = (message: string): AwsResponse => ({
-  status: 400,
-  body: { __type: 'UnknownOperationException', message },
-});
-
-const forbidden = (__type: string, message: string): AwsResponse => ({
-  status: 403,
-  body: { __type, message },
-});
+const unknownOperation = (message: string) => errorResponse('UnknownOperationException', message);
 
 function send(res: ServerResponse, { status, body, cut }: AwsResponse): void {
   if (cut === 'before') return void res.destroy();

@@ -5,12 +5,9 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { shownPath, startOver } from '../state/files.ts';
 import { OPERATOR } from '../state/operator.ts';
-
-interface Engine {
-  readonly url: string;
-  stop(): Promise<void>;
-}
+import { databaseIn } from '../state/state.ts';
 
 const START_TIMEOUT_MS = 10_000;
 /** The first call to a new DynamoDB Local takes several seconds. */
@@ -18,10 +15,12 @@ const RESPONSE_TIMEOUT_MS = 10_000;
 
 export const ENGINE_REGION = 'us-east-1';
 
+export const externalEngine = (): string | undefined =>
+  process.env.AWS_ENDPOINT_URL_DYNAMODB || undefined;
+
 /**
- * The headers of a call to the engine. Engines do not verify signatures, but without `-sharedDb`
- * DynamoDB Local keeps separate tables for each access key and region, so all callers must use the
- * same.
+ * Engines do not verify signatures, but without `-sharedDb` DynamoDB Local keeps separate tables
+ * for each access key and region, so all callers must use the same.
  */
 export const engineHeaders = (operation: string) => ({
   'Content-Type': 'application/x-amz-json-1.0',
@@ -39,31 +38,26 @@ export const engineHeaders = (operation: string) => ({
  * unexpectedly.
  */
 export async function startEngine(
-  { file, externalUrl }: { file: string | undefined; externalUrl: string | undefined },
+  { file, externalUrl }: { file?: string | undefined; externalUrl?: string | undefined },
   onStart: (pid: number | undefined) => void,
   onEngineExit: (reason: string) => void,
-): Promise<Engine> {
+) {
   if (externalUrl) return connect(externalUrl);
 
-  const binary = embeddedBinary();
   // The engine lets every web page read it (CORS), so it listens where no page would find it. On
   // Linux, for which it exists, all of 127.0.0.0/8 is the loopback network.
   const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
-  // Another process may take the free port first; the engine then exits with 1, and the loop tries
-  // another.
+  // Another process may take the free port first; the engine then exits.
   for (let tries = 1; ; tries++) {
-    const port = await freePort(host);
+    const port = String(await freePort(host));
     const child = spawn(
-      binary,
-      ['--host', host, '--port', String(port), ...(file ? ['--db-path', file] : [])],
-      {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        // A separate process group: Ctrl-C must not stop the engine before the service has finished
-        // its requests.
-        detached: true,
-      },
+      embeddedBinary(),
+      ['--host', host, '--port', port, ...(file ? ['--db-path', file] : [])],
+      // In its own process group: Ctrl-C must not stop it before the service has finished its
+      // requests.
+      { stdio: ['ignore', 'ignore', 'pipe'], detached: true },
     );
-    // Stops the engine on every exit of this process except by a signal without a listener.
+    // On every exit of this process except by a signal without a listener.
     const kill = () => child.kill('SIGKILL');
     process.on('exit', kill);
     child.once('exit', () => process.off('exit', kill));
@@ -71,18 +65,30 @@ export async function startEngine(
     let errors = '';
     child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
     const url = `http://${host}:${port}`;
-    if (await isReady(url, child)) return running(url, child, () => onEngineExit(errors));
+    if (await isReady(url, child)) {
+      const reportExit = () => onEngineExit(errors);
+      child.on('exit', reportExit);
+      return { url, stop: () => stopChild(child.off('exit', reportExit)) };
+    }
     if (tries === 3) throw new Error(`The DynamoDB engine did not start. ${errors}`);
   }
 }
 
-async function connect(url: string): Promise<Engine> {
-  if (URL.parse(url)?.protocol !== 'http:') {
+/** Names the database of a state folder if this error of the embedded engine is about it. */
+export function explainDatabaseError(stateDir: string, message: string): string | undefined {
+  // The words of SQLite.
+  if (!/not a valid SQLite database|database disk image is malformed/.test(message))
+    return undefined;
+  if (externalEngine()) return undefined;
+  return `${shownPath(databaseIn(stateDir))} is not a valid database: ${startOver(stateDir)}.`;
+}
+
+async function connect(url: string) {
+  if (URL.parse(url)?.protocol !== 'http:')
     throw new Error(
       'AWS_ENDPOINT_URL_DYNAMODB must be a URL that starts with http://, for example ' +
         `http://127.0.0.1:8000, not ${url}.`,
     );
-  }
   if ((await firstResponse(url))?.ok) return { url, stop: async () => undefined };
   throw new Error(
     `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, ` +
@@ -90,18 +96,10 @@ async function connect(url: string): Promise<Engine> {
   );
 }
 
-function running(url: string, child: ChildProcess, onEngineExit: () => void): Engine {
-  let stopping = false;
-  child.on('exit', () => stopping || onEngineExit());
-  return {
-    url,
-    async stop() {
-      stopping = true;
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    },
-  };
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
 }
 
 function embeddedBinary(): string {
@@ -126,21 +124,19 @@ async function isReady(url: string, child: ChildProcess): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.exitCode === null && Date.now() < deadline) {
     await wait(10);
-    if ((await firstResponse(url)) !== undefined) return child.exitCode === null;
+    if (await firstResponse(url)) return child.exitCode === null;
   }
   child.kill('SIGKILL');
   return false;
 }
 
-async function firstResponse(url: string): Promise<Response | undefined> {
-  const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-  return fetch(url, {
+const firstResponse = (url: string): Promise<Response | undefined> =>
+  fetch(url, {
     method: 'POST',
     headers: engineHeaders('ListTables'),
     body: '{}',
-    signal,
+    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
   }).catch(() => undefined);
-}
 
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);

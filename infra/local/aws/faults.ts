@@ -1,28 +1,21 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { actionsOf, isWrite } from '../calls/actions.ts';
-import type { AwsCall, AwsResponse, Interceptor } from '../calls/aws-call.ts';
-import { CONFLICT, canceledByConflict } from './transaction-conflicts.ts';
-
-/*
- * Fault injection between the functions and the local cloud; the functions contain no code for it.
- */
+import {
+  type AwsCall,
+  type AwsResponse,
+  errorResponse,
+  type Interceptor,
+} from '../calls/aws-call.ts';
+import { CONFLICT, canceledByConflict, dynamoDbError } from './transaction-conflicts.ts';
 
 /**
  * The first four prevent the call. The others execute it, but the function learns the result late
  * or never. docs/faults.md explains each.
  */
 export const FAULTS = [
-  'conflict',
-  'throttle',
-  'error-before',
-  'reset',
-  'error-after',
-  'lost',
-  'half',
-  'late',
-  'slow',
-  'kill',
+  ...(['conflict', 'throttle', 'error-before', 'reset'] as const),
+  ...(['error-after', 'lost', 'half', 'late', 'slow', 'kill'] as const),
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -52,20 +45,18 @@ const rule = v.strictObject({
 
 export type Rule = v.InferInput<typeof rule>;
 
-export interface Faults {
-  /** Applies faults to calls of functions only: operators and tests always see the real state. */
-  readonly intercept: Interceptor;
-  /**
-   * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid
-   * rule, even one for a function that is not among these names if they are given.
-   */
-  inject(rules: readonly unknown[], functionNames?: readonly string[]): void;
-}
+export type Faults = ReturnType<typeof openFaults>;
 
-export function openFaults(): Faults {
-  let active: { rule: v.InferOutput<typeof rule>; calls: number }[] = [];
+type ActiveRule = v.InferOutput<typeof rule>;
+
+export function openFaults() {
+  let active: { rule: ActiveRule; calls: number }[] = [];
   return {
-    inject(rules, functionNames) {
+    /**
+     * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid
+     * rule, even one for a function that is not among these names if they are given.
+     */
+    inject(rules: readonly unknown[], functionNames?: readonly string[]): void {
       const { success, output, issues } = v.safeParse(v.array(rule), rules);
       if (!success)
         throw new Error(
@@ -79,7 +70,8 @@ export function openFaults(): Faults {
       }
       active = output.map((parsedRule) => ({ rule: parsedRule, calls: 0 }));
     },
-    async intercept(call, forward) {
+    /** Applies faults to calls of functions only: operators and tests always see the real state. */
+    intercept: (async (call, forward) => {
       if (call.functionName === undefined) return forward();
       const matching = active.filter((entry) => appliesTo(entry.rule, call));
       for (const entry of matching) entry.calls++;
@@ -87,12 +79,12 @@ export function openFaults(): Faults {
         ({ rule: { nth }, calls }) => nth === undefined || nth === calls,
       );
       return selected ? applyFault(selected.rule, call, forward) : forward();
-    },
+    }) satisfies Interceptor,
   };
 }
 
 function appliesTo(
-  { service, function: functionName, operation, item, fault }: v.InferOutput<typeof rule>,
+  { service, function: functionName, operation, item, fault }: ActiveRule,
   call: AwsCall,
 ): boolean {
   const items = actionsOf(call).map(({ pk, sk }) => `${pk}/${sk ?? ''}`);
@@ -109,7 +101,7 @@ const matches = (pattern: string, name: string): boolean =>
   pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 
 async function applyFault(
-  { fault, item, milliseconds }: v.InferOutput<typeof rule>,
+  { fault, item, milliseconds }: ActiveRule,
   call: AwsCall,
   forward: () => Promise<AwsResponse>,
 ): Promise<AwsResponse> {
@@ -154,19 +146,13 @@ async function applyFault(
   }
 }
 
-const FAILED: AwsResponse = {
-  status: 500,
-  body: { __type: 'InternalServerError', message: 'An injected fault' },
-};
+const FAILED = errorResponse('InternalServerError', 'An injected fault', 500);
 
 const THROTTLED: Record<AwsCall['service'], AwsResponse> = {
-  DynamoDB: {
-    status: 400,
-    body: {
-      __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
-      message: 'The level of configured provisioned throughput for the table was exceeded.',
-    },
-  },
-  KMS: { status: 400, body: { __type: 'ThrottlingException', message: 'Rate exceeded' } },
-  SES: { status: 429, body: { __type: 'TooManyRequestsException', message: 'Rate exceeded' } },
+  DynamoDB: dynamoDbError(
+    'ProvisionedThroughputExceededException',
+    'The level of configured provisioned throughput for the table was exceeded.',
+  ),
+  KMS: errorResponse('ThrottlingException', 'Rate exceeded'),
+  SES: errorResponse('TooManyRequestsException', 'Rate exceeded', 429),
 };

@@ -1,12 +1,11 @@
+import { existsSync } from 'node:fs';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { scannerClient } from '../../../lib/table/table-scanner.ts';
 import type { LocalTables, TableConnection } from '../../commands/tables.ts';
-import { runningTable } from '../state/folder-lock.ts';
+import { processIdentity, runningTable } from '../state/folder-lock.ts';
 import { OPERATOR } from '../state/operator.ts';
-import { hasDatabase, openState } from '../state/state.ts';
-import { ENGINE_REGION, startEngine } from './engine.ts';
-import { explainDatabaseError } from './explain-database-error.ts';
-import { externalEngine } from './external-engine.ts';
+import { databaseIn, openState } from '../state/state.ts';
+import { ENGINE_REGION, explainDatabaseError, externalEngine, startEngine } from './engine.ts';
 
 const stateDir = () => process.env.STATE_DIR || '.local';
 
@@ -34,61 +33,58 @@ function locationOf(folder: string) {
 
 /**
  * Opens the table of a state folder: through the service that runs on the folder, or, when none
- * runs, through an engine started here. That engine locks the folder, so no service can start on it
- * until the connection is closed.
+ * runs, through an engine started here, which locks the folder until the connection is closed.
  */
 export async function openLocalTable(stateDir: string): Promise<TableConnection> {
-  if (stateDir === ':memory:') {
+  if (stateDir === ':memory:')
     throw new Error(
       'STATE_DIR=:memory: stores no table. Use --table with a running service: ' +
         '`npm start` prints its AWS_ENDPOINT_URL and table.',
     );
-  }
   const running = locationOf(stateDir);
   if (running) {
     const client = scannerClient(running.settings);
     return { tableName: running.tableName, client, close: async () => client.destroy() };
   }
-  if (!hasDatabase(stateDir) && !externalEngine()) {
+  if (!existsSync(databaseIn(stateDir)) && !externalEngine())
     throw new Error(
       `There is no table in ${stateDir} yet: \`npm start\` creates it. For a table in another ` +
         'engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, use --table.',
     );
-  }
   return openTableWithOwnEngine(stateDir);
 }
 
 async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection> {
-  const state = await openState(stateDir);
-  const engine = await startEngine(
-    { file: state.database, externalUrl: externalEngine() },
-    state.recordEngine,
-    () => undefined,
-  ).catch((error) => {
-    state.close();
+  const stops = new AsyncDisposableStack();
+  try {
+    const state = await openState(stateDir);
+    stops.defer(() => {
+      process.off('exit', state.close);
+      state.close();
+    });
+    const engine = await startEngine(
+      { file: databaseIn(stateDir), externalUrl: externalEngine() },
+      (pid) => state.record({ engine: processIdentity(pid) }),
+      () => undefined,
+    );
+    stops.defer(engine.stop);
+    // Releases the folder on every exit except SIGKILL, after the exit listener of the engine.
+    process.on('exit', state.close);
+    const settings = { endpoint: engine.url, region: ENGINE_REGION, credentials: OPERATOR };
+    const client = scannerClient(settings);
+    stops.defer(() => client.destroy());
+    const { TableNames: [tableName, ...others] = [] } = await client.send(
+      new ListTablesCommand({}),
+    );
+    if (!tableName)
+      throw new Error(`There is no table in ${stateDir} yet: \`npm start\` creates it.`);
+    if (others.length === 0) return { tableName, client, close: () => stops.disposeAsync() };
+    throw new Error(
+      `There are several tables: ${[tableName, ...others].join(', ')}. ` +
+        'Start the service, then run this command again to open the table that it uses.',
+    );
+  } catch (error) {
+    await stops.disposeAsync();
     throw error;
-  });
-  // Releases the folder on every exit except SIGKILL. The engine's own exit handler has run before
-  // this one.
-  process.on('exit', state.close);
-  const client = scannerClient({
-    endpoint: engine.url,
-    region: ENGINE_REGION,
-    credentials: OPERATOR,
-  });
-  const close = async () => {
-    client.destroy();
-    await engine.stop();
-    process.off('exit', state.close);
-    state.close();
-  };
-  const { TableNames: [tableName, ...others] = [] } = await client.send(new ListTablesCommand({}));
-  if (tableName && others.length === 0) return { tableName, client, close };
-  await close();
-  throw new Error(
-    tableName
-      ? `There are several tables: ${[tableName, ...others].join(', ')}. ` +
-          'Start the service, then run this command again to open the table that it uses.'
-      : `There is no table in ${stateDir} yet: \`npm start\` creates it.`,
-  );
+  }
 }

@@ -1,19 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FieldError } from '../../../lib/contract/failure.ts';
-import { readText } from '../calls/read-body.ts';
+import { readBody } from '../calls/incoming.ts';
 import type { Mail } from './mailbox.ts';
 
 /*
  * The pages of the local mailbox: the messages, and a form that sets a password with the key of a
  * mailed link.
  */
-
-interface Content {
-  readonly status: number;
-  readonly title: string;
-  readonly html: string;
-}
 
 const SET_PASSWORD = '/mailbox/set-password';
 
@@ -26,27 +20,29 @@ export const setPasswordPage = (endpoint: string): string => `${endpoint}${SET_P
 export async function serveMailbox(
   req: IncomingMessage,
   res: ServerResponse,
-  { mails, apiUrl }: { mails: readonly Mail[]; apiUrl: () => string },
+  mails: readonly Mail[],
+  apiUrl: string,
 ): Promise<void> {
   const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost');
-  const route = `${req.method} ${pathname}`;
-  if (route === 'GET /mailbox') return sendPage(res, messages(mails));
-  if (route === `GET ${SET_PASSWORD}`) return sendPage(res, form(searchParams.get('key') ?? ''));
-  if (route === `POST ${SET_PASSWORD}`)
-    return sendPage(res, await setPassword(await readForm(req), apiUrl()));
-  if (route !== 'GET /mailbox.json') return void res.writeHead(404).end();
-  res
-    .writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' })
-    .end(JSON.stringify(mails));
+  switch (`${req.method} ${pathname}`) {
+    case 'GET /mailbox':
+      return sendPage(res, 'Mailbox of the local cloud', messages(mails));
+    case 'GET /mailbox.json':
+      res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' });
+      return void res.end(JSON.stringify(mails));
+    case `GET ${SET_PASSWORD}`:
+      return sendForm(res, searchParams.get('key') ?? '');
+    case `POST ${SET_PASSWORD}`:
+      return setPassword(res, new URLSearchParams(String(await readBody(req))), apiUrl);
+    default:
+      res.writeHead(404).end();
+  }
 }
 
-const messages = (mails: readonly Mail[]): Content => ({
-  status: 200,
-  title: 'Mailbox of the local cloud',
-  html: `<p>Messages do not leave this machine. They are also available as \
+const messages = (mails: readonly Mail[]): string =>
+  `<p>Messages do not leave this machine. They are also available as \
 <a href="/mailbox.json">JSON</a>.</p>
-${mails.toReversed().map(message).join('\n') || '<p>No mail yet.</p>'}`,
-});
+${mails.toReversed().map(message).join('\n') || '<p>No mail yet.</p>'}`;
 
 const message = ({ time, from, to, subject, text }: Mail): string => `<article>
 <h2>${escapeHtml(subject)}</h2>
@@ -55,10 +51,11 @@ const message = ({ time, from, to, subject, text }: Mail): string => `<article>
 <pre>${withLinks(escapeHtml(text))}</pre>
 </article>`;
 
-const form = (key: string, error = '', status = 200): Content => ({
-  status,
-  title: 'Set your password',
-  html: `<form method="post" action="${SET_PASSWORD}">
+const sendForm = (res: ServerResponse, key: string, error = '', status = 200): void =>
+  sendPage(
+    res,
+    'Set your password',
+    `<form method="post" action="${SET_PASSWORD}">
 ${error && `<p role="alert">${escapeHtml(error)}</p>`}
 <input type="hidden" name="key" value="${escapeHtml(key)}">
 <p><label>New password \
@@ -66,28 +63,35 @@ ${error && `<p role="alert">${escapeHtml(error)}</p>`}
 </label></p>
 <p><button>Set the password</button></p>
 </form>
-<p><a href="/mailbox">Mailbox</a></p>`,
-});
+${TO_MAILBOX}`,
+    status,
+  );
 
-const DONE: Content = {
-  status: 200,
-  title: 'Your password is set',
-  html: '<p>You can log in with it now.</p>\n<p><a href="/mailbox">Mailbox</a></p>',
-};
+const TO_MAILBOX = '<p><a href="/mailbox">Mailbox</a></p>';
 
-async function setPassword(sent: URLSearchParams, apiUrl: string): Promise<Content> {
-  const key = sent.get('key') ?? '';
+async function setPassword(
+  res: ServerResponse,
+  sent: URLSearchParams,
+  apiUrl: string,
+): Promise<void> {
+  const { key = '', newPassword = '' } = Object.fromEntries(sent);
   const response = await fetch(`${apiUrl}/api/account/reset-password/finish`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ key, newPassword: sent.get('newPassword') ?? '' }),
+    body: JSON.stringify({ key, newPassword }),
   });
-  if (response.ok) return DONE;
+  if (response.ok)
+    return sendPage(
+      res,
+      'Your password is set',
+      `<p>You can log in with it now.</p>\n${TO_MAILBOX}`,
+    );
   const { message, title = message, detail, fieldErrors = [] } = (await response.json()) as Problem;
-  const fields = fieldErrors.map(({ field, message, min, max }) =>
-    min === undefined ? `${field}: ${message}` : `${field}: ${message}, from ${min} to ${max}`,
+  const fields = fieldErrors.map(
+    ({ field, message, min, max }) =>
+      `${field}: ${message}${min === undefined ? '' : `, from ${min} to ${max}`}`,
   );
-  return form(key, [title, detail, ...fields].filter(Boolean).join('. '), response.status);
+  sendForm(res, key, [title, detail, ...fields].filter(Boolean).join('. '), response.status);
 }
 
 interface Problem {
@@ -96,9 +100,6 @@ interface Problem {
   readonly detail?: string;
   readonly fieldErrors?: readonly FieldError[];
 }
-
-const readForm = async (req: IncomingMessage): Promise<URLSearchParams> =>
-  new URLSearchParams(await readText(req));
 
 const ESCAPES: Record<string, string> = {
   '&': '&amp;',
@@ -134,7 +135,7 @@ const HEADERS = {
     "base-uri 'none'; frame-ancestors 'none'",
 };
 
-function sendPage(res: ServerResponse, { status, title, html }: Content): void {
+function sendPage(res: ServerResponse, title: string, html: string, status = 200): void {
   res.writeHead(status, HEADERS).end(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -1,6 +1,5 @@
 import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { OPERATOR } from '../state/operator.ts';
-import { ENGINE_REGION } from './engine.ts';
 
 export interface TableProperties {
   readonly TableName: string;
@@ -15,28 +14,25 @@ export interface TableProperties {
 export async function createTable(
   endpoint: string,
   region: string,
-  table: TableProperties,
+  { TableName, KeySchema, AttributeDefinitions }: TableProperties,
 ): Promise<void> {
-  const { TableName, KeySchema, AttributeDefinitions } = table;
   if (!KeySchema) return;
+  const table = { TableName, KeySchema, AttributeDefinitions };
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   await client
-    .send(
-      new CreateTableCommand({
-        TableName,
-        KeySchema,
-        AttributeDefinitions,
-        BillingMode: 'PAY_PER_REQUEST',
-      }),
-    )
+    .send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }))
     .catch((error: Error) => {
       if (error.name !== 'ResourceInUseException') throw error;
     });
   client.destroy();
 }
 
-export async function deleteTable(endpoint: string, { TableName }: TableProperties): Promise<void> {
-  const client = new DynamoDBClient({ endpoint, region: ENGINE_REGION, credentials: OPERATOR });
+export async function deleteTable(
+  endpoint: string,
+  region: string,
+  { TableName }: TableProperties,
+): Promise<void> {
+  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   await client.send(new DeleteTableCommand({ TableName }));
   client.destroy();
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { actionsOf } from '../calls/actions.ts';
-import type { AwsCall } from '../calls/aws-call.ts';
+import type { OperationCall } from '../calls/aws-call.ts';
 import { isHandedOver, type Mapping } from './event-source-mappings.ts';
 
 /*
@@ -10,14 +10,7 @@ import { isHandedOver, type Mapping } from './event-source-mappings.ts';
  * that the engine has accepted.
  */
 
-/** The part of a stream record that a KEYS_ONLY stream has. */
-interface StreamRecord {
-  readonly eventName: 'INSERT' | 'MODIFY' | 'REMOVE';
-  readonly dynamodb: {
-    readonly SequenceNumber: string;
-    readonly Keys: { readonly pk: { readonly S: string }; readonly sk: { readonly S: string } };
-  };
-}
+type StreamRecord = ReturnType<typeof recordsOf>[number]['record'];
 
 /**
  * The records that wait for a function in their order. Those of one partition key are in one lane,
@@ -38,13 +31,6 @@ const RETRY_MS = { first: 50, max: 5000 };
 
 export type Stream = ReturnType<typeof openStream>;
 
-/** An update is taken for that of an item that exists, and a put for that of a new one. */
-const EVENTS: Readonly<Record<string, StreamRecord['eventName']>> = {
-  'dynamodb:PutItem': 'INSERT',
-  'dynamodb:UpdateItem': 'MODIFY',
-  'dynamodb:DeleteItem': 'REMOVE',
-};
-
 export function openStream({ mappings, invoke, onLine }: Options) {
   const lanes = new Map<string, Lane>();
   const waiting = new Set<() => void>();
@@ -52,10 +38,9 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   let sequenceNumber = 0;
   let isStopped = false;
 
-  const isSettled = () =>
-    [...lanes.values()].every(({ records }) => records.every(({ isTried }) => isTried));
   function notifyIfSettled(): void {
-    if (!isSettled() && !isStopped) return;
+    const isPending = ({ records }: Lane) => records.some(({ isTried }) => !isTried);
+    if (!isStopped && [...lanes.values()].some(isPending)) return;
     for (const resolve of waiting) resolve();
     waiting.clear();
   }
@@ -83,11 +68,17 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   }
 
   /** Returns how many records are done, counted from the first one. */
-  async function handOver(mapping: Mapping, Records: readonly StreamRecord[]): Promise<number> {
+  async function handOver({ functionName }: Mapping, Records: StreamRecord[]): Promise<number> {
     try {
-      return doneIn(Records, await invoke(mapping.functionName, { Records }, randomUUID()));
+      const response = await invoke(functionName, { Records }, randomUUID());
+      const { batchItemFailures = [] } = response as {
+        batchItemFailures?: { itemIdentifier: string }[];
+      };
+      const failed = batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+      const first = Records.findIndex(({ dynamodb }) => failed.includes(dynamodb.SequenceNumber));
+      return first < 0 ? Records.length : first;
     } catch (error) {
-      if (!isStopped) onLine(`${mapping.functionName} failed: ${(error as Error).message}`);
+      if (!isStopped) onLine(`${functionName} failed: ${(error as Error).message}`);
       return 0;
     }
   }
@@ -102,24 +93,21 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   }
 
   return {
-    committed(call: Pick<AwsCall, 'operation' | 'input'>): void {
+    committed(call: OperationCall): void {
       // A transaction that is sent again with its token changes nothing, and has no second record.
       const token = call.input.ClientRequestToken;
       if (token !== undefined && tokens.has(token)) return;
       tokens.add(token);
-      for (const { action, table, pk, sk = '' } of actionsOf(call)) {
-        const eventName = EVENTS[action];
-        if (!eventName) continue;
-        sequenceNumber++;
-        const Keys = { pk: { S: pk }, sk: { S: sk } };
-        const record = { eventName, dynamodb: { SequenceNumber: String(sequenceNumber), Keys } };
+      for (const { table, record } of recordsOf(call, () => String(++sequenceNumber)))
         for (const [index, mapping] of mappings().entries())
           if (isHandedOver(mapping, table, record)) add(index, mapping, record);
-      }
     },
     /** Resolves once every record has been handed over at least once. */
     settled: (): Promise<void> =>
-      isSettled() ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve)),
+      new Promise((resolve) => {
+        waiting.add(resolve);
+        notifyIfSettled();
+      }),
     stop() {
       isStopped = true;
       notifyIfSettled();
@@ -127,14 +115,23 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   };
 }
 
-const hashOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE();
+/** An update is taken for that of an item that exists, and a put for that of a new one. */
+const EVENTS: Readonly<Record<string, 'INSERT' | 'MODIFY' | 'REMOVE'>> = {
+  'dynamodb:PutItem': 'INSERT',
+  'dynamodb:UpdateItem': 'MODIFY',
+  'dynamodb:DeleteItem': 'REMOVE',
+};
 
-/** How many records a response reports as done, counted from the first one. */
-function doneIn(records: readonly StreamRecord[], response: unknown): number {
-  const { batchItemFailures = [] } = response as {
-    batchItemFailures?: { itemIdentifier: string }[];
-  };
-  const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-  const first = records.findIndex(({ dynamodb }) => failed.has(dynamodb.SequenceNumber));
-  return first < 0 ? records.length : first;
-}
+/** The records of a call, as a KEYS_ONLY stream has them, with the names of their tables. */
+const recordsOf = (call: OperationCall, nextSequenceNumber: () => string) =>
+  actionsOf(call).flatMap(({ action, table, pk, sk = '' }) => {
+    const eventName = EVENTS[action];
+    if (!eventName) return [];
+    const Keys = { pk: { S: pk }, sk: { S: sk } };
+    return {
+      table,
+      record: { eventName, dynamodb: { SequenceNumber: nextSequenceNumber(), Keys } },
+    };
+  });
+
+const hashOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE();

@@ -1,4 +1,4 @@
-import type { AwsResponse } from '../calls/aws-call.ts';
+import type { AwsResponse, OperationCall } from '../calls/aws-call.ts';
 
 interface Tag {
   readonly Key: string;
@@ -11,57 +11,54 @@ interface StackTable {
 }
 
 /**
- * The settings of tables that an engine lacks: tags, point-in-time recovery and streams, which slow
- * the embedded engine down. They are kept in memory. Returns the response to a call about them,
- * which may complete that of the engine, and undefined for any other call.
+ * The settings of tables that an engine lacks, in memory: tags, point-in-time recovery and streams,
+ * which slow the embedded engine down. Responds to a call about them, possibly with what the engine
+ * responds, and with undefined to any other call.
  */
-export function tableSettings(stackTable: () => StackTable) {
-  const tags = new Map<string, Tag[]>();
+export function tableSettings(
+  stackTable: () => StackTable,
+  callEngine: (operation: string, body: string) => Promise<AwsResponse>,
+) {
+  /** By table and by the key of the tag. */
+  const tags = new Map<string, Map<string, Tag>>();
   const recoverable = new Set<string>();
-  const streams = new Map<string, Stream>();
-  const nameIn = (arn: unknown) => String(arn).split('/').at(-1) as string;
+  const streams = new Map<string, (tableArn: string) => object>();
   const tagsOf = (name: string) => {
     const { TableName, Tags = [] } = stackTable();
-    return [...(name === TableName ? Tags : []), ...(tags.get(name) ?? [])];
+    return [...(name === TableName ? Tags : []), ...(tags.get(name)?.values() ?? [])];
   };
 
-  return async (
-    operation: string,
-    input: Record<string, unknown>,
-    callEngine: (operation: string, body: string) => Promise<AwsResponse>,
-  ): Promise<AwsResponse | undefined> => {
-    const { ResourceArn, TableName, Tags, StreamSpecification } = input;
-    const name = String(TableName);
+  return async ({ operation, input }: OperationCall): Promise<AwsResponse | undefined> => {
+    const { ResourceArn, TableName, StreamSpecification } = input;
+    const name = String(TableName ?? String(ResourceArn).split('/').at(-1));
     const describeAs = async (member: 'Table' | 'TableDescription'): Promise<AwsResponse> => {
       const { status, body } = await callEngine('DescribeTable', JSON.stringify({ TableName }));
       const { Table, ...error } = JSON.parse(String(body));
       if (!Table) return { status, body: error };
-      return {
-        status,
-        body: { [member]: { ...Table, ...streamOf(Table.TableArn, streams.get(name)) } },
-      };
+      return { status, body: { [member]: { ...Table, ...streams.get(name)?.(Table.TableArn) } } };
     };
     switch (operation) {
       case 'ListTagsOfResource':
-        return { status: 200, body: { Tags: tagsOf(nameIn(ResourceArn)) } };
+        return { status: 200, body: { Tags: tagsOf(name) } };
       case 'TagResource': {
-        const byName = new Map(
-          [...(tags.get(nameIn(ResourceArn)) ?? []), ...(Tags as Tag[])].map((tag) => [
-            tag.Key,
-            tag,
-          ]),
-        );
-        tags.set(nameIn(ResourceArn), [...byName.values()]);
+        const tagged = tags.get(name) ?? new Map<string, Tag>();
+        for (const tag of input.Tags as Tag[]) tagged.set(tag.Key, tag);
+        tags.set(name, tagged);
         return { status: 200, body: {} };
       }
       case 'UpdateContinuousBackups':
         recoverable.add(name);
-        return { status: 200, body: continuousBackups(true) };
+        return continuousBackups('ENABLED');
       case 'DescribeContinuousBackups':
-        return { status: 200, body: continuousBackups(recoverable.has(name)) };
+        return continuousBackups(recoverable.has(name) ? 'ENABLED' : 'DISABLED');
       case 'UpdateTable': {
         if (!StreamSpecification) return undefined;
-        streams.set(name, { StreamSpecification, label: new Date().toISOString().slice(0, -1) });
+        const LatestStreamLabel = new Date().toISOString().slice(0, -1);
+        streams.set(name, (tableArn) => ({
+          StreamSpecification,
+          LatestStreamLabel,
+          LatestStreamArn: `${tableArn}/stream/${LatestStreamLabel}`,
+        }));
         return describeAs('TableDescription');
       }
       case 'DescribeTable':
@@ -75,24 +72,12 @@ export function tableSettings(stackTable: () => StackTable) {
   };
 }
 
-interface Stream {
-  readonly StreamSpecification: unknown;
-  /** The time at which the stream was enabled, which ends its ARN. */
-  readonly label: string;
-}
-
-const streamOf = (tableArn: string, stream: Stream | undefined) =>
-  stream && {
-    StreamSpecification: stream.StreamSpecification,
-    LatestStreamLabel: stream.label,
-    LatestStreamArn: `${tableArn}/stream/${stream.label}`,
-  };
-
-const continuousBackups = (isRecoverable: boolean) => ({
-  ContinuousBackupsDescription: {
-    ContinuousBackupsStatus: 'ENABLED',
-    PointInTimeRecoveryDescription: {
-      PointInTimeRecoveryStatus: isRecoverable ? 'ENABLED' : 'DISABLED',
+const continuousBackups = (PointInTimeRecoveryStatus: 'ENABLED' | 'DISABLED'): AwsResponse => ({
+  status: 200,
+  body: {
+    ContinuousBackupsDescription: {
+      ContinuousBackupsStatus: 'ENABLED',
+      PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus },
     },
   },
 });

@@ -1,22 +1,19 @@
 import { actionsOf, isWrite } from '../calls/actions.ts';
-import type { AwsResponse } from '../calls/aws-call.ts';
+import { type AwsResponse, errorResponse, type OperationCall } from '../calls/aws-call.ts';
 
 /*
  * The embedded engine serializes transactions, so they never conflict. DynamoDB rejects any write
  * to an item of a transaction in progress, condition checks included.
  */
 
-/**
- * Forwards calls, but rejects a write that conflicts with a transaction in progress, as DynamoDB
- * would. BatchWriteItem is not checked.
- */
+/** Rejects what DynamoDB would reject, and forwards other calls. BatchWriteItem is not checked. */
 export function detectConflicts() {
   /** The ClientRequestToken of the transaction in progress, by item. */
   const held = new Map<string, string>();
 
   return async function forwardUnlessConflicting(
     operation: string,
-    input: Record<string, unknown>,
+    input: OperationCall['input'],
     forward: () => Promise<AwsResponse>,
   ): Promise<AwsResponse> {
     if (!isWrite(operation)) return forward();
@@ -39,43 +36,28 @@ export function detectConflicts() {
   };
 }
 
-const TYPE = 'com.amazonaws.dynamodb.v20120810#';
-const IN_PROGRESS = {
-  status: 400,
-  body: {
-    __type: `${TYPE}TransactionInProgressException`,
-    Message: 'The transaction with the given request token is already in progress.',
-  },
-};
-export const CONFLICT: AwsResponse = {
-  status: 400,
-  body: {
-    __type: `${TYPE}TransactionConflictException`,
-    message: 'Transaction is ongoing for the item',
-  },
-};
+export const dynamoDbError = (name: string, message: string): AwsResponse =>
+  errorResponse(`com.amazonaws.dynamodb.v20120810#${name}`, message);
+
+const Message = 'Transaction is ongoing for the item';
+const IN_PROGRESS = dynamoDbError(
+  'TransactionInProgressException',
+  'The transaction with the given request token is already in progress.',
+);
+export const CONFLICT = dynamoDbError('TransactionConflictException', Message);
 
 export const canceledByConflict = (conflicts: readonly boolean[]): AwsResponse =>
   transactionCanceled(
     conflicts.map((conflict) =>
-      conflict
-        ? { Code: 'TransactionConflict', Message: 'Transaction is ongoing for the item' }
-        : { Code: 'None' },
+      conflict ? { Code: 'TransactionConflict', Message } : { Code: 'None' },
     ),
   );
 
-export function transactionCanceled(
-  reasons: readonly { Code: string; Message?: string }[],
-): AwsResponse {
-  const codes = reasons.map(({ Code }) => Code).join(', ');
-  return {
-    status: 400,
-    body: {
-      __type: `${TYPE}TransactionCanceledException`,
-      Message:
-        'Transaction cancelled, please refer cancellation reasons for specific reasons ' +
-        `[${codes}]`,
-      CancellationReasons: reasons,
-    },
-  };
+export function transactionCanceled(CancellationReasons: readonly { Code: string }[]): AwsResponse {
+  const codes = CancellationReasons.map(({ Code }) => Code).join(', ');
+  const { status, body } = dynamoDbError(
+    'TransactionCanceledException',
+    `Transaction cancelled, please refer cancellation reasons for specific reasons [${codes}]`,
+  );
+  return { status, body: { ...(body as object), CancellationReasons } };
 }

@@ -1,16 +1,10 @@
-import { transactionCanceled } from '../aws/transaction-conflicts.ts';
+import { dynamoDbError, transactionCanceled } from '../aws/transaction-conflicts.ts';
 import { actionsOf, isWrite } from '../calls/actions.ts';
-import type { AwsCall, AwsResponse, Forward, Meter } from '../calls/aws-call.ts';
+import type { AwsResponse, Forward, Meter, OperationCall } from '../calls/aws-call.ts';
 import { type Item, itemBytes, readUnits, writeUnits } from './item-size.ts';
 import { type Demand, openThroughput, type TableMaximum, type Throughput } from './throughput.ts';
 
-/*
- * DynamoDB throttles the calls that exceed the throughput of a partition key or of the table; the
- * embedded engine does not. The rules and their sources are in
- * docs/adr/0003-local-cloud-runs-the-template.md.
- */
-
-type Call = Pick<AwsCall, 'operation' | 'input'>;
+/* The rules and their sources are in docs/adr/0003-local-cloud-runs-the-template.md. */
 
 /** Throttles the calls of functions to their table; `now` is a monotonic clock in milliseconds. */
 export function meterCapacity(
@@ -31,7 +25,7 @@ export function meterCapacity(
  */
 async function meterRead(
   { takeAll, charge }: Throughput,
-  call: Call,
+  call: OperationCall,
   forward: Forward,
 ): Promise<AwsResponse> {
   const demands = actionsOf(call).map(
@@ -43,15 +37,13 @@ async function meterRead(
 
   const response = await forward({ ReturnConsumedCapacity: 'TOTAL', ...call.input });
   if (response.status !== 200) return response;
-  const { ConsumedCapacity } = bodyOf(response) as { ConsumedCapacity: Consumed | Consumed[] };
+  const { ConsumedCapacity } = bodyOf<{ ConsumedCapacity: Consumed | Consumed[] }>(response);
   const units = [ConsumedCapacity].flat().reduce((sum, each) => sum + each.CapacityUnits, 0);
   for (const demand of demands) charge(demand, units / demands.length - demand.units);
   return response;
 }
 
-interface Consumed {
-  readonly CapacityUnits: number;
-}
+type Consumed = { readonly CapacityUnits: number };
 
 interface WriteParameters {
   readonly TableName: string;
@@ -64,7 +56,10 @@ interface WriteParameters {
  * The cost of each write, which is known before it is made: that of the larger of the item before
  * and after. An update is taken to leave the values of its expression.
  */
-async function writesOf({ operation, input }: Call, batchGetItem: Forward): Promise<Demand[]> {
+async function writesOf(
+  { operation, input }: OperationCall,
+  batchGetItem: Forward,
+): Promise<Demand[]> {
   const transactional = operation === 'TransactWriteItems';
   const writes = transactional
     ? (input.TransactItems as Record<string, WriteParameters>[]).flatMap(
@@ -78,7 +73,7 @@ async function writesOf({ operation, input }: Call, batchGetItem: Forward): Prom
     RequestItems: { [TableName]: { Keys: keys, ConsistentRead: true } },
   });
   // The engine rejects invalid keys; it will reject the writes for the same reason.
-  const { Responses = {} } = bodyOf(stored) as { Responses?: Record<string, Item[]> };
+  const { Responses = {} } = bodyOf<{ Responses?: Record<string, Item[]> }>(stored);
   const before = new Map(Responses[TableName]?.map((item) => [idOf(item), itemBytes(item)]));
   return writes.map(({ Item, Key, ExpressionAttributeValues }, index): Demand => {
     const key = keys[index] as (typeof keys)[number];
@@ -88,17 +83,18 @@ async function writesOf({ operation, input }: Call, batchGetItem: Forward): Prom
   });
 }
 
-const bodyOf = ({ body }: AwsResponse): unknown =>
-  typeof body === 'string' ? JSON.parse(body) : body;
+const bodyOf = <T>({ body }: AwsResponse): T =>
+  typeof body === 'string' ? JSON.parse(body) : (body as T);
 
-function throttled({ operation }: Call, exceeded: readonly boolean[]): AwsResponse {
+function throttled({ operation }: OperationCall, exceeded: readonly boolean[]): AwsResponse {
   if (operation.startsWith('Transact'))
     return transactionCanceled(
       exceeded.map((isExceeded) => ({ Code: isExceeded ? 'ThrottlingError' : 'None' })),
     );
-  const name = operation.startsWith('Batch')
-    ? 'ProvisionedThroughputExceededException'
-    : 'ThrottlingException';
-  const message = 'Throughput exceeds the current capacity of your table';
-  return { status: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } };
+  return dynamoDbError(
+    operation.startsWith('Batch')
+      ? 'ProvisionedThroughputExceededException'
+      : 'ThrottlingException',
+    'Throughput exceeds the current capacity of your table',
+  );
 }

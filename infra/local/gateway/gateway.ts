@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Page, Pages } from '../api-page/pages.ts';
-import { foreignHost } from '../calls/loopback-host.ts';
-import { readBody } from '../calls/read-body.ts';
+import { foreignHost, readBody } from '../calls/incoming.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';
 
@@ -31,35 +30,17 @@ type Invoke = (
   signal: AbortSignal,
 ) => Promise<unknown>;
 
-interface Match {
-  readonly routeKey: string;
-  readonly name: string;
-  readonly parameters: Record<string, string>;
-}
-
-const MESSAGES = {
-  400: 'Bad Request',
-  403: 'Forbidden',
-  404: 'Not Found',
-  413: 'Request Entity Too Large',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-} as const;
+type Match = NonNullable<ReturnType<typeof matchRoute>>;
 
 // The quotas of HTTP APIs in the API Gateway Developer Guide.
 const HEAD_BYTES_MAX = 10_240;
 const INTEGRATION_TIMEOUT_MS = 30_000;
 /**
- * Lambda's quota for the payload of an invocation. API Gateway's quota of 10 MB for a body is
- * higher. REST APIs respond with 413 beyond either; no source states the status of HTTP APIs beyond
- * Lambda's.
+ * Lambda's quota for the payload of an invocation, which is below API Gateway's for a body. REST
+ * APIs respond with 413 beyond either; no source states the status of HTTP APIs.
  */
 const EVENT_BYTES_MAX = 6 * 1024 * 1024;
-/**
- * With a body of this size, no event exceeds its limit: JSON has at most six bytes for each byte of
- * the body.
- */
+/** With this body, no event exceeds its limit: JSON has at most six bytes for each of its bytes. */
 const SMALL_BODY_BYTES = 1_000_000;
 
 interface GatewayOptions {
@@ -87,52 +68,58 @@ export async function startGateway(
     const { routes, cors } = await api();
     const requestId = randomUUID();
     const startedAt = Date.now();
+    const { method = 'GET', url = '/' } = req;
+    const [target = '/', ...queries] = url.split('?');
     let match: Match | undefined;
-    const corsHeaders = cors ? corsHeadersFor(cors, req) : {};
     const sendWithId = (response: APIGatewayProxyStructuredResultV2) =>
-      send(req, res, response, { ...corsHeaders, 'apigw-requestid': requestId });
-    const respond = (status: keyof typeof MESSAGES, message: string = MESSAGES[status]) => {
-      const route = match?.routeKey ?? `${req.method} ${(req.url ?? '/').split('?')[0]}`;
-      onRejection?.({ route, status, milliseconds: Date.now() - startedAt });
-      sendWithId({
-        statusCode: status,
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ message }),
+      send(req, res, response, {
+        ...(cors && corsHeadersFor(cors, req)),
+        'apigw-requestid': requestId,
       });
+    const respond = (statusCode: number, message = STATUS_CODES[statusCode]) => {
+      const route = match?.routeKey ?? `${method} ${target}`;
+      onRejection?.({ route, status: statusCode, milliseconds: Date.now() - startedAt });
+      const headers = { 'Content-Type': 'application/json' };
+      sendWithId({ statusCode, headers, body: JSON.stringify({ message }) });
     };
 
     const rejection = foreignHost(req);
     if (rejection) return respond(403, rejection);
-    if (cors && req.method === 'OPTIONS') return sendWithId({ statusCode: 204 });
-    const head = req.rawHeaders.reduce((size, part) => size + part.length, (req.url ?? '').length);
+    if (cors && method === 'OPTIONS') return sendWithId({ statusCode: 204 });
+    const head = req.rawHeaders.reduce((size, part) => size + part.length, url.length);
     if (head > HEAD_BYTES_MAX) return respond(431);
-    const [target = '/', ...query] = (req.url ?? '/').split('?');
     let path: string;
     try {
       const [routePath = '/'] = decodeURIComponent(target).split('?');
       path = decodeURIComponent(routePath);
-      match = matchRoute(routes, req.method ?? 'GET', routePath);
+      match = matchRoute(routes, method, routePath);
     } catch {
       return respond(400);
     }
     if (!match) {
-      const page = req.method === 'GET' || req.method === 'HEAD' ? pages?.(path) : undefined;
+      const page = method === 'GET' || method === 'HEAD' ? pages?.(path) : undefined;
       return page ? send(req, res, pageResponse(page), {}) : respond(404);
     }
     const body = await readBody(req);
-    const event = eventOf(req, match, path, query.join('?'), body, requestId);
+    const event = eventOf(req, match, path, queries.join('?'), body, requestId);
     const isTooLarge = () => Buffer.byteLength(JSON.stringify(event)) > EVENT_BYTES_MAX;
-    if (body.length > SMALL_BODY_BYTES && isTooLarge()) return respond(413);
+    if (body.length > SMALL_BODY_BYTES && isTooLarge())
+      return respond(413, 'Request Entity Too Large');
 
+    const expired = new AbortController();
+    const timer = setTimeout(() => expired.abort(), integrationTimeoutMs);
     try {
-      const response = await withTimeout(integrationTimeoutMs, (signal) =>
-        invoke(match.name, event, requestId, signal),
-      );
+      const response = await Promise.race([
+        invoke(match.name, event, requestId, expired.signal),
+        once(expired.signal, 'abort').then(() => undefined),
+      ]);
       if (response === undefined) return respond(503);
       sendWithId(response as APIGatewayProxyStructuredResultV2);
     } catch (error) {
       onError(error instanceof Error ? error.message : String(error));
       respond(500);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -147,15 +134,12 @@ export async function startGateway(
   );
   // When the backlog is full, the kernel drops connection attempts, and clients retry only after a
   // second.
-  server.listen({ port, host: '127.0.0.1', backlog: 4096 });
-  await once(server, 'listening');
+  await once(server.listen({ port, host: '127.0.0.1', backlog: 4096 }), 'listening');
   const address = server.address() as { port: number };
 
   return {
     url: `http://127.0.0.1:${address.port}`,
-    /**
-     * Accepts no more connections, and gives requests in flight this many milliseconds to finish.
-     */
+    /** Accepts no more connections, and gives requests in flight this long to finish. */
     async stop(graceMs: number) {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
@@ -166,29 +150,24 @@ export async function startGateway(
   };
 }
 
-function matchRoute(
-  routes: ReadonlyMap<string, string>,
-  method: string,
-  path: string,
-): Match | undefined {
+function matchRoute(routes: Api['routes'], method: string, path: string) {
   const segments = path.split('/');
-  let best: (Match & { literals: number }) | undefined;
+  let best:
+    | { routeKey: string; name: string; parameters: Record<string, string>; literals: number }
+    | undefined;
   for (const [routeKey, name] of routes) {
     const [routeMethod, routePath = ''] = routeKey.split(' ');
     const pattern = routePath.split('/');
     if (routeMethod !== method || pattern.length !== segments.length) continue;
     const parameters: Record<string, string> = {};
-    let literals = 0;
     const matches = pattern.every((part, index) => {
       const segment = segments[index] as string;
-      if (!part.startsWith('{')) {
-        literals++;
-        return part === segment;
-      }
+      if (!part.startsWith('{')) return part === segment;
       parameters[part.slice(1, -1)] = decodeURIComponent(segment);
       return segment !== '';
     });
-    if (matches && (!best || literals > best.literals))
+    const literals = pattern.length - Object.keys(parameters).length;
+    if (matches && literals > (best?.literals ?? -1))
       best = { routeKey, name, parameters, literals };
   }
   return best;
@@ -210,17 +189,11 @@ function eventOf(
   body: Buffer,
   requestId: string,
 ): APIGatewayProxyEventV2 {
-  const headers: Record<string, string> = Object.create(null);
-  for (let index = 0; index < req.rawHeaders.length; index += 2) {
-    const name = (req.rawHeaders[index] as string).toLowerCase();
-    const value = req.rawHeaders[index + 1] as string;
-    headers[name] = name in headers ? `${headers[name]},${value}` : value;
-  }
-  headers['x-forwarded-proto'] = 'http';
-  const { cookie, ...otherHeaders } = headers;
-  const values: Record<string, string> = Object.create(null);
-  for (const [name, value] of new URLSearchParams(query))
-    values[name] = name in values ? `${values[name]},${value}` : value;
+  const { cookie, ...headers } = joined(
+    req.rawHeaders.flatMap((name, index, all) =>
+      index % 2 ? [] : [[name.toLowerCase(), all[index + 1] as string]],
+    ),
+  );
   const isText = TEXT.test(headers['content-type'] ?? 'text/plain') && isUtf8(body);
   const now = new Date();
 
@@ -230,8 +203,8 @@ function eventOf(
     rawPath: path,
     rawQueryString: query,
     ...(cookie && { cookies: cookie.split(/;\s*/) }),
-    headers: otherHeaders,
-    ...(query && { queryStringParameters: values }),
+    headers: { ...headers, 'x-forwarded-proto': 'http' },
+    ...(query && { queryStringParameters: joined([...new URLSearchParams(query)]) }),
     ...(Object.keys(parameters).length > 0 && { pathParameters: parameters }),
     requestContext: {
       accountId: ACCOUNT,
@@ -255,6 +228,15 @@ function eventOf(
     isBase64Encoded: body.length > 0 && !isText,
   };
 }
+
+/** The values of each name, joined by commas. */
+const joined = (pairs: string[][]): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(Object.groupBy(pairs, ([name = '']) => name)).map(([name, group = []]) => [
+      name,
+      group.map(([, value]) => value).join(),
+    ]),
+  );
 
 function corsHeadersFor(cors: Cors, req: IncomingMessage): Record<string, string> {
   const { origin } = req.headers;
@@ -309,19 +291,3 @@ const pageResponse = ({ contentType, body }: Page): APIGatewayProxyStructuredRes
   },
   body,
 });
-
-async function withTimeout<T>(
-  timeoutMs: number,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new AbortController();
-  const timedOut = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(expired.abort() as undefined), timeoutMs);
-  });
-  try {
-    return await Promise.race([work(expired.signal), timedOut]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

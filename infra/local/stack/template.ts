@@ -1,37 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 
-interface Resource {
-  readonly Type: string;
-  readonly Properties: Record<string, unknown>;
-}
-
 export interface ReturnValues {
   readonly ref: string;
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-export interface Template {
-  readonly stack: string;
-  readonly region: string;
-  ofType(type: string): [logicalId: string, properties: Record<string, unknown>][];
-  /**
-   * The value of an output, which may contain intrinsic functions; undefined if there is no such
-   * output.
-   */
-  output(name: string): unknown;
-  assetFolder(objectKey: string): string;
-}
+export type Template = ReturnType<typeof readTemplate>;
 
 export const ACCOUNT = '000000000000';
 
 export const keyArn = (region: string, id: string): string =>
   `arn:aws:kms:${region}:${ACCOUNT}:key/${id}`;
 
-/**
- * The types that the local cloud runs, and those that it can ignore because they have an effect
- * only on AWS.
- */
+/** The types that the local cloud runs, and those that have an effect only on AWS. */
 const SUPPORTED_TYPES: Readonly<Record<string, readonly string[]>> = {
   ApiGatewayV2: ['Api', 'ApiMapping', 'DomainName', 'Integration', 'Route', 'Stage'],
   CloudWatch: ['Alarm', 'Dashboard'],
@@ -45,20 +27,18 @@ const SUPPORTED_TYPES: Readonly<Record<string, readonly string[]>> = {
   SNS: ['Subscription', 'Topic', 'TopicPolicy'],
 };
 
-interface Artifact {
-  readonly type: string;
-  readonly environment?: string;
-  readonly properties?: { templateFile?: string };
-}
-
 interface TemplateFile {
-  readonly Resources: Record<string, Resource>;
+  readonly Resources: Record<string, { Type: string; Properties: Record<string, unknown> }>;
   readonly Outputs?: Record<string, { Value: unknown }>;
 }
 
-export function readTemplate(assembly: string): Template {
+export function readTemplate(assembly: string) {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
-  const artifacts: [string, Artifact][] = Object.entries(read('manifest.json').artifacts);
+  const artifacts = Object.entries<{
+    type: string;
+    environment?: string;
+    properties?: { templateFile?: string };
+  }>(read('manifest.json').artifacts);
   // Without the edge, whose stack comes after that of the API.
   const [stack, artifact] =
     artifacts.find(([, { type }]) => type === 'aws:cloudformation:stack') ?? [];
@@ -78,12 +58,13 @@ export function readTemplate(assembly: string): Template {
   return {
     stack,
     region: artifact.environment?.split('/').at(-1) ?? 'us-east-1',
-    ofType: (type) =>
+    ofType: (type: string): [logicalId: string, properties: Record<string, unknown>][] =>
       Object.entries(resources)
         .filter(([, resource]) => resource.Type === type)
         .map(([logicalId, { Properties }]) => [logicalId, Properties]),
-    output: (name) => outputs[name]?.Value,
-    assetFolder(objectKey) {
+    /** The value may contain intrinsic functions. */
+    output: (name: string): unknown => outputs[name]?.Value,
+    assetFolder(objectKey: string): string {
       const file = files[objectKey.replace(/\.zip$/, '')];
       if (!file) throw new Error(`${assembly} contains no asset ${objectKey}`);
       return resolvePath(assembly, file.source.path);
@@ -102,18 +83,14 @@ export function resolve<T = unknown>(
     'AWS::Partition': 'aws',
     'AWS::URLSuffix': 'amazonaws.com',
   };
-  const ref = (name: string): string => {
-    const found = pseudo[name] ?? resources.get(name)?.ref;
-    if (found === undefined)
-      throw new Error(`The local cloud cannot resolve a reference to ${name}`);
-    return found;
+  const found = (result: string | undefined, problem: string): string => {
+    if (result === undefined) throw new Error(`The local cloud ${problem}`);
+    return result;
   };
-  const attribute = (logicalId: string, name: string): string => {
-    const found = resources.get(logicalId)?.attributes?.[name];
-    if (found === undefined)
-      throw new Error(`The local cloud does not support ${logicalId}.${name}`);
-    return found;
-  };
+  const ref = (name: string): string =>
+    found(pseudo[name] ?? resources.get(name)?.ref, `cannot resolve a reference to ${name}`);
+  const attribute = (id: string, name: string): string =>
+    found(resources.get(id)?.attributes?.[name], `does not support ${id}.${name}`);
   const evaluate = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(evaluate);
     if (typeof part !== 'object' || part === null) return part;

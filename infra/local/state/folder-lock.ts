@@ -2,22 +2,17 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { contentOf, parseJson } from './durable-file.ts';
+import { contentOf, parseJson } from './files.ts';
 
-export interface TableLocation {
-  readonly endpoint: string;
-  readonly region: string;
-  readonly tableName: string;
-}
-
-/**
- * The content of the lock file: the processes that use the folder, as pid:startTime, and the table
- * that they serve.
- */
+/** What uses a folder: processes as pid:startTime, and the table that they serve. */
 interface Lock {
   readonly service: string;
   readonly engine?: string | undefined;
-  readonly table?: TableLocation | undefined;
+  readonly table?: {
+    readonly endpoint: string;
+    readonly region: string;
+    readonly tableName: string;
+  };
 }
 
 const LOCK_FILE = 'processes.json';
@@ -28,29 +23,21 @@ const LOCK_FILE = 'processes.json';
  */
 export async function lockFolder(folder: string) {
   const lockFile = join(folder, LOCK_FILE);
-  const service = processIdentity(process.pid) as string;
-  while (!createLock(lockFile, { service })) await releaseStaleLock(lockFile, folder);
-
-  let lock: Lock = { service };
-  const update = (changes: Partial<Lock>): void => {
-    lock = { ...lock, ...changes };
-    // The rename is atomic: a reader must not mistake a partially written file for a stale lock.
-    writeFileSync(`${lockFile}.new`, JSON.stringify(lock));
-    renameSync(`${lockFile}.new`, lockFile);
-  };
+  let lock: Lock = { service: processIdentity(process.pid) as string };
+  while (!createLock(lockFile, lock)) await releaseStaleLock(lockFile, folder);
   return {
-    recordEngine: (pid: number | undefined) =>
-      update({ engine: pid ? processIdentity(pid) : undefined }),
-    recordTable: (table: TableLocation) => update({ table }),
+    record(facts: Omit<Lock, 'service'>): void {
+      lock = { ...lock, ...facts };
+      // The rename is atomic: a reader must not mistake a partially written file for a stale lock.
+      writeFileSync(`${lockFile}.new`, JSON.stringify(lock));
+      renameSync(`${lockFile}.new`, lockFile);
+    },
     release: () => rmSync(lockFile, { force: true }),
   };
 }
 
-/**
- * The table of the service that runs on a folder; undefined if none runs. Throws while the service
- * is starting.
- */
-export function runningTable(path: string): TableLocation | undefined {
+/** The table of the service that runs on a folder. Throws while the service is starting. */
+export function runningTable(path: string): Lock['table'] {
   const { service, table } = readLock(join(path, LOCK_FILE)) ?? {};
   if (!isAlive(service)) return undefined;
   if (!table)
@@ -64,27 +51,20 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
   const stale = readLock(lockFile);
   if (!stale) return;
   const { service, engine } = stale;
-  if (isAlive(service)) {
+  if (isAlive(service))
     throw new Error(
       `${folder} is in use by a running Gatehouse (process ${pidOf(service)}). ` +
         'Stop it, or set STATE_DIR to another folder.',
     );
-  }
-  if (engine && isAlive(engine)) {
-    process.kill(pidOf(engine), 'SIGTERM');
-    for (let tries = 0; isAlive(engine); tries++) {
-      if (tries === 200) process.kill(pidOf(engine), 'SIGKILL');
-      await wait(10);
-    }
+  for (let tries = 0; isAlive(engine); tries++) {
+    if (tries % 200 === 0) process.kill(pidOf(engine), tries ? 'SIGKILL' : 'SIGTERM');
+    await wait(10);
   }
   // Another start may have waited for the same engine and already own the folder.
   if (isDeepStrictEqual(readLock(lockFile), stale)) rmSync(lockFile, { force: true });
 }
 
-/**
- * Returns false if the file exists. Appears with its whole content, so that a kill cannot leave a
- * partial lock.
- */
+/** Whether the file did not exist. It appears with its whole content, despite a kill. */
 function createLock(lockFile: string, lock: Lock): boolean {
   const temporary = `${lockFile}.${process.pid}`;
   writeFileSync(temporary, JSON.stringify(lock));
@@ -108,10 +88,10 @@ function readLock(lockFile: string): Partial<Lock> | undefined {
 }
 
 /**
- * A running process as pid:startTime, because the system reuses pids. Outside Linux, only the pid
+ * A running process as pid:startTime, because the system reuses pids; outside Linux, only the pid
  * is available.
  */
-export function processIdentity(pid: number): string | undefined {
+export function processIdentity(pid = Number.NaN): string | undefined {
   try {
     process.kill(pid, 0);
   } catch {

@@ -1,64 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { DATABASE, shownPath, startOver } from './database.ts';
-import { contentOf, parseJson, writeDurably } from './durable-file.ts';
-import { lockFolder, type TableLocation } from './folder-lock.ts';
+import { contentOf, parseJson, shownPath, startOver, writeDurably } from './files.ts';
+import { lockFolder } from './folder-lock.ts';
 
-export interface State {
-  readonly database: string | undefined;
-  /**
-   * Appended to the name of the table. Unique in memory, because other instances may share an
-   * external engine.
-   */
-  readonly tableSuffix: string;
-  /** The folder of the state as messages name it; undefined if it is in memory. */
-  readonly folder: string | undefined;
-  readonly assemblies: string;
-  /**
-   * Records the engine's process, so that the next start can terminate it if a crash has left it
-   * running.
-   */
-  recordEngine(pid: number | undefined): void;
-  /** Records how to reach the table, so that the operator's commands can connect to it. */
-  recordTable(location: TableLocation): void;
-  read(name: string): string | undefined;
-  /**
-   * The content of a JSON file; undefined if it does not exist. Throws an error that names the file
-   * if it is invalid, and the remedy, which is to start over unless another one is given.
-   */
-  readJson<T>(name: string, remedy?: string): T | undefined;
-  write(name: string, content: string): void;
-  close(): void;
-}
+/** The state of the local cloud between starts, in a folder or in memory. */
+export type State = Awaited<ReturnType<typeof openState>>;
+
+const DATABASE = 'gatehouse.db';
 
 export function openMemoryState(): State {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+  const assemblies = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   const files = new Map<string, string>();
-  const close = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', close);
+  const remove = () => rmSync(assemblies, { recursive: true, force: true });
+  process.once('exit', remove);
   return {
-    database: undefined,
-    tableSuffix: `-${randomUUID().slice(0, 8)}`,
     folder: undefined,
-    assemblies: folder,
-    recordEngine: () => undefined,
-    recordTable: () => undefined,
+    tableSuffix: `-${randomUUID().slice(0, 8)}`,
+    assemblies,
+    record: () => undefined,
     read: (name) => files.get(name),
-    readJson: (name) => JSON.parse(files.get(name) ?? 'null') ?? undefined,
     write: (name, content) => void files.set(name, content),
     close() {
-      process.off('exit', close);
-      close();
+      process.off('exit', remove);
+      remove();
     },
   };
 }
@@ -67,29 +33,32 @@ export function openMemoryState(): State {
  * Opens a folder. Throws if a running service uses it; terminates an engine that a killed service
  * has left running.
  */
-export async function openState(path: string): Promise<State> {
+export async function openState(path: string) {
   const folder = resolve(path);
   createFolder(folder);
-  const lock = await lockFolder(folder);
-  const read = (name: string) => contentOf(join(folder, name));
+  const { record, release } = await lockFolder(folder);
   return {
-    database: join(folder, DATABASE),
+    /** Relative to the working folder, as messages name it; undefined in memory. */
+    folder: shownPath(folder) as string | undefined,
+    /** Of the name of the table; unique in memory, because others may share an external engine. */
     tableSuffix: '',
-    folder: shownPath(folder),
     assemblies: join(folder, 'assemblies'),
-    recordEngine: lock.recordEngine,
-    recordTable: lock.recordTable,
-    read,
-    readJson(name, remedy = startOver(folder)) {
-      const text = read(name);
-      return text === undefined ? undefined : parseJson(join(folder, name), text, remedy);
-    },
-    write: (name, content) => writeDurably(folder, name, content),
-    close: lock.release,
+    /** Records what the next start and operators' commands need to know about this one. */
+    record,
+    read: (name: string) => contentOf(join(folder, name)),
+    write: (name: string, content: string): void => writeDurably(folder, name, content),
+    close: release,
   };
 }
 
-export const hasDatabase = (path: string): boolean => existsSync(join(path, DATABASE));
+/** Throws an error that names an invalid file and its remedy. */
+export function readJson<T>({ read, folder = '' }: State, name: string, remedy?: string) {
+  const text = read(name);
+  if (text === undefined) return undefined;
+  return parseJson<T>(join(folder, name), text, remedy ?? startOver(folder));
+}
+
+export const databaseIn = (folder: string): string => join(folder, DATABASE);
 
 function createFolder(folder: string): void {
   try {

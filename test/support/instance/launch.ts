@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
 import { exitOnSignal } from '../../../infra/commands/command-line.ts';
-import { externalEngine } from '../../../infra/local/aws/external-engine.ts';
+import { externalEngine } from '../../../infra/local/aws/engine.ts';
 import type { Mail } from '../../../infra/local/aws/mailbox.ts';
 import { type Cloud, type CloudOptions, startCloud } from '../../../infra/local/cloud.ts';
 import { createFirstAccounts, operatorsTable } from '../../../infra/local/first-accounts.ts';

@@ -1,6 +1,10 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { shownPath } from './database.ts';
+import { join, relative } from 'node:path';
+
+export const shownPath = (path: string): string => relative('.', path) || '.';
+
+export const startOver = (folder: string): string =>
+  `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
 
 /** The text of a file; undefined if there is none, also because a part of its path is a file. */
 export function contentOf(file: string): string | undefined {
@@ -25,10 +29,7 @@ export function parseJson<T>(file: string, text: string, remedy: string): T {
 
 export function writeDurably(folder: string, name: string, content: string): void {
   const temporary = join(folder, `${name}.new`);
-  const file = openSync(temporary, 'w', 0o600);
-  writeFileSync(file, content);
-  fsyncSync(file);
-  closeSync(file);
+  writeFileSync(temporary, content, { mode: 0o600, flush: true });
   renameSync(temporary, join(folder, name));
   const directory = openSync(folder, 'r');
   fsyncSync(directory);

