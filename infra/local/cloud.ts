@@ -32,15 +32,12 @@ export interface CloudOptions {
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
-  /**
-   * Receives each error that a function logs, with its message and stack; tests must not print what
-   * these quote.
-   */
+  /** Receives the message and stack of a logged error, which tests must not print. */
   readonly onError?: (functionName: string, error: string) => void;
   /** The page that links in mails lead to, below the URL of the AWS APIs; else the template's. */
   readonly mailLinkBase?: (endpoint: string) => string;
   readonly timeoutMs?: number | undefined;
-  /** How many requests each function handles at a time; 8 unless given. */
+  /** 8 unless given. */
   readonly maxInstancesPerFunction?: number;
   readonly pages?: Pages;
   /** Whether calls to the table, including those of operators, are throttled as on AWS. */
@@ -53,7 +50,7 @@ const ENDPOINT_FILE = 'endpoint.json';
 /** How long requests in flight may take to finish when the cloud stops. */
 const GRACE_MS = 5000;
 
-/** Runs a stack. Rejects after it has stopped what was started if a part cannot start. */
+/** Runs a stack. If a part cannot start, stops what was started and rejects. */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const stops = new AsyncDisposableStack();
   stops.defer(options.state.close);
@@ -127,11 +124,9 @@ function runningStack(options: CloudOptions, assembly: string) {
     deniedCalls: [] as string[],
     deployed: deploy(template, options.state),
     endpoint: '',
-    /** Undefined until the AWS APIs, which functions call, have started. */
     functions: undefined as Functions | undefined,
     /** Ends with the change of the code or the stack that is under way. */
     changing: Promise.resolve() as Promise<unknown>,
-    /** Empty until the HTTP API has started. */
     apiUrl: '',
   };
 }
@@ -237,7 +232,6 @@ function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
   };
 }
 
-/** The functions of the stack, with the page that links in mails lead to on this machine. */
 function withMailLinks({ options, deployed, endpoint }: Running): FunctionConfig[] {
   const MAIL_LINK_BASE = options.mailLinkBase?.(endpoint);
   return deployed.functions.map((config) =>

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { counted } from '../../lib/runtime/counted.ts';
 import { bundle, functionFiles, SOURCES_FILE, type Sources } from '../bundle/bundle.ts';
 import { localTransport } from '../settings/transport.ts';
 import type { Cloud } from './cloud.ts';
@@ -7,7 +8,6 @@ import { synthesize } from './stack/synthesize.ts';
 import { watchFiles } from './watch-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** A checkout can change hundreds of files. */
 const NAMES_MAX = 3;
 
 export function openAssembly(folder: string, forDebugger: boolean) {
@@ -29,7 +29,7 @@ export function openAssembly(folder: string, forDebugger: boolean) {
       current = await synthesizeNext();
       return current;
     },
-    /** Applies changed files to a running cloud. */
+    /** Synthesizes the stack again, or only bundles the functions that the files affect. */
     async reload(cloud: Cloud, changed: readonly string[]): Promise<void> {
       if (!changed.every(isFunctionSource)) {
         const next = await synthesizeNext();
@@ -53,10 +53,6 @@ const isFunctionSource = (file: string): boolean =>
   /^(functions\/|lib\/|openapi\.json$)/.test(file);
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 
-/**
- * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles that it
- * affects; a change in routes.ts, cdk.json or the stack synthesizes the stack again.
- */
 export function reloadOnChange(
   starting: Promise<Cloud>,
   assembly: ReturnType<typeof openAssembly>,
@@ -98,5 +94,5 @@ export function reloadOnChange(
 function nameFiles(files: readonly string[]): string {
   const others = files.length - NAMES_MAX;
   const shown = files.slice(0, NAMES_MAX).join(', ');
-  return others > 0 ? `${shown} and ${others} ${others === 1 ? 'other' : 'others'}` : shown;
+  return others > 0 ? `${shown} and ${counted(others, 'other')}` : shown;
 }

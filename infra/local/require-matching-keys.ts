@@ -9,9 +9,8 @@ import { ENV_OPERATOR } from './state/operator.ts';
 import { readJson } from './state/state.ts';
 
 /**
- * Fails if passwords in the table were hashed with a key that the state does not have. It can have
- * keys that `pepperKeys` in cdk.json no longer lists: users reset the passwords under those, as on
- * AWS.
+ * Fails if passwords in the table were hashed with a key that the state does not have, not with one
+ * that `pepperKeys` in cdk.json no longer lists.
  */
 export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): Promise<void> {
   const table = operatorsTable(cloud);

@@ -12,7 +12,7 @@ import { type Cloud, startCloud } from './cloud.ts';
 import { openRequestLog, requestLine } from './gateway/request-log.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
-import { openMemoryState, openState, type State } from './state/state.ts';
+import { openMemoryState, openState } from './state/state.ts';
 import { watchFaults } from './watch-faults.ts';
 
 /** How long a debugger may pause a function; the timers of Node.js last at most 24 days. */
@@ -65,8 +65,7 @@ export async function runService(options: ServiceOptions): Promise<Status> {
     timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
     intercept: faults.intercept,
     pages: openPages(() => mailboxUrl),
-    // More would compete for the processor: on two cores, three have as much throughput as four.
-    // Each takes 20 MB.
+    // More would take memory (docs/adr/0003) and compete for the processor.
     maxInstancesPerFunction: 3,
     onEngineExit: (reason) => stop(`The DynamoDB engine has exited. ${reason}`, 'failed'),
   });
@@ -79,15 +78,12 @@ export async function runService(options: ServiceOptions): Promise<Status> {
   } catch (error) {
     if (!stopping) {
       await close();
-      throw explained(error as Error, state);
+      const { folder } = state;
+      const explanation = folder && explainDatabaseError(folder, (error as Error).message);
+      throw explanation ? new Error(explanation) : error;
     }
   }
   return ended.promise;
-}
-
-function explained(error: Error, { folder }: State): Error {
-  const explanation = folder && explainDatabaseError(folder, error.message);
-  return explanation ? new Error(explanation) : error;
 }
 
 function stopOnSignal(stop: (signal: string) => void): void {
@@ -97,8 +93,7 @@ function stopOnSignal(stop: (signal: string) => void): void {
     // The listener of every command ends the process at once.
     process.removeAllListeners(signal);
     process.on(signal, () => {
-      // npm forwards the signal that the terminal has already sent, so only a later one is a second
-      // Ctrl-C.
+      // npm forwards the signal of the terminal, so only a later one is a second Ctrl-C.
       if (Date.now() - signalledAt > 1000) endNow();
       signalledAt = Math.min(signalledAt, Date.now());
       stop(signal);

@@ -6,10 +6,7 @@ import type { Faults } from './aws/faults.ts';
 import type { Cloud } from './cloud.ts';
 import type { State } from './state/state.ts';
 
-/**
- * Injects the faults of a file in the state folder. Called once the stack runs, because rules can
- * name its functions only.
- */
+/** Injects the faults of a file in the state folder. */
 export function watchFaults(faults: Faults, cloud: Cloud, { folder }: State): void {
   if (!folder) return;
   const file = join(folder, 'faults.json');

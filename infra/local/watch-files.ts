@@ -1,18 +1,14 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The 250 files of this project take a few milliseconds. */
 const INTERVAL_MS = 150;
 /** With this interval, polling takes a fortieth of the time, even on a slow machine. */
 const INTERVAL_PER_DURATION = 40;
-/** A poll during which the machine stood still for a second must not delay the next one by many. */
 const INTERVAL_MS_MAX = 2000;
 
 interface Watched {
-  /** Paths below the root. */
   readonly folders: readonly string[];
   readonly files: readonly string[];
-  /** Which files of the folders are watched. */
   readonly pattern: RegExp;
   readonly onChange: (files: readonly string[]) => void;
 }

@@ -9,12 +9,6 @@ export interface Page {
 
 export type Pages = (path: string) => Page | undefined;
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-};
-
 export function openPages(mailboxUrl: () => string | undefined): Pages {
   const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const files = new Map([
@@ -32,7 +26,8 @@ export function openPages(mailboxUrl: () => string | undefined): Pages {
       ? `<li><a href="${mailbox}">The mailbox</a>, which receives all mail</li>`
       : '';
     const body = readFileSync(file, 'utf8').replace('<!-- mailbox -->', link);
-    return { contentType: TYPES[extname(file)] ?? '', body };
+    const type = extname(file).slice(1).replace('js', 'javascript');
+    return { contentType: `text/${type}; charset=utf-8`, body };
   };
 }
 

@@ -33,7 +33,6 @@ interface AwsEndpointOptions extends DynamoDbOptions {
   /** The port to listen on if it is free; 0 selects any. */
   readonly port: number;
   readonly intercept?: Interceptor | undefined;
-  /** Called when a function makes a call after its response: Lambda would have frozen it. */
   readonly onLateCall: (name: string, operation: string) => void;
   readonly onDenied: (reason: string) => void;
 }
@@ -45,10 +44,7 @@ const SERVICES: Record<string, AwsCall['service']> = {
 };
 const SEND_MAIL = '/v2/email/outbound-emails';
 
-/**
- * Starts a loopback endpoint for DynamoDB, KMS and SES, selected by the headers and path of a
- * request. It also serves the mailbox page.
- */
+/** Starts a loopback endpoint for DynamoDB, KMS, SES and the mailbox. */
 export async function startAwsEndpoint(parts: Parts, options: AwsEndpointOptions) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const handle = openHandler(parts, options, agent);

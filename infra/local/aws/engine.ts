@@ -34,8 +34,7 @@ export const engineHeaders = (operation: string) => ({
 
 /**
  * Starts the embedded engine on a file or in memory, or connects to the engine at `externalUrl`.
- * `onStart` receives the pid as soon as the process exists; `onEngineExit` is called if it exits
- * unexpectedly.
+ * `onStart` receives the pid as soon as the process exists.
  */
 export async function startEngine(
   { file, externalUrl }: { file?: string | undefined; externalUrl?: string | undefined },
@@ -53,11 +52,9 @@ export async function startEngine(
     const child = spawn(
       embeddedBinary(),
       ['--host', host, '--port', port, ...(file ? ['--db-path', file] : [])],
-      // In its own process group: Ctrl-C must not stop it before the service has finished its
-      // requests.
+      // Detached: Ctrl-C must not stop it before the service has finished its requests.
       { stdio: ['ignore', 'ignore', 'pipe'], detached: true },
     );
-    // On every exit of this process except by a signal without a listener.
     const kill = () => child.kill('SIGKILL');
     process.on('exit', kill);
     child.once('exit', () => process.off('exit', kill));
@@ -74,9 +71,7 @@ export async function startEngine(
   }
 }
 
-/** Names the database of a state folder if this error of the embedded engine is about it. */
 export function explainDatabaseError(stateDir: string, message: string): string | undefined {
-  // The words of SQLite.
   if (!/not a valid SQLite database|database disk image is malformed/.test(message))
     return undefined;
   if (externalEngine()) return undefined;
@@ -117,8 +112,8 @@ function embeddedBinary(): string {
 }
 
 /**
- * Waits for any response, since an engine with a damaged database fails every call. Also checks
- * that the process is alive: the response could come from another server that has taken the port.
+ * Waits for any response, since an engine with a damaged database fails every call, and checks that
+ * it does not come from another server that has taken the port.
  */
 async function isReady(url: string, child: ChildProcess): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS;

@@ -34,12 +34,9 @@ const rule = v.strictObject({
   operation: v.optional(v.picklist(OPERATIONS)),
   /** `<pk>/<sk>` of an item of the call; a trailing asterisk matches any suffix. */
   item: v.optional(v.string()),
-  /** Applies only to the nth matching call, counted from 1. */
   nth: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
   fault: v.picklist(FAULTS),
-  /**
-   * The delay of `late` and `slow`; by default longer than the timeout of any endpoint function.
-   */
+  /** The delay of `late` and `slow`; by default longer than any endpoint's timeout. */
   milliseconds: v.optional(v.pipe(v.number(), v.minValue(0)), 15_000),
 });
 
@@ -123,27 +120,16 @@ async function applyFault(
       return FAILED;
     case 'reset':
       return { ...FAILED, cut: 'before' };
-    case 'error-after':
-      await forward();
-      return FAILED;
-    case 'lost':
-      return { ...(await forward()), cut: 'before' };
-    case 'half':
-      return { ...(await forward()), cut: 'middle' };
-    case 'late': {
-      const response = await forward();
-      await delay();
-      return response;
-    }
     case 'slow':
       await delay();
       return forward();
-    case 'kill': {
-      const response = await forward();
-      call.kill();
-      return { ...response, cut: 'before' };
-    }
   }
+  const response = await forward();
+  if (fault === 'error-after') return FAILED;
+  if (fault === 'kill') call.kill();
+  if (fault !== 'late') return { ...response, cut: fault === 'half' ? 'middle' : 'before' };
+  await delay();
+  return response;
 }
 
 const FAILED = errorResponse('InternalServerError', 'An injected fault', 500);

@@ -4,19 +4,11 @@ import type { FieldError } from '../../../lib/contract/failure.ts';
 import { readBody } from '../calls/incoming.ts';
 import type { Mail } from './mailbox.ts';
 
-/*
- * The pages of the local mailbox: the messages, and a form that sets a password with the key of a
- * mailed link.
- */
-
 const SET_PASSWORD = '/mailbox/set-password';
 
 export const setPasswordPage = (endpoint: string): string => `${endpoint}${SET_PASSWORD}?key=`;
 
-/**
- * Responds to requests for the mailbox, and to any other GET with 404. `apiUrl` is the URL of the
- * HTTP API.
- */
+/** Shows the messages, and a form that sets a password with the key of a mailed link. */
 export async function serveMailbox(
   req: IncomingMessage,
   res: ServerResponse,

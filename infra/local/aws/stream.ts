@@ -5,17 +5,13 @@ import type { OperationCall } from '../calls/aws-call.ts';
 import { isHandedOver, type Mapping } from './event-source-mappings.ts';
 
 /*
- * The stream of the table and its event source mappings. The stream of the embedded engine is not
- * used: each write takes longer the more records it has. Records are instead made from the writes
- * that the engine has accepted.
+ * The stream of the table, made from the writes that the engine has accepted: with the stream of
+ * the embedded engine, each write takes longer the more records it has.
  */
 
 type StreamRecord = ReturnType<typeof recordsOf>[number]['record'];
 
-/**
- * The records that wait for a function in their order. Those of one partition key are in one lane,
- * as on AWS.
- */
+/** Records that wait for a function in their order, as those of one partition key do on AWS. */
 interface Lane {
   readonly mapping: Mapping;
   readonly records: { readonly record: StreamRecord; isTried: boolean }[];
@@ -45,7 +41,6 @@ export function openStream({ mappings, invoke, onLine }: Options) {
     waiting.clear();
   }
 
-  /** Hands over the records of a lane, also those that are added meanwhile, until none is left. */
   async function emptyLane(name: string, { mapping, records }: Lane): Promise<void> {
     for (let pauseMs = RETRY_MS.first; records.length > 0 && !isStopped; ) {
       const batch = records.slice(0, mapping.batchSize);
@@ -122,7 +117,7 @@ const EVENTS: Readonly<Record<string, 'INSERT' | 'MODIFY' | 'REMOVE'>> = {
   'dynamodb:DeleteItem': 'REMOVE',
 };
 
-/** The records of a call, as a KEYS_ONLY stream has them, with the names of their tables. */
+/** The records of a call, as a KEYS_ONLY stream has them. */
 const recordsOf = (call: OperationCall, nextSequenceNumber: () => string) =>
   actionsOf(call).flatMap(({ action, table, pk, sk = '' }) => {
     const eventName = EVENTS[action];

@@ -12,14 +12,12 @@ interface StackTable {
 
 /**
  * The settings of tables that an engine lacks, in memory: tags, point-in-time recovery and streams,
- * which slow the embedded engine down. Responds to a call about them, possibly with what the engine
- * responds, and with undefined to any other call.
+ * which slow the embedded engine down. Does not respond to other calls.
  */
 export function tableSettings(
   stackTable: () => StackTable,
   callEngine: (operation: string, body: string) => Promise<AwsResponse>,
 ) {
-  /** By table and by the key of the tag. */
   const tags = new Map<string, Map<string, Tag>>();
   const recoverable = new Set<string>();
   const streams = new Map<string, (tableArn: string) => object>();

@@ -20,10 +20,7 @@ const TRANSACT_ACTIONS: Record<string, string> = {
   Get: 'GetItem',
 };
 
-/**
- * The actions of a DynamoDB call, one per item of a transaction or batch read; empty for other
- * operations, such as Scan and BatchWriteItem.
- */
+/** The actions of a DynamoDB call on items; none of Scan, BatchWriteItem and others. */
 export function actionsOf({ operation, input }: OperationCall): Action[] {
   const actionOn = (action: string, { TableName, Key, Item }: Input): Action => {
     const { pk, sk } = (Key ?? Item) as Attributes;

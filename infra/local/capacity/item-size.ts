@@ -1,18 +1,10 @@
-/*
- * Item sizes and the capacity units of reads and writes. Sources: "Item sizes and formats" and
- * "Read and write operations" in the DynamoDB Developer Guide;
- * docs/adr/0003-local-cloud-runs-the-template.md links them.
- */
+/* docs/adr/0003-local-cloud-runs-the-template.md links the sources. */
 
 type Value = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, Value>>;
 
-export type ReadMode = 'eventual' | 'strong' | 'transactional';
-
-const UNITS_PER_READ = { eventual: 0.5, strong: 1, transactional: 2 } satisfies Record<
-  ReadMode,
-  number
->;
+const UNITS_PER_READ = { eventual: 0.5, strong: 1, transactional: 2 };
+export type ReadMode = keyof typeof UNITS_PER_READ;
 const BYTES_PER_READ_UNIT = 4096;
 const BYTES_PER_WRITE_UNIT = 1024;
 
@@ -20,15 +12,14 @@ const BYTES_PER_WRITE_UNIT = 1024;
 export const readUnits = (bytes: number, mode: ReadMode): number =>
   Math.max(1, Math.ceil(bytes / BYTES_PER_READ_UNIT)) * UNITS_PER_READ[mode];
 
-/** The cost of a write or condition check; a transaction writes twice, to prepare and to commit. */
+/** A transaction writes twice, to prepare and to commit. */
 export const writeUnits = (bytes: number, transactional: boolean): number =>
   Math.max(1, Math.ceil(bytes / BYTES_PER_WRITE_UNIT)) * (transactional ? 2 : 1);
 
-const utf8Bytes = (text: string): number => Buffer.byteLength(text, 'utf8');
+const utf8Bytes = (text: string): number => Buffer.byteLength(text);
 const sum = (numbers: readonly number[]): number =>
   numbers.reduce((total, number) => total + number, 0);
 
-/** Includes the attribute names. The size of an item that does not exist is 0. */
 export const itemBytes = (item: Item | undefined): number =>
   sum(Object.entries(item ?? {}).map(([name, value]) => utf8Bytes(name) + valueBytes(value)));
 

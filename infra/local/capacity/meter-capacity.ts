@@ -19,10 +19,7 @@ export function meterCapacity(
   };
 }
 
-/**
- * The cost of a read is known only afterwards: it is admitted at the minimum cost, then charged the
- * rest of what the engine reports.
- */
+/** A read is admitted at the minimum cost, then charged the rest of what the engine reports. */
 async function meterRead(
   { takeAll, charge }: Throughput,
   call: OperationCall,
@@ -52,10 +49,7 @@ interface WriteParameters {
   readonly ExpressionAttributeValues?: Item;
 }
 
-/**
- * The cost of each write, which is known before it is made: that of the larger of the item before
- * and after. An update is taken to leave the values of its expression.
- */
+/** A write costs the larger of the item before and after: that of an update's expression. */
 async function writesOf(
   { operation, input }: OperationCall,
   batchGetItem: Forward,

@@ -53,9 +53,8 @@ export function openThroughput(tableMaximum: TableMaximum, now: () => number) {
   };
 }
 
-/** A bucket that is refilled at a rate, up to its capacity. */
 function tokenBucket(ratePerSecond: number, capacity: number, now: () => number) {
-  // A new bucket holds one second of capacity, because no unused capacity has accumulated.
+  // No unused capacity has accumulated.
   let units = ratePerSecond;
   let since = now();
   const available = () => {

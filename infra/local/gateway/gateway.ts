@@ -13,14 +13,10 @@ export interface Api {
   readonly cors: Cors | undefined;
 }
 
-export interface Cors {
-  readonly AllowOrigins?: string[];
-  readonly AllowMethods?: string[];
-  readonly AllowHeaders?: string[];
-  readonly ExposeHeaders?: string[];
-  /** Seconds. */
-  readonly MaxAge?: number;
-}
+type Lists = 'AllowOrigins' | 'AllowMethods' | 'AllowHeaders' | 'ExposeHeaders';
+
+/** `MaxAge` is in seconds. */
+export type Cors = { readonly [List in Lists]?: string[] } & { readonly MaxAge?: number };
 
 /** Invokes a function. One that has not started when the signal aborts does not start at all. */
 type Invoke = (
@@ -35,10 +31,7 @@ type Match = NonNullable<ReturnType<typeof matchRoute>>;
 // The quotas of HTTP APIs in the API Gateway Developer Guide.
 const HEAD_BYTES_MAX = 10_240;
 const INTEGRATION_TIMEOUT_MS = 30_000;
-/**
- * Lambda's quota for the payload of an invocation, which is below API Gateway's for a body. REST
- * APIs respond with 413 beyond either; no source states the status of HTTP APIs.
- */
+/** Lambda's quota for a payload. No source states the status of HTTP APIs; REST APIs have 413. */
 const EVENT_BYTES_MAX = 6 * 1024 * 1024;
 /** With this body, no event exceeds its limit: JSON has at most six bytes for each of its bytes. */
 const SMALL_BODY_BYTES = 1_000_000;
@@ -132,8 +125,7 @@ export async function startGateway(
       });
     },
   );
-  // When the backlog is full, the kernel drops connection attempts, and clients retry only after a
-  // second.
+  // Beyond the backlog, clients would retry only after a second.
   await once(server.listen({ port, host: '127.0.0.1', backlog: 4096 }), 'listening');
   const address = server.address() as { port: number };
 
@@ -238,20 +230,22 @@ const joined = (pairs: string[][]): Record<string, string> =>
     ]),
   );
 
-function corsHeadersFor(cors: Cors, req: IncomingMessage): Record<string, string> {
-  const { origin } = req.headers;
-  if (!origin || !cors.AllowOrigins?.includes(origin)) return {};
-  const preflight = req.method === 'OPTIONS' && 'access-control-request-method' in req.headers;
+function corsHeadersFor(
+  { AllowOrigins = [], AllowMethods = [], AllowHeaders = [], ExposeHeaders = [], MaxAge }: Cors,
+  { method, headers: { origin, ...headers } }: IncomingMessage,
+): Record<string, string> {
+  if (!origin || !AllowOrigins.includes(origin)) return {};
+  const preflight = method === 'OPTIONS' && 'access-control-request-method' in headers;
   return {
     'Access-Control-Allow-Origin': origin,
     Vary: 'Origin',
     ...(preflight
       ? {
-          'Access-Control-Allow-Methods': (cors.AllowMethods ?? []).join(','),
-          'Access-Control-Allow-Headers': (cors.AllowHeaders ?? []).join(',').toLowerCase(),
-          ...(cors.MaxAge !== undefined && { 'Access-Control-Max-Age': String(cors.MaxAge) }),
+          'Access-Control-Allow-Methods': AllowMethods.join(),
+          'Access-Control-Allow-Headers': AllowHeaders.join().toLowerCase(),
+          ...(MaxAge !== undefined && { 'Access-Control-Max-Age': String(MaxAge) }),
         }
-      : { 'Access-Control-Expose-Headers': (cors.ExposeHeaders ?? []).join(',').toLowerCase() }),
+      : { 'Access-Control-Expose-Headers': ExposeHeaders.join().toLowerCase() }),
   };
 }
 
@@ -261,8 +255,7 @@ function send(
   { statusCode = 200, headers = {}, body = '', isBase64Encoded }: APIGatewayProxyStructuredResultV2,
   extraHeaders: Record<string, string>,
 ): void {
-  // Without reading the rest of the body, closing the connection could discard the response before
-  // it arrives.
+  // Closing a connection with an unread body could discard the response before it arrives.
   req.resume();
   // Text is written together with the headers.
   const content = isBase64Encoded ? Buffer.from(body, 'base64') : body;
@@ -272,8 +265,7 @@ function send(
     ...extraHeaders,
     ...(!isEmpty && { 'Content-Length': Buffer.byteLength(content) }),
   });
-  // In a response to HEAD, Node omits the content; its length is that of the response to GET (RFC
-  // 9110, 8.6).
+  // In a response to HEAD, Node omits the content but not its length (RFC 9110, 8.6).
   res.end(isEmpty ? undefined : content);
 }
 

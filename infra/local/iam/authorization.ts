@@ -26,7 +26,7 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: 
   const describe = ({ action, resource }: Grant | AccessRequest, leadingKey?: string) =>
     `${action} on ${stack.nameOf(resource)}${leadingKey === undefined ? '' : ` for ${leadingKey}`}`;
   return {
-    /** A sentence that names the first permission that the function lacks for this call. */
+    /** Names the first permission that the function lacks for this call. */
     denialReason(functionName: string, call: Call): string | undefined {
       const requests = accessRequestsOf(call, stack);
       if (requests.length === 0)
@@ -57,10 +57,7 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: 
 const USED_BY_LAMBDA =
   /^(logs:.*|dynamodb:(DescribeStream|GetRecords|GetShardIterator|ListStreams))$/;
 
-/**
- * A grant with wildcards or without a single kind of item as its leading key. It never counts as
- * used; `LOGIN#*` is bounded, because it covers one kind.
- */
+/** Never counts as used. `LOGIN#*` is bounded, because it covers one kind of item. */
 function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
   const anyKey =
     leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z-]+(#\*)?$/.test(leadingKey);
@@ -77,8 +74,6 @@ function accessRequestsOf(
       const enclosing = operation.startsWith('Transact') && {
         'dynamodb:EnclosingOperation': [operation],
       };
-      // DynamoDB checks the items of a transaction or batch one by one or all at once; the result
-      // is the same.
       const requests: AccessRequest[] = actionsOf({ operation, input }).map(
         ({ action, table, pk }) => ({
           action,
@@ -111,8 +106,7 @@ function accessRequestsOf(
       ];
     }
     case 'SES': {
-      // SES authorizes the verified identity, which may be the address or its domain, so both must
-      // be allowed.
+      // The verified identity may be the address or its domain, so both must be allowed.
       const sender = String(input.FromEmailAddress);
       const resources = [`identity/${sender}`, `identity/${sender.slice(sender.indexOf('@') + 1)}`];
       if (input.ConfigurationSetName)
@@ -126,46 +120,38 @@ function accessRequestsOf(
   }
 }
 
-/**
- * The policies of each function, keyed by the function's description. Throws if two functions share
- * a role, or if permissions come from anything other than the role's inline and attached policies.
- */
+/** The policies of each function by its description, from inline and attached policies only. */
 export function readPolicies(
   template: Template,
   evaluate: <T>(value: unknown) => T,
 ): Map<string, Policy> {
-  const documents = new Map<string, PolicyDocument[]>();
-  for (const [role, { ManagedPolicyArns, PermissionsBoundary, Policies = [] }] of template.ofType(
-    'AWS::IAM::Role',
-  )) {
+  const roles = new Map(template.ofType('AWS::IAM::Role'));
+  const attached = template.ofType('AWS::IAM::Policy');
+  for (const [role, { ManagedPolicyArns, PermissionsBoundary }] of roles)
     if (ManagedPolicyArns || PermissionsBoundary)
       throw new Error(
         'The local cloud does not support managed policies or permissions boundaries, which ' +
           `${role} has`,
       );
-    const inline = evaluate<{ PolicyDocument: PolicyDocument }[]>(Policies);
-    documents.set(
-      role,
-      inline.map(({ PolicyDocument }) => PolicyDocument),
-    );
-  }
-  for (const [policy, { Roles, Users, Groups, PolicyDocument }] of template.ofType(
-    'AWS::IAM::Policy',
-  )) {
+  for (const [policy, { Users, Groups }] of attached)
     if (Users || Groups)
       throw new Error(`The local cloud does not support users or groups, which ${policy} names`);
-    for (const role of evaluate<string[]>(Roles))
-      documents.get(role)?.push(evaluate(PolicyDocument));
-  }
 
   const policies = new Map<string, Policy>();
   for (const [logicalId, { Description, Role }] of template.ofType('AWS::Lambda::Function')) {
-    const role = evaluate<string>(Role).split('/').at(-1) as string;
-    const own = documents.get(role);
-    if (!own) throw new Error(`The function ${logicalId} has no role of its own`);
-    // Removed so that a second function with the same role fails.
-    documents.delete(role);
-    policies.set(String(Description), readPolicy(own));
+    const name = evaluate<string>(Role).split('/').at(-1) as string;
+    const role = roles.get(name);
+    if (!role) throw new Error(`The function ${logicalId} has no role of its own`);
+    // A second function with the same role fails.
+    roles.delete(name);
+    const own = [
+      ...((role.Policies ?? []) as object[]),
+      ...attached.flatMap(([, policy]) =>
+        evaluate<string[]>(policy.Roles).includes(name) ? [policy] : [],
+      ),
+    ];
+    const documents = evaluate<{ PolicyDocument: PolicyDocument }[]>(own);
+    policies.set(String(Description), readPolicy(documents.map((each) => each.PolicyDocument)));
   }
   return policies;
 }

@@ -1,6 +1,6 @@
 /*
- * IAM's evaluation of identity-based policies, limited to the features that the stack uses. Reading
- * a policy with any other feature throws: a permission evaluated incorrectly would prove nothing.
+ * IAM's evaluation of identity-based policies. Reading a policy with a feature that the stack does
+ * not use throws: a permission evaluated incorrectly would prove nothing.
  */
 
 export interface PolicyDocument {
@@ -14,10 +14,7 @@ export interface AccessRequest {
   readonly context: Readonly<Record<string, readonly string[]>>;
 }
 
-/**
- * The smallest part of an Allow statement: one action on one resource, for one partition key if it
- * names any.
- */
+/** The smallest part of an Allow statement. */
 export interface Grant {
   readonly action: string;
   readonly resource: string;
@@ -95,7 +92,6 @@ function readStatement(statement: Record<string, unknown>) {
 
 interface Condition {
   readonly holds: (context: Context) => boolean;
-  /** Those that a condition on them names. */
   readonly leadingKeys?: { leadingKey?: string; isIn: Condition['holds'] }[];
 }
 
@@ -109,8 +105,7 @@ function readCondition(operator: string, key: string, expected: readonly string[
   const [, set, name] =
     /^(?:(ForAllValues|ForAnyValue):)?(StringEquals|StringLike)$/.exec(operator) ?? [];
   if (!name) throw unsupported(`the condition operator ${operator}`);
-  // IAM defines no result for a multivalued key without a set operator; its documentation only
-  // forbids it.
+  // IAM's documentation forbids this, and defines no result.
   if (isMultivalued && !set)
     throw unsupported(`${operator} without ForAllValues or ForAnyValue on ${key}`);
   const tests = expected.map(

@@ -6,9 +6,8 @@ import { inspect } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /*
- * The Lambda runtime in a worker thread: loads a function's bundle (cold start), then handles one
- * event at a time. Plain JavaScript, because stripping types in each worker would slow cold starts
- * down. instance.ts has the types of its data and messages.
+ * The Lambda runtime in a worker thread. Plain JavaScript, because stripping types in each worker
+ * would slow cold starts down. instance.ts has the types of its messages.
  */
 
 const { file, name, memoryMb } = workerData;
@@ -24,8 +23,7 @@ process.stdout.write = (output, ...rest) => {
   return true;
 };
 
-// All instances of a function share the cache, which is deleted with the cloud assembly. Workers
-// are terminated, so Node would never write it at their exit.
+// Deleted with the cloud assembly. Workers are terminated, so Node would not write it at their exit.
 enableCompileCache(join(dirname(file), '../../compiled'));
 const { handler } = await import(pathToFileURL(file).href);
 flushCompileCache();
@@ -42,7 +40,7 @@ parentPort.on('message', async ({ event, requestId, timeoutMs }) => {
   try {
     send({ result: await handler(event, context) });
   } catch (error) {
-    send({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    send({ error: String(error?.stack ?? error) });
   }
 });
 

@@ -34,17 +34,14 @@ export function runFunctions(configs: readonly FunctionConfig[], options: RunOpt
           `${name} was stopped, or busy for too long, before it could handle the request`,
         );
       if (instance.state === 'starting') {
-        const started = await instance.report(options.timeoutMs ?? INIT_TIMEOUT_MS);
-        if ('error' in started) throw new Error(started.error);
+        await instance.result(options.timeoutMs ?? INIT_TIMEOUT_MS);
         instance.state = 'busy';
       }
 
       const timeoutMs = options.timeoutMs ?? instance.config.timeoutMs;
-      const report = await instance.report(timeoutMs, { event, requestId, timeoutMs });
-
-      pool.release(instance);
-      if ('result' in report) return report.result;
-      throw new Error('error' in report ? report.error : `${name} did not respond`);
+      return instance
+        .result(timeoutMs, { event, requestId, timeoutMs })
+        .finally(() => pool.release(instance));
     },
 
     identify(accessKey: string) {

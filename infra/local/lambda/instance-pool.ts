@@ -1,6 +1,6 @@
 import type { FunctionConfig, Instance } from './instance.ts';
 
-/** Exceeds the number of functions. A further instance replaces the least recently used idle one. */
+/** A further instance replaces the least recently used idle one. */
 const INSTANCES_MAX = 48;
 
 export function openInstancePool(

@@ -17,7 +17,12 @@ interface Invocation {
   readonly timeoutMs: number;
 }
 
-type Report = { readonly ready: true } | { readonly result: unknown } | { readonly error: string };
+type Message =
+  | { readonly ready: true }
+  | { readonly result: unknown }
+  | { readonly error: string }
+  | { readonly output: string }
+  | { readonly loggedError: string };
 
 export interface Instance {
   readonly config: FunctionConfig;
@@ -26,11 +31,8 @@ export interface Instance {
   lastUsed: number;
   /** Runs outdated code, so it must not handle further requests. */
   stale: boolean;
-  /**
-   * The next report of the worker, after its start or an invocation. Terminates an instance that
-   * does not report in time.
-   */
-  report(timeoutMs: number, invocation?: Invocation): Promise<Report>;
+  /** The next result, of the start or an invocation. Terminates an instance that takes longer. */
+  result(timeoutMs: number, invocation?: Invocation): Promise<unknown>;
   terminate(error?: string): void;
   discard(): Promise<unknown>;
 }
@@ -58,7 +60,7 @@ export function startInstance(
     stderr: true,
   });
   let hasEnded = false;
-  let listener: ((report: Report) => void) | undefined;
+  let pending: PromiseWithResolvers<unknown> | undefined;
 
   const instance: Instance = {
     config,
@@ -66,15 +68,13 @@ export function startInstance(
     state: 'starting',
     lastUsed: 0,
     stale: false,
-    report(timeoutMs, invocation) {
-      const reported = new Promise<Report>((resolve) => {
-        if (hasEnded) return resolve({ error: `${name} has exited` });
-        listener = resolve;
-        if (invocation) worker.postMessage(invocation);
-      });
+    async result(timeoutMs, invocation) {
+      if (hasEnded) throw new Error(`${name} has exited`);
+      pending = Promise.withResolvers();
+      if (invocation) worker.postMessage(invocation);
       const timedOut = `${name} timed out after ${timeoutMs / 1000} seconds`;
       const timer = setTimeout(() => instance.terminate(timedOut), timeoutMs);
-      return reported.finally(() => clearTimeout(timer));
+      return pending.promise.finally(() => clearTimeout(timer));
     },
     terminate(error = `${name} was terminated`) {
       fail(error);
@@ -85,15 +85,16 @@ export function startInstance(
 
   function fail(error: string): void {
     hasEnded = true;
-    listener?.({ error });
+    pending?.reject(new Error(error));
     onEnd(instance);
   }
 
   createInterface(worker.stderr).on('line', onLine);
-  worker.on('message', (report: Report | { output: string } | { loggedError: string }) => {
-    if ('output' in report) report.output.replace(/\n$/, '').split('\n').forEach(onLine);
-    else if ('loggedError' in report) onError?.(name, report.loggedError);
-    else listener?.(report);
+  worker.on('message', (message: Message) => {
+    if ('output' in message) message.output.replace(/\n$/, '').split('\n').forEach(onLine);
+    else if ('loggedError' in message) onError?.(name, message.loggedError);
+    else if ('error' in message) pending?.reject(new Error(message.error));
+    else pending?.resolve('result' in message && message.result);
   });
   worker.on('error', (error) => {
     const text = String((error instanceof Error && error.stack) || error);

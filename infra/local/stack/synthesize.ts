@@ -8,10 +8,9 @@ import { localTransport } from '../../settings/transport.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 
 /**
- * Synthesizes the CDK app into a folder in a child process, as the CDK CLI does: its environment
- * carries the context of `cdk.json` and the output folder. Asset staging is off, so functions can
- * be bundled again without a new template. `changes` override the context; by default they skip
- * cdk-nag. Throws with the error output of the app.
+ * Synthesizes the CDK app in a child process, as the CDK CLI does. Asset staging is off, so
+ * functions can be bundled again without a new template. `changes` override the context of
+ * `cdk.json`; `checked` is about cdk-nag.
  */
 export async function synthesize(
   assembly: string,

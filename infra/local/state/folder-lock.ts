@@ -17,10 +17,7 @@ interface Lock {
 
 const LOCK_FILE = 'processes.json';
 
-/**
- * Locks a folder for this process. Throws if a running service uses it; terminates an engine that a
- * killed service has left running.
- */
+/** Throws if a running service uses the folder; terminates the engine of a killed one. */
 export async function lockFolder(folder: string) {
   const lockFile = join(folder, LOCK_FILE);
   let lock: Lock = { service: processIdentity(process.pid) as string };

@@ -4,8 +4,5 @@ export const OPERATOR = { accessKeyId: 'operator', secretAccessKey: 'local' };
 const { accessKeyId, secretAccessKey } = OPERATOR;
 const variables = `AWS_ACCESS_KEY_ID=${accessKeyId} AWS_SECRET_ACCESS_KEY=${secretAccessKey}`;
 
-/**
- * Runs a command in a shell with these credentials: the AWS SDK would prefer the profile of the
- * shell.
- */
+/** For a command in a shell, whose profile the AWS SDK would prefer. */
 export const ENV_OPERATOR = `env -u AWS_PROFILE ${variables}`;

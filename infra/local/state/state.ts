@@ -5,7 +5,6 @@ import { dirname, join, resolve } from 'node:path';
 import { contentOf, parseJson, shownPath, startOver, writeDurably } from './files.ts';
 import { lockFolder } from './folder-lock.ts';
 
-/** The state of the local cloud between starts, in a folder or in memory. */
 export type State = Awaited<ReturnType<typeof openState>>;
 
 const DATABASE = 'gatehouse.db';
@@ -29,10 +28,6 @@ export function openMemoryState(): State {
   };
 }
 
-/**
- * Opens a folder. Throws if a running service uses it; terminates an engine that a killed service
- * has left running.
- */
 export async function openState(path: string) {
   const folder = resolve(path);
   createFolder(folder);
