@@ -141,17 +141,7 @@ async function startEndpoint(running: Running, engineUrl: string, stream: Stream
     port: formerPort,
     onCommitted: stream.committed,
     intercept,
-    onLateCall(name, operation) {
-      running.lateCalls.push(`${name} ${operation}`);
-      onLine(
-        `${name} called ${operation} after it had responded: ` +
-          'Lambda would have frozen the instance',
-      );
-    },
-    onDenied(sentence) {
-      running.deniedCalls.push(sentence);
-      onLine(sentence);
-    },
+    onLine,
     meter: running.options.meterCapacity
       ? meterCapacity(() => {
           const { OnDemandThroughput } = running.deployed.table;

@@ -9,7 +9,7 @@ import {
   type Interceptor,
 } from '../calls/aws-call.ts';
 import { foreignHost, readBody } from '../calls/incoming.ts';
-import type { Authorization } from '../iam/authorization.ts';
+import type { openAuthorization } from '../iam/authorization.ts';
 import type { Functions, Identity } from '../lambda/functions.ts';
 import { type DynamoDbOptions, openDynamoDb } from './dynamodb.ts';
 import type { localKms } from './kms.ts';
@@ -23,18 +23,19 @@ interface Parts {
   readonly functions: Functions | undefined;
   readonly deployed: {
     readonly kms: ReturnType<typeof localKms>;
-    readonly authorization: Authorization;
+    readonly authorization: ReturnType<typeof openAuthorization>;
     readonly table: TableProperties;
   };
   readonly mailbox: ReturnType<typeof localMailbox>;
+  readonly lateCalls: string[];
+  readonly deniedCalls: string[];
 }
 
 interface AwsEndpointOptions extends DynamoDbOptions {
   /** The port to listen on if it is free; 0 selects any. */
   readonly port: number;
   readonly intercept?: Interceptor | undefined;
-  readonly onLateCall: (name: string, operation: string) => void;
-  readonly onDenied: (reason: string) => void;
+  readonly onLine: (line: string) => void;
 }
 
 const SERVICES: Record<string, AwsCall['service']> = {
@@ -95,14 +96,22 @@ function openHandler(parts: Parts, options: AwsEndpointOptions, agent: Agent) {
         `The local cloud does not support ${prefix || 'a request without x-amz-target'}`,
       );
 
+    const onLateCall = (name: string) => {
+      parts.lateCalls.push(`${name} ${operation}`);
+      options.onLine(
+        `${name} called ${operation} after it had responded: ` +
+          'Lambda would have frozen the instance',
+      );
+    };
     const { kms, authorization } = parts.deployed;
     const identity = parts.functions?.identify(accessKey);
-    const rejection = identity && (await rejectUnlessBusy(identity, req, operation, options));
+    const rejection = identity && (await rejectUnlessBusy(identity, req, onLateCall));
     if (rejection) return rejection;
     const call = { service, operation, input: JSON.parse(text) };
     const denial = identity && authorization.denialReason(identity.name, call);
     if (denial) {
-      options.onDenied(denial);
+      parts.deniedCalls.push(denial);
+      options.onLine(denial);
       return errorResponse('AccessDeniedException', denial, service === 'SES' ? 403 : 400);
     }
     const forward = async (): Promise<AwsResponse> => {
@@ -110,18 +119,15 @@ function openHandler(parts: Parts, options: AwsEndpointOptions, agent: Agent) {
       return service === 'SES' ? parts.mailbox.send(call.input) : dynamoDb(call, text);
     };
     const kill = () => parts.functions?.kill(accessKey);
-    const { intercept } = options;
-    return intercept
-      ? intercept({ ...call, functionName: identity?.name, kill }, forward)
-      : forward();
+    const { intercept = (_, forward) => forward() } = options;
+    return intercept({ ...call, functionName: identity?.name, kill }, forward);
   };
 }
 
 async function rejectUnlessBusy(
   { name, state }: Identity,
   req: IncomingMessage,
-  operation: string,
-  { onLateCall }: AwsEndpointOptions,
+  onLateCall: (name: string) => void,
 ): Promise<AwsResponse | undefined> {
   if (state === 'ended') return { ...unknownOperation(`${name} was killed`), cut: 'before' };
   if (state !== 'idle') return undefined;
@@ -129,7 +135,7 @@ async function rejectUnlessBusy(
   await wait(5);
   if (req.socket.destroyed || req.socket.readableEnded)
     return unknownOperation('The caller has closed the connection');
-  onLateCall(name, operation);
+  onLateCall(name);
   return unknownOperation(`${name} has already responded`);
 }
 

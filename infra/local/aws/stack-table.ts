@@ -23,8 +23,8 @@ export async function createTable(
     .send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }))
     .catch((error: Error) => {
       if (error.name !== 'ResourceInUseException') throw error;
-    });
-  client.destroy();
+    })
+    .finally(() => client.destroy());
 }
 
 export async function deleteTable(

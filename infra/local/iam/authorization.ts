@@ -10,8 +10,6 @@ import {
   readPolicy,
 } from './policy.ts';
 
-export type Authorization = ReturnType<typeof openAuthorization>;
-
 type Call = Pick<AwsCall, 'service' | 'operation' | 'input'>;
 
 interface StackIdentifiers {

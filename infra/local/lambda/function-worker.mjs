@@ -23,7 +23,7 @@ process.stdout.write = (output, ...rest) => {
   return true;
 };
 
-// Deleted with the cloud assembly. Workers are terminated, so Node would not write it at their exit.
+// Deleted with the cloud assembly. Terminated workers would never write it at their exit.
 enableCompileCache(join(dirname(file), '../../compiled'));
 const { handler } = await import(pathToFileURL(file).href);
 flushCompileCache();
