@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, SecretValue, Stack, Tags, Validations } from 'aws-cdk-lib';
+import { CfnOutput, Duration, SecretValue, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import {
   AllowedMethods,
@@ -25,8 +25,11 @@ import { EDGE_HEADERS } from '../../lib/http/edge.ts';
 import { routes } from '../../routes.ts';
 import { EDGE_REGION } from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';
-import { EDGE_RULES, type EdgeRule } from './constructs/metrics.ts';
+import { EDGE_RULES } from './constructs/metrics.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
+import { type Environment, EnvironmentStack } from './environment-stack.ts';
+
+type Statement = CfnWebACL.StatementProperty;
 
 /** States the client's address, in place of whatever the client sends under this name. */
 const STATE_CLIENT_ADDRESS = `function handler(event) {
@@ -36,34 +39,21 @@ const STATE_CLIENT_ADDRESS = `function handler(event) {
 }
 `;
 
-/**
- * CloudFront keeps errors for ten seconds unless told otherwise, even those that must not be
- * stored.
- */
+/** CloudFront keeps errors for ten seconds unless told otherwise, even with no-store. */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 500, 501, 502, 503, 504];
 
 const WINDOW_SECONDS = 300;
 
-/**
- * The edge of one environment: CloudFront and WAF in front of the API. The stack of the API does
- * not refer to it.
- */
-export class EdgeStack extends Stack {
-  constructor(
-    scope: Construct,
-    id: string,
-    { environment, settings }: { environment: string; settings: Settings },
-  ) {
-    const tags = { 'gatehouse:environment': environment };
-    const { domain, edge, keepData, unprotected } = settings;
+/** CloudFront and WAF in front of the API, whose stack does not refer to this one. */
+export class EdgeStack extends EnvironmentStack {
+  constructor(scope: Construct, id: string, deployment: Environment) {
+    const { environment, settings } = deployment;
+    const { domain, edge } = settings;
     if (!domain || !edge) throw new Error('An edge requires the settings domain and edge');
-    super(scope, id, {
+    super(scope, id, deployment, {
       description: 'Gatehouse: the edge in front of the API',
       env: { region: EDGE_REGION },
-      terminationProtection: keepData && !unprotected,
-      tags,
     });
-    for (const [name, value] of Object.entries(tags)) Tags.of(this).add(name, value);
 
     const distribution = new Distribution(this, 'Distribution', {
       comment: `Gatehouse ${environment}`,
@@ -115,9 +105,7 @@ export class EdgeStack extends Stack {
       { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Users may be anywhere' },
       {
         id: 'AwsSolutions::AwsSolutions-CFR3',
-        reason:
-          'The functions log each request with the address of its client, and WAF keeps ' +
-          'samples of those it blocks',
+        reason: 'The functions log each request with its client, and WAF samples those it blocks',
       },
     );
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
@@ -127,53 +115,52 @@ export class EdgeStack extends Stack {
     { requestsPerSource, loginsPerSource }: NonNullable<Settings['edge']>,
     corsOrigins: readonly string[],
   ): CfnWebACL {
-    const metricsOf = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
+    const visibilityConfig = (metricName: string) => ({
       metricName,
       cloudWatchMetricsEnabled: true,
       sampledRequestsEnabled: true,
     });
-    const blockAbove = (
-      name: EdgeRule,
-      limit: number,
-      scopeDownStatement?: CfnWebACL.StatementProperty,
-    ) => ({
-      name,
-      priority: EDGE_RULES.indexOf(name),
-      statement: {
-        rateBasedStatement: {
-          aggregateKeyType: 'IP',
-          evaluationWindowSec: WINDOW_SECONDS,
-          limit,
-          ...(scopeDownStatement && { scopeDownStatement }),
-        },
-      },
-      action: {
-        block: {
-          customResponse: {
-            responseCode: EDGE_REJECTION.status,
-            customResponseBodyKey: 'too-many-requests',
-            responseHeaders: [{ name: 'Retry-After', value: String(WINDOW_SECONDS) }],
-          },
-        },
-      },
-      visibilityConfig: metricsOf(name),
+    const loginLimit = (paths: readonly string[]) => ({
+      limit: loginsPerSource,
+      scopeDownStatement: requestsFor(paths, corsOrigins),
     });
+    const limits = {
+      logins: loginLimit(STRICT_PATHS.filter((path) => !isReset(path))),
+      resets: loginLimit(STRICT_PATHS.filter(isReset)),
+      requests: { limit: requestsPerSource },
+    };
     return new CfnWebACL(this, 'WebAcl', {
       description: 'Limits the requests of each IP address',
       scope: 'CLOUDFRONT',
       defaultAction: { allow: {} },
-      visibilityConfig: metricsOf(this.stackName),
+      visibilityConfig: visibilityConfig(this.stackName),
       customResponseBodies: {
         'too-many-requests': {
           contentType: 'APPLICATION_JSON',
           content: JSON.stringify(EDGE_REJECTION.body),
         },
       },
-      rules: [
-        blockAbove('logins', loginsPerSource, requestsFor(LOGIN_PATHS, corsOrigins)),
-        blockAbove('resets', loginsPerSource, requestsFor(RESET_PATHS, corsOrigins)),
-        blockAbove('requests', requestsPerSource),
-      ],
+      rules: EDGE_RULES.map((name, priority) => ({
+        name,
+        priority,
+        statement: {
+          rateBasedStatement: {
+            aggregateKeyType: 'IP',
+            evaluationWindowSec: WINDOW_SECONDS,
+            ...limits[name],
+          },
+        },
+        action: {
+          block: {
+            customResponse: {
+              responseCode: EDGE_REJECTION.status,
+              customResponseBodyKey: 'too-many-requests',
+              responseHeaders: [{ name: 'Retry-After', value: String(WINDOW_SECONDS) }],
+            },
+          },
+        },
+        visibilityConfig: visibilityConfig(name),
+      })),
     });
   }
 }
@@ -181,70 +168,52 @@ export class EdgeStack extends Stack {
 const STRICT_PATHS = routes
   .filter(({ strictThrottle }) => strictThrottle)
   .map(({ route }) => route.slice(route.indexOf(' ') + 1));
-const RESET_PATHS = STRICT_PATHS.filter((path) => path.includes('/reset-password/'));
-const LOGIN_PATHS = STRICT_PATHS.filter((path) => !RESET_PATHS.includes(path));
+const isReset = (path: string) => path.includes('/reset-password/');
 
 /**
  * Matches the POST requests for these paths, except those that a browser marks as sent for a page
  * of another site. The functions reject those, so that no page can use up the requests of its
  * visitor's address; counting them would.
  */
-function requestsFor(
-  paths: readonly string[],
-  corsOrigins: readonly string[],
-): CfnWebACL.StatementProperty {
-  const isCrossSite = headerIs('sec-fetch-site', 'cross-site');
-  const isForeign = corsOrigins.map((origin) => not(headerIs('origin', origin)));
-  return {
-    andStatement: {
-      statements: [
-        isEqual({ method: {} }, 'POST'),
-        { orStatement: { statements: [...paths.map(isPath), HAS_QUESTION_MARK] } },
-        not(
-          isForeign.length > 0
-            ? { andStatement: { statements: [isCrossSite, ...isForeign] } }
-            : isCrossSite,
-        ),
-      ],
+const requestsFor = (paths: readonly string[], corsOrigins: readonly string[]): Statement =>
+  all(
+    matches({ method: {} }, 'POST'),
+    {
+      orStatement: {
+        statements: [
+          // The spellings of a path that may reach its route, whose match is case-sensitive.
+          ...paths.map((path) => matches(PATH, path, ['URL_DECODE', 'NORMALIZE_PATH'])),
+          // API Gateway drops what follows an encoded question mark in a path, so a path with one
+          // may reach any route. It is not normalized, which would remove the question mark of
+          // `/api/authenticate%3F/..`.
+          matches(PATH, '?', ['URL_DECODE'], 'CONTAINS'),
+        ],
+      },
     },
-  };
-}
+    not(
+      all(
+        matches({ singleHeader: { Name: 'sec-fetch-site' } }, 'cross-site'),
+        ...corsOrigins.map((origin) => not(matches({ singleHeader: { Name: 'origin' } }, origin))),
+      ),
+    ),
+  );
 
-const not = (statement: CfnWebACL.StatementProperty): CfnWebACL.StatementProperty => ({
-  notStatement: { statement },
-});
-const isEqual = (
+const PATH = { uriPath: {} };
+
+/** WAF requires at least two statements to combine. */
+const all = (first: Statement, ...others: Statement[]): Statement =>
+  others.length > 0 ? { andStatement: { statements: [first, ...others] } } : first;
+const not = (statement: Statement): Statement => ({ notStatement: { statement } });
+const matches = (
   fieldToMatch: CfnWebACL.FieldToMatchProperty,
   searchString: string,
-): CfnWebACL.StatementProperty => ({
+  transformations = ['NONE'],
+  positionalConstraint = 'EXACTLY',
+): Statement => ({
   byteMatchStatement: {
     fieldToMatch,
-    positionalConstraint: 'EXACTLY',
-    searchString,
-    textTransformations: [{ type: 'NONE', priority: 0 }],
-  },
-});
-const headerIs = (name: string, value: string) => isEqual({ singleHeader: { Name: name } }, value);
-
-const pathMatches = (
-  positionalConstraint: 'EXACTLY' | 'CONTAINS',
-  searchString: string,
-  transformations: readonly string[],
-): CfnWebACL.StatementProperty => ({
-  byteMatchStatement: {
-    fieldToMatch: { uriPath: {} },
     positionalConstraint,
     searchString,
     textTransformations: transformations.map((type, priority) => ({ type, priority })),
   },
 });
-
-/** Matches the spellings of a path that may reach its route, whose match is case-sensitive. */
-const isPath = (path: string) => pathMatches('EXACTLY', path, ['URL_DECODE', 'NORMALIZE_PATH']);
-
-/**
- * API Gateway drops what follows an encoded question mark in a path, so a path with one may reach
- * any route. It is not normalized, which would remove the question mark of
- * `/api/authenticate%3F/..`.
- */
-const HAS_QUESTION_MARK = pathMatches('CONTAINS', '?', ['URL_DECODE']);

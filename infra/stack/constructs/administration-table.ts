@@ -1,4 +1,4 @@
-import { Annotations, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { Annotations, Duration, Stack, Validations } from 'aws-cdk-lib';
 import {
   AttributeType,
   BillingMode,
@@ -8,18 +8,13 @@ import {
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import {
-  FilterCriteria,
-  FilterRule,
-  type Function as LambdaFunction,
-  StartingPosition,
-} from 'aws-cdk-lib/aws-lambda';
+import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Permissions } from '../../../routes.ts';
 import { domainOf } from '../../settings/domain-of.ts';
 import type { Settings } from '../../settings/settings.ts';
+import type { GatehouseFunction } from './gatehouse-function.ts';
 
 /**
  * The DynamoDB action of each permission; IAM authorizes a transaction by the actions of its items.
@@ -35,41 +30,34 @@ const ACTIONS = {
   conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
-/**
- * A transaction's conditions enforce the rules, so single writes are denied. Checks exist only in
- * transactions.
- */
-const ONLY_IN_TRANSACTIONS = new Set<keyof typeof ACTIONS>(['put', 'update', 'delete']);
+/** A transaction's conditions enforce the rules, so single writes are denied. */
+const ONLY_IN_TRANSACTIONS = ['put', 'update', 'delete'];
 
 /** The table; grants each function the table name together with the permissions in its row. */
 export class AdministrationTable extends Construct {
-  readonly name: string;
   private readonly table: ITable;
   private readonly key: IKey;
 
-  constructor(scope: Construct, id: string, { key, ...settings }: Settings & { key: IKey }) {
+  constructor(scope: Construct, id: string, key: IKey, settings: Settings) {
     super(scope, id);
     this.key = key;
-    const { table, tableStream } = settings.existing ?? {};
-    this.table = table ? this.adoptTable(table, tableStream, settings) : this.createTable(settings);
-    this.name = this.table.tableName;
+    const { existing, tableMaximum } = settings;
+    if (existing?.table) {
+      Annotations.of(this).addInfo(
+        `tableMaximum has no effect on ${existing.table}, which the stack adopts. To set it: aws ` +
+          `dynamodb update-table --table-name ${existing.table} --on-demand-throughput ` +
+          `MaxReadRequestUnits=${tableMaximum.readUnits},` +
+          `MaxWriteRequestUnits=${tableMaximum.writeUnits}`,
+      );
+      this.table = Table.fromTableAttributes(this, 'Table', {
+        tableName: existing.table,
+        ...(existing.tableStream && { tableStreamArn: existing.tableStream }),
+      });
+    } else this.table = this.createTable(settings);
   }
 
-  private adoptTable(
-    tableName: string,
-    tableStreamArn: string | undefined,
-    { tableMaximum: { readUnits, writeUnits } }: Settings,
-  ): ITable {
-    Annotations.of(this).addInfo(
-      `tableMaximum has no effect on ${tableName}, which the stack adopts. To set it: aws ` +
-        'dynamodb update-table ' +
-        `--table-name ${tableName} --on-demand-throughput ` +
-        `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`,
-    );
-    return Table.fromTableAttributes(this, 'Table', {
-      tableName,
-      ...(tableStreamArn && { tableStreamArn }),
-    });
+  get name(): string {
+    return this.table.tableName;
   }
 
   private createTable({ keepData, unprotected, tableMaximum }: Settings): Table {
@@ -87,59 +75,39 @@ export class AdministrationTable extends Construct {
       stream: StreamViewType.KEYS_ONLY,
       // DynamoDB deletes expired items with a delay, so readers must compare the time.
       timeToLiveAttribute: 'expires',
-      removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     // A different logical id would replace the table with an empty one.
     (table.node.defaultChild as CfnTable).overrideLogicalId('Table');
-    if (!keepData) {
+    if (!keepData)
       Validations.of(table).acknowledge({
         id: 'AwsSolutions::AwsSolutions-DDB3',
         reason: 'No point-in-time recovery: without keepData, the data is not kept',
       });
-    }
     return table;
   }
 
-  /**
-   * Grants each action on its partition keys only; a function without permissions gets no table
-   * name.
-   */
-  grantTo(fn: LambdaFunction, { keys: _keys, ...permissions }: Permissions): void {
-    if (Object.keys(permissions).length === 0) return;
-    for (const [permission, keys] of Object.entries(permissions) as [
-      keyof typeof ACTIONS,
-      string[],
-    ][]) {
-      fn.addToRolePolicy(
-        new PolicyStatement({
-          actions: [ACTIONS[permission]],
-          resources: [this.table.tableArn],
-          conditions: {
-            'ForAllValues:StringLike': {
-              'dynamodb:LeadingKeys': keys.map((key) => key.replace(/#$/, '#*')),
-            },
-            // ForAllValues also matches a request without the key, so its absence must be denied.
-            Null: { 'dynamodb:LeadingKeys': 'false' },
-            ...(ONLY_IN_TRANSACTIONS.has(permission) && {
-              'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
-            }),
-          },
+  /** Grants each action on its partition keys only. */
+  grantTo(fn: GatehouseFunction, { keys: _, ...permissions }: Permissions): void {
+    const granted = Object.entries(permissions) as [keyof typeof ACTIONS, string[]][];
+    for (const [permission, keys] of granted)
+      fn.allow([ACTIONS[permission]], [this.table.tableArn], {
+        'ForAllValues:StringLike': {
+          'dynamodb:LeadingKeys': keys.map((key) => key.replace(/#$/, '#*')),
+        },
+        // ForAllValues also matches a request without the key, so its absence must be denied.
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+        ...(ONLY_IN_TRANSACTIONS.includes(permission) && {
+          'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
         }),
-      );
-    }
-    this.nameFor(fn);
+      });
+    if (granted.length > 0) this.nameFor(fn);
   }
 
-  /**
-   * Grants the daily verification read access to the whole table; no other function is allowed to
-   * scan.
-   */
-  grantWholeTableTo(verification: LambdaFunction): void {
-    verification.addToRolePolicy(
-      new PolicyStatement({
-        actions: ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'],
-        resources: [this.table.tableArn],
-      }),
+  /** No function but the daily verification may scan the table. */
+  grantWholeTableTo(verification: GatehouseFunction): void {
+    verification.allow(
+      ['dynamodb:Scan', 'dynamodb:Query', 'dynamodb:GetItem'],
+      [this.table.tableArn],
     );
     this.nameFor(verification);
   }
@@ -149,20 +117,19 @@ export class AdministrationTable extends Construct {
    * each partition key. A shard of the stream serves two readers:
    * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
    */
-  handOver(prefixes: readonly [string, string], fn: LambdaFunction): void {
-    fn.addToRolePolicy(
-      new PolicyStatement({
-        actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
-        resources: [this.streamArn],
-      }),
+  handOver(prefixes: readonly [string, string], fn: GatehouseFunction): void {
+    const eventSourceArn = this.table.tableStreamArn;
+    if (!eventSourceArn)
+      throw new Error('existing.tableStream is missing: `npm run adopt` prints it.');
+    fn.allow(
+      ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
+      [eventSourceArn],
     );
     // IAM supports no narrower resource for this action.
-    fn.addToRolePolicy(
-      new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }),
-    );
-    for (const prefix of prefixes) {
+    fn.allow(['dynamodb:ListStreams'], ['*']);
+    for (const prefix of prefixes)
       fn.addEventSourceMapping(prefix, {
-        eventSourceArn: this.streamArn,
+        eventSourceArn,
         // Also what was created before the mapping existed.
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: 10,
@@ -177,33 +144,22 @@ export class AdministrationTable extends Construct {
           }),
         ],
       });
-    }
-  }
-
-  private get streamArn(): string {
-    const { tableStreamArn } = this.table;
-    if (!tableStreamArn)
-      throw new Error('existing.tableStream is missing: `npm run adopt` prints it.');
-    return tableStreamArn;
   }
 
   /**
-   * Tells a function the name of the table. A table with a customer managed key also requires
-   * kms:Decrypt of its callers; here only through DynamoDB.
+   * Tells a function the name of the table, whose customer managed key requires kms:Decrypt of its
+   * callers; here only through DynamoDB.
    */
-  private nameFor(fn: LambdaFunction): void {
+  private nameFor(fn: GatehouseFunction): void {
     fn.addEnvironment('TABLE_NAME', this.name);
     const { region } = Stack.of(this);
+    const service = `dynamodb.${region}`;
+    const domain = domainOf(region);
     // AWS does not document under which of the two domains KMS knows DynamoDB in other partitions.
-    const names = [...new Set(['amazonaws.com', domainOf(region)])].map(
-      (domain) => `dynamodb.${region}.${domain}`,
-    );
-    fn.addToRolePolicy(
-      new PolicyStatement({
-        actions: ['kms:Decrypt'],
-        resources: [this.key.keyArn],
-        conditions: { StringEquals: { 'kms:ViaService': names.length > 1 ? names : names[0] } },
-      }),
-    );
+    const names =
+      domain === 'amazonaws.com'
+        ? `${service}.${domain}`
+        : [`${service}.amazonaws.com`, `${service}.${domain}`];
+    fn.allow(['kms:Decrypt'], [this.key.keyArn], { StringEquals: { 'kms:ViaService': names } });
   }
 }

@@ -4,7 +4,6 @@ import {
   type AlarmProps,
   ComparisonOperator,
   MathExpression,
-  Stats,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
@@ -15,19 +14,21 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { Settings } from '../../settings/settings.ts';
+import type { Keys } from './keys.ts';
 import type { Metrics } from './metrics.ts';
 
-interface Props extends Pick<Settings, 'dailyVerification' | 'edge'> {
-  readonly recipient: string;
+interface Props {
+  readonly settings: Settings;
   readonly metrics: Metrics;
-  readonly keyArns: readonly string[];
+  readonly keys: Keys;
 }
 
-type Condition = Pick<AlarmProps, 'metric' | 'threshold'> & Partial<AlarmProps>;
-
-const MINUTE = Duration.minutes(1);
-const FIVE_MINUTES = Duration.minutes(5);
-const HOUR = Duration.hours(1);
+type Condition = Pick<AlarmProps, 'metric' | 'threshold'> &
+  Partial<AlarmProps> & {
+    readonly meaning: string;
+    /** Whether a bad deployment raises it within minutes, so that it rolls back a canary. */
+    readonly rollsBack?: boolean;
+  };
 
 const withRunbook = (name: string, meaning: string): string =>
   `${meaning} What to do: docs/runbook.md#${name}`;
@@ -39,139 +40,36 @@ const withRunbook = (name: string, meaning: string): string =>
  */
 export class Alarms extends Construct {
   readonly all: Alarm[] = [];
-  /** Those that a bad deployment raises within minutes. */
-  readonly ofDeployments: Alarm[];
-  private readonly topic: ITopic;
+  readonly ofDeployments: Alarm[] = [];
 
-  constructor(
-    scope: Construct,
-    id: string,
-    { recipient, metrics, keyArns, dailyVerification, edge }: Props,
-  ) {
+  constructor(scope: Construct, id: string, recipient: string, props: Props) {
     super(scope, id);
-    this.topic = this.openTopic(recipient);
-
-    this.ofDeployments = [
-      this.add('server-errors', 'The API responds with 5xx.', {
-        metric: metrics.serverErrors.with({ period: MINUTE }),
-        threshold: 3,
-        evaluationPeriods: 5,
-        datapointsToAlarm: 2,
-      }),
-      this.add('defects', 'A function has logged an unexpected error.', {
-        metric: metrics.rejections('unexpected').with({ period: MINUTE }),
-        threshold: 1,
-      }),
-      // Functions log no defect of these. During a canary, they are a tenth of the requests: too
-      // few for server-errors.
-      this.add('failed-invocations', 'A function could not start, crashed or exceeded its time.', {
-        metric: metrics.failedInvocations.with({ period: MINUTE }),
-        threshold: 1,
-      }),
-    ];
-    this.add(
-      'unavailable',
-      'Requests end with 503: changes conflict for too long, or AWS does not respond.',
-      {
-        metric: metrics.rejections('unavailable'),
-        threshold: 10,
-      },
-    );
-    this.add('throttled', 'API Gateway, Lambda or DynamoDB throttles.', {
-      metric: new MathExpression({
-        expression: 'SUM([gateway, functions, reads, writes])',
-        usingMetrics: {
-          gateway: metrics.gatewayThrottles,
-          functions: metrics.functionThrottles,
-          reads: metrics.readThrottles,
-          writes: metrics.writeThrottles,
-        },
-        period: FIVE_MINUTES,
-      }),
-      threshold: 10,
-    });
-    // With few requests, p99 is the slowest one. Three periods in a row are more than cold starts.
-    const slow = { threshold: 2000, evaluationPeriods: 3 };
-    this.add('slow-logins', 'One login in a hundred takes longer than two seconds.', {
-      metric: metrics.duration('login', Stats.p(99)),
-      ...slow,
-    });
-    this.add('slow-changes', 'One change in a hundred takes longer than two seconds.', {
-      metric: metrics.duration('change', Stats.p(99)),
-      ...slow,
-    });
-    this.add('mail-not-sent', 'A mail could not be sent.', {
-      metric: metrics.mailsNotSent,
-      threshold: 1,
-    });
-    this.add('mail-delayed', 'Mail has waited for more than five minutes.', {
-      metric: metrics.mailDelay,
-      threshold: FIVE_MINUTES.toMilliseconds(),
-    });
-    this.add(
-      'too-many-attempts',
-      'The login throttle rejects many requests: passwords may be guessed.',
-      {
-        metric: metrics.rejections('too-many-attempts'),
-        threshold: 50,
-      },
-    );
-    if (edge) {
-      // Not one of deployments: anybody who reaches the API directly could roll them back.
-      this.add(
-        'not-from-edge',
-        'Requests without the secret of the edge: it may not match the hashes.',
-        {
-          metric: metrics.rejections('not-from-edge'),
-          threshold: 10,
-        },
-      );
+    const topic = this.openTopic(recipient);
+    const action = new SnsAction(topic);
+    for (const [name, { meaning, rollsBack, ...condition }] of Object.entries(conditions(props))) {
+      const alarm = new Alarm(this, name, {
+        alarmName: `${Stack.of(this).stackName}-${name}`,
+        alarmDescription: withRunbook(name, meaning),
+        evaluationPeriods: 1,
+        comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        treatMissingData: TreatMissingData.NOT_BREACHING,
+        ...condition,
+      });
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+      this.all.push(alarm);
+      if (rollsBack) this.ofDeployments.push(alarm);
     }
-    if (dailyVerification) this.addForVerification(metrics);
-    this.notifyOfKeyStates(keyArns);
+    this.notifyOfKeyStates(topic, props.keys);
   }
 
-  private addForVerification({ findings, verifications }: Metrics): void {
-    this.add('table-not-intact', 'The daily verification has findings.', {
-      metric: findings.with({ period: HOUR }),
-      threshold: 1,
-      // Until the next verification.
-      evaluationPeriods: 24,
-      datapointsToAlarm: 1,
-    });
-    this.add('verification-missing', 'No verification was completed for 26 hours.', {
-      metric: verifications.with({ period: HOUR }),
-      threshold: 1,
-      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-      evaluationPeriods: 26,
-      treatMissingData: TreatMissingData.BREACHING,
-    });
-  }
-
-  private add(name: string, meaning: string, condition: Condition): Alarm {
-    const alarm = new Alarm(this, name, {
-      alarmName: `${Stack.of(this).stackName}-${name}`,
-      alarmDescription: withRunbook(name, meaning),
-      evaluationPeriods: 1,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
-      ...condition,
-    });
-    const action = new SnsAction(this.topic);
-    alarm.addAlarmAction(action);
-    alarm.addOkAction(action);
-    this.all.push(alarm);
-    return alarm;
-  }
-
-  /**
-   * KMS has no metric of a key's state, so an event notifies of the calls that make a key unusable.
-   */
-  private notifyOfKeyStates(keyArns: readonly string[]): void {
+  /** KMS has no metric of a key's state, so this event tells of calls that make a key unusable. */
+  private notifyOfKeyStates(topic: ITopic, keys: Keys): void {
     const name = 'key-states';
-    const { stackName } = Stack.of(this);
-    const meaning = `A key of ${stackName} was disabled, or its deletion was scheduled.`;
-    const description = withRunbook(name, meaning);
+    const description = withRunbook(
+      name,
+      `A key of ${Stack.of(this).stackName} was disabled, or its deletion was scheduled.`,
+    );
     const rule = new Rule(this, name, {
       description,
       eventPattern: {
@@ -180,12 +78,12 @@ export class Alarms extends Construct {
         detail: {
           eventSource: ['kms.amazonaws.com'],
           eventName: ['DisableKey', 'ScheduleKeyDeletion'],
-          resources: { ARN: keyArns },
+          resources: { ARN: keys.all.map(({ keyArn }) => keyArn) },
           // A refused attempt is recorded too.
           errorCode: Match.doesNotExist(),
         },
       },
-      targets: [new SnsTopic(this.topic, { message: RuleTargetInput.fromText(description) })],
+      targets: [new SnsTopic(topic, { message: RuleTargetInput.fromText(description) })],
     });
     Validations.of(rule).acknowledge({
       id: 'Annotation::@aws-cdk/aws-events:ruleUnresolvedEnvironment',
@@ -208,4 +106,110 @@ export class Alarms extends Construct {
     );
     return topic;
   }
+}
+
+function conditions({ settings, metrics }: Props): Record<string, Condition> {
+  const everyMinute = { period: Duration.minutes(1) };
+  // With few requests, p99 is the slowest one. Three periods in a row are more than cold starts.
+  const slow = { threshold: 2000, evaluationPeriods: 3 };
+  return {
+    'server-errors': {
+      meaning: 'The API responds with 5xx.',
+      metric: metrics.serverErrors.with(everyMinute),
+      threshold: 3,
+      evaluationPeriods: 5,
+      datapointsToAlarm: 2,
+      rollsBack: true,
+    },
+    defects: {
+      meaning: 'A function has logged an unexpected error.',
+      metric: metrics.rejections('unexpected').with(everyMinute),
+      threshold: 1,
+      rollsBack: true,
+    },
+    // Functions log no defect of these. During a canary, they are a tenth of the requests: too few
+    // for server-errors.
+    'failed-invocations': {
+      meaning: 'A function could not start, crashed or exceeded its time.',
+      metric: metrics.failedInvocations.with(everyMinute),
+      threshold: 1,
+      rollsBack: true,
+    },
+    unavailable: {
+      meaning: 'Requests end with 503: changes conflict for too long, or AWS does not respond.',
+      metric: metrics.rejections('unavailable'),
+      threshold: 10,
+    },
+    throttled: {
+      meaning: 'API Gateway, Lambda or DynamoDB throttles.',
+      metric: new MathExpression({
+        expression: 'SUM([gateway, functions, reads, writes])',
+        usingMetrics: {
+          gateway: metrics.gatewayThrottles,
+          functions: metrics.functionThrottles,
+          reads: metrics.readThrottles,
+          writes: metrics.writeThrottles,
+        },
+      }),
+      threshold: 10,
+    },
+    'slow-logins': {
+      meaning: 'One login in a hundred takes longer than two seconds.',
+      metric: metrics.duration('login', 'p99'),
+      ...slow,
+    },
+    'slow-changes': {
+      meaning: 'One change in a hundred takes longer than two seconds.',
+      metric: metrics.duration('change', 'p99'),
+      ...slow,
+    },
+    'mail-not-sent': {
+      meaning: 'A mail could not be sent.',
+      metric: metrics.mailsNotSent,
+      threshold: 1,
+    },
+    'mail-delayed': {
+      meaning: 'Mail has waited for more than five minutes.',
+      metric: metrics.mailDelay,
+      threshold: Duration.minutes(5).toMilliseconds(),
+    },
+    'too-many-attempts': {
+      meaning: 'The login throttle rejects many requests: passwords may be guessed.',
+      metric: metrics.rejections('too-many-attempts'),
+      threshold: 50,
+    },
+    ...(settings.edge && edgeConditions(metrics)),
+    ...(settings.dailyVerification && verificationConditions(metrics)),
+  };
+}
+
+const edgeConditions = (metrics: Metrics): Record<string, Condition> => ({
+  // Does not roll back: anybody who reaches the API directly could raise it.
+  'not-from-edge': {
+    meaning: 'Requests without the secret of the edge: it may not match the hashes.',
+    metric: metrics.rejections('not-from-edge'),
+    threshold: 10,
+  },
+});
+
+function verificationConditions(metrics: Metrics): Record<string, Condition> {
+  const hourly = { period: Duration.hours(1) };
+  return {
+    'table-not-intact': {
+      meaning: 'The daily verification has findings.',
+      metric: metrics.findings.with(hourly),
+      threshold: 1,
+      // Until the next verification.
+      evaluationPeriods: 24,
+      datapointsToAlarm: 1,
+    },
+    'verification-missing': {
+      meaning: 'No verification was completed for 26 hours.',
+      metric: metrics.verifications.with(hourly),
+      threshold: 1,
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      evaluationPeriods: 26,
+      treatMissingData: TreatMissingData.BREACHING,
+    },
+  };
 }

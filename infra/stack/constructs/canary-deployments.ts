@@ -9,18 +9,16 @@ import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws
 import { Construct } from 'constructs';
 import type { EndpointFunction } from './endpoint-function.ts';
 
-interface Props {
-  readonly functions: readonly EndpointFunction[];
-  /** Each of them stops a deployment and returns all requests to the former versions. */
-  readonly alarms: Alarm[];
-}
-
 /**
- * Sends a tenth of the requests to new versions for ten minutes, then all; an alarm or a failure
- * rolls back.
+ * Sends a tenth of the requests to new versions for ten minutes, then all. An alarm or a failure
+ * returns all requests to the former versions.
  */
 export class CanaryDeployments extends Construct {
-  constructor(scope: Construct, id: string, { functions, alarms }: Props) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { functions, alarms }: { functions: readonly EndpointFunction[]; alarms: Alarm[] },
+  ) {
     super(scope, id);
     const application = new LambdaApplication(this, 'Application');
     const role = new Role(this, 'Role', {
@@ -41,7 +39,7 @@ export class CanaryDeployments extends Construct {
             `${functionArn}:${live.aliasName}`,
           ]),
         }),
-        // It reads states of alarms. CodeDeploy's documentation names no narrower resource.
+        // CodeDeploy's documentation names no narrower resource.
         new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }),
       ],
     });
@@ -56,8 +54,7 @@ export class CanaryDeployments extends Construct {
         deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_10MINUTES,
         alarms,
         autoRollback: { deploymentInAlarm: true, failedDeployment: true, stoppedDeployment: true },
-        // The managed policy that the CDK would add allows the same for all functions of the
-        // account.
+        // The CDK would add a managed policy that allows the same for all functions of the account.
         role: role.withoutPolicyUpdates(),
       });
       group.node.addDependency(policy);

@@ -5,20 +5,13 @@ import { Construct } from 'constructs';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-interface Props extends Deployment {
-  readonly table: AdministrationTable;
-}
-
-/**
- * Verifies the whole table once a day and logs the number of findings, on which there are alarms.
- */
+/** Verifies the whole table once a day and logs the number of findings, which raises alarms. */
 export class DailyVerification extends Construct {
-  readonly logGroupName: string;
+  readonly verifier: GatehouseFunction;
 
-  constructor(scope: Construct, id: string, { table, ...deployment }: Props) {
+  constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
     super(scope, id);
-    const verification = new GatehouseFunction(this, 'Function', {
-      ...deployment,
+    this.verifier = new GatehouseFunction(this, 'Function', deployment, {
       file: 'verify-table',
       description: 'verifies the table once a day',
       // A verification keeps about 3 KB per user in memory and takes minutes for a million items.
@@ -27,11 +20,10 @@ export class DailyVerification extends Construct {
       // A retry would report the same findings again.
       retryAttempts: 0,
     });
-    table.grantWholeTableTo(verification);
+    table.grantWholeTableTo(this.verifier);
     new Rule(this, 'Daily', {
       schedule: Schedule.rate(Duration.days(1)),
-      targets: [new Target(verification)],
+      targets: [new Target(this.verifier)],
     });
-    this.logGroupName = verification.logGroup.logGroupName;
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type CfnElement, Lazy, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { type Policy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type CfnElement, Lazy, Stack } from 'aws-cdk-lib';
+import { type Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Code,
@@ -12,31 +12,27 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { bundleOf } from '../../bundle/bundle.ts';
 import { domainOf } from '../../settings/domain-of.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Environment } from '../environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
-/** What the functions of an environment have in common. */
-export interface Deployment {
+export interface Deployment extends Environment {
+  /** The folder of the bundles of all functions. */
   readonly bundles: string;
-  readonly environment: string;
-  readonly settings: Settings;
 }
 
-interface Props extends Omit<FunctionOptions, 'environment'>, Deployment {
+interface Props extends Omit<FunctionOptions, 'environment'> {
   /** A file name in `functions/`, without its extension. */
   readonly file: string;
   readonly variables?: Record<string, string>;
 }
 
-/**
- * A Lambda function with its own role and log group, so that every permission is granted to a
- * single function.
- */
+/** A Lambda function with its own role, so that every permission is that of a single function. */
 export class GatehouseFunction extends LambdaFunction {
   constructor(
     scope: Construct,
     id: string,
-    { file, bundles, environment, settings, variables, ...options }: Props,
+    { bundles, environment, settings }: Deployment,
+    { file, variables, ...options }: Props,
   ) {
     const role = new Role(scope, `${id}-role`, {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
@@ -44,9 +40,6 @@ export class GatehouseFunction extends LambdaFunction {
     const logGroup = new LogGroup(scope, `${id}-log`, {
       logGroupName: `/aws/lambda/${Stack.of(scope).stackName}/${file}`,
       retention: settings.logRetentionDays,
-      removalPolicy: settings.keepData
-        ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
-        : RemovalPolicy.DESTROY,
     });
     logGroup.grantWrite(role);
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
@@ -66,24 +59,26 @@ export class GatehouseFunction extends LambdaFunction {
       code: Code.fromAsset(bundleOf(bundles, file)),
     });
   }
+
+  allow(actions: string[], resources: string[], conditions: Record<string, object> = {}): void {
+    this.addToRolePolicy(new PolicyStatement({ actions, resources, conditions }));
+  }
 }
 
 /**
  * Makes the logical id of a policy, and with it its name, depend on its statements. A changed
  * policy is then added to the role before the function is updated, and the former one is removed at
  * the end of the deployment: versions that still serve requests, or serve them again after a
- * rollback, keep the permissions that they need. The role stays, because an alias cannot divide
- * requests between versions with different roles:
- * https://docs.aws.amazon.com/lambda/latest/dg/configuring-alias-routing.html
+ * rollback, keep their permissions. An alias cannot divide requests between versions with different
+ * roles: https://docs.aws.amazon.com/lambda/latest/dg/configuring-alias-routing.html
  */
-function nameByStatements(policy: Policy): void {
-  const stack = Stack.of(policy);
-  const hash = () =>
-    createHash('sha256')
-      .update(JSON.stringify(stack.resolve(policy.document)))
-      .digest('hex')
-      .slice(0, 8);
-  const element = policy.node.defaultChild as CfnElement;
+function nameByStatements({ node, document }: Policy): void {
+  const element = node.defaultChild as CfnElement;
+  const stack = element.stack;
   const logicalId: string = stack.resolve(element.logicalId);
-  element.overrideLogicalId(Lazy.uncachedString({ produce: () => `${logicalId}${hash()}` }));
+  const produce = () => {
+    const hash = createHash('sha256').update(JSON.stringify(stack.resolve(document)));
+    return logicalId + hash.digest('hex').slice(0, 8);
+  };
+  element.overrideLogicalId(Lazy.uncachedString({ produce }));
 }

@@ -1,7 +1,8 @@
-import { CfnOutput, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
-import { AccessLogField, AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import { CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CfnRoute,
+  type CfnRouteProps,
   type CfnStage,
   CorsHttpMethod,
   DomainName,
@@ -18,73 +19,74 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Route } from '../../../routes.ts';
+import { type Route, routes } from '../../../routes.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { FAILED_INVOCATIONS, GATEWAY_THROTTLES, metricsNamespace } from './metrics.ts';
+import type { Environment } from '../environment-stack.ts';
+import { metricsNamespace } from './metrics.ts';
 
 const { GET, HEAD, POST, PUT, DELETE } = CorsHttpMethod;
-const ALLOWED_METHODS = [GET, HEAD, POST, PUT, DELETE];
 
-const EXPOSED_HEADERS = [
-  'Authorization',
-  'ETag',
-  'Link',
-  'Location',
-  'Retry-After',
-  'X-Total-Count',
-  'X-gatehouseApp-alert',
-  'X-gatehouseApp-error',
-  'X-gatehouseApp-params',
-];
+const CORS = {
+  allowMethods: [GET, HEAD, POST, PUT, DELETE],
+  allowHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
+  exposeHeaders: [
+    'Authorization',
+    'ETag',
+    'Link',
+    'Location',
+    'Retry-After',
+    'X-Total-Count',
+    'X-gatehouseApp-alert',
+    'X-gatehouseApp-error',
+    'X-gatehouseApp-params',
+  ],
+  // The maximum of Chromium. A removed origin is still blocked.
+  maxAge: Duration.hours(2),
+};
 
-/**
- * Chromium remembers the response to a preflight request for two hours at most. A removed origin is
- * still blocked.
- */
-const PREFLIGHT_MAX_AGE = Duration.hours(2);
+const ACCESS_LOG_FIELDS = {
+  requestId: '$context.requestId',
+  time: '$context.requestTimeEpoch',
+  sourceIp: '$context.identity.sourceIp',
+  route: '$context.routeKey',
+  status: '$context.status',
+  milliseconds: '$context.responseLatency',
+  integrationStatus: '$context.integrationStatus',
+  integrationError: '$context.integrationErrorMessage',
+  functionRequestId: '$context.awsEndpointRequestId',
+};
 
-/**
- * The HTTP API: a route for each row, and for HEAD beside GET; throttling that bounds the cost, and
- * an access log.
- */
+/** The metrics that filters of the access log count. */
+const METRIC_FILTERS = {
+  // A request that API Gateway throttles reaches no function, unlike other 429.
+  Throttled: ['gatewayThrottles', '{ $.status = "429" && $.integrationStatus = "-" }'],
+  FailedInvocations: ['failedInvocations', '{ $.status = "5*" && $.integrationError != "-" }'],
+} as const;
+
+/** The HTTP API: its routes, their throttling, which bounds the cost, and an access log. */
 export class GatehouseHttpApi extends Construct {
   readonly url: string;
   readonly id: string;
   readonly accessLogName: string;
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
-  private readonly strictLimits: Settings['throttle']['login'];
-  private readonly routeSettings: Record<string, object> = {};
 
-  constructor(
-    scope: Construct,
-    id: string,
-    { environment, ...settings }: Settings & { environment: string },
-  ) {
-    const { throttle, corsOrigins, domain, edge, logRetentionDays, keepData } = settings;
+  constructor(scope: Construct, id: string, { environment, settings }: Environment) {
+    const { throttle, corsOrigins, domain, edge, logRetentionDays } = settings;
     super(scope, id);
-    this.strictLimits = throttle.login;
+    const { stackName } = Stack.of(this);
     this.api = new HttpApi(this, 'Api', {
-      apiName: Stack.of(this).stackName,
+      apiName: stackName,
       createDefaultStage: false,
       // Otherwise a client could bypass what is in front of the host name, such as an edge.
       ...(domain && { disableExecuteApiEndpoint: true }),
-      ...(corsOrigins.length > 0 && {
-        corsPreflight: {
-          allowOrigins: corsOrigins,
-          allowMethods: ALLOWED_METHODS,
-          allowHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
-          exposeHeaders: EXPOSED_HEADERS,
-          maxAge: PREFLIGHT_MAX_AGE,
-        },
-      }),
+      ...(corsOrigins.length > 0 && { corsPreflight: { ...CORS, allowOrigins: corsOrigins } }),
     });
     const accessLog = new LogGroup(this, 'AccessLog', {
       // Below this prefix, AWS needs no statement per log group in the resource policy, whose size
       // is limited.
-      logGroupName: `/aws/vendedlogs/${Stack.of(this).stackName}/access`,
+      logGroupName: `/aws/vendedlogs/${stackName}/access`,
       retention: logRetentionDays,
-      removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     this.stage = new HttpStage(this, 'Stage', {
       httpApi: this.api,
@@ -94,35 +96,21 @@ export class GatehouseHttpApi extends Construct {
       throttle: { rateLimit: throttle.all.rate, burstLimit: throttle.all.burst },
       accessLogSettings: {
         destination: new LogGroupLogDestination(accessLog),
-        format: AccessLogFormat.custom(
-          JSON.stringify({
-            requestId: AccessLogField.contextRequestId(),
-            time: AccessLogField.contextRequestTimeEpoch(),
-            sourceIp: AccessLogField.contextIdentitySourceIp(),
-            route: '$context.routeKey',
-            status: AccessLogField.contextStatus(),
-            milliseconds: '$context.responseLatency',
-            integrationStatus: '$context.integrationStatus',
-            integrationError: '$context.integrationErrorMessage',
-            functionRequestId: '$context.awsEndpointRequestId',
-          }),
-        ),
+        format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG_FIELDS)),
       },
     });
-    accessLog.addMetricFilter('Throttled', {
-      metricNamespace: metricsNamespace(environment),
-      metricName: GATEWAY_THROTTLES,
-      // A request that API Gateway throttles reaches no function; other 429 are those of the
-      // functions.
-      filterPattern: FilterPattern.literal('{ $.status = "429" && $.integrationStatus = "-" }'),
-      metricValue: '1',
-    });
-    accessLog.addMetricFilter('FailedInvocations', {
-      metricNamespace: metricsNamespace(environment),
-      metricName: FAILED_INVOCATIONS,
-      filterPattern: FilterPattern.literal('{ $.status = "5*" && $.integrationError != "-" }'),
-      metricValue: '1',
-    });
+    const { rate, burst } = throttle.login;
+    (this.stage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(
+      routes
+        .filter(({ strictThrottle }) => strictThrottle)
+        .map(({ route }) => [route, { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst }]),
+    );
+    for (const [filterId, [metricName, pattern]] of Object.entries(METRIC_FILTERS))
+      accessLog.addMetricFilter(filterId, {
+        metricNamespace: metricsNamespace(environment),
+        metricName,
+        filterPattern: FilterPattern.literal(pattern),
+      });
     const hostName = edge?.hostName ?? domain?.name;
     this.url = hostName ? `https://${hostName}` : this.api.apiEndpoint;
     this.id = this.api.apiId;
@@ -141,7 +129,7 @@ export class GatehouseHttpApi extends Construct {
     return domainName;
   }
 
-  addRoute({ route, handler, contract, strictThrottle }: Route, fn: IFunction): void {
+  addRoute({ route, handler, contract }: Route, fn: IFunction): void {
     const [method, path] = route.split(' ') as [HttpMethod, string];
     const httpRoute = new HttpRoute(this, handler, {
       httpApi: this.api,
@@ -159,25 +147,11 @@ export class GatehouseHttpApi extends Construct {
     // One automatic deployment instead of one per route, and CloudFormation fails if the stage has
     // settings for a route that does not exist yet.
     this.stage.node.addDependency(httpRoute);
-    if (method === 'GET') this.stage.node.addDependency(this.headRoute(httpRoute, path));
-    if (!strictThrottle) return;
-    const { rate, burst } = this.strictLimits;
-    this.routeSettings[route] = { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst };
-    (this.stage.node.defaultChild as CfnStage).routeSettings = this.routeSettings;
-  }
-
-  /**
-   * Sends HEAD to the integration of GET. The function responds as to GET, and API Gateway omits
-   * the body. The permission of the GET route is for all methods of its path, so an HttpRoute,
-   * which adds one, would repeat it.
-   */
-  private headRoute(getRoute: HttpRoute, path: string): CfnRoute {
-    const { apiId, target, authorizationType } = getRoute.node.defaultChild as CfnRoute;
-    return new CfnRoute(getRoute, 'Head', {
-      apiId,
-      routeKey: `HEAD ${path}`,
-      ...(target !== undefined && { target }),
-      ...(authorizationType !== undefined && { authorizationType }),
-    });
+    if (method !== 'GET') return;
+    // HEAD has the integration of GET: the function responds as to GET, and API Gateway omits the
+    // body. An HttpRoute would repeat the permission of GET, which is for all methods of its path.
+    const { apiId, target, authorizationType } = httpRoute.node.defaultChild as CfnRoute;
+    const head = { apiId, routeKey: `HEAD ${path}`, target, authorizationType } as CfnRouteProps;
+    this.stage.node.addDependency(new CfnRoute(httpRoute, 'Head', head));
   }
 }

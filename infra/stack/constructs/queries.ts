@@ -2,17 +2,17 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 
+/** The names of log groups. */
 interface Logs {
   readonly access: string;
   readonly functions: readonly string[];
   readonly mail: string;
-  /** Of the daily verification. */
   readonly verification: string | undefined;
   readonly hasEdge: boolean;
 }
 
-/** The log groups of a query, and its commands in order. */
-type Query = readonly [logGroups: readonly string[], ...commands: string[]];
+/** Log groups, and the commands of a query on them. */
+type Query = readonly [readonly string[], ...string[]];
 
 /** Saves the Logs Insights query of each section of docs/runbook.md under the name of its alarm. */
 export class Queries extends Construct {

@@ -1,0 +1,27 @@
+import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { Settings } from '../settings/settings.ts';
+
+export interface Environment {
+  readonly environment: string;
+  readonly settings: Settings;
+}
+
+/** A stack of an environment: tagged with it, and protected if the environment keeps its data. */
+export class EnvironmentStack extends Stack {
+  constructor(
+    scope: Construct,
+    id: string,
+    { environment, settings }: Environment,
+    props: StackProps,
+  ) {
+    const name = 'gatehouse:environment';
+    super(scope, id, {
+      ...props,
+      terminationProtection: settings.keepData && !settings.unprotected,
+      // Tags of the stack itself; those of its resources are separate.
+      tags: { [name]: environment },
+    });
+    Tags.of(this).add(name, environment);
+  }
+}
