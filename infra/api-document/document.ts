@@ -1,7 +1,6 @@
-import type { Access, Contract, Tag } from '../../lib/contract/contract.ts';
+import type { Contract, Tag } from '../../lib/contract/contract.ts';
 import type { Route } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';
-import { linksOf, operationIdOf } from './links.ts';
 import { parametersOf } from './parameters.ts';
 import { HEADERS, responsesOf, sharedResponses } from './responses.ts';
 import { jsonSchemaOf, namedSchemas, withNamedValues } from './schemas.ts';
@@ -40,14 +39,13 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Status: 'The service itself.',
 };
 
+const TOKEN = { public: 'no token', authenticated: 'a token' };
+
 function openApiDocument(routes: readonly Route[]): object {
-  const paths: Record<string, Record<string, object>> = {};
+  const paths: Record<string, object> = {};
   for (const row of routes) {
     const [method = '', path = ''] = row.route.split(' ');
-    paths[path] = {
-      ...paths[path],
-      [method.toLowerCase()]: operationOf(row, linksOf(row, routes)),
-    };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row, routes) };
   }
   const responses = sharedResponses();
   const used = JSON.stringify({ paths, responses });
@@ -64,7 +62,7 @@ function openApiDocument(routes: readonly Route[]): object {
     },
     servers: [{ url: '/', description: 'The service that serves this document' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: withNamedValues(paths),
+    paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       headers: Object.fromEntries(headers),
@@ -75,45 +73,64 @@ function openApiDocument(routes: readonly Route[]): object {
 }
 
 export const openApiText = (routes: readonly Route[]): string =>
-  `${JSON.stringify(openApiDocument(routes), null, 1)}\n`;
+  `${JSON.stringify(openApiDocument(routes), withNamedValues, 1)}\n`;
 
-function operationOf(row: Route, links: object): object {
+function operationOf(row: Route, routes: readonly Route[]): object {
   const { contract, route } = row;
+  const { access, summary, tag } = contract;
   const example = EXAMPLES[route] ?? {};
-  const isList = contract.headers?.includes('Link') ?? false;
-  const parameters = parametersOf(contract, isList, example.path ?? {});
+  const required = typeof access === 'object' ? access.anyRole.join(' or ') : TOKEN[access];
+  const parameters = parametersOf(contract, example.path);
   return {
     operationId: operationIdOf(row),
-    summary: contract.summary,
-    description: accessSentence(contract.access),
-    tags: [contract.tag],
-    security: contract.access === 'public' ? [] : [{ token: [] }],
-    ...(parameters.length > 0 && { parameters }),
-    ...(contract.body && { requestBody: requestBodyOf(contract, example.body) }),
-    responses: responsesOf(row, example.response, links),
+    summary,
+    description: `Requires ${required}.`,
+    tags: [tag],
+    security: access === 'public' ? [] : [{ token: [] }],
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: requestBodyOf(contract, example.body),
+    responses: responsesOf(row, example.response, linksOf(row, routes)),
   };
 }
 
-function accessSentence(access: Access): string {
-  if (access === 'public') return 'Requires no token.';
-  return access === 'authenticated'
-    ? 'Requires a token.'
-    : `Requires ${access.anyRole.join(' or ')}.`;
+const operationIdOf = ({ handler }: Route): string =>
+  handler.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/**
+ * What a client can do next: with a created entity, the paths below its own and its PUT; with the
+ * first entity of a list, its PUT. Fuzzers use links to reach later requests.
+ */
+function linksOf({ route, contract }: Route, routes: readonly Route[]): object {
+  const isCreation = contract.status === 201;
+  const [, collection] = route.split(' ');
+  const links: Record<string, object> = {};
+  for (const row of routes) {
+    const operationId = operationIdOf(row);
+    const [method, path = ''] = row.route.split(' ');
+    if (method === 'PUT' && path === collection && row.route !== route) {
+      const requestBody = isCreation ? '$response.body' : '$response.body#/0';
+      links[operationId] = { operationId, requestBody };
+    } else if (isCreation && path.startsWith(`${collection}/`)) {
+      // The parameter of the path has the name of the field that identifies the entity.
+      const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+      if (name)
+        links[operationId] = { operationId, parameters: { [name]: `$response.body#/${name}` } };
+    }
+  }
+  return links;
 }
 
-function requestBodyOf({ body, textAs }: Contract, example: unknown): object {
-  const schema = body && jsonSchemaOf(body);
-  const { properties = {} } = schema as { properties?: Record<string, object> };
+function requestBodyOf({ body, textAs }: Contract, example: unknown): object | undefined {
+  if (!body) return undefined;
+  const schema: { properties?: Record<string, object> } = jsonSchemaOf(body);
   return {
     required: true,
     content: {
       'application/json': { schema, example },
-      ...(textAs && {
-        'text/plain': {
-          schema: properties[textAs],
-          example: (example as Record<string, unknown>)[textAs],
-        },
-      }),
+      'text/plain': textAs && {
+        schema: schema.properties?.[textAs],
+        example: Object(example)[textAs],
+      },
     },
   };
 }

@@ -6,91 +6,59 @@ import {
   type ListRules,
   operatorsOf,
 } from '../../lib/contract/list-query.ts';
-import type { JsonSchema } from './json-schema.ts';
+import type { Example } from './examples.ts';
 import { jsonSchemaOf } from './schemas.ts';
-
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required?: true;
-  readonly description?: string;
-  readonly schema: JsonSchema;
-  readonly style?: 'form';
-  readonly explode?: boolean;
-  readonly example?: unknown;
-}
 
 /** The parameters that the contract declares. `examples` are the values of path parameters. */
 export function parametersOf(
-  contract: Contract,
-  isList: boolean,
-  examples: Readonly<Record<string, unknown>>,
-): Parameter[] {
+  { path, query: list, headers, failures }: Contract,
+  examples: Example['path'],
+) {
+  const { properties = {} }: { properties?: Record<string, object> } = path
+    ? jsonSchemaOf(path)
+    : {};
+  const rules = list && (v.getMetadata(list).list as ListRules);
   return [
-    ...pathParameters(contract, examples),
-    ...(contract.query
-      ? listParameters(v.getMetadata(contract.query).list as ListRules, isList)
-      : []),
-    ...(contract.failures?.includes('version-changed') ? PRECONDITIONS : []),
+    ...Object.entries(properties).map(([name, schema]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema,
+      example: examples?.[name],
+    })),
+    ...(rules && headers?.includes('Link') ? pageParameters(rules) : []),
+    ...Object.entries(rules?.fields ?? {}).flatMap(([field, kind]) =>
+      operatorsOf(kind).map((operator) => filterParameter(field, kind, operator)),
+    ),
+    ...(failures?.includes('version-changed') ? PRECONDITIONS : []),
   ];
 }
 
-const precondition = (name: string, description: string): Parameter => ({
+const PRECONDITIONS = Object.entries({
+  'If-Match':
+    'The ETag that the entity must have; in any other state the request fails with 412. ' +
+    'Without it, the last write wins.',
+  'If-None-Match':
+    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, ' +
+    'and a change fails with 412.',
+}).map(([name, description]) => ({ name, in: 'header', description, schema: { type: 'string' } }));
+
+const query = (name: string, schema: object, description?: string) => ({
   name,
-  in: 'header',
+  in: 'query',
   description,
-  schema: { type: 'string' },
+  schema,
 });
 
-const PRECONDITIONS: readonly Parameter[] = [
-  precondition(
-    'If-Match',
-    'The ETag that the entity must have; in any other state the request fails with 412. ' +
-      'Without it, the last write wins.',
-  ),
-  precondition(
-    'If-None-Match',
-    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, ' +
-      'and a change fails with 412.',
-  ),
-];
-
-function pathParameters(
-  { path }: Contract,
-  examples: Readonly<Record<string, unknown>>,
-): Parameter[] {
-  if (!path) return [];
-  const { properties } = jsonSchemaOf(path) as { properties: Record<string, JsonSchema> };
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema,
-    example: examples[name],
-  }));
-}
-
-function listParameters(
-  { fields, sortable, pageSizeMax }: ListRules,
-  isList: boolean,
-): Parameter[] {
-  const filters = Object.entries(fields).flatMap(([field, kind]) =>
-    operatorsOf(kind).map((operator) => filterParameter(field, kind, operator)),
-  );
-  return isList ? [...pageParameters(sortable, pageSizeMax), ...filters] : filters;
-}
-
-function pageParameters(sortable: readonly string[], pageSizeMax: number): Parameter[] {
-  const lenient = (schema: JsonSchema) => ({ anyOf: [schema, { type: 'string' }] });
+function pageParameters({ sortable, pageSizeMax }: ListRules) {
+  const lenient = (minimum: number, value: number) => ({
+    anyOf: [{ type: 'integer', minimum, default: value }, { type: 'string' }],
+  });
   return [
-    query(
-      'page',
-      lenient({ type: 'integer', minimum: 0, default: 0 }),
-      'The page, from 0. Any other value means 0.',
-    ),
+    query('page', lenient(0, 0), 'The page, from 0. Any other value means 0.'),
     query(
       'size',
-      lenient({ type: 'integer', minimum: 1, default: DEFAULT_SIZE }),
+      lenient(1, DEFAULT_SIZE),
       `Entities per page. Greater values mean ${pageSizeMax}; anything but a positive ` +
         `integer means ${DEFAULT_SIZE}.`,
     ),
@@ -99,8 +67,7 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
         'sort',
         { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
         'One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ' +
-          'ignore the case of texts; ' +
-          `for example \`${sortable[0]},desc\`. Can be repeated.`,
+          `ignore the case of texts; for example \`${sortable[0]},desc\`. Can be repeated.`,
       ),
       style: 'form',
       explode: true,
@@ -108,22 +75,20 @@ function pageParameters(sortable: readonly string[], pageSizeMax: number): Param
   ];
 }
 
-function filterParameter(field: string, kind: FieldKind, operator: string): Parameter {
-  const value = operator === 'specified' ? { type: 'boolean' } : valueSchema(kind);
+function filterParameter(field: string, kind: FieldKind, operator: string) {
+  const value = valueSchema(operator === 'specified' ? 'boolean' : kind);
   const name = `${field}.${operator}`;
   if (operator !== 'in' && operator !== 'notIn') return query(name, value);
   const items = kind === 'text' ? { ...value, pattern: '^[^,]*$' } : value;
   return { ...query(name, { type: 'array', items, minItems: 1 }), style: 'form', explode: false };
 }
 
-function valueSchema(kind: FieldKind): JsonSchema {
+function valueSchema(kind: FieldKind): object {
   if (typeof kind === 'object') return { enum: kind.oneOf };
   if (kind === 'number')
     return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-  if (kind === 'boolean') return { type: 'boolean' };
-  return kind === 'date'
-    ? { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] }
-    : { type: 'string' };
+  if (kind === 'date') return { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] };
+  return { type: kind === 'text' ? 'string' : kind };
 }
 
 const LEAP_YEAR = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';
@@ -152,10 +117,3 @@ function sortPattern(sortable: readonly string[]): string {
   const last = optional(...sortable, ignored, ...directions);
   return `^(?:${optional(...sortable, ignored)},)*${last}(?:,${optional(ignored)})*$`;
 }
-
-const query = (name: string, schema: JsonSchema, description?: string): Parameter => ({
-  name,
-  in: 'query',
-  ...(description && { description }),
-  schema,
-});

@@ -3,7 +3,6 @@ import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { problem } from '../../lib/http/problem.ts';
 import type { Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../stack/edge-rejection.ts';
-import type { JsonSchema } from './json-schema.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
 /*
@@ -11,24 +10,14 @@ import { jsonSchemaOf } from './schemas.ts';
  * of it.
  */
 
-interface Header {
-  readonly description: string;
-  readonly required?: true;
-  readonly schema: JsonSchema;
-}
-type Headers = Readonly<Record<string, Header | JsonSchema>>;
-
-/** As API Gateway writes it. */
-const REQUEST_ID = 'c6ZkUg1zDoEEMpA=';
-
-const required = (description: string, schema: JsonSchema = { type: 'string' }): Header => ({
+const required = (description: string, schema: object = { type: 'string' }) => ({
   description,
   required: true,
   schema,
 });
 
 export const HEADERS: Readonly<
-  Record<ResponseHeader | 'Retry-After' | 'WWW-Authenticate' | 'X-gatehouseApp-error', Header>
+  Record<ResponseHeader | 'Retry-After' | 'WWW-Authenticate' | 'X-gatehouseApp-error', object>
 > = {
   Authorization: required('`Bearer` and the token.'),
   'Cache-Control': required(
@@ -63,77 +52,72 @@ const FROM_API_GATEWAY: Readonly<Record<string, string>> = {
   503: 'Service Unavailable',
 };
 
-/** Failures that are the only one with their status, and look the same on every route. */
-const SHARED: Readonly<Record<string, FailureCode>> = {
-  Unauthorized: 'unauthorized',
-  Forbidden: 'forbidden',
-  CrossSite: 'cross-site',
-  PreconditionFailed: 'version-changed',
+/**
+ * Responses that look the same on every route, in alphabetical order: to the only failure with its
+ * status or, for a status, of API Gateway alone.
+ */
+const SHARED: Readonly<Record<string, FailureCode | number>> = {
+  BadRequest: 400,
   ContentTooLarge: 'too-large',
-  UnsupportedMediaType: 'unsupported-media-type',
-  ServiceUnavailable: 'unavailable',
+  CrossSite: 'cross-site',
+  Forbidden: 'forbidden',
   InternalServerError: 'unexpected',
-};
-/** Statuses that only API Gateway responds with. */
-const SHARED_FROM_API_GATEWAY: Readonly<Record<string, string>> = {
-  400: 'BadRequest',
-  429: 'TooManyRequests',
-  431: 'RequestHeaderFieldsTooLarge',
+  PreconditionFailed: 'version-changed',
+  RequestHeaderFieldsTooLarge: 431,
+  ServiceUnavailable: 'unavailable',
+  TooManyRequests: 429,
+  Unauthorized: 'unauthorized',
+  UnsupportedMediaType: 'unsupported-media-type',
 };
 
-export function sharedResponses(): Record<string, object> {
-  const failures = Object.entries(SHARED).map(([name, code]): [string, object] => {
-    const { status } = problem(new Failure(code), 'userManagement', '/');
-    const path = code === 'cross-site' ? '/api/authenticate' : '/api/users';
-    return [name, rejection(String(status), [code], 'userManagement', path)];
+export function sharedResponses(): object {
+  const responses = Object.entries(SHARED).map(([name, of]) => {
+    if (typeof of === 'number') return [name, rejection(of, [], '')];
+    const path = of === 'cross-site' ? '/api/authenticate' : '/api/users';
+    return [name, rejection(statusOf(of), [of], path)];
   });
-  const gateway = Object.entries(SHARED_FROM_API_GATEWAY).map(
-    ([status, name]): [string, object] => [name, rejection(status, [], 'userManagement', '')],
-  );
-  return Object.fromEntries([...failures, ...gateway].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(responses);
 }
 
-const NOT_MODIFIED = {
-  description: 'Not Modified: If-None-Match has the current ETag',
-  headers: headersOf(['ETag']),
-};
-
-export function responsesOf(
-  { route, contract }: Route,
-  example: unknown,
-  links: object,
-): Record<string, object> {
-  const codes = failuresOf(route, contract);
-  const path = route.slice(route.indexOf(' ') + 1);
-  const failures = Map.groupBy(codes, (code) =>
-    String(problem(new Failure(code), contract.entityName, path).status),
-  );
-  const statuses = [...new Set([...failures.keys(), ...Object.keys(FROM_API_GATEWAY)])].toSorted();
+export function responsesOf({ route, contract }: Route, example: unknown, links: object): object {
+  const [method, path = ''] = route.split(' ');
+  const { status = 200, headers = [], response, entityName } = contract;
+  const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
+    ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
+    ...Object.groupBy(failuresOf(method === 'GET', contract), statusOf),
+  };
+  const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
+    const of = codes.length > 1 ? undefined : (codes[0] ?? Number(status));
+    const [name] = Object.entries(SHARED).find(([, shared]) => shared === of) ?? [];
+    if (name) return [status, { $ref: `#/components/responses/${name}` }];
+    return [status, rejection(Number(status), codes, path, entityName)];
+  });
   return {
-    [contract.status ?? 200]: successOf(contract, example, links),
-    ...(route.startsWith('GET ') && contract.headers?.includes('ETag') && { 304: NOT_MODIFIED }),
-    ...Object.fromEntries(
-      statuses.map((status) => {
-        const codes = failures.get(status) ?? [];
-        const shared = sharedName(status, codes);
-        if (shared) return [status, { $ref: `#/components/responses/${shared}` }];
-        return [status, rejection(status, codes, contract.entityName, path)];
-      }),
-    ),
+    [status]: {
+      description: response ? 'Success' : 'Success; the response has no body',
+      headers: headersOf([headers]),
+      content: response && { 'application/json': { schema: jsonSchemaOf(response), example } },
+      links: Object.keys(links).length > 0 ? links : undefined,
+    },
+    304:
+      method === 'GET' && headers.includes('ETag')
+        ? {
+            description: 'Not Modified: If-None-Match has the current ETag',
+            headers: headersOf([['ETag']]),
+          }
+        : undefined,
+    ...Object.fromEntries(rejections),
   };
 }
 
-function sharedName(status: string, [code, ...others]: readonly FailureCode[]): string | undefined {
-  if (code === undefined) return SHARED_FROM_API_GATEWAY[status];
-  return Object.keys(SHARED).find((name) => others.length === 0 && SHARED[name] === code);
-}
+const statusOf = (code: FailureCode): number => problem(new Failure(code), undefined, '').status;
 
 /** The failures that a request can meet: those of the contract and those that its parts imply. */
 function failuresOf(
-  route: string,
+  isRead: boolean,
   { access, path, query, body, failures = [] }: Contract,
 ): FailureCode[] {
-  const isForAll = access === 'authenticated' && route.startsWith('GET ');
+  const isForAll = access === 'authenticated' && isRead;
   const codes: (FailureCode | false)[] = [
     access === 'public' ? 'cross-site' : 'unauthorized',
     access !== 'public' && !isForAll && 'forbidden',
@@ -147,91 +131,66 @@ function failuresOf(
   return [...new Set(codes.filter((code) => code !== false))];
 }
 
-function successOf({ headers = [], response }: Contract, example: unknown, links: object): object {
-  return {
-    description: response ? 'Success' : 'Success; the response has no body',
-    ...(headers.length > 0 && { headers: headersOf(headers) }),
-    ...(response && {
-      content: { 'application/json': { schema: jsonSchemaOf(response), example } },
-    }),
-    ...(Object.keys(links).length > 0 && { links }),
-  };
+/** The headers of responses with the same status: optional if some of these do not have them. */
+function headersOf(lists: readonly (readonly string[])[]): object | undefined {
+  const headers = [...new Set(lists.flat())].map((name) => [
+    name,
+    lists.every((list) => list.includes(name))
+      ? { $ref: `#/components/headers/${name}` }
+      : { ...HEADERS[name as keyof typeof HEADERS], required: undefined },
+  ]);
+  return headers.length > 0 ? Object.fromEntries(headers) : undefined;
 }
 
-function headersOf(names: readonly string[]): Record<string, JsonSchema> {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
+/** The response of the service, of API Gateway and of an edge with a status. */
 function rejection(
-  status: string,
+  status: number,
   codes: readonly FailureCode[],
-  entityName: EntityName | undefined,
   path: string,
+  entityName?: EntityName,
 ): object {
   const problems = codes.map((code) => {
-    const requestId = code === 'unexpected' ? REQUEST_ID : undefined;
-    const { headers, body } = problem(exampleOf(code), entityName, path, requestId);
-    return { code, headers, body: JSON.parse(String(body)) as { title: string; message: string } };
+    const failure = new Failure(code, DETAILS[code]);
+    // The request id is one of API Gateway.
+    const requestId = code === 'unexpected' ? 'c6ZkUg1zDoEEMpA=' : undefined;
+    const { headers, body } = problem(failure, entityName, path, requestId);
+    const { 'Content-Type': _type, ...special } = headers ?? {};
+    return { code, headers: Object.keys(special), body: JSON.parse(String(body)) };
   });
-  const bodies = problems.map(({ body }) => body);
+  const origins = problems.map(({ headers, body }) => ({ headers, title: body.title }));
   const gateway = FROM_API_GATEWAY[status];
-  const isFromEdge = status === String(EDGE_REJECTION.status);
-  const names = problems.map(({ headers = {} }) =>
-    Object.keys(headers).filter((name) => name !== 'Content-Type'),
-  );
-  if (isFromEdge) names.push(['Retry-After']);
+  if (gateway) origins.push({ headers: [], title: `API Gateway: ${gateway}` });
+  if (status === EDGE_REJECTION.status)
+    origins.push({ headers: ['Retry-After'], title: `an edge: ${EDGE_REJECTION.body.title}` });
+  const messages = new Set(problems.map(({ body }) => body.message));
   return {
-    description: [
-      ...new Set(bodies.map(({ title }) => title)),
-      ...(gateway ? [`API Gateway: ${gateway}`] : []),
-      ...(isFromEdge ? [`an edge: ${EDGE_REJECTION.body.title}`] : []),
-    ].join('; '),
-    ...(names.flat().length > 0 && { headers: someHeaders(names, gateway !== undefined) }),
+    description: [...new Set(origins.map(({ title }) => title))].join('; '),
+    headers: headersOf(origins.map(({ headers }) => headers)),
     content: {
-      ...(problems.length > 0 && {
-        'application/problem+json': {
-          schema: problemSchema(
-            Number(status),
-            bodies.map(({ message }) => message),
-          ),
-          examples: Object.fromEntries(problems.map(({ code, body }) => [code, { value: body }])),
-        },
-      }),
-      ...(gateway && {
-        'application/json': {
-          schema: { $ref: '#/components/schemas/GatewayError' },
-          example: { message: gateway },
-        },
-      }),
+      'application/problem+json':
+        problems.length > 0
+          ? {
+              schema: {
+                allOf: [{ $ref: '#/components/schemas/Problem' }],
+                required: ['status', 'message'],
+                properties: { status: { const: status }, message: { enum: [...messages] } },
+              },
+              examples: Object.fromEntries(
+                problems.map(({ code, body }) => [code, { value: body }]),
+              ),
+            }
+          : undefined,
+      'application/json': gateway && {
+        schema: { $ref: '#/components/schemas/GatewayError' },
+        example: { message: gateway },
+      },
     },
   };
 }
 
-/** The headers of responses with the same status: optional if some of these do not have them. */
-function someHeaders(names: readonly (readonly string[])[], isOptional: boolean): Headers {
-  const all = [...new Set(names.flat())];
-  const headers = all.map((name) => {
-    if (!isOptional && names.every((each) => each.includes(name)))
-      return [name, { $ref: `#/components/headers/${name}` }];
-    const { required: _optional, ...header } = HEADERS[name as keyof typeof HEADERS];
-    return [name, header];
-  });
-  return Object.fromEntries(headers);
-}
-
-function problemSchema(status: number, messages: readonly string[]): JsonSchema {
-  return {
-    allOf: [{ $ref: '#/components/schemas/Problem' }],
-    required: ['status', 'message'],
-    properties: { status: { const: status }, message: { enum: [...new Set(messages)] } },
-  };
-}
-
-function exampleOf(code: FailureCode): Failure {
-  if (code === 'invalid')
-    return new Failure(code, {
-      fieldErrors: [{ field: 'field', message: 'Size', min: 1, max: 255 }],
-    });
-  const waits = code === 'too-many-attempts' || code === 'read-budget-spent';
-  return new Failure(code, waits ? { retryAfter: 4 } : {});
-}
+const RETRY = { retryAfter: 4 };
+const DETAILS: Partial<Record<FailureCode, ConstructorParameters<typeof Failure>[1]>> = {
+  invalid: { fieldErrors: [{ field: 'field', message: 'Size', min: 1, max: 255 }] },
+  'too-many-attempts': RETRY,
+  'read-budget-spent': RETRY,
+};

@@ -1,3 +1,5 @@
+import { toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
 import * as Accounts from '../../lib/accounts/account-contracts.ts';
 import { ListAudits } from '../../lib/audit/audit-contracts.ts';
 import { AUDITED_ACTIONS } from '../../lib/audit/audit-entry.ts';
@@ -8,10 +10,10 @@ import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
 import { PublishKeys } from '../../lib/tokens/token-contracts.ts';
 import * as Users from '../../lib/users/user-contracts.ts';
-import { type JsonSchema, type Schema, toJsonSchema } from './json-schema.ts';
+import { CONVERSION } from './json-schema.ts';
 
 /** The schemas that have a name in the document, and so a type in generated clients. */
-const NAMED: Readonly<Record<string, Schema>> = {
+const NAMED = {
   AuditEntry: ListAudits.response.item,
   Credentials: Accounts.Authenticate.body,
   Integration: Integrations.GetIntegration.response,
@@ -37,21 +39,20 @@ const NAMED_VALUES: Readonly<Record<string, readonly string[]>> = {
   Role: ROLES,
 };
 
-const string = (description?: string) => ({ type: 'string', ...(description && { description }) });
-const integer = (description?: string) => ({
-  type: 'integer',
-  ...(description && { description }),
-});
-const object = (description: string, required: string[], properties: object) => ({
-  type: 'object',
-  description,
-  required,
-  properties,
-});
+const string = (description?: string) => ({ type: 'string', description });
+const integer = (description?: string) => ({ type: 'integer', description });
+const object = (
+  description: string,
+  required: string[],
+  properties: object,
+  additionalProperties?: false,
+) => ({ type: 'object', description, required, properties, additionalProperties });
 
 /** The body of a problem (RFC 9457), with the fields that JHipster clients read. */
-const PROBLEM = {
-  ...object('A rejected request (RFC 9457).', ['type', 'title', 'status', 'path', 'message'], {
+const Problem = object(
+  'A rejected request (RFC 9457).',
+  ['type', 'title', 'status', 'path', 'message'],
+  {
     type: { type: 'string', format: 'uri' },
     title: string(),
     status: integer(),
@@ -61,87 +62,63 @@ const PROBLEM = {
     params: string('The kind of entity that the request is about.'),
     requestId: string('Of status 500: identifies the line in the log.'),
     fieldErrors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
-  }),
-  additionalProperties: false,
-};
+  },
+  false,
+);
 
-const FIELD_ERROR = {
-  ...object(
-    'A field that violates a constraint, and the limits of the constraint.',
-    ['objectName', 'field', 'message'],
-    {
-      objectName: string(),
-      field: string('The path of the field, with dots, or the name of the query parameter.'),
-      message: { enum: FIELD_CODES, description: 'The code that clients translate.' },
-      min: integer('The minimum of a number or of the length of a text.'),
-      max: integer('The maximum of a number or of the length of a text.'),
-      unit: {
-        const: 'bytes',
-        description: 'Lengths are in bytes of UTF-8 instead of code points.',
-      },
-      allowed: {
-        type: 'array',
-        items: string(),
-        description:
-          'The only accepted values; of `sort`, the fields; of an unknown filter, the fields ' +
-          'of the list or the operators of the field.',
-      },
-      pattern: string('A regular expression (ECMA-262) that all accepted values match.'),
-      reason: string('What the limits do not tell, in English.'),
+const FieldError = object(
+  'A field that violates a constraint, and the limits of the constraint.',
+  ['objectName', 'field', 'message'],
+  {
+    objectName: string(),
+    field: string('The path of the field, with dots, or the name of the query parameter.'),
+    message: { enum: FIELD_CODES, description: 'The code that clients translate.' },
+    min: integer('The minimum of a number or of the length of a text.'),
+    max: integer('The maximum of a number or of the length of a text.'),
+    unit: {
+      const: 'bytes',
+      description: 'Lengths are in bytes of UTF-8 instead of code points.',
     },
-  ),
-  additionalProperties: false,
-};
+    allowed: {
+      type: 'array',
+      items: string(),
+      description:
+        'The only accepted values; of `sort`, the fields; of an unknown filter, the fields ' +
+        'of the list or the operators of the field.',
+    },
+    pattern: string('A regular expression (ECMA-262) that all accepted values match.'),
+    reason: string('What the limits do not tell, in English.'),
+  },
+  false,
+);
 
-const GATEWAY_ERROR = object(
+const GatewayError = object(
   'A response of API Gateway itself; or of an edge, with the fields of a problem except `path`.',
   ['message'],
   { message: string() },
 );
 
-export function namedSchemas(): Record<string, JsonSchema> {
-  const schemas: [name: string, schema: JsonSchema][] = [
-    ...Object.entries(NAMED).map(([name, schema]): [string, JsonSchema] => [
-      name,
-      withNamedValues(convert(schema, name)),
-    ]),
-    ...Object.entries(NAMED_VALUES).map(([name, list]): [string, JsonSchema] => [
-      name,
-      { type: 'string', enum: list },
-    ]),
-    ...Object.entries({ Problem: PROBLEM, FieldError: FIELD_ERROR, GatewayError: GATEWAY_ERROR }),
-  ];
-  return Object.fromEntries(schemas.toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** A part of the document with references to the named lists of values. */
-export function withNamedValues<T>(part: T): T {
-  const references = new Map(
-    Object.entries(NAMED_VALUES).map(([name, values]) => [
-      values.join(),
-      { $ref: `#/components/schemas/${name}` },
-    ]),
-  );
-  return JSON.parse(
-    JSON.stringify(part),
-    (_, value) => references.get((value?.enum as string[])?.join?.()) ?? value,
+export function namedSchemas(): object {
+  const lists = Object.entries(NAMED_VALUES).map(([name, list]): [string, object] => [
+    name,
+    { type: 'string', enum: list },
+  ]);
+  const schemas = { ...toJsonSchemaDefs(NAMED, CONVERSION), Problem, FieldError, GatewayError };
+  return Object.fromEntries(
+    [...lists, ...Object.entries(schemas)].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 }
 
-export function jsonSchemaOf(schema: Schema): JsonSchema {
-  const [name] = Object.entries(NAMED).find(([, named]) => named === schema) ?? [];
-  return name ? { $ref: `#/components/schemas/${name}` } : convert(schema);
+/** A replacer of JSON.stringify: refers to the named lists of values. */
+export function withNamedValues(key: string, value: unknown): unknown {
+  const values = (value as { enum?: string[] } | null)?.enum?.join();
+  const [name = key] =
+    Object.entries(NAMED_VALUES).find(([, named]) => named.join() === values) ?? [];
+  return name === key ? value : { $ref: `#/components/schemas/${name}` };
 }
 
-function convert(schema: Schema, ownName?: string): JsonSchema {
-  const { [ownName ?? '']: _itself, ...definitions } = NAMED;
-  const {
-    $schema: _dialect,
-    $defs: _definitions,
-    ...converted
-  } = toJsonSchema(schema, {
-    definitions,
-    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-  });
+export function jsonSchemaOf(schema: v.GenericSchema): object {
+  const config = { ...CONVERSION, definitions: NAMED };
+  const { $schema: _dialect, $defs: _named, ...converted } = toJsonSchema(schema, config);
   return converted;
 }

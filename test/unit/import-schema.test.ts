@@ -1,6 +1,7 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { toJsonSchema } from '../../infra/api-document/json-schema.ts';
+import { CONVERSION } from '../../infra/api-document/json-schema.ts';
 import { importRecord } from '../../lib/transfer/record.ts';
 import { bcryptHash, integrationRecord, userRecord } from '../support/commands/transfer.ts';
 
@@ -8,7 +9,7 @@ import { bcryptHash, integrationRecord, userRecord } from '../support/commands/t
 const schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'A line of a file that `npm run import` reads and `npm run export` writes',
-  ...toJsonSchema(importRecord),
+  ...toJsonSchema(importRecord, CONVERSION),
 };
 
 // After an intended change, update the file with `npx vitest run test/unit/import-schema.test.ts

@@ -7,8 +7,14 @@ import { listQuery } from '../../lib/contract/list-query.ts';
 
 const query = listQuery({ id: 'number', name: 'text', made: 'date' });
 const parameters = parametersOf(
-  { tag: 'Status', summary: '', access: 'public', entityName: 'audit', query },
-  true,
+  {
+    tag: 'Status',
+    summary: '',
+    access: 'public',
+    entityName: 'audit',
+    query,
+    headers: ['Link'],
+  },
   {},
 );
 
