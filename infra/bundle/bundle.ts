@@ -7,10 +7,12 @@ import type { Transport } from '../settings/transport.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The packages of the AWS SDK that a module of the minimal transport replaces. */
-const REPLACED = ['client-dynamodb', 'client-kms', 'client-sesv2', 'lib-dynamodb'];
+/** The modules of the minimal transport, by the packages of the AWS SDK that they replace. */
 const MINIMAL_TRANSPORT = Object.fromEntries(
-  REPLACED.map((name) => [`@aws-sdk/${name}`, `./infra/bundle/transport/${name}.ts`]),
+  ['client-dynamodb', 'client-kms', 'client-sesv2', 'lib-dynamodb'].map((name) => [
+    `@aws-sdk/${name}`,
+    `./infra/bundle/transport/${name}.ts`,
+  ]),
 );
 
 export type Sources = Readonly<Record<string, readonly string[]>>;
@@ -60,6 +62,8 @@ function esModuleOf(name: string): string {
   ].join('\n');
 }
 
+const sourceOf = (file: string): string => `functions/${file}.ts`;
+
 /**
  * Bundles all functions, or the given ones, each into its own folder. `forDebugger` keeps the names
  * of variables, and lets a debugger find the sources. Returns the source files of each bundle,
@@ -77,7 +81,7 @@ export async function bundle(
   const { outputFiles, metafile } = await build({
     write: false,
     metafile: true,
-    entryPoints: files.map((file) => ({ in: `functions/${file}.ts`, out: file })),
+    entryPoints: files.map(sourceOf),
     absWorkingDir: ROOT,
     // A link to node_modules elsewhere would otherwise put that path into the source maps, and so
     // into the asset hashes.
@@ -85,7 +89,6 @@ export async function bundle(
     // The paths in source maps are relative to it: a bundle does not depend on its own folder.
     outdir: ROOT,
     plugins: [...plugins, builtins],
-    outExtension: { '.js': '.mjs' },
     bundle: true,
     minify: !forDebugger,
     // For the file names and lines in the log, which need no sources.
@@ -100,16 +103,13 @@ export async function bundle(
     // esbuild cannot remove unused parts of CommonJS.
     mainFields: ['module', 'main'],
     legalComments: 'none',
-    logLevel: 'warning',
   });
   for (const { path, contents } of outputFiles) {
-    const file = join(folder, basename(path).replace('.mjs', '/index.mjs'));
+    const file = join(folder, basename(path).replace('.js', '/index.mjs'));
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
   }
-  return Object.fromEntries(
-    files.map((file) => [file, importedBy(`functions/${file}.ts`, metafile)]),
-  );
+  return Object.fromEntries(files.map((file) => [file, importedBy(sourceOf(file), metafile)]));
 }
 
 /** A file and all that it imports, including what is in no bundle because it is unused. */

@@ -884,7 +884,7 @@ describe('attribute values', () => {
   });
 
   it('of an unknown type are rejected', () => {
-    expect(() => fromAttributes({ a: { X: '1' } })).toThrow('unknown type');
+    expect(() => fromAttributes({ a: { X: '1' } as object })).toThrow('unknown type');
   });
 });
 

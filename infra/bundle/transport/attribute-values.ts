@@ -1,10 +1,17 @@
 /** A value as DynamoDB's JSON protocol writes it, for example `{ "S": "text" }`. */
-export type AttributeValue = Readonly<Record<string, unknown>>;
+type AttributeValue = Partial<{
+  S: string;
+  N: string;
+  BOOL: boolean;
+  M: Attributes;
+  L: AttributeValue[];
+  B: string;
+  SS: string[];
+  NS: string[];
+  NULL: true;
+}>;
+export type Attributes = Record<string, AttributeValue>;
 
-/**
- * Converts a value to DynamoDB's JSON. Omits undefined fields; throws for values that DynamoDB
- * cannot store.
- */
 function toAttributeValue(value: unknown): AttributeValue {
   if (typeof value === 'string') return { S: value };
   if (typeof value === 'number') return { N: numberText(value) };
@@ -18,19 +25,16 @@ function toAttributeValue(value: unknown): AttributeValue {
   throw new Error('The value cannot be stored in DynamoDB');
 }
 
-/** Converts the fields of an object. */
-export function toAttributes(object: object): Record<string, AttributeValue> {
-  const attributes: Record<string, AttributeValue> = {};
+/** Omits undefined fields. Throws for values that DynamoDB cannot store. */
+export function toAttributes(object: object): Attributes {
+  const attributes: Attributes = {};
   const fields = object as Record<string, unknown>;
   for (const name in fields)
     if (fields[name] !== undefined) attributes[name] = toAttributeValue(fields[name]);
   return attributes;
 }
 
-/** Converts the attributes of an item to an object. */
-export function fromAttributes(
-  attributes: Readonly<Record<string, AttributeValue>>,
-): Record<string, unknown> {
+export function fromAttributes(attributes: Attributes): Record<string, unknown> {
   const object: Record<string, unknown> = {};
   for (const name in attributes)
     object[name] = fromAttributeValue(attributes[name] as AttributeValue);
@@ -39,13 +43,13 @@ export function fromAttributes(
 
 function fromAttributeValue({ S, N, BOOL, M, L, B, SS, NS, NULL }: AttributeValue): unknown {
   if (S !== undefined) return S;
-  if (N !== undefined) return numberOf(N as string);
+  if (N !== undefined) return numberOf(N);
   if (BOOL !== undefined) return BOOL;
-  if (M !== undefined) return fromAttributes(M as Record<string, AttributeValue>);
-  if (L !== undefined) return (L as AttributeValue[]).map(fromAttributeValue);
-  if (B !== undefined) return new Uint8Array(Buffer.from(B as string, 'base64'));
-  if (SS !== undefined) return new Set(SS as string[]);
-  if (NS !== undefined) return new Set((NS as string[]).map(numberOf));
+  if (M !== undefined) return fromAttributes(M);
+  if (L !== undefined) return L.map(fromAttributeValue);
+  if (B !== undefined) return new Uint8Array(Buffer.from(B, 'base64'));
+  if (SS !== undefined) return new Set(SS);
+  if (NS !== undefined) return new Set(NS.map(numberOf));
   if (NULL) return null;
   throw new Error('DynamoDB returned a value of an unknown type');
 }

@@ -1,17 +1,16 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { RequestOptions } from 'node:http';
-import { type Request, RequestSigner } from 'aws4';
+import { RequestSigner } from 'aws4';
 import { endpointOf, type Service } from '../../../lib/runtime/endpoint.ts';
 import { exchange, type HandlerOptions, type HttpResponse } from './http-exchange.ts';
 
-/**
- * The part of an SDK client's configuration that the transport supports; the environment has the
- * rest.
- */
+/** The part of an SDK client's configuration that is not in the environment. */
 export interface ClientConfig {
   readonly maxAttempts?: number;
   readonly requestHandler?: HandlerOptions;
 }
+
+export type Fields = Record<string, unknown>;
 
 /** An error of an AWS API, as the SDK throws it. */
 type AwsError = Error & {
@@ -21,7 +20,7 @@ type AwsError = Error & {
 
 /*
  * Retries as in the SDK's standard mode: waits with full jitter that double, and a budget that
- * stops retries when most requests fail. Waits are in milliseconds.
+ * stops retries when most requests fail.
  */
 const FIRST_THROTTLED_WAIT_MS = 1000;
 const WAIT_MS_MAX = 20_000;
@@ -40,23 +39,17 @@ const RETRIED_NAME = /^(TimeoutError|RequestTimeout(Exception)?|ReplicatedWriteC
 const RETRIED_STATUS = new Set([500, 502, 503, 504]);
 const RETRIED_CODE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/** A command of an SDK client: the name of an operation and its input. */
-export interface Command {
-  readonly operation: string;
-  readonly input: Record<string, unknown>;
-}
-
 /** The class of the command for an operation. */
 export const commandFor = (operation: string) =>
-  class implements Command {
+  class {
     readonly operation = operation;
-    readonly input: Command['input'];
-    constructor(input: Command['input']) {
+    readonly input: Fields;
+    constructor(input: Fields) {
       this.input = input;
     }
   };
+export type Command = InstanceType<ReturnType<typeof commandFor>>;
 
-/** The second argument of an SDK client's `send`. */
 export type SendOptions = { readonly abortSignal?: AbortSignal };
 
 /** Signing keys, cached by secret, date, region and service. */
@@ -80,14 +73,11 @@ class Signer extends RequestSigner {
 
 /** Sends signed requests to one AWS service, and retries them. */
 export class AwsClient {
-  readonly #config: ClientConfig;
-  readonly #firstWaitMs: number;
-  readonly #target: Pick<
-    Request,
-    'hostname' | 'method' | 'port' | 'protocol' | 'region' | 'service'
-  >;
-  readonly #host: string;
-  readonly #basePath: string;
+  readonly #config;
+  readonly #firstWaitMs;
+  readonly #target;
+  readonly #host;
+  readonly #basePath;
   #budget = RETRY_BUDGET;
 
   constructor(service: Service, config: ClientConfig = {}, firstWaitMs = 50) {
@@ -126,7 +116,7 @@ export class AwsClient {
         );
         if (response.status >= 300) throw errorOf(response);
         this.#budget = Math.min(RETRY_BUDGET, this.#budget + retryCost);
-        return (response.text === '' ? {} : JSON.parse(response.text)) as Record<string, unknown>;
+        return (response.text === '' ? {} : JSON.parse(response.text)) as Fields;
       } catch (thrown) {
         const error = thrown as AwsError;
         error.$metadata = { ...error.$metadata, attempts: attempt };
@@ -150,10 +140,7 @@ export class AwsClient {
     }
   }
 
-  /**
-   * Signed again for each attempt, because a signature has a time. With the credentials in the
-   * environment.
-   */
+  /** For one attempt, because a signature has a time. */
   #signed(path: string, headers: Record<string, string>, body: string) {
     const { _X_AMZN_TRACE_ID: trace } = process.env;
     const all = { ...headers, Host: this.#host, ...(trace && { 'X-Amzn-Trace-Id': trace }) };
@@ -179,7 +166,7 @@ function errorOf({ status, headers, text }: HttpResponse): AwsError {
 }
 
 /** A proxy between the function and the service can respond with something other than JSON. */
-function parsed(text: string): Record<string, unknown> {
+function parsed(text: string): Fields {
   try {
     return JSON.parse(text) ?? {};
   } catch {

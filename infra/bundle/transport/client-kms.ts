@@ -3,12 +3,11 @@ import {
   type ClientConfig,
   type Command,
   commandFor,
+  type Fields,
   type SendOptions,
 } from './aws-client.ts';
 
-type Fields = Record<string, unknown>;
-
-/** Fields of requests and responses that hold bytes, which JSON carries as base64. */
+/** Fields with bytes, which JSON carries as base64. */
 const BLOBS = ['CiphertextBlob', 'Mac', 'Message', 'Plaintext', 'PublicKey', 'Signature'] as const;
 
 /** Replaces the SDK's KMS client in the bundles. */
@@ -17,8 +16,7 @@ export class KMSClient extends AwsClient {
     super('kms', config);
   }
 
-  /** Sends a command. Fails with an error named as in the SDK. */
-  async send({ operation, input }: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
+  async send({ operation, input }: Command, { abortSignal }: SendOptions = {}) {
     const headers = {
       'Content-Type': 'application/x-amz-json-1.1',
       'X-Amz-Target': `TrentService.${operation}`,

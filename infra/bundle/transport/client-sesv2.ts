@@ -12,7 +12,6 @@ export class SESv2Client extends AwsClient {
     super('ses', config);
   }
 
-  /** Sends a command. Fails with an error named as in the SDK. */
   send({ input }: Command, { abortSignal }: SendOptions = {}) {
     const headers = { 'Content-Type': 'application/json' };
     return this.post('/v2/email/outbound-emails', headers, input, abortSignal);

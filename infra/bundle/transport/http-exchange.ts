@@ -1,10 +1,7 @@
 import http, { type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import https from 'node:https';
 
-/**
- * The options of the SDK's request handler that the transport supports. Timeouts are in
- * milliseconds.
- */
+/** Options of the SDK's request handler, with timeouts in milliseconds. */
 export interface HandlerOptions {
   readonly connectionTimeout?: number;
   /** From the request until the end of the response. */
@@ -23,10 +20,7 @@ export interface HttpResponse {
 /** Codes that the SDK reports as a TimeoutError: the connection broke, or was never made. */
 const BROKEN_CONNECTION = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT']);
 
-/**
- * Sends a request and reads the whole response. Fails with TimeoutError, AbortError, or an error of
- * the network.
- */
+/** Fails with TimeoutError, AbortError, or an error of the network. */
 export function exchange(
   options: RequestOptions,
   body: string,

@@ -1,25 +1,27 @@
-import { type AttributeValue, fromAttributes, toAttributes } from './attribute-values.ts';
-import { type AwsClient, type Command, commandFor, type SendOptions } from './aws-client.ts';
-
-type Fields = Record<string, unknown>;
-type Attributes = Record<string, AttributeValue>;
+import { type Attributes, fromAttributes, toAttributes } from './attribute-values.ts';
+import {
+  type AwsClient,
+  type Command,
+  commandFor,
+  type Fields,
+  type SendOptions,
+} from './aws-client.ts';
 
 /**
  * Replaces the SDK's document client in the bundles: converts between objects and DynamoDB's JSON.
  */
 export class DynamoDBDocumentClient {
-  readonly #client: AwsClient;
+  readonly #client;
 
   private constructor(client: AwsClient) {
     this.#client = client;
   }
 
-  static from(client: AwsClient): DynamoDBDocumentClient {
+  static from(client: AwsClient) {
     return new DynamoDBDocumentClient(client);
   }
 
-  /** Sends a command. Fails with an error named as in the SDK. */
-  async send({ operation, input }: Command, { abortSignal }: SendOptions = {}): Promise<Fields> {
+  async send({ operation, input }: Command, { abortSignal }: SendOptions = {}) {
     const headers = {
       'Content-Type': 'application/x-amz-json-1.0',
       'X-Amz-Target': `DynamoDB_20120810.${operation}`,
@@ -54,7 +56,7 @@ function decoded(output: Fields): Fields {
       for (const keys of Object.values(value as Fields)) decoded(keys as Fields);
     else if (name === 'Responses' && Array.isArray(value)) value.forEach(decoded);
     else if (name === 'Responses') {
-      const tables = value as Record<string, unknown>;
+      const tables = value as Record<string, object[]>;
       for (const table in tables)
         tables[table] = (tables[table] as Attributes[]).map(fromAttributes);
     }
