@@ -1,5 +1,5 @@
 import type { Contract, Tag } from '../../lib/contract/contract.ts';
-import type { Route } from '../../routes.ts';
+import { type Route, routes } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';
 import { parametersOf } from './parameters.ts';
 import { HEADERS, responsesOf, sharedResponses } from './responses.ts';
@@ -41,11 +41,11 @@ const TAGS: Readonly<Record<Tag, string>> = {
 
 const TOKEN = { public: 'no token', authenticated: 'a token' };
 
-function openApiDocument(routes: readonly Route[]): object {
+function openApiDocument(): object {
   const paths: Record<string, object> = {};
   for (const row of routes) {
     const [method = '', path = ''] = row.route.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row, routes) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row) };
   }
   const responses = sharedResponses();
   const used = JSON.stringify({ paths, responses });
@@ -72,10 +72,10 @@ function openApiDocument(routes: readonly Route[]): object {
   };
 }
 
-export const openApiText = (routes: readonly Route[]): string =>
-  `${JSON.stringify(openApiDocument(routes), withNamedValues, 1)}\n`;
+export const openApiText = (): string =>
+  `${JSON.stringify(openApiDocument(), withNamedValues, 1)}\n`;
 
-function operationOf(row: Route, routes: readonly Route[]): object {
+function operationOf(row: Route): object {
   const { contract, route } = row;
   const { access, summary, tag } = contract;
   const example = EXAMPLES[route] ?? {};
@@ -89,7 +89,7 @@ function operationOf(row: Route, routes: readonly Route[]): object {
     security: access === 'public' ? [] : [{ token: [] }],
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestBodyOf(contract, example.body),
-    responses: responsesOf(row, example.response, linksOf(row, routes)),
+    responses: responsesOf(row, example.response, linksOf(row)),
   };
 }
 
@@ -100,7 +100,7 @@ const operationIdOf = ({ handler }: Route): string =>
  * What a client can do next: with a created entity, the paths below its own and its PUT; with the
  * first entity of a list, its PUT. Fuzzers use links to reach later requests.
  */
-function linksOf({ route, contract }: Route, routes: readonly Route[]): object {
+function linksOf({ route, contract }: Route): object {
   const isCreation = contract.status === 201;
   const [, collection] = route.split(' ');
   const links: Record<string, object> = {};

@@ -4,9 +4,8 @@ import type { Route } from '../../routes.ts';
 /*
  * One example of a request to each route, with its response. The API document shows them, and
  * people send them from the API reference, as administrators and with real data, so examples of
- * changes name nothing that exists. Tests replace the placeholders: test/api/openapi.test.ts sends
- * the requests in this order to an instance without data and expects these responses; the matrices
- * of authorization, faults, costs and malformed requests are made of them.
+ * changes name nothing that exists. Tests replace the placeholders, and send the requests in this
+ * order to an instance without data.
  */
 
 /** Values that are valid, and that no entity or caller has. */
@@ -31,7 +30,7 @@ export interface Example {
   /** What must exist before the request can succeed: `integration` is one with parameters. */
   readonly needs?: 'user' | 'integration' | 'resetKey';
   readonly path?: Readonly<Record<string, string | number>>;
-  readonly query?: Readonly<Record<string, string | number | boolean>>;
+  readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly response?: unknown;
   /** The headers that only some responses have, with `*` for what differs from run to run. */
@@ -39,6 +38,12 @@ export interface Example {
 }
 
 const DATE = '2026-11-22T09:30:00.000Z';
+const changedBy = (actor: string) => ({
+  createdBy: actor,
+  createdDate: DATE,
+  lastModifiedBy: actor,
+  lastModifiedDate: DATE,
+});
 const ETIENNE = {
   login: PLACEHOLDERS.shownLogin,
   email: PLACEHOLDERS.shownEmail,
@@ -52,10 +57,7 @@ const STORED = {
   id: 3,
   ...ETIENNE,
   imageUrl: null,
-  createdBy: 'admin',
-  createdDate: DATE,
-  lastModifiedBy: 'admin',
-  lastModifiedDate: DATE,
+  ...changedBy('admin'),
 };
 const ADMIN = {
   id: 1,
@@ -67,10 +69,7 @@ const ADMIN = {
   activated: true,
   langKey: 'en',
   authorities: ['ROLE_ADMIN', 'ROLE_USER'],
-  createdBy: 'system',
-  createdDate: DATE,
-  lastModifiedBy: 'system',
-  lastModifiedDate: DATE,
+  ...changedBy('system'),
 };
 const INTEGRATION = {
   name: 'Office firewall',
@@ -86,14 +85,11 @@ const PARAMETER = {
   confValue: '6514',
   confDescription: 'TCP',
 };
-const flagged = (changes: number) => ({ needsRestart: true, changes });
-const parameter = (confValue: string, module: object | null) => ({
+const NEW_PARAMETER = {
   id: 1_000_001,
-  integration: { id: 1, name: INTEGRATION.name, module },
-  confName: 'port',
-  confValue,
-  confDescription: 'TCP',
-});
+  ...PARAMETER,
+  integration: { id: 1, name: INTEGRATION.name, module: null },
+};
 const KEY = {
   kty: 'EC',
   crv: 'P-256',
@@ -117,6 +113,9 @@ const ENTRY = {
   fields: ['authorities'],
 };
 
+/** The headers of a response with an entity. */
+const version = (revision: number) => ({ ETag: `"${revision}-*"` });
+/** The headers of a change. */
 const alert = (event: string, params: string | number) => ({
   'X-gatehouseApp-alert': event,
   'X-gatehouseApp-params': String(params),
@@ -124,10 +123,16 @@ const alert = (event: string, params: string | number) => ({
 const integrationAlert = (event: string) => alert(`gatehouseApp.utmIntegration.${event}`, 1);
 const parameterAlert = (event: string) =>
   alert(`gatehouseApp.utmIntegrationConf.${event}`, 1_000_001);
-/** The headers of the only page of a list, whose path this is. */
-const onlyPage = (path: string, query: string) => ({
-  'X-Total-Count': '1',
-  Link: ['last', 'first'].map((rel) => `<${path}?page=0&size=20&${query}>; rel="${rel}"`).join(),
+/** A query of a list with one page, and its response. */
+const onlyPage = (path: string, query: Record<string, string>, entity: object) => ({
+  query,
+  response: [entity],
+  headers: {
+    'X-Total-Count': '1',
+    Link: ['last', 'first']
+      .map((rel) => `<${path}?page=0&size=20&${new URLSearchParams(query)}>; rel="${rel}"`)
+      .join(),
+  },
 });
 
 export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
@@ -145,27 +150,23 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     response: STORED,
     headers: {
       ...alert('userManagement.created', 'etienne'),
-      ETag: '"1-*"',
+      ...version(1),
       Location: '/api/users/etienne',
     },
   },
-  'GET /api/users': {
-    query: { 'login.contains': 'etie' },
-    response: [STORED],
-    headers: onlyPage('/api/users', 'login.contains=etie'),
-  },
+  'GET /api/users': onlyPage('/api/users', { 'login.contains': 'etie' }, STORED),
   'GET /api/users/authorities': { response: ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'] },
   'GET /api/users/{login}': {
     needs: 'user',
     path: { login: PLACEHOLDERS.shownLogin },
     response: STORED,
-    headers: { ETag: '"1-*"' },
+    headers: version(1),
   },
   'PUT /api/users': {
     needs: 'user',
     body: { id: PLACEHOLDERS.userId, ...ETIENNE, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
     response: { ...STORED, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
-    headers: { ...alert('userManagement.updated', 'etienne'), ETag: '"2-*"' },
+    headers: { ...alert('userManagement.updated', 'etienne'), ...version(2) },
   },
 
   'POST /api/utm-integrations': {
@@ -173,15 +174,15 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     response: NEW_INTEGRATION,
     headers: {
       ...integrationAlert('created'),
-      ETag: '"1-*"',
+      ...version(1),
       Location: '/api/utm-integrations/1',
     },
   },
-  'GET /api/utm-integrations': {
-    query: { sort: 'name,asc', 'active.equals': true },
-    response: [NEW_INTEGRATION],
-    headers: onlyPage('/api/utm-integrations', 'sort=name%2Casc&active.equals=true'),
-  },
+  'GET /api/utm-integrations': onlyPage(
+    '/api/utm-integrations',
+    { sort: 'name,asc', 'active.equals': 'true' },
+    NEW_INTEGRATION,
+  ),
   'GET /api/utm-integrations/count': {
     query: { 'integrationType.in': 'COLLECTOR,SCANNER' },
     response: 1,
@@ -190,50 +191,52 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     needs: 'integration',
     path: { id: 1 },
     response: NEW_INTEGRATION,
-    headers: { ETag: '"1-*"' },
+    headers: version(1),
   },
   'PUT /api/utm-integrations': {
     needs: 'integration',
     body: { id: PLACEHOLDERS.integrationId, ...INTEGRATION, active: false },
     response: { ...NEW_INTEGRATION, active: false },
-    headers: { ...integrationAlert('updated'), ETag: '"2-*"' },
+    headers: { ...integrationAlert('updated'), ...version(2) },
   },
 
   'POST /api/utm-integration-confs': {
     needs: 'integration',
     body: PARAMETER,
-    response: parameter('6514', null),
+    response: NEW_PARAMETER,
     headers: {
       ...parameterAlert('created'),
-      ETag: '"1-*"',
+      ...version(1),
       Location: '/api/utm-integration-confs/1000001',
     },
   },
   'GET /api/utm-integration-confs': {
     needs: 'integration',
-    query: { 'integrationId.equals': 1 },
-    response: [parameter('6514', null)],
-    headers: onlyPage('/api/utm-integration-confs', 'integrationId.equals=1'),
+    ...onlyPage('/api/utm-integration-confs', { 'integrationId.equals': '1' }, NEW_PARAMETER),
   },
   'GET /api/utm-integration-confs/count': { response: 1 },
   'GET /api/utm-integration-confs/{id}': {
     needs: 'integration',
     path: { id: 1_000_001 },
-    response: parameter('6514', null),
-    headers: { ETag: '"1-*"' },
+    response: NEW_PARAMETER,
+    headers: version(1),
   },
   'PUT /api/utm-integration-confs': {
     needs: 'integration',
     body: { id: PLACEHOLDERS.parameterId, ...PARAMETER, confValue: '6515' },
-    response: parameter('6515', flagged(1)),
-    headers: { ...parameterAlert('updated'), ETag: '"2-*"' },
+    response: {
+      ...NEW_PARAMETER,
+      integration: { ...NEW_PARAMETER.integration, module: { needsRestart: true, changes: 1 } },
+      confValue: '6515',
+    },
+    headers: { ...parameterAlert('updated'), ...version(2) },
   },
   'POST /api/utm-integrations/{id}/module/restarted': {
     needs: 'integration',
     path: { id: PLACEHOLDERS.integrationId },
     body: { changes: 1 },
     response: { ...NEW_INTEGRATION, active: false, module: { needsRestart: false, changes: 1 } },
-    headers: { ...integrationAlert('updated'), ETag: '"4-*"' },
+    headers: { ...integrationAlert('updated'), ...version(4) },
   },
   'DELETE /api/utm-integration-confs/{id}': {
     needs: 'integration',

@@ -79,6 +79,11 @@ export function sharedResponses(): object {
   return Object.fromEntries(responses);
 }
 
+const NOT_MODIFIED = {
+  description: 'Not Modified: If-None-Match has the current ETag',
+  headers: headersOf([['ETag']]),
+};
+
 export function responsesOf({ route, contract }: Route, example: unknown, links: object): object {
   const [method, path = ''] = route.split(' ');
   const { status = 200, headers = [], response, entityName } = contract;
@@ -99,13 +104,7 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
       content: response && { 'application/json': { schema: jsonSchemaOf(response), example } },
       links: Object.keys(links).length > 0 ? links : undefined,
     },
-    304:
-      method === 'GET' && headers.includes('ETag')
-        ? {
-            description: 'Not Modified: If-None-Match has the current ETag',
-            headers: headersOf([['ETag']]),
-          }
-        : undefined,
+    ...(method === 'GET' && headers.includes('ETag') && { 304: NOT_MODIFIED }),
     ...Object.fromEntries(rejections),
   };
 }

@@ -58,13 +58,8 @@ function specialOf(headers: object): object {
 }
 
 /** The text of a query, with its `?`. */
-function queryOf(query: Example['query'] = {}): string {
-  const pairs = Object.entries(query).map(([name, value]): [string, string] => [
-    name,
-    String(value),
-  ]);
-  return pairs.length > 0 ? `?${new URLSearchParams(pairs)}` : '';
-}
+const queryOf = (query: Example['query']): string =>
+  query ? `?${new URLSearchParams(query)}` : '';
 
 async function send(token: string, route: string, { path, query, body }: Example) {
   const values = { ...REAL, key: await keyOf(body) };
