@@ -25,9 +25,9 @@ import { EDGE_HEADERS } from '../../lib/http/edge.ts';
 import { routes } from '../../routes.ts';
 import { EDGE_REGION } from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';
+import { type Environment, EnvironmentStack } from './constructs/environment-stack.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
-import { type Environment, EnvironmentStack } from './environment-stack.ts';
 
 type Statement = CfnWebACL.StatementProperty;
 

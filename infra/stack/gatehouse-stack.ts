@@ -7,13 +7,13 @@ import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
+import { EnvironmentStack } from './constructs/environment-stack.ts';
 import type { Deployment } from './constructs/gatehouse-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
 import { Mail } from './constructs/mail.ts';
 import { metricsOf } from './constructs/metrics.ts';
 import { Queries } from './constructs/queries.ts';
-import { EnvironmentStack } from './environment-stack.ts';
 
 /** A table, its keys, and one HTTP API with a function for each row of `routes.ts`. */
 export class GatehouseStack extends EnvironmentStack {

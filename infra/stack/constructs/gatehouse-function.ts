@@ -12,7 +12,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { bundleOf } from '../../bundle/bundle.ts';
 import { domainOf } from '../../settings/domain-of.ts';
-import type { Environment } from '../environment-stack.ts';
+import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
 export interface Deployment extends Environment {

@@ -21,7 +21,7 @@ import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type Route, routes } from '../../../routes.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { Environment } from '../environment-stack.ts';
+import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
 const { GET, HEAD, POST, PUT, DELETE } = CorsHttpMethod;

@@ -1,6 +1,6 @@
 import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { Settings } from '../settings/settings.ts';
+import type { Settings } from '../../settings/settings.ts';
 
 export interface Environment {
   readonly environment: string;
