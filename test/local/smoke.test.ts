@@ -292,7 +292,7 @@ describe.concurrent('npm run smoke', () => {
       const { code, failures } = await smoke({ url });
 
       expect(code).toBe(1);
-      expect(failures[0]).toBe('FAIL  GET /api/health: no response: ECONNREFUSED');
+      expect(failures[0]).toBe('FAIL  GET /.well-known/jwks.json: no response: ECONNREFUSED');
     });
   });
 

@@ -1,19 +1,20 @@
-import { createInterface } from 'node:readline/promises';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import * as v from 'valibot';
 import { email } from '../../../lib/users/user-schema.ts';
 import { isHttpUrl } from '../../settings/http-url.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
-import { Deployment } from './deployment.ts';
+import { Checks } from './checks.ts';
 import { smokeTest } from './smoke-test.ts';
 
 /** `npm run smoke`: checks a deployed environment over HTTP, as an administrator. */
 export const command = defineCommand({
   usage: 'npm run smoke -- --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]',
   help: `Checks a deployed environment: logs in, uses every route, and deletes the user and the
-integration that it has created for this. Prints one line for each check. What a failed run leaves
-is deleted by the next one; run one at a time.
+integration that it creates for this. Run one at a time: it also deletes what an interrupted run has
+left.
 
 --url URL         the URL of the API, which the deployment prints as Url
 --mail ADDRESS    also sends an invitation to this address, of which no user may exist, and asks for
@@ -35,47 +36,46 @@ Both are asked for if they are not set. The password is sent to the URL only.`,
   statuses: { passed: [0, 'all checks have passed'], failed: [1, 'a check has failed'] },
   seeAlso: 'docs/deploying.md explains what the checks prove.',
   async run({ values: { url, mail, origin, 'past-edge': pastEdge } }) {
-    const { protocol, hostname } = URL.parse(url) ?? {};
-    const isLocal = hostname === '127.0.0.1' || hostname === 'localhost';
-    const require = (isValid: boolean, sentence: string) => {
-      if (!isValid) throw new WrongArguments(sentence);
-    };
-    require(protocol === 'https:' ||
-      (protocol === 'http:' &&
-        isLocal), '--url must start with https://, because a password is sent to it.');
-    require(!mail || v.is(email, mail), '--mail must be an e-mail address.');
-    require(!origin ||
-      (isHttpUrl(origin) &&
-        URL.parse(origin)?.origin ===
-          origin), '--origin must be an origin, such as https://admin.example.com.');
-    require(!pastEdge ||
-      isHttpUrl(pastEdge), '--past-edge must be a URL that starts with https:// or http://.');
-    require(![url, pastEdge].some(
-      hasCredentials,
-    ), '--url and --past-edge must not contain credentials, because they are printed.');
-    const options = {
+    const rules: [isFollowed: boolean, sentence: string][] = [
+      [
+        /^(https:.*|http:\/\/(127\.0\.0\.1|localhost)(:\d+)?)$/.test(originOf(url)),
+        '--url must start with https://, because a password is sent to it.',
+      ],
+      [!mail || v.is(email, mail), '--mail must be an e-mail address.'],
+      [
+        !origin || (isHttpUrl(origin) && originOf(origin) === origin),
+        '--origin must be an origin, such as https://admin.example.com.',
+      ],
+      [
+        !pastEdge || isHttpUrl(pastEdge),
+        '--past-edge must be a URL that starts with https:// or http://.',
+      ],
+      [
+        ![url, pastEdge].some(hasCredentials),
+        '--url and --past-edge must not contain credentials, because they are printed.',
+      ],
+    ];
+    for (const [isFollowed, sentence] of rules) if (!isFollowed) throw new WrongArguments(sentence);
+    const inputs = {
       login: await variable('SMOKE_LOGIN', () => ask('Login: ')),
       password: await variable('SMOKE_PASSWORD', () => ask('Password: ', true)),
-      invitation: mail
-        ? { address: mail, askForLink: () => ask(`Link in the mail to ${mail}: `) }
-        : undefined,
+      mail,
+      askForLink: () => ask(`Link in the mail to ${mail}: `),
       origin,
-      pastEdge: pastEdge ? new Deployment(pastEdge) : undefined,
+      pastEdge,
     };
     print(`Checking ${url}`);
-    let [passed, failed] = [0, 0];
-    await smokeTest(new Deployment(url), options, ({ name, failure }) => {
-      if (failure === undefined) passed++;
-      else failed++;
-      print(failure === undefined ? `ok    ${name}` : `FAIL  ${name}: ${failure}`);
-    });
-    print(`${passed} passed, ${failed} failed`);
-    return failed === 0 ? 'passed' : 'failed';
+    const checks = new Checks(url);
+    await smokeTest(checks, inputs);
+    print(`${checks.passed} passed, ${checks.failed} failed`);
+    return checks.failed === 0 ? 'passed' : 'failed';
   },
 });
 
-function hasCredentials(url: string | undefined): boolean {
-  const { username, password } = URL.parse(url ?? '') ?? {};
+const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
+
+function hasCredentials(url = ''): boolean {
+  const { username, password } = URL.parse(url) ?? {};
   return Boolean(username || password);
 }
 
@@ -86,10 +86,7 @@ async function variable(name: string, question: () => Promise<string>): Promise<
   return value;
 }
 
-/**
- * The lines of standard input without a terminal: one interface for all questions, because it reads
- * ahead.
- */
+/** One for all questions, because the interface reads ahead. */
 let pipedLines: AsyncIterator<string> | undefined;
 
 /**
@@ -97,20 +94,18 @@ let pipedLines: AsyncIterator<string> | undefined;
  * there is none.
  */
 async function ask(question: string, isSecret = false): Promise<string> {
-  if (process.stdin.isTTY) return askOnTerminal(question, isSecret);
-  pipedLines ??= createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-  const { value = '' } = await pipedLines.next();
-  return value.trim();
-}
-
-async function askOnTerminal(question: string, isSecret: boolean): Promise<string> {
-  process.stderr.write(question);
+  const { stdin, stderr } = process;
+  if (!stdin.isTTY) {
+    pipedLines ??= createInterface({ input: stdin })[Symbol.asyncIterator]();
+    const { value = '' } = await pipedLines.next();
+    return value.trim();
+  }
+  stderr.write(question);
   // An interface with this output does not show what is typed.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const output = isSecret ? nowhere : process.stderr;
-  const lines = createInterface({ input: process.stdin, output, terminal: true });
-  const noInput = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-  const answer = await Promise.race([lines.question(''), noInput]);
+  const output = isSecret ? nowhere : stderr;
+  const lines = createInterface({ input: stdin, output, terminal: true });
+  const [answer = ''] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
   lines.close();
   if (isSecret) printError('');
   return answer.trim();

@@ -1,93 +1,86 @@
 import { EDGE_HEADERS } from '../../../lib/http/edge.ts';
-import { Checks } from './checks.ts';
-import { type Deployment, Unexpected } from './deployment.ts';
-import { checkIntegrations } from './integration-checks.ts';
-import { removeMarked } from './marked.ts';
-import { checkLogin, checkUsers, type Invitation } from './user-checks.ts';
+import { checkIntegrations, checkUsers, removeMarked } from './changes.ts';
+import { type Checks, Unexpected } from './checks.ts';
 
 /** What the operator has given. */
-interface Inputs {
+export interface Inputs {
   readonly login: string;
   readonly password: string;
-  readonly invitation: Invitation | undefined;
+  /** The address that an invitation is sent to. */
+  readonly mail: string | undefined;
+  /** The link in the invitation. */
+  readonly askForLink: () => Promise<string>;
   /** An origin of `corsOrigins`. */
   readonly origin: string | undefined;
-  /** The API at the URL that leads past its edge. */
-  readonly pastEdge: Deployment | undefined;
+  /** The URL that leads past the edge. */
+  readonly pastEdge: string | undefined;
 }
 
 /** Checks a deployment, and removes what the checks have created. */
-export async function smokeTest(
-  deployment: Deployment,
-  inputs: Inputs,
-  report: Report,
-): Promise<void> {
-  const { login, password, invitation, origin, pastEdge } = inputs;
-  const checks = new Checks(deployment, report);
-  const removesMarked = (name: string) => () => checks.check(name, () => removeMarked(deployment));
-  await checks.inSequence(() => checkPublicRoutes(checks));
-  await checks.inSequence(() => checkChallenge(checks));
-  if (pastEdge) await checks.inSequence(() => checkEdge(checks, pastEdge));
-  if (origin) await checks.inSequence(() => checkOrigin(checks, origin));
-  const isAdministrator = await checks.inSequence(async () => {
-    deployment.token = await checkLogin(checks, 'POST /api/authenticate', login, password);
-    return checkRole(checks);
-  });
+export async function smokeTest(checks: Checks, inputs: Inputs): Promise<void> {
+  const { origin, pastEdge } = inputs;
+  const remove = (name: string) =>
+    checks.sequence(() => checks.check(name, () => removeMarked(checks)));
+  await checks.otherReads();
+  await checks.sequence(() => checks.step('HEAD /api/health'));
+  await checks.sequence(() => checkChallenge(checks));
+  if (pastEdge) await checks.sequence(() => checkEdge(checks, pastEdge));
+  if (origin) await checks.sequence(() => checkOrigin(checks, origin));
   // Without the role, every further check would fail for the same reason.
-  if (isAdministrator) {
+  if (await checks.sequence(() => logIn(checks, inputs))) {
     // Leftovers of an earlier run would make the creation fail.
-    await checks.inSequence(removesMarked('nothing is left of an earlier run'));
-    const deleted = await checks.inSequence(() => checkUsers(checks, invitation));
-    await checks.inSequence(() => checkIntegrations(checks));
-    await checks.inSequence(() => checkAudits(checks, deleted));
-    await checks.inSequence(removesMarked('nothing is left of this run'));
-    await checks.inSequence(() => checks.otherReads());
+    await remove('nothing is left of an earlier run');
+    const deleted = await checks.sequence(() => checkUsers(checks, inputs));
+    await checks.sequence(() => checkIntegrations(checks));
+    await checks.sequence(() => checkAudits(checks, deleted));
+    await remove('nothing is left of this run');
+    await checks.otherReads();
   }
-  checks.reportUnchecked();
-}
-
-type Report = ConstructorParameters<typeof Checks>[1];
-
-async function checkPublicRoutes(checks: Checks): Promise<void> {
-  await checks.succeeds('GET /api/health');
-  await checks.check('HEAD /api/health', () =>
-    checks.deployment.succeedEmpty('HEAD /api/health', 200),
-  );
-  await checks.succeeds('GET /management/info');
-  await checks.succeeds('GET /api/openapi.json');
-  await checks.succeeds('GET /.well-known/jwks.json');
+  await checks.everyRouteWasChecked();
 }
 
 async function checkChallenge(checks: Checks): Promise<void> {
-  await checks.check(
-    'a request without a token is rejected with 401 and WWW-Authenticate',
-    async () => {
-      const { headers } = await checks.deployment.reject('GET /api/account', 401);
-      const challenge = headers.get('www-authenticate');
-      if (challenge !== 'Bearer')
-        throw new Unexpected(`the header WWW-Authenticate is ${challenge}`);
-    },
+  const { headers } = await checks.step('GET /api/account', {
+    name: 'a request without a token is rejected with 401',
+    status: 401,
+  });
+  const challenge = headers.get('www-authenticate');
+  checks.report(
+    'the header WWW-Authenticate is Bearer',
+    challenge !== 'Bearer' && `it is ${challenge ?? 'missing'}`,
   );
 }
 
-async function checkRole(checks: Checks): Promise<boolean> {
-  const { body } = await checks.succeeds('GET /api/account');
-  return checks.check('the account has ROLE_ADMIN', async () => {
-    if (!body.authorities.includes('ROLE_ADMIN'))
-      throw new Unexpected(`its roles are ${body.authorities.join(', ')}`);
-    return true;
+/** Returns true after the login of an administrator. */
+async function logIn(checks: Checks, { login, password }: Inputs): Promise<true> {
+  const { headers, body } = await checks.step('POST /api/authenticate', {
+    body: { username: login, password },
   });
+  checks.report(
+    'the header Authorization contains the token',
+    headers.get('authorization') !== `Bearer ${body.id_token}` && 'it contains something else',
+  );
+  checks.token = body.id_token;
+  const { authorities } = (await checks.step('GET /api/account')).body;
+  checks.report(
+    'the account has ROLE_ADMIN',
+    !authorities.includes('ROLE_ADMIN') && `its roles are ${authorities.join(', ')}`,
+  );
+  return true;
 }
 
 /** Only the edge may use the API, and only the edge may state the address of a client. */
-async function checkEdge(checks: Checks, pastEdge: Deployment): Promise<void> {
+async function checkEdge(checks: Checks, url: string): Promise<void> {
   const forged = { [EDGE_HEADERS.clientAddress]: '203.0.113.1', [EDGE_HEADERS.secret]: 'guessed' };
   for (const route of ['GET /api/health', 'POST /api/authenticate'] as const) {
     const name = `${route} past the edge is rejected with 403`;
-    await checks.check(name, () => pastEdge.reject(route, 403));
-    await checks.check(`${name}, even with the headers of the edge`, () =>
-      pastEdge.reject(route, 403, { headers: forged }),
-    );
+    await checks.step(route, { name, url, status: 403 });
+    await checks.step(route, {
+      name: `${name}, even with the headers of the edge`,
+      url,
+      status: 403,
+      headers: forged,
+    });
   }
 }
 
@@ -102,14 +95,12 @@ async function checkOrigin(checks: Checks, origin: string): Promise<void> {
     expected: Record<string, readonly string[]>,
   ) =>
     checks.check(`pages of ${origin} may ${what}`, async () => {
-      const headers = { Origin: origin, ...sent };
-      const received = await checks.deployment.send(route, { headers });
+      const { headers } = await checks.send(route, { headers: { Origin: origin, ...sent } });
       for (const [header, words] of Object.entries({ 'allow-origin': [origin], ...expected })) {
         const name = `access-control-${header}`;
-        const value = received.headers.get(name);
-        const found = value?.toLowerCase().split(',') ?? [];
+        const found = headers.get(name)?.toLowerCase().split(/, */) ?? [];
         const missing = words.find((word) => !found.includes(word.toLowerCase()));
-        if (missing) throw new Unexpected(`the header ${name} is ${value}, without ${missing}`);
+        if (missing) throw new Unexpected(`the header ${name} lacks ${missing}`);
       }
     });
   const sentHeaders = ['authorization', 'content-type', 'if-match'];
@@ -130,16 +121,14 @@ async function checkOrigin(checks: Checks, origin: string): Promise<void> {
   );
 }
 
-/**
- * The audit trail must contain the deletion of the user that the test has created, if it got that
- * far.
- */
+/** The deletion of the user that the test has created must be recorded, if it got that far. */
 async function checkAudits(checks: Checks, userId: number | undefined): Promise<void> {
-  const { body } = await checks.succeeds('GET /api/audits', { query: '?size=100' });
+  const { body } = await checks.step('GET /api/audits', { query: '?size=100' });
   if (userId === undefined) return;
-  await checks.check('the audit trail contains the deletion of the created user', async () => {
-    const isDeletion = (entry: { action: string; target: string }) =>
-      entry.action === 'user.deleted' && entry.target === `user/${userId}`;
-    if (!body.some(isDeletion)) throw new Unexpected('there is no such entry');
-  });
+  const isDeletion = (entry: { action: string; target: string }) =>
+    entry.action === 'user.deleted' && entry.target === `user/${userId}`;
+  checks.report(
+    'the audit trail contains the deletion of the created user',
+    !body.some(isDeletion) && 'it is not among the newest 100 entries',
+  );
 }

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import type { Checks } from './checks.ts';
+import type { Inputs } from './smoke-test.ts';
+
+/*
+ * The checks of changes, on a user and an integration that they create. A mark makes these
+ * recognizable, so that the next run can remove what an interrupted one has left.
+ */
+
+const MARK = 'Created by npm run smoke';
+
+/** The login of the marked user, and the one that it is renamed to. */
+const LOGINS = ['gatehouse-smoke', 'gatehouse-smoke-renamed'] as const;
+const INTEGRATION_NAME = 'gatehouse-smoke';
+
+/** The mailbox simulator of SES accepts these, even in the sandbox, and delivers nothing. */
+const simulated = (name: string): string => `success+${name}@simulator.amazonses.com`;
+
+const random = (): string => randomBytes(15).toString('base64url');
+
+/** Deletes marked users and integrations, and nothing without the mark. */
+export async function removeMarked(checks: Checks): Promise<void> {
+  for (const login of LOGINS) {
+    const path = { login };
+    const { body } = await checks.send('GET /api/users/{login}', { path });
+    if (body?.lastName === MARK) await checks.request('DELETE /api/users/{login}', { path });
+  }
+  // Leftovers are among the newest; the maximum of a page.
+  const query = '?sort=id,desc&size=2000';
+  const { body } = await checks.request('GET /api/utm-integrations', { query });
+  for (const { id, name, description } of body)
+    if (name === INTEGRATION_NAME && description === MARK)
+      await checks.request('DELETE /api/utm-integrations/{id}', { path: { id } });
+}
+
+/**
+ * Creates the marked user, uses its account, changes it as its administrator, and deletes it.
+ * Returns its id.
+ */
+export async function checkUsers(checks: Checks, { mail, askForLink }: Inputs): Promise<number> {
+  const [login, renamed] = LOGINS;
+  const password = random();
+  const email = mail ?? simulated(login);
+  const { body: created } = await checks.step('POST /api/users', {
+    body: { login, lastName: MARK, email, authorities: ['ROLE_USER'], ...(!mail && { password }) },
+  });
+  const { headers } = await checks.step('GET /api/users/{login}', { path: { login } });
+
+  const finish = 'POST /api/account/reset-password/finish';
+  if (mail) {
+    const [key] = /[\w-]+$/.exec((await askForLink()).trim()) ?? [];
+    checks.report(`the mail to ${mail} has arrived`, !key && 'no link was given');
+    await checks.step(finish, { body: { key, newPassword: password } });
+  } else {
+    const body = { key: 'gatehouse-smoke-unknown', newPassword: password };
+    await checks.step(finish, { rejects: 'an unknown key', status: 400, body });
+  }
+  await checkAccount(checks, login, password);
+
+  const body = { ...created, login: renamed, firstName: 'Renamed' };
+  await checks.step('PUT /api/users', {
+    rejects: 'an outdated If-Match',
+    status: 412,
+    body,
+    headers: { 'If-Match': headers.get('etag') ?? '' },
+  });
+  await checks.step('PUT /api/users', { body });
+  await checks.step('DELETE /api/users/{login}', { path: { login: renamed } });
+  await checks.step('POST /api/authenticate', {
+    rejects: 'the deleted user',
+    status: 401,
+    body: { username: renamed, password },
+  });
+  return created.id;
+}
+
+/** Uses the account of the marked user, and changes its address and password. */
+async function checkAccount(checks: Checks, username: string, password: string): Promise<void> {
+  const authenticate = 'POST /api/authenticate';
+  const credentials = { username, password };
+  const { body } = await checks.step(authenticate, {
+    name: 'a login of the created user',
+    body: credentials,
+  });
+  const token: string = body.id_token;
+  await checks.step('GET /api/audits', {
+    rejects: 'a caller without the role',
+    status: 403,
+    token,
+  });
+  const email = simulated(`${username}-changed`);
+  await checks.step('POST /api/account', { token, body: { email, firstName: 'Smoke' } });
+  await checks.step('POST /api/account/reset-password/init', { body: { email } });
+  const newPassword = random();
+  await checks.step('POST /api/account/change-password', {
+    token,
+    body: { currentPassword: password, newPassword },
+  });
+  await checks.step(authenticate, {
+    rejects: 'the former password',
+    status: 401,
+    body: credentials,
+  });
+  await checks.step(authenticate, {
+    name: 'a login with the changed password',
+    body: { username, password: newPassword },
+  });
+}
+
+/** Creates the marked integration with two parameters, changes them, and deletes them. */
+export async function checkIntegrations(checks: Checks): Promise<void> {
+  const { body: created } = await checks.step('POST /api/utm-integrations', {
+    body: {
+      name: INTEGRATION_NAME,
+      shortName: 'smoke',
+      integrationType: 'API',
+      active: false,
+      description: MARK,
+    },
+  });
+  const path = { id: created.id as number };
+  const { headers } = await checks.step('GET /api/utm-integrations/{id}', { path });
+  const etag = headers.get('etag') ?? '';
+  await checks.step('GET /api/utm-integrations/{id}', {
+    name: 'GET /api/utm-integrations/{id} returns 304 for the current ETag',
+    status: 304,
+    path,
+    headers: { 'If-None-Match': etag },
+  });
+  await checks.step('PUT /api/utm-integrations', {
+    body: { ...created, shortName: 'changed' },
+    headers: { 'If-Match': etag },
+  });
+  await checkParameters(checks, path);
+  await checks.step('POST /api/utm-integrations/{id}/module/restarted', {
+    path,
+    body: { changes: 1 },
+  });
+  // Also deletes the remaining parameter.
+  await checks.step('DELETE /api/utm-integrations/{id}', { path });
+}
+
+async function checkParameters(checks: Checks, integration: { id: number }): Promise<void> {
+  const kept = { integration, confName: 'kept', confValue: 'first' };
+  const create = 'POST /api/utm-integration-confs';
+  const { body: created } = await checks.step(create, { body: kept });
+  const { body: other } = await checks.step(create, {
+    name: 'a second parameter is created',
+    body: { ...kept, confName: 'deleted' },
+  });
+  const path = { id: created.id };
+  const confValue = random();
+  await checks.step('PUT /api/utm-integration-confs', { body: { ...kept, ...path, confValue } });
+  const { body: read } = await checks.step('GET /api/utm-integration-confs/{id}', { path });
+  checks.report(
+    'a value is decrypted as it was sent',
+    read.confValue !== confValue && 'it differs',
+  );
+  const query = `?integrationId.equals=${integration.id}`;
+  await checks.step('GET /api/utm-integration-confs', { query });
+  await checks.step('GET /api/utm-integration-confs/count', { query });
+  await checks.step('DELETE /api/utm-integration-confs/{id}', { path: { id: other.id } });
+}
