@@ -116,8 +116,8 @@ describe('a function in the local cloud', () => {
     const { functions } = run(body, { head, ...(timeoutMs !== undefined && { timeoutMs }) });
 
     await expect(functions.invoke('f', { hangs: true }, '1')).rejects.toThrow(sentence);
-    // A new instance handles the next event.
-    if (!head) expect(await functions.invoke('f', {}, '2')).toBe('ok');
+    // A new instance handles the next event, if it has time to start.
+    if (timeoutMs === undefined) expect(await functions.invoke('f', {}, '2')).toBe('ok');
   });
 
   it('fails its request when it exits', async () => {
