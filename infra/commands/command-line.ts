@@ -7,7 +7,7 @@ export const print = (line: string): void => void process.stdout.write(`${line}\
 export const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /**
- * Prints a sentence to standard error and exits. Exiting runs the handlers that stop processes
+ * Prints a sentence to standard error and exits, which runs the handlers that stop processes
  * started here.
  */
 export function fail(sentence: string, status: number): never {
@@ -15,30 +15,20 @@ export function fail(sentence: string, status: number): never {
   process.exit(status);
 }
 
-/**
- * Ends the process with this status on Ctrl-C. Exiting runs the handlers that stop processes
- * started here.
- */
+/** Ends the process with this status on Ctrl-C, after the same handlers. */
 export function exitOnSignal(status: number): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => process.exit(status));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(status));
 }
 
-/** How often progress is reported: after a number of items, and after a time. */
 const PROGRESS_ITEMS = 10_000;
 const PROGRESS_MS = 2000;
 
-/**
- * Prints how many items are done so far, such as `20000 users`, every 10,000 items and every two
- * seconds.
- */
+/** Returns a function that prints progress such as `20000 users`, but not at every call. */
 export function reportProgress(noun: string, what = ''): (done: number) => void {
-  let reported = 0;
-  let reportedAt = Date.now();
+  let [reported, reportedAt] = [0, Date.now()];
   return (done) => {
     if (done - reported < PROGRESS_ITEMS && Date.now() - reportedAt < PROGRESS_MS) return;
     printError(`${counted(done, noun)}${what}`);
-    reported = done;
-    reportedAt = Date.now();
+    [reported, reportedAt] = [done, Date.now()];
   };
 }

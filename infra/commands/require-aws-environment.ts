@@ -1,31 +1,24 @@
 import { isHttpUrl } from '../settings/http-url.ts';
 
-const URL_VARIABLES = ['_DYNAMODB', '_KMS', '_SESV2', ''].map(
-  (suffix) => `AWS_ENDPOINT_URL${suffix}`,
-);
-
 /**
  * Fails if it is unclear from the variables of the AWS SDK which account or which URL a command
  * would use.
  */
 export function requireAwsEnvironment(): void {
-  requireEndpointUrls();
-  // The SDK would use the profile, but the AWS CLI and the CDK would use the keys.
-  if (!process.env.AWS_PROFILE || !process.env.AWS_ACCESS_KEY_ID) return;
-  throw new Error(
-    'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: ' +
-      'unset AWS_PROFILE, or AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
-  );
-}
-
-/** The errors of the SDK name neither the variable nor its value. */
-function requireEndpointUrls(): void {
-  for (const name of URL_VARIABLES) {
+  for (const suffix of ['_DYNAMODB', '_KMS', '_SESV2', '']) {
+    const name = `AWS_ENDPOINT_URL${suffix}`;
     const url = process.env[name];
-    if (!url || isHttpUrl(url)) continue;
-    throw new Error(
-      `${name} must be a URL that starts with http:// or https://, ` +
-        `for example http://127.0.0.1:8000, not ${url}.`,
-    );
+    // The errors of the SDK name neither the variable nor its value.
+    if (url && !isHttpUrl(url))
+      throw new Error(
+        `${name} must be a URL that starts with http:// or https://, ` +
+          `for example http://127.0.0.1:8000, not ${url}.`,
+      );
   }
+  // The SDK would use the profile, but the AWS CLI and the CDK would use the keys.
+  if (process.env.AWS_PROFILE && process.env.AWS_ACCESS_KEY_ID)
+    throw new Error(
+      'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: ' +
+        'unset AWS_PROFILE, or AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.',
+    );
 }
