@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
  */
 
 const { node: version } = process.versions;
-if (Number(version.split('.')[0]) < 24)
+if (Number.parseInt(version, 10) < 24)
   fail(
     `Gatehouse requires Node 24 or newer; this is Node ${version}. On Linux and macOS \`npm ci\` ` +
       'installs a newer one; on other platforms, install Node 24.7 or newer.',
@@ -25,17 +25,12 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('.cache/node', packages
 nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 
 const [name = '', ...args] = process.argv.slice(2);
-const file = name.endsWith('.ts')
-  ? new URL(name, root)
-  : new URL(`${name}/command.ts`, import.meta.url);
+const file = new URL(name.endsWith('.ts') ? name : `infra/commands/${name}/command.ts`, root);
 if (existsSync(file)) {
   const { command } = await import(file.href);
   const { runCommand } = await import('./define-command.ts');
   // Passed here, because commands on deployed tables do not depend on the local cloud.
-  await runCommand(command, args, async () => {
-    const { localTables } = await import('../local/aws/local-table.ts');
-    return localTables;
-  });
+  await runCommand(command, args, () => import('../local/aws/local-table.ts'));
 } else {
   if (!process.stdout.isTTY) process.env.NO_COLOR = '1';
   const program = realpathSync(new URL(`.bin/${name}`, packages));

@@ -1,29 +1,17 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { exitOnSignal, print, printError } from './command-line.ts';
 import { explainError } from './explain-error.ts';
-import type { LocalTables, StackTable, TableConnection } from './tables.ts';
+import type { LocalTables, TableConnection } from './tables.ts';
 
-type Values<O extends ParseArgsOptionsConfig> = ReturnType<
+/** The values of options by their names. */
+export type ValuesOf<O extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ options: O }>
 >['values'];
-
-/** What a command works with. */
-interface Invocation<V> {
-  readonly values: V;
-  readonly positionals: readonly string[];
-  /** Opens the table of --table; without it, that of the local state folder. */
-  openTable(): Promise<TableConnection>;
-  /** Opens the table of --table; without it, that of the running local service. */
-  openStackTable(): Promise<StackTable>;
-  /** Explains an error to the operator, in one sentence. */
-  explain(error: unknown): string;
-}
 
 /** An exit status and when the command ends with it. */
 type Status = readonly [status: number, meaning: string];
 
 interface Definition<O extends ParseArgsOptionsConfig, R extends keyof O, S extends string> {
-  /** The command with its arguments, on one line or several. */
   readonly usage: string;
   /** What the command does, its options and its environment variables. */
   readonly help: string;
@@ -32,41 +20,49 @@ interface Definition<O extends ParseArgsOptionsConfig, R extends keyof O, S exte
   /** The names of the required positional arguments, in their order. */
   readonly positionals?: readonly string[];
   /** By names for `run`. Errors and signals end the command with `failed`. */
-  readonly statuses: Readonly<Record<S, Status> & Record<'failed', Status>>;
+  readonly statuses: Readonly<Record<S | 'failed', Status>>;
   /** The end of the help. */
   readonly seeAlso?: string;
   /**
    * Checks the values of the arguments, then does the work. Imports the AWS SDK and what else loads
    * slowly after the checks. Returns the name of the exit status.
    */
-  run(invocation: Invocation<Values<O> & { readonly [option in R]: string }>): Promise<S>;
+  run(
+    invocation: ReturnType<typeof tablesOf> & {
+      readonly values: ValuesOf<O> & { readonly [option in R]: string };
+      readonly positionals: readonly string[];
+    },
+  ): Promise<S>;
 }
 
-interface Command {
-  readonly failed: number;
-  /** Prints results and errors. Returns the exit status. */
-  execute(args: readonly string[], loadLocalTables?: LoadLocalTables): Promise<number>;
-}
+type Arguments = Omit<Definition<ParseArgsOptionsConfig, string, string>, 'run'>;
 
-type LoadLocalTables = () => Promise<LocalTables>;
+type LoadLocalTables = () => Promise<{ readonly localTables: LocalTables }>;
 
 /** Rejects the arguments of a command with one sentence, which is printed with the usage. */
 export class WrongArguments extends Error {}
 
-const WRONG_ARGUMENTS = [2, 'wrong arguments'] as const;
+const WRONG_ARGUMENTS: Status = [2, 'wrong arguments'];
+
+/** The help of an option `table` that need not be given. */
+export const TABLE_HELP = `\
+--table NAME  a deployed table, with the AWS credentials and the region of the environment, which
+              need the permissions in docs/commands.md; without it, the local table of STATE_DIR
+              (default .local)`;
 
 /** Defines a command. Its help lists the statuses. */
 export function defineCommand<
   const O extends ParseArgsOptionsConfig,
   S extends string,
   R extends keyof O & string = never,
->(definition: Definition<O, R, S>): Command {
+>(definition: Definition<O, R, S>) {
   const { usage, statuses, run } = definition;
   const [failed] = statuses.failed;
   return {
     failed,
-    async execute(args, loadLocalTables = () => Promise.reject(new Error('No local tables.'))) {
-      if (args.some((argument) => argument === '--help' || argument === '-h')) {
+    /** Prints results and errors. Returns the exit status. */
+    async execute(args: readonly string[], loadLocalTables?: LoadLocalTables): Promise<number> {
+      if (args.includes('--help') || args.includes('-h')) {
         print(helpOf(definition));
         return 0;
       }
@@ -74,15 +70,12 @@ export function defineCommand<
       try {
         const { values, positionals } = readArguments(definition, args);
         tables = tablesOf(values.table as string | undefined, loadLocalTables);
-        const status = await run({ values: values as never, positionals, ...tables });
-        return statuses[status][0];
+        return statuses[await run({ values: values as never, positionals, ...tables })][0];
       } catch (error) {
-        if (error instanceof WrongArguments) {
-          printError(`${error.message}\nUsage: ${usage}`);
-          return WRONG_ARGUMENTS[0];
-        }
-        printError(tables ? tables.explain(error) : explainError(error, undefined));
-        return failed;
+        const mistake = mistakeIn(error as Error);
+        const explain = tables?.explain ?? explainError;
+        printError(mistake ? `${mistake}\nUsage: ${usage}` : explain(error));
+        return mistake ? WRONG_ARGUMENTS[0] : failed;
       } finally {
         await tables?.close();
       }
@@ -95,7 +88,7 @@ export function defineCommand<
  * on its way.
  */
 export async function runCommand(
-  { failed, execute }: Command,
+  { failed, execute }: ReturnType<typeof defineCommand>,
   args: readonly string[],
   loadLocalTables?: LoadLocalTables,
 ): Promise<never> {
@@ -105,96 +98,69 @@ export async function runCommand(
   process.exit(status);
 }
 
-function helpOf({
-  usage,
-  help,
-  statuses,
-  seeAlso,
-}: Pick<
-  Definition<ParseArgsOptionsConfig, never, string>,
-  'usage' | 'help' | 'statuses' | 'seeAlso'
->): string {
-  // In ascending order, because the keys are integers.
-  const byStatus = Object.groupBy(
-    [...Object.values(statuses), WRONG_ARGUMENTS],
-    ([status]) => status,
-  );
-  const lines = Object.entries(byStatus).map(([status, ends = []]) => {
-    const meanings = ends.map(([, meaning]) => meaning).join(', or ');
-    return `  ${status}  ${meanings.replaceAll('\n', '\n     ')}`;
-  });
+function helpOf({ usage, help, statuses, seeAlso }: Arguments): string {
+  const lines = [...Object.values(statuses), WRONG_ARGUMENTS]
+    .map(([status, meaning]) => `  ${status}  ${meaning}`)
+    .sort();
   const paragraphs = [`Usage: ${usage}`, help, ['Exit status', ...lines].join('\n'), seeAlso];
   return paragraphs.filter(Boolean).join('\n\n');
 }
 
 function readArguments(
-  {
-    options,
-    required = [],
-    positionals: names = [],
-  }: Pick<
-    Definition<ParseArgsOptionsConfig, string, string>,
-    'options' | 'required' | 'positionals'
-  >,
+  { options, required = [], positionals: names = [] }: Arguments,
   args: readonly string[],
 ) {
-  const { values, positionals } = parse();
+  const read = parseArgs({ args: [...args], options, allowPositionals: true });
   const reject = (sentence: string): never => {
     throw new WrongArguments(sentence);
   };
-  const missing = names.find((_, index) => !positionals[index]);
-  if (missing) reject(`${missing} is missing.`);
-  if (positionals.length > names.length)
-    reject(`Unexpected argument: ${positionals[names.length]}.`);
-  for (const [name, value] of Object.entries(values))
-    if (value === '') reject(`--${name} requires a value.`);
-  for (const name of required) if (values[name] === undefined) reject(`--${name} is missing.`);
-  return { values, positionals };
-
-  function parse() {
-    try {
-      return parseArgs({ args: [...args], options, allowPositionals: true });
-    } catch (error) {
-      throw new WrongArguments(mistakeIn(error as Error));
-    }
+  for (const [index, name] of names.entries())
+    if (!read.positionals[index]) reject(`${name} is missing.`);
+  const excess = read.positionals[names.length];
+  if (excess !== undefined) reject(`Unexpected argument: ${excess}.`);
+  for (const name of [...required, ...Object.keys(read.values)]) {
+    if (read.values[name] === undefined) reject(`--${name} is missing.`);
+    if (read.values[name] === '') reject(`--${name} requires a value.`);
   }
+  return read;
 }
 
-/** Names the mistake alone: Node also explains how to pass arguments that start with a hyphen. */
-function mistakeIn({ message }: Error): string {
-  const [, option] = /^Option '(--[\w-]+).*argument (?:missing|is ambiguous)/.exec(message) ?? [];
-  if (option) return `${option} requires a value.`;
-  const [sentence] = message.split(/(?<=\.)\s|\. /);
-  return sentence?.endsWith('.') ? sentence : `${sentence}.`;
+/** What is wrong with the arguments, in one sentence; undefined if that is not the error. */
+function mistakeIn(error: NodeJS.ErrnoException): string | undefined {
+  if (error instanceof WrongArguments) return error.message;
+  if (!error.code?.startsWith('ERR_PARSE_ARGS')) return undefined;
+  // Node also explains how to pass arguments that start with a hyphen.
+  return `${error.message.split(/\.\s|\.?$/)[0]}.`;
 }
 
-/** Opens the table of a command, which is closed when the command ends. */
-function tablesOf(name: string | undefined, loadLocalTables: LoadLocalTables) {
+/** The table of a command. */
+function tablesOf(
+  name: string | undefined,
+  loadLocalTables: LoadLocalTables = () => Promise.reject(new Error('No local tables.')),
+) {
   let local: LocalTables | undefined;
   let connection: TableConnection | undefined;
+  const openLocal = async () => {
+    ({ localTables: local } = await loadLocalTables());
+    return local;
+  };
   return {
-    async openTable() {
-      if (name === undefined) {
-        local = await loadLocalTables();
-        connection = await local.open();
-      } else {
-        const { openTable } = await import('./tables.ts');
-        connection = openTable(name);
-      }
+    /** Opens the table of --table; without it, that of the local state folder. */
+    async openTable(): Promise<TableConnection> {
+      connection = name
+        ? (await import('./tables.ts')).openTable(name)
+        : await (await openLocal()).open();
       return connection;
     },
+    /** Opens the table of --table; without it, that of the running local service. */
     async openStackTable() {
-      const { openStackTable } = await import('./tables.ts');
-      let location = { tableName: name ?? '' };
-      if (name === undefined) {
-        local = await loadLocalTables();
-        location = local.ofRunningService();
-      }
-      const table = await openStackTable(location);
+      const location = name ? { tableName: name } : (await openLocal()).ofRunningService();
+      const table = await (await import('./tables.ts')).openStackTable(location);
       connection = table;
       return table;
     },
-    explain: (error: unknown) =>
+    /** Explains an error to the operator, in one sentence. */
+    explain: (error: unknown): string =>
       local?.explain(error) ?? explainError(error, name ?? connection?.tableName),
     close: async () => connection?.close(),
   };

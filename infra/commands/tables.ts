@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { openTable as openTableWith, type Table } from '../../lib/table/table.ts';
+import { openTable as openTableWith } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
 import { requireAwsEnvironment } from './require-aws-environment.ts';
 import { tagsOf } from './table-tags.ts';
@@ -10,15 +10,6 @@ export interface TableConnection {
   readonly tableName: string;
   readonly client: DynamoDBClient;
   close(): Promise<void>;
-}
-
-/** The table of a stack and the ARNs of the KMS keys that protect what it stores. */
-export interface StackTable extends TableConnection {
-  readonly table: Table;
-  /** The first one is that of new hashes. */
-  readonly pepperKeys: readonly string[];
-  readonly valuesKey: string;
-  readonly kms: KMSClient;
 }
 
 /** A table and the clients that reach it; without settings, those of the operator's environment. */
@@ -44,22 +35,21 @@ export function openTable(tableName: string): TableConnection {
   return { tableName, client, close: async () => client.destroy() };
 }
 
-/** Opens the table of a stack. The stack records the keys in tags of the table. */
-export async function openStackTable({ tableName, settings }: TableLocation): Promise<StackTable> {
+/** Opens the table of a stack, and the KMS keys that the stack records in tags of the table. */
+export async function openStackTable({ tableName, settings }: TableLocation) {
   if (!settings) requireAwsEnvironment();
   const client = scannerClient(settings);
   const tags = await tagsOf(client, tableName);
   const keyIn = (tag: string): string => {
-    const key = tags[tag];
-    if (!key)
-      throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
-    return key;
+    if (tags[tag]) return tags[tag];
+    throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
   };
   const kms = new KMSClient({ ...PATIENT_SETTINGS, ...settings });
   return {
     tableName,
     client,
     table: openTableWith(tableName, client),
+    /** The first one is that of new hashes. */
     pepperKeys: keyIn('gatehouse:pepper-key').split(' '),
     valuesKey: keyIn('gatehouse:values-key'),
     kms,
@@ -69,3 +59,5 @@ export async function openStackTable({ tableName, settings }: TableLocation): Pr
     },
   };
 }
+
+export type StackTable = Awaited<ReturnType<typeof openStackTable>>;

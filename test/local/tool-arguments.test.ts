@@ -18,7 +18,7 @@ const COMMANDS = {
     rejected: [
       [['--fast'], "Unknown option '--fast'."],
       [['load'], 'Unexpected argument: load.'],
-      [['--only'], '--only requires a value.'],
+      [['--only'], "Option '--only <value>' argument missing."],
       [['--only', 'load,loads'], 'There is no section "loads".'],
     ],
   },

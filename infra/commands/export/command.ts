@@ -4,30 +4,25 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../../lib/runtime/counted.ts';
 import { print, reportProgress } from '../command-line.ts';
-import { defineCommand, WrongArguments } from '../define-command.ts';
+import { defineCommand, TABLE_HELP, WrongArguments } from '../define-command.ts';
 
-const OWNER_ONLY = 0o600;
-
-/** `npm run export`: writes users and integrations to a file that `npm run import` reads. */
 export const command = defineCommand({
   usage: 'npm run export -- [--table NAME] FILE',
   help: `Exports all users with their password hashes, and all integrations with their parameters,
-whose values are decrypted, to a JSON Lines file that only its owner can read.
-docs/import.schema.json describes a line.
+whose values are decrypted, to a new JSON Lines file that only its owner can read.
 
-FILE          the file to create; it must not exist
---table NAME  the table of a deployed stack; without it, the table of the local service that
-              runs on STATE_DIR (default .local)`,
+${TABLE_HELP}`,
   options: { table: { type: 'string' } },
   positionals: ['FILE'],
   statuses: { exported: [0, 'exported'], failed: [3, 'not completed: FILE was not created'] },
+  seeAlso: 'docs/migrating.md describes the file.',
   async run({ positionals: [file = ''], openStackTable }) {
     // Gets its name when it is complete, so that an interrupted export is not mistaken for one.
     const partial = `${file}.partial`;
     requireNewFile(file, partial);
     const { table, tableName, valuesKey, kms } = await openStackTable();
     const { exportRecords } = await import('../../../lib/transfer/export-records.ts');
-    const handle = await open(partial, 'wx', OWNER_ONLY);
+    const handle = await open(partial, 'wx', 0o600);
     process.once('exit', () => rmSync(partial, { force: true }));
     print(`Exporting ${tableName}`);
     const counts = { user: 0, integration: 0 };

@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { email, login } from '../../../lib/users/user-schema.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 
-/** `npm run first-admin`: creates the first administrator of a deployed table. */
 export const command = defineCommand({
   usage: 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS',
   help: `Creates the first administrator of a deployed table, with the AWS credentials and the
@@ -16,12 +15,7 @@ administrator.
   required: ['table', 'login', 'email'],
   statuses: {
     created: [0, 'the administrator was created'],
-    failed: [
-      1,
-      `the administrator was not created, or the outcome is unknown: the table did not respond,
-or the command was interrupted; it then prints the password that the account has if it
-exists`,
-    ],
+    failed: [1, 'not created, or unknown: it then prints the password that the account would have'],
   },
   seeAlso: 'docs/commands.md lists the permissions.',
   async run({ values, openStackTable }) {

@@ -1,20 +1,16 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import { print, reportProgress } from '../command-line.ts';
-import { defineCommand, WrongArguments } from '../define-command.ts';
+import { defineCommand, TABLE_HELP, WrongArguments } from '../define-command.ts';
 
-/** `npm run import`: imports users and integrations from a JSON Lines file. */
 export const command = defineCommand({
   usage: 'npm run import -- [--table NAME] [--apply] [--again] FILE',
-  help: `Imports users and integrations with their parameters from a JSON Lines file.
-docs/import.schema.json describes a line; docs/migrating.md explains how to export other systems.
-Records that the table already contains are skipped, and so are those whose users and integrations
-have been changed or removed since an earlier import: the command can be repeated.
+  help: `Imports users and integrations with their parameters from a JSON Lines file, or from
+/dev/stdin. It can be repeated: records are skipped that the table already contains, or whose users
+and integrations have been changed or removed since an earlier import.
 
-FILE          the file to import; /dev/stdin is allowed
---table NAME  the table of a deployed stack; without it, the table of the local service that
-              runs on STATE_DIR (default .local)
---apply       write to the table; without it, the command only reports what it would do
---again       import records again whose users and integrations have been removed since`,
+${TABLE_HELP}
+--apply       writes to the table; without it, the command only reports what it would do
+--again       imports records again whose users and integrations have been removed since`,
   options: {
     table: { type: 'string' },
     apply: { type: 'boolean', default: false },
@@ -23,13 +19,11 @@ FILE          the file to import; /dev/stdin is allowed
   positionals: ['FILE'],
   statuses: {
     imported: [0, 'every record is imported, would be, or was skipped'],
-    rejections: [
-      1,
-      'some records were rejected; each is printed with its line, its fields and their codes',
-    ],
+    rejections: [1, 'some records were rejected, which are printed with their lines and fields'],
     // An interrupted import leaves whole records only: each is one transaction.
     failed: [3, 'not completed: run the command again'],
   },
+  seeAlso: 'docs/migrating.md describes the file.',
   async run({ values: { apply, again }, positionals: [file = ''], openStackTable }) {
     requireReadable(file);
     const { importRecords } = await import('../../../lib/transfer/import-records.ts');

@@ -16,55 +16,45 @@ const WAITED_MS = 60_000;
  */
 export async function listMails(
   { tableName, client }: TableConnection,
-  { send }: { send: boolean },
+  send: boolean,
 ): Promise<number> {
   const table = openTable(tableName, client);
   const scanner = openTableScanner(['occasion', 'userId', 'expires'], tableName, client);
-  const progress = reportProgress('item', ' read');
+  const onProgress = reportProgress('item', ' read');
   let [found, left, read] = [0, 0, 0];
   for await (const items of scanner.scan()) {
     read += items.length;
-    progress(read);
+    onProgress(read);
     for (const item of items.filter(isWaiting)) {
       found++;
-      const { occasion, expires, ...mail } = item as unknown as OutboxMail & {
-        readonly userId?: number;
-      };
-      const to = mail.userId === undefined ? 'the address of the request' : `user ${mail.userId}`;
+      const { occasion, expires, userId } = item as unknown as OutboxMail & { userId?: number };
       const isExpired = expires <= Date.now() / 1000;
-      const outcome = send
-        ? await (isExpired ? discard(table, item) : handOver(table, item))
-        : undefined;
-      if (outcome === undefined) left++;
+      const outcome = send && (await (isExpired ? discard(table, item) : handOver(table, item)));
+      if (!outcome) left++;
+      const to = userId === undefined ? 'the address of the request' : `user ${userId}`;
       const parts = [`${occasion} to ${to}`, isExpired && 'expired', outcome];
-      print(`${timeOf(item)} ${parts.filter(Boolean).join(': ')}`);
+      print(`${partsOf(item)[0]} ${parts.filter(Boolean).join(': ')}`);
     }
   }
   print(found === 1 ? '1 mail is waiting' : `${found} mails are waiting`);
   return left;
 }
 
-const timeOf = ({ sk }: Item): string => sk.slice(0, sk.indexOf('#'));
+/** The sort key of a mail is its time and a random id. */
+const partsOf = ({ sk }: Item) => sk.split('#') as [time: string, id: string];
 const isWaiting = (item: Item): boolean =>
   MAIL_PARTITIONS.some((prefix) => item.pk.startsWith(prefix)) &&
-  Date.parse(timeOf(item)) < Date.now() - WAITED_MS;
+  Date.parse(partsOf(item)[0]) < Date.now() - WAITED_MS;
 
-/**
- * Replaces the item by a new one, which the stream hands over. Undefined if another change prevents
- * that.
- */
-async function handOver(table: Table, { pk, sk }: Item): Promise<string | undefined> {
+/** Replaces the item by a new one, which the stream hands over. False if it has changed. */
+async function handOver(table: Table, { pk, sk }: Item): Promise<string | false> {
   const item = await table.get({ pk, sk });
   if (!item) return 'sent meanwhile';
   const { pk: _pk, sk: _sk, ...mail } = item;
-  const id = sk.slice(sk.indexOf('#') + 1);
-  const key = { pk, sk: `${new Date().toISOString()}#${id}` };
-  const outcome = await commit(table, [remove({ pk, sk }, EXISTS), claim(key, mail, 'retry')]);
-  return outcome === 'committed' ? 'handed over' : undefined;
+  const key = { pk, sk: `${new Date().toISOString()}#${partsOf(item)[1]}` };
+  const writes = [remove({ pk, sk }, EXISTS), claim(key, mail, 'retry')];
+  return (await commit(table, writes)) === 'committed' && 'handed over';
 }
 
-async function discard(table: Table, { pk, sk }: Item): Promise<string | undefined> {
-  return (await commit(table, [{ act: 'Delete', key: { pk, sk } }])) === 'committed'
-    ? 'deleted'
-    : undefined;
-}
+const discard = async (table: Table, { pk, sk }: Item): Promise<string | false> =>
+  (await commit(table, [{ act: 'Delete', key: { pk, sk } }])) === 'committed' && 'deleted';

@@ -1,13 +1,11 @@
-import { defineCommand } from '../define-command.ts';
+import { defineCommand, TABLE_HELP } from '../define-command.ts';
 
-/** `npm run verify`: checks the rules that span several items, and repairs derived items. */
 export const command = defineCommand({
   usage: 'npm run verify -- [--table NAME] [--repair]',
-  help: `Verifies that a table is intact, and prints each finding with its remedy. The service may
-keep running.
+  help: `Verifies that a table is intact, also of a running service, and prints each finding with
+its remedy.
 
---table NAME  verifies a deployed table, with the AWS credentials and the region of the
-              environment; without it, the local table in STATE_DIR (default .local)
+${TABLE_HELP}
 --repair      corrects guards, roster, totals, counters and sequences, then verifies again`,
   options: { table: { type: 'string' }, repair: { type: 'boolean', default: false } },
   statuses: {
@@ -15,7 +13,7 @@ keep running.
     findings: [1, 'findings'],
     failed: [2, 'the table could not be verified completely'],
   },
-  seeAlso: 'docs/verification.md explains the findings, docs/commands.md lists the permissions.',
+  seeAlso: 'docs/verification.md explains the findings.',
   async run({ values: { repair }, openTable }) {
     const { verifyAndRepair } = await import('./verify-and-repair.ts');
     return verifyAndRepair(await openTable(), repair);

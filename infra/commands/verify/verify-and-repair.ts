@@ -1,7 +1,6 @@
-import { Failure } from '../../../lib/contract/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../../../lib/integrity/item-kinds.ts';
 import { repairTable } from '../../../lib/integrity/repair-table.ts';
-import { type Verification, verifyTable } from '../../../lib/integrity/verify-table.ts';
+import { verifyTable } from '../../../lib/integrity/verify-table.ts';
 import { counted } from '../../../lib/runtime/counted.ts';
 import { openTable } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
@@ -9,10 +8,7 @@ import { print, reportProgress } from '../command-line.ts';
 import type { TableConnection } from '../tables.ts';
 
 /** Verifies a table. Prints the findings, each with its remedy, and the number of items. */
-export async function verifyAndReport({
-  tableName,
-  client,
-}: TableConnection): Promise<Verification> {
+export async function verifyAndReport({ tableName, client }: TableConnection) {
   const verification = await verifyTable(
     openTableScanner(VERIFIED_ATTRIBUTES, tableName, client),
     reportProgress('item', ' read'),
@@ -20,10 +16,9 @@ export async function verifyAndReport({
   const { items, users, integrations, parameters, findings, undecided } = verification;
   for (const { kind, message, remedy } of findings) {
     print(`${kind}: ${message}`);
+    const isRepairable = 'writes' in remedy;
     print(
-      'writes' in remedy
-        ? `  --repair ${remedy.description}`
-        : `  cannot be repaired: ${remedy.advice}`,
+      isRepairable ? `  --repair ${remedy.description}` : `  cannot be repaired: ${remedy.advice}`,
     );
   }
   for (const sentence of undecided)
@@ -39,27 +34,16 @@ export async function verifyAndReport({
  * Verifies a table and prints the findings; with `repair`, repairs it and verifies it again.
  * Returns the name of the exit status.
  */
-export async function verifyAndRepair(
-  connection: TableConnection,
-  repair: boolean,
-): Promise<'intact' | 'findings' | 'failed'> {
+export async function verifyAndRepair(connection: TableConnection, repair: boolean) {
   const { tableName, client } = connection;
   print(`Verifying ${tableName}`);
-  try {
-    let { findings, undecided } = await verifyAndReport(connection);
-    if (repair && findings.some(({ remedy }) => 'writes' in remedy)) {
-      await repairTable(openTable(tableName, client), findings, (description) =>
-        print(`Repair: ${description}`),
-      );
-      print('Verifying the repaired table');
-      ({ findings, undecided } = await verifyAndReport(connection));
-    }
-    if (findings.length > 0) return 'findings';
-    return undecided.length > 0 ? 'failed' : 'intact';
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    throw new Error(
-      'The table did not respond in time. The last repair may have taken effect: verify again.',
-    );
+  let { findings, undecided } = await verifyAndReport(connection);
+  if (repair && findings.some(({ remedy }) => 'writes' in remedy)) {
+    const onRepair = (description: string) => print(`Repair: ${description}`);
+    await repairTable(openTable(tableName, client), findings, onRepair);
+    print('Verifying the repaired table');
+    ({ findings, undecided } = await verifyAndReport(connection));
   }
+  if (findings.length > 0) return 'findings';
+  return undecided.length > 0 ? 'failed' : 'intact';
 }
