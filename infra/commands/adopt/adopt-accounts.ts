@@ -1,4 +1,3 @@
-import { type DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb';
 import { type AccountChange, compareAccounts } from '../../../lib/restore/account-change.ts';
 import {
   copyMarkers,
@@ -10,16 +9,9 @@ import { openTable, type Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
-import { noTable } from './restored-settings.ts';
-
-/** What an operator wants to be done with what has happened in the original of a table. */
-export interface OriginalWishes {
-  readonly name: string;
-  /** Whether the changes since the backup are repeated. */
-  readonly apply: boolean;
-  /** The ids of the accounts that stay as in the backup. */
-  readonly kept: readonly number[];
-}
+import { namingTable } from '../explain-error.ts';
+import type { TableConnection } from '../tables.ts';
+import type { Wishes } from './command.ts';
 
 /**
  * Compares a restored table with its original, and changes nothing. Throws a sentence if they
@@ -28,20 +20,18 @@ export interface OriginalWishes {
  * copies the import markers; it returns whether all are repeated.
  */
 export async function planRepetition(
-  table: Table,
-  client: DynamoDBClient,
-  tableName: string,
-  { name, apply, kept }: OriginalWishes,
+  { tableName, client }: TableConnection,
+  original: Table,
+  { original: name = '', apply, keep = '' }: Wishes,
 ): Promise<() => Promise<boolean>> {
-  const original = openTable(name, client);
-  const comparison = await compareAccounts(table, original).catch((error) => {
-    // The restored table exists: its settings have been read.
-    throw error instanceof ResourceNotFoundException ? noTable(name) : error;
-  });
+  const table = openTable(tableName, client);
+  // The restored table exists: its settings have been read.
+  const comparison = await compareAccounts(table, original).catch(namingTable(name));
   if (!comparison)
     throw new Error(`${name} is not the original of ${tableName}: they have no account in common.`);
   const { changes, created, damaged } = comparison;
-  const unchanged = kept.filter((id) => !changes.some(({ restored }) => restored.id === id));
+  const kept = new Set(keep.split(',').filter(Boolean).map(Number));
+  const unchanged = [...kept].filter((id) => !changes.some(({ restored }) => restored.id === id));
   if (unchanged.length > 0)
     throw new Error(
       `--keep names accounts that have not changed in ${name} since the backup: ` +
@@ -50,7 +40,7 @@ export async function planRepetition(
   const scanner = openTableScanner(MARKER_ATTRIBUTES, name, client);
   const onProgress = reportProgress('item', ' of the original read');
   const markers = await findMissingMarkers(table, original, scanner, onProgress);
-  const isKept = ({ restored }: AccountChange) => kept.includes(restored.id);
+  const isKept = ({ restored }: AccountChange) => kept.has(restored.id);
 
   return async () => {
     print(`Accounts changed in ${name} since the backup: ${changes.length}`);
@@ -58,22 +48,16 @@ export async function planRepetition(
     print(`Accounts created in ${name} since the backup, and not restored: ${created.length}`);
     for (const user of created) print(`  ${nameOf(user)}`);
     for (const id of damaged) print(`Not compared, because it is damaged in ${name}: user ${id}`);
-    if (changes.length > 0 && !apply)
-      print(
-        'None of these changes is repeated: run the command again with --apply, before the ' +
-          'service starts',
-      );
-    const isRepeated =
-      !apply ||
-      (await repeat(
-        table,
-        changes.filter((each) => !isKept(each)),
-      ));
-    if (apply) await copyMarkers(table, markers);
-    print(
-      `Import markers ${apply ? 'copied from' : 'that --apply would copy from'} ${name}: ` +
-        `${markers.length}`,
-    );
+    if (!apply) {
+      if (changes.length > 0)
+        print('None of these changes is repeated: add --apply, before the service starts');
+      print(`Import markers that --apply would copy from ${name}: ${markers.length}`);
+      return true;
+    }
+    const repeated = changes.filter((change) => !isKept(change));
+    const isRepeated = await repeat(table, repeated);
+    await copyMarkers(table, markers);
+    print(`Import markers copied from ${name}: ${markers.length}`);
     return isRepeated;
   };
 }
@@ -92,16 +76,16 @@ async function repeat(table: Table, changes: readonly AccountChange[]): Promise<
 }
 
 const REASONS: Record<Obstacle, string> = {
-  'last-administrator':
-    'no other administrator would remain. Create one with this account, then run the command again',
+  'last-administrator': 'no other administrator would remain: create one, then run it again',
   'login-taken': 'another account has the login',
   'email-taken': 'another account has the address',
   unavailable:
-    'the account is not intact, or the table did not respond. Repair the table, then run ' +
-    'the command again',
+    'the account is not intact, or the table did not respond: verify it, then run it again',
 };
 
 const nameOf = ({ id, login }: User): string => `user ${id} ${login}`;
+
+const FIELD_NAMES = { login: 'login', email: 'address', authorities: 'roles' };
 
 /**
  * For example: `user 7 bob: roles ROLE_ADMIN, ROLE_USER → ROLE_USER; password replaced (by admin,
@@ -111,13 +95,10 @@ function describe({ restored, original, fields, isPasswordReplaced }: AccountCha
   if (!original) return `${nameOf(restored)}: deleted`;
   const parts = fields.map((field) => {
     if (field === 'activated') return original.activated ? 'activated' : 'deactivated';
-    if (field === 'authorities') return `roles ${rolesOf(restored)} → ${rolesOf(original)}`;
-    return `${field === 'email' ? 'address' : field} ${restored[field]} → ${original[field]}`;
+    const values = [restored, original].map((user) => [user[field]].flat().join(', ') || 'none');
+    return `${FIELD_NAMES[field]} ${values.join(' → ')}`;
   });
   if (isPasswordReplaced) parts.push('password replaced');
-  const by =
-    fields.length > 0 ? ` (by ${original.lastModifiedBy}, ${original.lastModifiedDate})` : '';
-  return `${nameOf(restored)}: ${parts.join('; ')}${by}`;
+  const by = fields.length && ` (by ${original.lastModifiedBy}, ${original.lastModifiedDate})`;
+  return `${nameOf(restored)}: ${parts.join('; ')}${by || ''}`;
 }
-
-const rolesOf = ({ authorities }: User): string => authorities.join(', ') || 'none';

@@ -3,7 +3,6 @@ import {
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
-  ResourceNotFoundException,
   type TableDescription,
   TagResourceCommand,
   UpdateContinuousBackupsCommand,
@@ -13,7 +12,11 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { CLOCK_DIFFERENCE_SECONDS_MAX } from '../../../lib/restore/adopt-table.ts';
 import { NOT_FROM_AWS } from '../../../lib/table/not-from-aws.ts';
+import { print } from '../command-line.ts';
+import { namingTable } from '../explain-error.ts';
 import { listTags } from '../table-tags.ts';
+import type { TableConnection } from '../tables.ts';
+import type { Wishes } from './command.ts';
 
 /*
  * The settings of a table that a restore from a backup does not copy.
@@ -22,36 +25,19 @@ import { listTags } from '../table-tags.ts';
 
 /** The stream of a table that triggers the function which sends mails. */
 const STREAM = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } as const;
+const STREAM_WAIT_SECONDS_MAX = 300;
 
-/** How long to wait until the stream is enabled. */
-const WAIT_SECONDS_MAX = 300;
-
-/** What an operator states about a restored table. */
-export interface Wishes {
-  /** The table whose tags and maximum throughput are copied. */
-  readonly like?: string | undefined;
-  /** The tags to set by name; they take precedence over those of `like`. */
-  readonly tags: Readonly<Record<string, string>>;
-  /** Whether the table is protected against deletion and can be restored to a point in time. */
-  readonly isProtected: boolean;
-}
-
-const REQUIRED_TAGS = {
-  'gatehouse:environment': '--environment NAME',
-  'gatehouse:pepper-key': '--pepper-key ARN',
-  'gatehouse:values-key': '--values-key ARN',
-};
+/** The options that set a tag of their name, such as `gatehouse:environment`. */
+const TAG_OPTIONS = ['environment', 'pepper-key', 'values-key'] as const;
 
 /**
  * Reads what is missing, and changes nothing. Throws a sentence if the table cannot be put into
- * service. Returns a function that changes the settings, which can be repeated, and returns a
- * sentence about each.
+ * service. Returns a function that changes the settings and prints them. It can be repeated.
  */
 export async function planSettings(
-  client: DynamoDBClient,
-  TableName: string,
-  { like, tags: wishedTags, isProtected }: Wishes,
-): Promise<() => Promise<string[]>> {
+  { client, tableName: TableName }: TableConnection,
+  { like, unprotected, ...values }: Wishes,
+): Promise<() => Promise<void>> {
   const table = await describe(client, TableName);
   if (table.TableStatus !== 'ACTIVE')
     throw new Error(
@@ -65,35 +51,30 @@ export async function planSettings(
         `disable it with aws dynamodb update-table --table-name ${TableName} ` +
         '--stream-specification StreamEnabled=false.',
     );
-  const model = like === undefined ? undefined : await describe(client, like);
+  const model = like ? await describe(client, like) : table;
   // Functions may use only the key of the original table.
-  if (model && keyOf(table) !== keyOf(model))
+  if (keyOf(table) !== keyOf(model))
     throw new Error(
       `${TableName} is encrypted under ${keyOf(table)}, ${like} under ${keyOf(model)}: ` +
         'restore it under that key.',
     );
-  const tags = {
-    ...(await listTags(client, table.TableArn)),
-    ...(model && (await listTags(client, model.TableArn))),
-    ...wishedTags,
-  };
-  for (const [tag, option] of Object.entries(REQUIRED_TAGS))
+  const tags = await listTags(client, table);
+  if (like) Object.assign(tags, await listTags(client, model));
+  for (const option of TAG_OPTIONS) {
+    const tag = `gatehouse:${option}`;
+    if (values[option]) tags[tag] = values[option];
     if (!tags[tag])
-      throw new Error(`${TableName} lacks the tag ${tag}: add --like TABLE or ${option}.`);
-  const maximum = model?.OnDemandThroughput ?? table.OnDemandThroughput;
+      throw new Error(`${TableName} lacks the tag ${tag}: add --like TABLE or --${option}.`);
+  }
+  const maximum = model.OnDemandThroughput ?? table.OnDemandThroughput;
 
   return async () => {
     const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
     await client.send(new TagResourceCommand({ ResourceArn: table.TableArn, Tags }));
-    const { TimeToLiveDescription } = await client.send(
-      new DescribeTimeToLiveCommand({ TableName }),
-    );
-    // DynamoDB rejects enabling it twice.
-    if (!/^ENABL/.test(TimeToLiveDescription?.TimeToLiveStatus ?? '')) {
-      const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
-      await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
-    }
-    if (isProtected) {
+    print(`Tags: ${Object.keys(tags).sort().join(', ')}`);
+    await expireItems(client, TableName);
+    print('Expired items are deleted (time to live on expires)');
+    if (!unprotected) {
       const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
       await client.send(
         new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }),
@@ -101,78 +82,64 @@ export async function planSettings(
     }
     const streamArn = StreamEnabled ? table.LatestStreamArn : await enableStream(client, TableName);
     const update = {
-      ...(isProtected && !table.DeletionProtectionEnabled && { DeletionProtectionEnabled: true }),
+      ...(!unprotected && !table.DeletionProtectionEnabled && { DeletionProtectionEnabled: true }),
       ...(!isDeepStrictEqual(maximum, table.OnDemandThroughput) && { OnDemandThroughput: maximum }),
     };
     if (Object.keys(update).length > 0)
       await client.send(new UpdateTableCommand({ TableName, ...update }));
-    return [
-      `Tags: ${Object.keys(tags).sort().join(', ')}`,
-      'Expired items are deleted (time to live on expires)',
-      isProtected
-        ? 'Deletion protection and point-in-time recovery are enabled'
-        : 'The table is not protected',
-      maximum
-        ? `Maximum: ${maximum.MaxReadRequestUnits} read and ${maximum.MaxWriteRequestUnits} ` +
-          'write units a second'
-        : 'Maximum: none. The deployment that adopts the table prints the command that sets ' +
-          'tableMaximum',
-      `Stream, of keys only. The setting of cdk.json: "existing": { "table": "${TableName}", ` +
+    const { MaxReadRequestUnits: reads, MaxWriteRequestUnits: writes } = maximum ?? {};
+    print(`Maximum: ${maximum ? `${reads} read and ${writes} write units a second` : 'none'}`);
+    print(
+      unprotected
+        ? 'The table is not protected'
+        : 'Deletion protection and point-in-time recovery are enabled',
+    );
+    print(
+      `The stream for cdk.json: "existing": { "table": "${TableName}", ` +
         `"tableStream": "${streamArn}" }`,
-    ];
+    );
   };
 }
 
 const keyOf = ({ SSEDescription }: TableDescription): string =>
   SSEDescription?.KMSMasterKeyArn ?? 'a key of AWS';
 
+async function expireItems(client: DynamoDBClient, TableName: string): Promise<void> {
+  const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+  // DynamoDB rejects enabling it twice.
+  if (/^ENABL/.test(TimeToLiveDescription?.TimeToLiveStatus ?? '')) return;
+  const TimeToLiveSpecification = { AttributeName: 'expires', Enabled: true };
+  await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+}
+
 /** Waits until the table accepts other updates. Returns the ARN of the stream. */
-async function enableStream(
-  client: DynamoDBClient,
-  TableName: string,
-): Promise<string | undefined> {
+async function enableStream(client: DynamoDBClient, TableName: string) {
   await client.send(new UpdateTableCommand({ TableName, StreamSpecification: STREAM }));
-  await waitUntilTableExists(
-    { client, maxWaitTime: WAIT_SECONDS_MAX, minDelay: 1, maxDelay: 5 },
-    { TableName },
-  );
+  const waiting = { client, maxWaitTime: STREAM_WAIT_SECONDS_MAX, minDelay: 1, maxDelay: 5 };
+  await waitUntilTableExists(waiting, { TableName });
   const { Table } = await client.send(new DescribeTableCommand({ TableName }));
   return Table?.LatestStreamArn;
 }
 
+/** Describes a table, and fails if the clock of this machine differs from that of DynamoDB. */
 async function describe(client: DynamoDBClient, TableName: string): Promise<TableDescription> {
   const command = new DescribeTableCommand({ TableName });
   command.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
-      requireRightClock((result.response as { headers: Record<string, string> }).headers.date);
+      const { headers } = result.response as { headers: { date?: string } };
+      // An engine sends no date.
+      const aheadSeconds = Math.round((Date.now() - Date.parse(headers.date ?? '')) / 1000);
+      if (Math.abs(aheadSeconds) > CLOCK_DIFFERENCE_SECONDS_MAX)
+        throw new Error(
+          `The clock of this machine is ${Math.abs(aheadSeconds)} seconds ` +
+            `${aheadSeconds > 0 ? 'ahead of' : 'behind'} that of DynamoDB: correct it.`,
+        );
       return result;
     },
     { step: 'deserialize' },
   );
-  const { Table } = await client.send(command).catch((error) => {
-    throw error instanceof ResourceNotFoundException ? noTable(TableName) : error;
-  });
+  const { Table } = await client.send(command).catch(namingTable(TableName));
   if (!Table) throw new Error(NOT_FROM_AWS);
   return Table;
-}
-
-/** Tells the operator which of two tables is missing. */
-export const noTable = (name: string) =>
-  new Error(
-    `There is no table ${name} in this account and region: check the credentials and AWS_REGION.`,
-  );
-
-/**
- * Takes the `Date` header of a response. Without it, as from an engine, there is nothing to
- * compare.
- */
-function requireRightClock(date = ''): void {
-  const aheadSeconds = Math.round((Date.now() - Date.parse(date)) / 1000);
-  if (Number.isNaN(aheadSeconds) || Math.abs(aheadSeconds) <= CLOCK_DIFFERENCE_SECONDS_MAX) return;
-  const direction = aheadSeconds > 0 ? 'ahead of' : 'behind';
-  throw new Error(
-    `The clock of this machine is ${Math.abs(aheadSeconds)} seconds ${direction} that of ` +
-      'DynamoDB: correct it.',
-  );
 }
