@@ -1,3 +1,4 @@
+import { Failure } from '../../../lib/contract/failure.ts';
 import { VERIFIED_ATTRIBUTES } from '../../../lib/integrity/item-kinds.ts';
 import { repairTable } from '../../../lib/integrity/repair-table.ts';
 import { verifyTable } from '../../../lib/integrity/verify-table.ts';
@@ -40,7 +41,12 @@ export async function verifyAndRepair(connection: TableConnection, repair: boole
   let { findings, undecided } = await verifyAndReport(connection);
   if (repair && findings.some(({ remedy }) => 'writes' in remedy)) {
     const onRepair = (description: string) => print(`Repair: ${description}`);
-    await repairTable(openTable(tableName, client), findings, onRepair);
+    await repairTable(openTable(tableName, client), findings, onRepair).catch((error) => {
+      if (!(error instanceof Failure)) throw error;
+      throw new Error(
+        'The table did not respond in time. The last repair may have taken effect: verify again.',
+      );
+    });
     print('Verifying the repaired table');
     ({ findings, undecided } = await verifyAndReport(connection));
   }
