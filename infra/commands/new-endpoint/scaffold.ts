@@ -93,7 +93,11 @@ export const handler = endpoint(${contract}, async (${taken}) => ${response});
     when(isRead, 'response: {},'),
   ].join(' ');
   return {
-    created: { [rule]: ruleText, [`functions/${handler}.ts`]: handlerText },
+    // Without the lines of parts that this endpoint lacks.
+    created: {
+      [rule]: ruleText.replaceAll(/^ +\n/gm, ''),
+      [`functions/${handler}.ts`]: handlerText,
+    },
     addRow: (routes) =>
       routes
         .replace('\n];\n', `\n  { ${row} },\n];\n`)
