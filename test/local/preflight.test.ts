@@ -107,7 +107,8 @@ describe('an account', () => {
     ['was never bootstrapped', { GetParameter: { error: 'ParameterNotFound' } }],
     ['was bootstrapped long ago', { GetParameter: { Parameter: { Value: '5' } } }],
     ['has no identity', { [`GET ${DOMAIN}`]: NOT_FOUND }],
-    ['has an unverified identity', { [`GET ${SENDER}`]: { VerifiedForSendingStatus: false } }],
+    ['has an unverified address', { [`GET ${SENDER}`]: { VerifiedForSendingStatus: false } }],
+    ['has an unverified domain', { [`GET ${DOMAIN}`]: { VerifiedForSendingStatus: false } }],
     [
       'has an identity with a default configuration set that the settings do not name',
       { [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' } },
@@ -244,20 +245,20 @@ describe('a response of AWS', () => {
   ])('has the name of its error %s', async (_, text, headers, name, message) => {
     const aws = await readerOf(403, text, headers);
 
-    const error = await aws.read({ service: 'sns' }).catch((error) => error);
+    const error = await aws.read('sns', 'GetTopicAttributes').catch((error) => error);
 
     expect([error.name.replace(/Exception$/, ''), error.message]).toEqual([name, message]);
   });
 
   it('comes from the endpoint of the service when AWS_ENDPOINT_URL is empty', async () => {
-    const fetched = vi.fn(async (_url: URL) => new Response('ok'));
+    const fetched = vi.fn(async (_url: URL) => new Response('{}'));
     vi.stubGlobal('fetch', fetched);
     onTestFinished(() => void vi.unstubAllGlobals());
     vi.stubEnv('AWS_ENDPOINT_URL', '');
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'operator');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
 
-    await awsReader('eu-north-1').read({ service: 'sns' });
+    await awsReader('eu-north-1').read('sns', 'GetTopicAttributes');
 
     expect(fetched.mock.calls.map(([url]) => String(url))).toEqual([
       'https://sns.eu-north-1.amazonaws.com/',

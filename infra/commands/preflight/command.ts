@@ -34,7 +34,7 @@ each missing piece.
         const missing = await findMissing();
         if (!missing) report('ok', check);
         else {
-          report('MISSING', check, `${missing.problem}\n  ${missing.remedy}`);
+          report('MISSING', check, missing.join('\n  '));
           if (status === 'ready') status = 'missing';
         }
       } catch (error) {
