@@ -162,6 +162,7 @@ export function confirmFailure({ key, failures }: RecordedAttempt): Write {
   const { condition, names, ...unchanged } = unchangedSinceRead(failures);
   return {
     ...unchanged,
+    // Stryker disable next-line StringLiteral: only transactions read it
     act: 'Update',
     key,
     update: 'REMOVE #undecided',

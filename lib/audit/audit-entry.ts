@@ -135,7 +135,7 @@ const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)#[\da-f-]{1,36}$
  * such time.
  */
 export function positionOf(text: string): string | undefined {
-  const instant = new Date(POSITION.exec(text)?.[1] ?? '');
+  const instant = new Date(POSITION.exec(text)?.[1] ?? Number.NaN);
   return !Number.isNaN(instant.getTime()) && text.startsWith(instant.toISOString())
     ? text
     : undefined;

@@ -64,7 +64,8 @@ async function pageOf(
   const end = start + size;
   const isSelected = matcherOf(filters);
   const found: { readonly entry: ListedEntry; readonly position: string }[] = [];
-  let [read, position] = [0, ''];
+  let read = 0;
+  let position: string | undefined;
   // Beside the entries of the page: the next entry, which tells whether more follow, and the entry
   // of the cursor.
   const extra = after === undefined ? 1 : 2;
@@ -239,8 +240,8 @@ function periodOf(filters: readonly Filter[], oldest: string, newest: string): P
 /** The part of a period that is left after the entry with this sort key, which is included. */
 function periodAfter(after: string, { from, to }: Period, backwards: boolean): Period {
   return backwards
-    ? { from, to: after < to ? after : to }
-    : { from: after > from ? after : from, to };
+    ? { from, to: [after, to].sort()[0] as string }
+    : { from: [after, from].sort()[1] as string, to };
 }
 
 /** The months of a period as `yyyy-mm`, in ascending order. */
@@ -248,6 +249,7 @@ function monthsOf({ from, to }: Period): string[] {
   const months: string[] = [];
   for (
     let at = new Date(`${from.slice(0, 7)}-01`);
+    // Stryker disable next-line EqualityOperator: `to` is longer than a time
     at.toISOString() < to;
     at.setUTCMonth(at.getUTCMonth() + 1)
   ) {

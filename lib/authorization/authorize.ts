@@ -152,9 +152,7 @@ async function changeBy<R, E, L, P>(
   { table, caller, access, loadUser }: ChangingCaller,
   rule: ChangeRule<R, E, L, P>,
 ): Promise<R> {
-  const loadEarly = rule.loadEarly ?? (async () => undefined as E);
   const load = rule.load ?? (async (early: E) => early as unknown as L);
-  const prepare = rule.prepare ?? (async () => undefined as P);
   const precedence = precedenceOver(table, caller.id);
   let preparing: Promise<P> | undefined;
 
@@ -162,15 +160,15 @@ async function changeBy<R, E, L, P>(
     // Nothing but `loadEarly` starts before this has confirmed that the caller is authorized.
     const [callerUser, early, preceding] = await settleAll([
       loadUser(),
-      loadEarly(),
+      rule.loadEarly?.() as Promise<E>,
       findPrecedence(table, caller.id),
     ]);
     const loaded = await load(early);
     const targetId = rule.targetUserOf?.(loaded)?.id;
     requireNotPreceded(preceding, targetId);
     precedence.isAbout(targetId);
-    preparing ??= prepare(loaded);
-    return { callerUser, loaded, prepared: await preparing };
+    preparing ??= rule.prepare?.(loaded);
+    return { callerUser, loaded, prepared: (await preparing) as P };
   };
   const decide = (known: Awaited<ReturnType<typeof loadAndPrepare>>, now: number) => {
     const { callerUser } = known;

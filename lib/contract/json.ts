@@ -18,11 +18,11 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
  * with the name of its field.
  */
 export function parseJson(text: string): unknown {
-  const value = parse(text, (key, value, { source = '' }) => {
+  const value = parse(text, (key, value, { source }) => {
     if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(value), 'prototype')))
       // Stryker disable next-line StringLiteral: only the type of the error is used
       throw new SyntaxError('The key could change a prototype');
-    return typeof value === 'number' && isRounded(value, source) ? Number.NaN : value;
+    return typeof value === 'number' && isRounded(value, source as string) ? Number.NaN : value;
   });
   if (isTooDeepOrAmbiguous(text))
     // Stryker disable next-line StringLiteral: only the type of the error is used
@@ -50,32 +50,31 @@ function normalized(number: string): string {
   const digits = (whole + fraction).replace(/^0+/, '');
   // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.
   const significant = digits.replace(/(?<!0)0+$/, '');
-  if (significant === '') return '0';
-  const power = Number(exponent) - fraction.length + digits.length - significant.length;
-  return `${sign}${significant}e${power}`;
+  if (significant === '') return significant;
+  const power = Number(exponent) - fraction.length + digits.length;
+  return `${sign}.${significant}e${power}`;
 }
 
 /** Whether a valid JSON text is nested too deeply or has duplicate keys in one object. */
 function isTooDeepOrAmbiguous(json: string): boolean {
-  /** The enclosing objects and arrays, outermost first, each with the keys read so far. */
-  const enclosing: { keys: Set<string>; keyIsNext: boolean }[] = [];
+  /** The keys read so far of the enclosing objects and arrays, outermost first. */
+  const enclosing: Set<string>[] = [];
+  let previous: string | undefined;
   for (const [token] of json.matchAll(TOKEN)) {
-    const inner = enclosing.at(-1);
+    const keys = enclosing.at(-1) as Set<string>;
     if (token === '{' || token === '[') {
-      enclosing.push({ keys: new Set(), keyIsNext: token === '{' });
+      enclosing.push(new Set());
       if (enclosing.length > DEPTH_MAX) return true;
     } else if (token === '}' || token === ']') {
       enclosing.pop();
-    } else if (token === ',') {
-      // Only an object has keys at this point, because a comma follows its first member.
-      if (inner) inner.keyIsNext = inner.keys.size > 0;
-    } else if (inner?.keyIsNext) {
-      // Unescaped first: the same key can be spelled with different escapes.
+    } else if (previous === '{' || (previous === ',' && keys.size > 0)) {
+      // A key, because after a comma only an object already has one. Unescaped first: the same key
+      // can be spelled with different escapes.
       const key: string = JSON.parse(token);
-      if (inner.keys.has(key)) return true;
-      inner.keys.add(key);
-      inner.keyIsNext = false;
+      if (keys.has(key)) return true;
+      keys.add(key);
     }
+    previous = token;
   }
   return false;
 }

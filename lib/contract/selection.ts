@@ -90,5 +90,6 @@ function compare(a: Value | undefined, b: Value | undefined, descending: boolean
   if (a === b) return 0;
   if (a === undefined) return 1;
   if (b === undefined) return -1;
+  // Stryker disable next-line EqualityOperator: equal values have returned above
   return a < b === descending ? 1 : -1;
 }

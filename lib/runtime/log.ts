@@ -98,11 +98,11 @@ const sourceMaps = new Map<string, SourceMap>();
  */
 function sourceFrame(frame: string): string {
   // Stryker disable next-line ArrayDeclaration: the element at 1 stays undefined
-  const [, bundle, line, column] = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)\)?$/.exec(frame) ?? [];
+  const [, bundle, line, column] = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)/.exec(frame) ?? [];
   if (!bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
   const map =
     sourceMaps.get(bundle) ??
-    new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
+    new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`)).toString()));
   sourceMaps.set(bundle, map);
   const origin = map.findOrigin(Number(line), Number(column));
   return 'fileName' in origin

@@ -269,11 +269,12 @@ describe('readAudits', () => {
   });
 
   it('reads permanent entries of the requested time only', async () => {
-    const { table } = await read([]);
+    const { table, page } = await read([]);
     const { queries } = (
       await read([], { sort: ASCENDING, filters: [filter('lessThan', '2020-01-01')] })
     ).table;
 
+    expect(page.more).toBe(false);
     expect(table.queries[0]).toEqual({
       pk: 'AUDIT#PERMANENT',
       range: { from: '0000', to: '2026-03-10T12:00:00.750Z~', backwards: true, limit: 21 },
@@ -364,7 +365,7 @@ describe('readAudits', () => {
     const exactly = await read(items, { size: 3 });
 
     expect([full.page.more, partitions(full)]).toEqual([true, ['PERMANENT', '2026-03', '2026-02']]);
-    expect([exactly.page.more, partitions(exactly).length]).toEqual([false, 15]);
+    expect([exactly.page, partitions(exactly).length]).toEqual([{ more: false }, 15]);
   });
 
   const many = (count: number) =>
@@ -463,6 +464,13 @@ describe('readAudits', () => {
   });
 
   it.each([
+    [[], '9999-12-01T00:00:00.000Z#0'],
+    [ASCENDING, '0001-01-01T00:00:00.000Z#0'],
+  ])('reads no month beyond the retention period: %j after %s', async (sort, after) => {
+    expect(partitions(await read([], { sort, after }))).toHaveLength(15);
+  });
+
+  it.each([
     [999, 1],
     [1000, 2],
     [1001, 2],
@@ -521,10 +529,14 @@ describe('readAudits', () => {
 
   it('ends the first page where the budget does, and fails for a later one', async () => {
     const filters = [...nobody, filter('greaterThan', '2026-02-20')];
-    const spend = (reads: number, page: number) => {
+    const spend = (reads: number, page: number, error?: Error) => {
       const table = memoryTable([admin, ...many(1500)]);
       let charges = 0;
-      table.update = async (write) => (charges++ < reads ? { ...write.key } : undefined);
+      table.update = async (write) => {
+        if (charges++ < reads) return { ...write.key };
+        if (error) throw error;
+        return undefined;
+      };
       table.getAll = async (keys) => {
         const spent = charges > reads ? { ...keys[0], paidBackAt: NOW + 9000 } : undefined;
         return keys.map(() => spent) as never;
@@ -538,5 +550,6 @@ describe('readAudits', () => {
     expect([entities, more]).toEqual([[], true]);
     expect(cursor).toEqual(expect.any(String));
     await expect(spend(0, 0)).rejects.toMatchObject({ code: 'read-budget-spent' });
+    await expect(spend(2, 0, new TypeError('a defect'))).rejects.toThrow('a defect');
   });
 });

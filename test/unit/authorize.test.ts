@@ -377,7 +377,12 @@ describe('precedence', () => {
       { act: 'Delete', key: precedenceKey(8), values: { ':until': own.until } },
     ]);
     expect(table.transactions[0]).toMatchObject([
-      { act: 'Put', key: precedenceKey(8), attributes: { ...own, expires: 1_000_000_062 } },
+      {
+        act: 'Put',
+        key: precedenceKey(8),
+        attributes: { ...own, expires: 1_000_000_062 },
+        values: { ':until': own.until },
+      },
     ]);
   });
 
@@ -392,15 +397,21 @@ describe('precedence', () => {
     expect(written(table)).toEqual(['USER']);
   });
 
-  it('does not hold up a change when it cannot be claimed', async () => {
+  it.each([
+    ['the table is out of reach', new Error('out of reach')],
+    ['another change has it for longer', cancelledBy('ConditionalCheckFailed')],
+  ])('does not hold up a change when %s, and is then not ended', async (_, error) => {
     const table = contended();
     const { transact } = table;
+    let claims = 0;
     table.transact = async (writes, token) => {
-      if (writes[0]?.key.pk === precedenceKey(8).pk) throw new Error('out of reach');
-      return transact(writes, token);
+      if (writes[0]?.key.pk !== precedenceKey(8).pk) return transact(writes, token);
+      claims++;
+      throw error;
     };
 
     await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
+    expect(claims).toBe(1);
   });
 
   it('is claimed by an authorized caller for ten seconds after a stale If-Match', async () => {

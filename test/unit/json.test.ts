@@ -23,6 +23,7 @@ it.each([
 });
 
 it.each([
+  ['a text', '"a"'],
   ['32 levels', nested(32)],
   ['a thousand sibling arrays', `[${nested(1)}${`,${nested(1)}`.repeat(999)}]`],
   ['the same key in two objects', '[{"a":1},{"a":{"a":2}}]'],
@@ -71,6 +72,7 @@ it.each([
   ['0.1', 0.1],
   ['12.50E-1', 1.25],
   ['1001', 1001],
+  ['1001.0', 1001],
   ['100', 100],
   ['9007199254740992', 2 ** 53],
   ['1e21', 1e21],

@@ -145,7 +145,7 @@ describe('the metrics of a log line', () => {
     vi.stubEnv('METRICS_NAMESPACE', '');
     const [request] = await logged(() => logRequest(UpdateUser, event(), 200, 0));
 
-    expect(defect).not.toHaveProperty('_aws');
+    expect(defect).toEqual({ requestId: 'r-1', defect: 'Error', at: expect.any(String) });
     expect(request).not.toHaveProperty('_aws');
   });
 });
@@ -203,7 +203,7 @@ describe('the log line of an error', () => {
       'secret:1',
       'x:1:2 secret',
     );
-    error.stack += '\nsecret:1:2\n    with secret:1:2';
+    error.stack += '\nsecret:1:2\n    with secret:1:2\nsecret at secret:1:2';
 
     const [line] = await logged(() => logError('defect', error));
 
@@ -267,6 +267,7 @@ describe('a stack frame in a bundle', () => {
       loader: 'ts',
       minify: true,
       sourcemap: true,
+      banner: '\n'.repeat(8),
       sourcefile: 'lib/rule.ts',
     } as const;
     const { code, map } = transformSync(SOURCE, options);
@@ -277,7 +278,7 @@ describe('a stack frame in a bundle', () => {
       ...(mappings !== undefined && { mappings }),
     });
     if (withMap) writeFileSync(`${path}.map`, written);
-    return { path, url: pathToFileURL(path).href, column: code.indexOf('new Error') + 1 };
+    return { path, url: pathToFileURL(path).href, column: code.indexOf('new Error') - 8 };
   }
   const framesOf = async (...places: string[]) => {
     const [line] = await logged(() => logError('defect', errorWith({}, ...places)));
@@ -289,8 +290,8 @@ describe('a stack frame in a bundle', () => {
 
     const frames = await framesOf(
       'one (node:fs:1:2)',
-      `async act (${url}:1:${column})`,
-      `${url}:1:1`,
+      `async act (${url}:10:${column})`,
+      `${url}:10:1`,
     );
 
     expect(frames).toEqual(['at one (node:fs:1:2)', 'at lib/rule.ts:3:9', 'at lib/rule.ts:1:8']);
@@ -299,10 +300,10 @@ describe('a stack frame in a bundle', () => {
   it('is mapped by the source map of its own bundle, which is parsed once', async () => {
     const { path, url, column } = writeBundle();
     const other = writeBundle({ mappings: '' });
-    await framesOf(`act (${url}:1:${column})`);
+    await framesOf(`act (${url}:10:${column})`);
     writeFileSync(`${path}.map`, 'no longer JSON');
 
-    const frames = await framesOf(`act (${url}:1:${column})`, `act (${other.url}:1:1)`);
+    const frames = await framesOf(`act (${url}:10:${column})`, `act (${other.url}:1:1)`);
 
     expect(frames).toEqual(['at lib/rule.ts:3:9', `at act (${other.url}:1:1)`]);
   });
@@ -310,6 +311,6 @@ describe('a stack frame in a bundle', () => {
   it('stays as it is without a source map', async () => {
     const { url, column } = writeBundle({ withMap: false });
 
-    expect(await framesOf(`act (${url}:1:${column})`)).toEqual([`at act (${url}:1:${column})`]);
+    expect(await framesOf(`act (${url}:10:${column})`)).toEqual([`at act (${url}:10:${column})`]);
   });
 });

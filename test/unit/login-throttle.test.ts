@@ -34,7 +34,8 @@ useFrozenClock(NOW);
 
 async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...(responses.length ? responses : [MAC]));
-  const throttle = openLoginThrottle(table, LIMITS, ['pepper', 'former'], new KMSClient(settings));
+  vi.stubEnv('PEPPER_KEYS', 'pepper,former');
+  const throttle = openLoginThrottle(table, LIMITS, undefined, new KMSClient(settings));
   await finishColdStart();
   setDeadline(Number.POSITIVE_INFINITY);
   return { throttle, requests, inputs };
