@@ -72,6 +72,7 @@ function openApiDocument(): object {
   };
 }
 
+/** The text of openapi.json. */
 export const openApiText = (): string =>
   `${JSON.stringify(openApiDocument(), withNamedValues, 1)}\n`;
 

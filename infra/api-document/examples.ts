@@ -135,6 +135,7 @@ const onlyPage = (path: string, query: Record<string, string>, entity: object) =
   },
 });
 
+/** The example of every route. */
 export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/authenticate': {
     body: { username: 'admin', password: 'admin', rememberMe: false },

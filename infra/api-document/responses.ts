@@ -16,6 +16,7 @@ const required = (description: string, schema: object = { type: 'string' }) => (
   schema,
 });
 
+/** The headers that responses can have. */
 export const HEADERS: Readonly<
   Record<ResponseHeader | 'Retry-After' | 'WWW-Authenticate' | 'X-gatehouseApp-error', object>
 > = {
@@ -70,6 +71,7 @@ const SHARED: Readonly<Record<string, FailureCode | number>> = {
   UnsupportedMediaType: 'unsupported-media-type',
 };
 
+/** The responses that several routes have. */
 export function sharedResponses(): object {
   const responses = Object.entries(SHARED).map(([name, of]) => {
     if (typeof of === 'number') return [name, rejection(of, [], '')];
@@ -84,6 +86,7 @@ const NOT_MODIFIED = {
   headers: headersOf([['ETag']]),
 };
 
+/** The responses of a route by status. */
 export function responsesOf({ route, contract }: Route, example: unknown, links: object): object {
   const [method, path = ''] = route.split(' ');
   const { status = 200, headers = [], response, entityName } = contract;

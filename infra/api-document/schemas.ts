@@ -98,6 +98,7 @@ const GatewayError = object(
   { message: string() },
 );
 
+/** The schemas for `components` of the document. */
 export function namedSchemas(): object {
   const lists = Object.entries(NAMED_VALUES).map(([name, list]): [string, object] => [
     name,
@@ -117,6 +118,7 @@ export function withNamedValues(key: string, value: unknown): unknown {
   return name === key ? value : { $ref: `#/components/schemas/${name}` };
 }
 
+/** The JSON Schema of what a schema accepts; a reference for a schema with a name. */
 export function jsonSchemaOf(schema: v.GenericSchema): object {
   const config = { ...CONVERSION, definitions: NAMED };
   const { $schema: _dialect, $defs: _named, ...converted } = toJsonSchema(schema, config);

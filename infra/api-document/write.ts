@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { print } from '../commands/command-line.ts';
 import { defineCommand } from '../commands/define-command.ts';
 
+/** `npm run openapi`: writes openapi.json. */
 export const command = defineCommand({
   usage: 'npm run openapi',
   help: 'Writes openapi.json from routes.ts and the contracts. Run it after a change of either.',

@@ -15,13 +15,16 @@ const MINIMAL_TRANSPORT = Object.fromEntries(
   ]),
 );
 
+/** The source files of bundles, by function. */
 export type Sources = Readonly<Record<string, readonly string[]>>;
 
 /** The file with the sources of all bundles, below the output folder of a synthesis. */
 export const SOURCES_FILE = 'sources.json';
 
+/** The folder of a function's bundle, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
 
+/** The names of all functions, which are those of their files. */
 export const functionFiles = (): string[] =>
   readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
 

@@ -4,6 +4,7 @@ import type { Cloud } from './cloud.ts';
 import { createFirstAccounts } from './first-accounts.ts';
 import type { State } from './state/state.ts';
 
+/** The file for the log lines of functions; undefined for a state in memory. */
 export const logFileIn = ({ folder }: State): string | undefined =>
   folder && join(folder, 'functions.log');
 
@@ -34,6 +35,10 @@ function whereDataIs(folder: string | undefined, engineUrl: string | undefined):
         'service stops';
 }
 
+/**
+ * What `npm start` prints about a first request; with an edge, which the local cloud lacks, why
+ * each one is rejected.
+ */
 export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): string[] {
   if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES))
     return [

@@ -44,6 +44,7 @@ export interface CloudOptions {
   readonly meterCapacity?: boolean;
 }
 
+/** A stack that runs on this machine. */
 export type Cloud = ReturnType<typeof cloudOf>;
 
 const ENDPOINT_FILE = 'endpoint.json';

@@ -14,10 +14,15 @@ import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';
 
+/** Opens the table of a local cloud with the operator's credentials. */
 export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
   return openTable(tableName, new DynamoDBClient({ endpoint, region, credentials: OPERATOR }));
 }
 
+/**
+ * Creates the accounts admin and user on the first start of a state. Returns the lines to print
+ * about accounts.
+ */
 export async function createFirstAccounts(cloud: Cloud, state: State): Promise<string[]> {
   const { endpoint, region, pepperKeys } = cloud;
   const table = operatorsTable(cloud);

@@ -10,6 +10,7 @@ import { watchFiles } from './watch-files.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const NAMES_MAX = 3;
 
+/** Opens the cloud assembly of a start. With `forDebugger`, the bundles are not minified. */
 export function openAssembly(folder: string, forDebugger: boolean) {
   let syntheses = 0;
   let current = '';
@@ -53,6 +54,10 @@ const isFunctionSource = (file: string): boolean =>
   /^(functions\/|lib\/|openapi\.json$)/.test(file);
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 
+/**
+ * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles that it
+ * affects; a change in routes.ts, cdk.json or the stack synthesizes the stack again.
+ */
 export function reloadOnChange(
   starting: Promise<Cloud>,
   assembly: ReturnType<typeof openAssembly>,

@@ -5,6 +5,7 @@ import { isHttpUrl } from '../settings/http-url.ts';
 const MEMORY_FLAGS = ['--max-semi-space-size=2', '--heap-growing-percent=30'] as const;
 const MEMORY_VARIABLES = { MALLOC_ARENA_MAX: '2' };
 
+/** `npm start`: synthesizes the stack, runs it, and reloads it when its source changes. */
 export const command = defineCommand({
   usage: 'npm start [-- --inspect PORT]',
   help: `Runs the service on this machine until Ctrl-C, and reloads it when its source changes.

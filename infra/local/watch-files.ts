@@ -38,6 +38,7 @@ export function watchFiles(root: string, watched: Watched): void {
   setTimeout(poll, INTERVAL_MS).unref();
 }
 
+/** How long to wait after a poll of this duration; both in milliseconds. */
 export const intervalAfter = (duration: number): number =>
   Math.min(INTERVAL_MS_MAX, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * duration));
 

@@ -29,7 +29,7 @@ export function openUserImporter(
       const { login, email, passwordHash } = record;
       const mailbox = emailKey(email);
       const markerKey = markerKeyOf('USER', login, mailbox);
-      const isDescribed = (user: User | undefined) =>
+      const isDescribed = (user: User | undefined): user is User =>
         user?.login === login && emailKey(user.email) === mailbox;
       return {
         markerKey,
@@ -41,8 +41,8 @@ export function openUserImporter(
           const guards = [loginGuardKey(login), ...mailboxKeys.map(emailGuardKey)];
           const [marker, loginGuard, ...emailGuards] = await table.getAll([markerKey, ...guards]);
           const imported = await named(marker);
-          const described = [imported, await named(loginGuard)].find(isDescribed);
-          if (described) return { outcome: 'present', id: described.id, marker };
+          const described = isDescribed(imported) ? imported : await named(loginGuard);
+          if (isDescribed(described)) return { outcome: 'present', id: described.id, marker };
           if (imported) return { outcome: 'changed', id: imported.id, marker };
           if (marker && !again) return { outcome: 'removed', id: marker.id as number, marker };
           if (loginGuard || isReservedLogin(login)) return LOGIN_TAKEN;

@@ -52,3 +52,19 @@ it.each([
 
   expect(entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name)).toEqual(files);
 });
+
+it('no file has the name of a folder beside it', () => {
+  const entries = ['lib', 'infra', 'test', 'functions'].flatMap((below) =>
+    readdirSync(join(ROOT, below), { recursive: true, withFileTypes: true }),
+  );
+  const folders = new Set(
+    entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ parentPath, name }) => join(parentPath, name)),
+  );
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+
+  expect(files.filter((file) => folders.has(file.replace(/\.\w+$/, '')))).toEqual([]);
+});

@@ -31,6 +31,12 @@ it('no line has more than 100 columns unless it cannot be divided', () => {
   expect(tooLong.map(({ place }) => place)).toEqual([]);
 });
 
+it('no object literal is spread', () => {
+  expect(
+    SOURCES.filter(({ text }) => /\.{3}\{ *[\w'"]/.test(text)).map(({ file }) => file),
+  ).toEqual([]);
+});
+
 it('no file contains a private key', () => {
   const files = filesOf('*').filter((file) => statSync(join(ROOT, file)).isFile());
 

@@ -8,6 +8,7 @@ import { auditKey, entityKey, permanentAuditKey } from '../../lib/table/keys.ts'
 import type { Item } from '../../lib/table/table.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { queryOf } from '../support/doubles/list-query.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.750Z');
@@ -114,14 +115,6 @@ describe('readAudits', () => {
     operator,
     operands: [midnight(day)],
   });
-  const FIRST_PAGE: ListQuery<string> = {
-    page: 0,
-    size: 20,
-    sort: [],
-    filters: [],
-    parameters: [],
-    after: undefined,
-  };
 
   /** Reads entries; each query costs these units, or 0.11 for each entry. */
   async function read(
@@ -141,10 +134,11 @@ describe('readAudits', () => {
       table.calls.push('update');
       return update(write);
     };
-    const found = await readAudits(table, authorize(table, caller, ListAudits.access), {
-      ...FIRST_PAGE,
-      ...query,
-    });
+    const found = await readAudits(
+      table,
+      authorize(table, caller, ListAudits.access),
+      queryOf(query),
+    );
     const { entities, ...page } = found;
     return { table, page, times: entities.map(({ time }) => time), entities };
   }
@@ -541,7 +535,7 @@ describe('readAudits', () => {
         const spent = charges > reads ? { ...keys[0], paidBackAt: NOW + 9000 } : undefined;
         return keys.map(() => spent) as never;
       };
-      const query = { ...FIRST_PAGE, page, filters };
+      const query = queryOf<string>({ page, filters });
       return readAudits(table, authorize(table, caller, ListAudits.access), query);
     };
 

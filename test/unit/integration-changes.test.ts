@@ -58,14 +58,8 @@ const entry = (action: string, target: string, targetName: string, fields: strin
   expect.objectContaining({ actor: 'ada', actorId: 1, action, target, targetName, fields });
 
 type Fields = Record<string, unknown>;
-const SAME_GATE: Fields = {
-  id: 5,
-  name: 'Gate',
-  shortName: 'gate',
-  description: 'Doors',
-  integrationType: 'API',
-  active: true,
-};
+const { id, name, shortName, description, integrationType, active } = GATE;
+const SAME_GATE: Fields = { id, name, shortName, description, integrationType, active };
 const SAME_KEY: Fields = {
   id: KEY.id,
   integration: { id: 5 },

@@ -12,21 +12,13 @@ import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { USERS } from '../../lib/users/user-table.ts';
+import { queryOf } from '../support/doubles/list-query.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 const ASCENDING: Order = { field: 'id', descending: false };
 const DESCENDING: Order = { field: 'id', descending: true };
 
-const queryOf = (query: Partial<ListQuery>): ListQuery => ({
-  page: 0,
-  size: 20,
-  sort: [],
-  filters: [],
-  parameters: [],
-  after: undefined,
-  ...query,
-});
 const filter = (
   field: string,
   operator: Filter['operator'],

@@ -12,6 +12,7 @@ import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
+import { queryOf } from '../support/doubles/list-query.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
 import {
@@ -49,15 +50,6 @@ afterEach(() => {
 describe('reading parameters', () => {
   const sealed = async (id: number) =>
     parameter({ id, confValue: (await openSeal(Math.floor(id / 1e6)))(`v${id}`, id) });
-  const queryOf = (query: Partial<ListQuery>): ListQuery => ({
-    page: 0,
-    size: 2,
-    sort: [],
-    filters: [],
-    parameters: [],
-    after: undefined,
-    ...query,
-  });
 
   it('returns the unsealed parameter with its integration as of the same moment', async () => {
     const table = memoryTable([caller, gate(), await sealed(5_000_002)]);
@@ -255,7 +247,7 @@ describe('reading parameters', () => {
     const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
 
     expect(await countParameters(table, asIntegrator(table), queryOf({ filters }))).toBe(2);
-    expect(await countParameters(table, asIntegrator(table), queryOf({}))).toBe(3);
+    expect(await countParameters(table, asIntegrator(table), queryOf())).toBe(3);
     expect(table.updates).toHaveLength(1);
   });
 });

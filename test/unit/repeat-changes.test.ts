@@ -15,33 +15,24 @@ import { heldEmailKey } from '../../lib/users/email-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
+import { storedUser } from '../support/doubles/stored-user.ts';
 
 /* What `npm run adopt -- --original` finds and repeats. */
 
-const [CREATED, EARLIER, LATER, NOW] = [1, 2, 3, 4].map(
-  (month) => `2026-0${month}-01T00:00:00.000Z`,
-) as [string, string, string, string];
+const [EARLIER, LATER, NOW] = [2, 3, 4].map((month) => `2026-0${month}-01T00:00:00.000Z`) as [
+  string,
+  string,
+  string,
+];
 useFrozenClock(Date.parse(NOW));
 
-const userOf = (id: number, login: string, fields: Partial<User> = {}): User => ({
-  id,
-  login,
-  email: `${login}@example.com`,
-  emailKeyRule: 'UTS46',
-  activated: true,
-  langKey: 'en',
-  authorities: ['ROLE_USER'],
-  createdBy: 'admin',
-  createdDate: CREATED,
-  lastModifiedBy: 'admin',
-  lastModifiedDate: EARLIER,
-  version: '3-abc',
-  accountStamp: `stamp ${id}`,
-  resetStamp: 'reset',
-  passwordHash: 'hash',
-  passwordChanges: 1,
-  ...fields,
-});
+const userOf = (id: number, login: string, fields: Partial<User> = {}): User =>
+  storedUser(id, login, {
+    lastModifiedBy: 'admin',
+    lastModifiedDate: EARLIER,
+    passwordChanges: 1,
+    ...fields,
+  });
 const ADMINISTRATOR: { authorities: Role[] } = { authorities: ['ROLE_ADMIN', 'ROLE_USER'] };
 const ADMIN = userOf(1, 'admin', ADMINISTRATOR);
 const ANN = userOf(2, 'ann');

@@ -10,6 +10,7 @@ import {
   pageResponse,
 } from '../../lib/http/response.ts';
 import type { Page } from '../../lib/table/list.ts';
+import { queryOf } from '../support/doubles/list-query.ts';
 
 describe('a successful response', () => {
   it('has status 200 with or without a body, and 201 with a Location', () => {
@@ -45,15 +46,6 @@ describe('a successful response', () => {
   });
 });
 
-const queryOf = (query: Partial<ListQuery>): ListQuery => ({
-  page: 0,
-  size: 20,
-  sort: [],
-  filters: [],
-  parameters: [],
-  after: undefined,
-  ...query,
-});
 const pageOf = (page: Partial<Page<unknown>>): Page<unknown> => ({
   entities: [],
   total: undefined,
@@ -83,7 +75,7 @@ describe('pageResponse', () => {
     const page = pageOf({ entities: [{ id: 1, secret: 's' }], total: 12_345 });
 
     const response = pageResponse(page, (entity) => ({ id: (entity as { id: number }).id }), {
-      query: queryOf({}),
+      query: queryOf(),
       pathname: '/p',
     });
 

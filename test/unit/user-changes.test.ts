@@ -25,6 +25,7 @@ import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-ta
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
 import { outcomeOf } from '../support/doubles/rule-outcome.ts';
+import { storedUser } from '../support/doubles/stored-user.ts';
 
 /* The decisions on accounts, by what they change in a table. */
 
@@ -34,32 +35,12 @@ useFrozenClock(NOW, { AUDIT_DAYS: '400' });
 
 const by = (table: MemoryTable, { id, accountStamp }: User, { access } = UpdateUser) =>
   authorize(table, { id, roles: [], accountStamp, jti: 'j', passwordChanges: 0 }, access);
-const EARLIER = '2026-01-01T00:00:00.000Z';
 const stamp = expect.stringMatching(/^[\w-]{16}$/);
 
-const userOf = (id: number, login: string, fields: Partial<User> = {}): User => ({
-  id,
-  login,
-  email: `${login}@example.com`,
-  emailKeyRule: 'UTS46',
-  activated: true,
-  langKey: 'en',
-  authorities: ['ROLE_USER'],
-  createdBy: 'system',
-  createdDate: EARLIER,
-  lastModifiedBy: 'system',
-  lastModifiedDate: EARLIER,
-  version: '3-abc',
-  accountStamp: `${login}s`,
-  resetStamp: 'reset',
-  passwordHash: 'hash',
-  passwordChanges: 0,
-  ...fields,
-});
 const ADMIN: Role[] = ['ROLE_ADMIN'];
-const admin = userOf(1, 'admin', { authorities: ADMIN });
+const admin = storedUser(1, 'admin', { authorities: ADMIN });
 const adaWith = (fields: Partial<User>) =>
-  userOf(7, 'ada', { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', ...fields });
+  storedUser(7, 'ada', { firstName: 'Ada', lastName: 'L', imageUrl: '/a.png', ...fields });
 const ada = adaWith({});
 
 const itemOf = (user: User): Item => ({ ...entityKey('USER', user.id), ...user });
@@ -198,7 +179,7 @@ describe('createUser', () => {
   });
 
   it('never replaces an account', async () => {
-    const [table, taken] = [tableWith(admin), itemOf(userOf(1001, 'other'))];
+    const [table, taken] = [tableWith(admin), itemOf(storedUser(1001, 'other'))];
     table.concurrent.push([put(entityKey('USER', 1001), taken)]);
 
     await expect(create({}, table)).rejects.toThrow('never holds');
@@ -288,7 +269,7 @@ describe('updateUser', () => {
   });
 
   it('reports conflicts in the order of login, email address and last administrator', async () => {
-    const eve = userOf(8, 'eve');
+    const eve = storedUser(8, 'eve');
     const table = tableWith(eve, adaWith({ authorities: ADMIN }));
     const codeOf = (fields: Partial<UserChange>) =>
       updateUser(
@@ -364,7 +345,10 @@ describe('updateUser', () => {
       'ada@xn--bcher-kva.org',
     ],
   ])('rejects %s that another account holds by the former rule', async (_, before, email) => {
-    const holder = userOf(8, 'eve', { email: 'ada@xn--bcher-kva.org', emailKeyRule: undefined });
+    const holder = storedUser(8, 'eve', {
+      email: 'ada@xn--bcher-kva.org',
+      emailKeyRule: undefined,
+    });
     const table = tableWith(admin, before, holder);
 
     await expect(update({ email }, before, { table })).rejects.toMatchObject({
@@ -519,7 +503,7 @@ describe('deleteUser', () => {
   });
 
   it('rejects an unknown user and an unmet precondition', async () => {
-    const unknown = remove(userOf(8, 'eve'), undefined, tableWith(admin, ada));
+    const unknown = remove(storedUser(8, 'eve'), undefined, tableWith(admin, ada));
 
     await expect(unknown).rejects.toMatchObject({ code: 'not-found' });
     await expect(remove(ada, ['2-abc'])).rejects.toMatchObject({ code: 'version-changed' });
@@ -584,9 +568,9 @@ describe('findUserByLogin', () => {
   });
 
   it('follows a rename between the two reads once', async () => {
-    const renamed = userOf(7, 'eve');
+    const renamed = storedUser(7, 'eve');
     const stale = memoryTable([itemOf(renamed), { ...loginGuardKey('ada'), id: 7 }]);
-    const moved = tableWith(renamed, userOf(8, 'ada'));
+    const moved = tableWith(renamed, storedUser(8, 'ada'));
     const { get } = moved;
     let reads = 0;
     moved.get = async (key) => (++reads === 1 ? { ...loginGuardKey('ada'), id: 7 } : get(key));

@@ -10,6 +10,7 @@ export interface ClientConfig {
   readonly requestHandler?: HandlerOptions;
 }
 
+/** The input or the output of an operation. */
 export type Fields = Record<string, unknown>;
 
 /** An error of an AWS API, as the SDK throws it. */
@@ -48,8 +49,10 @@ export const commandFor = (operation: string) =>
       this.input = input;
     }
   };
+/** A command of an SDK client: the name of an operation and its input. */
 export type Command = InstanceType<ReturnType<typeof commandFor>>;
 
+/** The second argument of an SDK client's `send`. */
 export type SendOptions = { readonly abortSignal?: AbortSignal };
 
 /** Signing keys, cached by secret, date, region and service. */

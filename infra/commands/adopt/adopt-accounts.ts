@@ -11,7 +11,7 @@ import type { User } from '../../../lib/users/user.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
 import { namingTable } from '../explain-error.ts';
 import type { TableConnection } from '../tables.ts';
-import type { Wishes } from './command.ts';
+import type { AdoptOptions } from './command.ts';
 
 /**
  * Compares a restored table with its original, and changes nothing. Throws a sentence if they
@@ -22,7 +22,7 @@ import type { Wishes } from './command.ts';
 export async function planRepetition(
   { tableName, client }: TableConnection,
   original: Table,
-  { original: name = '', apply, keep = '' }: Wishes,
+  { original: name = '', apply, keep = '' }: AdoptOptions,
 ): Promise<() => Promise<boolean>> {
   const table = openTable(tableName, client);
   // The restored table exists: its settings have been read.

@@ -7,7 +7,7 @@ import { print, printError, reportProgress } from '../command-line.ts';
 import type { TableConnection } from '../tables.ts';
 import { verifyAndReport } from '../verify/verify-and-repair.ts';
 import { planRepetition } from './adopt-accounts.ts';
-import type { Wishes } from './command.ts';
+import type { AdoptOptions } from './command.ts';
 import { planSettings } from './restored-settings.ts';
 
 /**
@@ -16,7 +16,7 @@ import { planSettings } from './restored-settings.ts';
  */
 export async function adoptAndVerify(
   connection: TableConnection,
-  wishes: Wishes,
+  options: AdoptOptions,
   explain: (error: unknown) => string,
 ): Promise<'adopted' | 'failed'> {
   const { tableName, client } = connection;
@@ -24,14 +24,14 @@ export async function adoptAndVerify(
   try {
     print(`Adopting ${tableName}`);
     // Only AWS has settings of tables.
-    const applySettings = wishes.table && (await planSettings(connection, wishes));
-    const original = wishes.original ? openTable(wishes.original, client) : undefined;
-    const repeat = original && (await planRepetition(connection, original, wishes));
+    const applySettings = options.table && (await planSettings(connection, options));
+    const original = options.original ? openTable(options.original, client) : undefined;
+    const repeat = original && (await planRepetition(connection, original, options));
     isChanged = true;
     const { sequences, resetKeys, publicKeys, restarts, notBefore } = await adoptTable(
       openTable(tableName, client),
       openTableScanner([], tableName, client),
-      { skippedIds: Number(wishes.skip), original, onProgress: reportProgress('item', ' read') },
+      { skippedIds: Number(options.skip), original, onProgress: reportProgress('item', ' read') },
     );
     for (const { kind, before, after } of sequences)
       print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
@@ -55,7 +55,7 @@ export async function adoptAndVerify(
     print(`Verifying ${tableName}`);
     const { findings, undecided } = await verifyAndReport(connection);
     if (findings.length + undecided.length === 0) return isRepeated ? 'adopted' : 'failed';
-    const option = wishes.table ? `--table ${tableName} ` : '';
+    const option = options.table ? `--table ${tableName} ` : '';
     printError(`The table is adopted, but not intact: npm run verify -- ${option}--repair`);
     return 'failed';
   } catch (error) {

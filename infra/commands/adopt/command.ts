@@ -16,8 +16,9 @@ const options = {
 } as const;
 
 /** What an operator states about a restored table; the help explains each option. */
-export type Wishes = ValuesOf<typeof options>;
+export type AdoptOptions = ValuesOf<typeof options>;
 
+/** `npm run adopt`: prepares a table restored from a backup for service. */
 export const command = defineCommand({
   usage: `npm run adopt -- [--table NAME [--like TABLE] [--environment NAME] [--pepper-key ARN]
                       [--values-key ARN] [--unprotected]

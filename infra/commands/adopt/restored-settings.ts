@@ -16,7 +16,7 @@ import { print } from '../command-line.ts';
 import { namingTable } from '../explain-error.ts';
 import { listTags } from '../table-tags.ts';
 import type { TableConnection } from '../tables.ts';
-import type { Wishes } from './command.ts';
+import type { AdoptOptions } from './command.ts';
 
 /*
  * The settings of a table that a restore from a backup does not copy.
@@ -36,7 +36,7 @@ const TAG_OPTIONS = ['environment', 'pepper-key', 'values-key'] as const;
  */
 export async function planSettings(
   { client, tableName: TableName }: TableConnection,
-  { like, unprotected, ...values }: Wishes,
+  { like, unprotected, ...values }: AdoptOptions,
 ): Promise<() => Promise<void>> {
   const table = await describe(client, TableName);
   if (table.TableStatus !== 'ACTIVE')

@@ -6,6 +6,7 @@ import { counted } from '../../../lib/runtime/counted.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP, WrongArguments } from '../define-command.ts';
 
+/** `npm run export`: writes users and integrations to a file that `npm run import` reads. */
 export const command = defineCommand({
   usage: 'npm run export -- [--table NAME] FILE',
   help: `Exports all users with their password hashes, and all integrations with their parameters,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { email, login } from '../../../lib/users/user-schema.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 
+/** `npm run first-admin`: creates the first administrator of a deployed table. */
 export const command = defineCommand({
   usage: 'npm run first-admin -- --table NAME --login LOGIN --email ADDRESS',
   help: `Creates the first administrator of a deployed table, with the AWS credentials and the

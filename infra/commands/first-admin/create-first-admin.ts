@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Failure } from '../../../lib/contract/failure.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
 import { createFirstAdministrator } from '../../../lib/users/first-administrator.ts';
-import { requireUnreservedLogin } from '../../../lib/users/user-table.ts';
+import { isReservedLogin } from '../../../lib/users/user-table.ts';
 import { print, printError } from '../command-line.ts';
 import type { StackTable } from '../tables.ts';
 
@@ -11,6 +11,11 @@ export async function createFirstAdmin(
   { tableName, table, pepperKeys, kms }: StackTable,
   { login, email }: { readonly login: string; readonly email: string },
 ): Promise<void> {
+  if (isReservedLogin(login))
+    throw new Error(
+      `The login ${login} is reserved: it names the operator in the audit trail. ` +
+        'Nothing was changed.',
+    );
   const password = randomBytes(15).toString('base64url');
   const unknownOutcome = (reason: string) =>
     `${reason}, so the account may or may not exist. ` +
@@ -18,7 +23,6 @@ export async function createFirstAdmin(
   const printInterrupted = () => printError(unknownOutcome('The command was interrupted'));
   process.once('exit', printInterrupted);
   try {
-    requireUnreservedLogin(login);
     const hasher = openHasher(pepperKeys, kms);
     const user = await createFirstAdministrator(table, hasher, { login, email, password });
     if (!user) throw new Error(`${tableName} already has an administrator. Nothing was changed.`);
@@ -28,11 +32,11 @@ export async function createFirstAdmin(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const taken =
-      (error.code === 'login-taken' && `login ${login} is reserved or`) ||
-      (error.code === 'email-taken' && `address ${email} is`);
+      (error.code === 'login-taken' && `login ${login}`) ||
+      (error.code === 'email-taken' && `address ${email}`);
     throw new Error(
       taken
-        ? `The ${taken} taken. Nothing was changed.`
+        ? `The ${taken} is taken. Nothing was changed.`
         : unknownOutcome('The table did not respond'),
     );
   } finally {

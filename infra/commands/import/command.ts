@@ -2,6 +2,7 @@ import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP, WrongArguments } from '../define-command.ts';
 
+/** `npm run import`: imports users and integrations from a JSON Lines file. */
 export const command = defineCommand({
   usage: 'npm run import -- [--table NAME] [--apply] [--again] FILE',
   help: `Imports users and integrations with their parameters from a JSON Lines file, or from

@@ -1,5 +1,6 @@
 import { defineCommand, TABLE_HELP } from '../define-command.ts';
 
+/** `npm run mails`: lists the mails that were not sent, and sends them again. */
 export const command = defineCommand({
   usage: 'npm run mails -- [--table NAME] [--send]',
   help: `Lists the mails that have waited for more than a minute, also of a running service: those

@@ -1,6 +1,7 @@
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP } from '../define-command.ts';
 
+/** `npm run password-keys`: shows how far the replacement of the pepper key has come. */
 export const command = defineCommand({
   usage: 'npm run password-keys -- [--table NAME]',
   help: `Counts the password hashes under each pepper key. A login rehashes the password under the

@@ -1,5 +1,6 @@
 import { defineCommand, TABLE_HELP } from '../define-command.ts';
 
+/** `npm run verify`: checks the rules that span several items, and repairs derived items. */
 export const command = defineCommand({
   usage: 'npm run verify -- [--table NAME] [--repair]',
   help: `Verifies that a table is intact, also of a running service, and prints each finding with

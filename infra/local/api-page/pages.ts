@@ -2,13 +2,19 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 
+/** A page or one of its files. */
 export interface Page {
   readonly contentType: string;
   readonly body: string;
 }
 
+/** The page for a path; undefined if there is none. */
 export type Pages = (path: string) => Page | undefined;
 
+/**
+ * The pages that the local service has in addition to its API: `/` and the API reference at
+ * `/docs`.
+ */
 export function openPages(mailboxUrl: () => string | undefined): Pages {
   const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   const files = new Map([

@@ -13,8 +13,10 @@ const START_TIMEOUT_MS = 10_000;
 /** The first call to a new DynamoDB Local takes several seconds. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
+/** The region of all calls to the engine. */
 export const ENGINE_REGION = 'us-east-1';
 
+/** The URL of the engine that `npm start` and the commands use instead of the embedded one. */
 export const externalEngine = (): string | undefined =>
   process.env.AWS_ENDPOINT_URL_DYNAMODB || undefined;
 
@@ -71,6 +73,10 @@ export async function startEngine(
   }
 }
 
+/**
+ * Names the database of a state folder if this error of the embedded engine is about it; otherwise
+ * undefined.
+ */
 export function explainDatabaseError(stateDir: string, message: string): string | undefined {
   if (!/not a valid SQLite database|database disk image is malformed/.test(message))
     return undefined;

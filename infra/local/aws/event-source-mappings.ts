@@ -1,7 +1,9 @@
 import type { Template } from '../stack/template.ts';
 
+/** An event source mapping of the template. */
 export type Mapping = ReturnType<typeof mappingsOf>[number];
 
+/** The event source mappings of a template. */
 export const mappingsOf = (
   template: Template,
   evaluate: (value: unknown) => string,
@@ -26,6 +28,7 @@ export const mappingsOf = (
       }),
     );
 
+/** Whether a mapping hands a record of a table over. */
 export const isHandedOver = (mapping: Mapping, table: string, record: object): boolean =>
   mapping.table === table && mapping.patterns.some((pattern) => matches(pattern, record));
 

@@ -40,6 +40,7 @@ const rule = v.strictObject({
   milliseconds: v.optional(v.pipe(v.number(), v.minValue(0)), 15_000),
 });
 
+/** A fault, and the criteria that a call must all meet for it to apply. */
 export type Rule = v.InferInput<typeof rule>;
 
 export type Faults = ReturnType<typeof openFaults>;

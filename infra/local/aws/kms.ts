@@ -26,6 +26,7 @@ export interface StoredKey {
 const SECRET_BYTES = 32;
 const DER = { format: 'der', type: 'pkcs8' } as const;
 
+/** `spec` is a KeySpec of KMS. */
 export function createKey(spec: string): StoredKey {
   const material = createMaterial(spec);
   return { id: idOf(material), spec, material: material.toString('base64') };

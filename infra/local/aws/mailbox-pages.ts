@@ -6,6 +6,7 @@ import type { Mail } from './mailbox.ts';
 
 const SET_PASSWORD = '/mailbox/set-password';
 
+/** The page that sets a password; the key is appended to it. */
 export const setPasswordPage = (endpoint: string): string => `${endpoint}${SET_PASSWORD}?key=`;
 
 /** Shows the messages, and a form that sets a password with the key of a mailed link. */

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type AwsResponse, errorResponse } from '../calls/aws-call.ts';
 import { readJson, type State } from '../state/state.ts';
 
+/** A stored message. */
 export interface Mail {
   readonly time: string;
   readonly from: string;
@@ -20,6 +21,7 @@ const sendEmailInput = v.object({
 const FILE = 'mailbox.json';
 const MESSAGES_MAX = 200;
 
+/** Stores messages instead of sending them; mailbox-pages.ts shows them. */
 export function localMailbox(state: State) {
   const mails = readJson<Mail[]>(state, FILE, 'delete it to start with an empty mailbox') ?? [];
   return {

@@ -1,6 +1,7 @@
 import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { OPERATOR } from '../state/operator.ts';
 
+/** The properties of a table in the template that have a meaning on this machine. */
 export interface TableProperties {
   readonly TableName: string;
   /** Undefined for a table that the stack has adopted. */
@@ -11,6 +12,7 @@ export interface TableProperties {
   readonly Tags?: { Key: string; Value: string }[];
 }
 
+/** Creates the table of a stack unless it exists or the stack has adopted it. */
 export async function createTable(
   endpoint: string,
   region: string,
@@ -27,6 +29,7 @@ export async function createTable(
     .finally(() => client.destroy());
 }
 
+/** Deletes the table of a stack. */
 export async function deleteTable(
   endpoint: string,
   region: string,

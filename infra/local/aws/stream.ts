@@ -27,6 +27,7 @@ const RETRY_MS = { first: 50, max: 5000 };
 
 export type Stream = ReturnType<typeof openStream>;
 
+/** Hands the writes that the engine has accepted to the functions of the mappings, in order. */
 export function openStream({ mappings, invoke, onLine }: Options) {
   const lanes = new Map<string, Lane>();
   const waiting = new Set<() => void>();

@@ -36,23 +36,27 @@ export function detectConflicts() {
   };
 }
 
+/** An error as DynamoDB returns it. */
 export const dynamoDbError = (name: string, message: string): AwsResponse =>
   errorResponse(`com.amazonaws.dynamodb.v20120810#${name}`, message);
 
-const Message = 'Transaction is ongoing for the item';
+const MESSAGE = 'Transaction is ongoing for the item';
 const IN_PROGRESS = dynamoDbError(
   'TransactionInProgressException',
   'The transaction with the given request token is already in progress.',
 );
-export const CONFLICT = dynamoDbError('TransactionConflictException', Message);
+/** The response to a single write that conflicts with a transaction. */
+export const CONFLICT = dynamoDbError('TransactionConflictException', MESSAGE);
 
+/** The response to a transaction whose items at the `true` positions conflict with another one. */
 export const canceledByConflict = (conflicts: readonly boolean[]): AwsResponse =>
   transactionCanceled(
     conflicts.map((conflict) =>
-      conflict ? { Code: 'TransactionConflict', Message } : { Code: 'None' },
+      conflict ? { Code: 'TransactionConflict', Message: MESSAGE } : { Code: 'None' },
     ),
   );
 
+/** The response to a cancelled transaction, with one reason per item. */
 export function transactionCanceled(CancellationReasons: readonly { Code: string }[]): AwsResponse {
   const codes = CancellationReasons.map(({ Code }) => Code).join(', ');
   const { status, body } = dynamoDbError(

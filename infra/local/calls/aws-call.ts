@@ -1,8 +1,10 @@
+/** An operation of an AWS API and its input. */
 export interface OperationCall {
   readonly operation: string;
   readonly input: Record<string, unknown>;
 }
 
+/** A call to AWS, before it is forwarded. */
 export interface AwsCall extends OperationCall {
   readonly service: 'DynamoDB' | 'KMS' | 'SES';
   /** The calling function; undefined for other callers, such as an operator's command. */
@@ -10,6 +12,7 @@ export interface AwsCall extends OperationCall {
   kill(): void;
 }
 
+/** Middleware on every call: can delay it, count it, or respond without forwarding it. */
 export type Interceptor = (
   call: AwsCall,
   forward: () => Promise<AwsResponse>,
@@ -22,11 +25,13 @@ export interface AwsResponse {
   readonly cut?: 'before' | 'middle';
 }
 
+/** An error as a JSON API of AWS returns it. */
 export const errorResponse = (__type: string, message: string, status = 400): AwsResponse => ({
   status,
   body: { __type, message },
 });
 
+/** Sends an operation to the engine with this input. */
 export type Forward = (input: AwsCall['input']) => Promise<AwsResponse>;
 
 /** Forwards a call to the engine unless DynamoDB would throttle it. */

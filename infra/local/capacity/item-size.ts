@@ -20,6 +20,7 @@ const utf8Bytes = (text: string): number => Buffer.byteLength(text);
 const sum = (numbers: readonly number[]): number =>
   numbers.reduce((total, number) => total + number, 0);
 
+/** Includes the attribute names. The size of an item that does not exist is 0. */
 export const itemBytes = (item: Item | undefined): number =>
   sum(Object.entries(item ?? {}).map(([name, value]) => utf8Bytes(name) + valueBytes(value)));
 

@@ -1,5 +1,8 @@
 type Kind = 'Read' | 'Write';
 
+/**
+ * The capacity that an action requires of its table and, unless it is a Scan, of one partition key.
+ */
 export interface Demand {
   readonly kind: Kind;
   readonly pk: string;
@@ -9,12 +12,14 @@ export interface Demand {
 /** Units per second; undefined if the template sets no maximum. */
 export type TableMaximum = () => Partial<Record<Kind, number | undefined>>;
 
+/** The capacity that the partition keys and the tables have at the moment. */
 export type Throughput = ReturnType<typeof openThroughput>;
 
 const PARTITION_MAXIMUM = { Read: 3000, Write: 1000 } satisfies Record<Kind, number>;
 /** DynamoDB retains unused capacity of a table for this long. */
 const BURST_SECONDS = 300;
 
+/** Opens the throughput of all tables; `now` is a monotonic clock in milliseconds. */
 export function openThroughput(tableMaximum: TableMaximum, now: () => number) {
   const buckets = new Map<string, ReturnType<typeof tokenBucket>>();
 

@@ -8,6 +8,7 @@ import { foreignHost, readBody } from '../calls/incoming.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';
 
+/** The HTTP API as the template describes it. */
 export interface Api {
   readonly routes: ReadonlyMap<string, string>;
   readonly cors: Cors | undefined;

@@ -1,6 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import { styleText } from 'node:util';
 
+/**
+ * A request as people read it. It has the route instead of the path and the query, which can hold
+ * secrets.
+ */
 export interface RequestSummary {
   readonly route: string;
   readonly status?: number | undefined;
@@ -33,6 +37,10 @@ function entryOf(line: string): RequestSummary | undefined {
   }
 }
 
+/**
+ * A request on one line: method, route, status, duration, caller and failure code. In color on a
+ * terminal only.
+ */
 export function requestLine(summary: RequestSummary): string {
   const { route, status, milliseconds, callerId, failure } = summary;
   const [method = '', path = ''] = route.split(' ');

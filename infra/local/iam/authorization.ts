@@ -19,6 +19,7 @@ interface StackIdentifiers {
   nameOf(arn: string): string;
 }
 
+/** `policies` is keyed by function name. */
 export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: StackIdentifiers) {
   const used = new Set<Grant>();
   const describe = ({ action, resource }: Grant | AccessRequest, leadingKey?: string) =>

@@ -3,11 +3,13 @@
  * not use throws: a permission evaluated incorrectly would prove nothing.
  */
 
+/** A policy document of a template, after its intrinsic functions are evaluated. */
 export interface PolicyDocument {
   readonly Version?: unknown;
   readonly Statement: unknown;
 }
 
+/** The request context that a policy is evaluated against. */
 export interface AccessRequest {
   readonly action: string;
   readonly resource: string;
@@ -21,6 +23,7 @@ export interface Grant {
   readonly leadingKey?: string | undefined;
 }
 
+/** All policies of a role, combined. */
 export interface Policy {
   readonly grants: readonly Grant[];
   allows(request: AccessRequest): readonly Grant[] | undefined;
@@ -29,10 +32,12 @@ export interface Policy {
 type Test = (value: string) => boolean;
 type Context = AccessRequest['context'];
 
+/** The condition key for the partition keys of a call. */
 export const LEADING_KEYS = 'dynamodb:LeadingKeys';
 const SINGLE_VALUED =
   /^(dynamodb:EnclosingOperation|kms:ViaService|kms:EncryptionContext:.+|ses:FromAddress)$/i;
 
+/** Reads the policies of a role. Throws an error that names the first unsupported feature. */
 export function readPolicy(documents: readonly PolicyDocument[]): Policy {
   const statements = documents.flatMap(({ Version, Statement }) => {
     if (Version !== '2012-10-17') throw unsupported(`a policy of version ${Version}`);

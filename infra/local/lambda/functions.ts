@@ -1,11 +1,13 @@
 import { type FunctionConfig, type InstanceOptions, startInstance } from './instance.ts';
 import { openInstancePool } from './instance-pool.ts';
 
+/** The caller of an AWS API: a function, and the state of its instance. */
 export type Identity = NonNullable<ReturnType<Functions['identify']>>;
 
 /** Lambda's limit for the init phase. */
 const INIT_TIMEOUT_MS = 10_000;
 
+/** The functions of a stack. */
 export type Functions = ReturnType<typeof runFunctions>;
 
 interface RunOptions extends InstanceOptions {
@@ -14,7 +16,10 @@ interface RunOptions extends InstanceOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Runs functions as Lambda does: each instance handles one request at a time. */
+/**
+ * Runs functions as Lambda does: each instance handles one request at a time and has its own
+ * environment.
+ */
 export function runFunctions(configs: readonly FunctionConfig[], options: RunOptions) {
   const pool = openInstancePool(configs, options.maxInstancesPerFunction, (config, onEnd) =>
     startInstance(config, options, onEnd),

@@ -3,6 +3,7 @@ import type { FunctionConfig, Instance } from './instance.ts';
 /** A further instance replaces the least recently used idle one. */
 const INSTANCES_MAX = 48;
 
+/** Opens a pool; `start` receives what to call when the instance has ended. */
 export function openInstancePool(
   configs: readonly FunctionConfig[],
   instancesPerFunctionMax: number,

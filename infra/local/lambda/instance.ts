@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { readableError } from './readable-error.ts';
 
+/** A function as the template describes it. */
 export interface FunctionConfig {
   readonly name: string;
   readonly file: string;
@@ -24,6 +25,7 @@ type Message =
   | { readonly output: string }
   | { readonly loggedError: string };
 
+/** A worker that handles one request at a time. */
 export interface Instance {
   readonly config: FunctionConfig;
   readonly accessKey: string;
@@ -37,6 +39,7 @@ export interface Instance {
   discard(): Promise<unknown>;
 }
 
+/** Where instances run, and what receives their output. */
 export interface InstanceOptions {
   readonly endpoint: string;
   readonly region: string;
@@ -47,6 +50,7 @@ export interface InstanceOptions {
 
 const RUNTIME = new URL('./function-worker.mjs', import.meta.url);
 
+/** Starts an instance; `onEnd` is called when it can handle no further request. */
 export function startInstance(
   config: FunctionConfig,
   { endpoint, region, onLine, onError }: InstanceOptions,
@@ -106,6 +110,9 @@ export function startInstance(
   return instance;
 }
 
+/**
+ * The environment variables of an instance: those of the Lambda runtime and those of the template.
+ */
 export function environmentOf(
   { name, memoryMb, environment }: FunctionConfig,
   { region, endpoint, accessKey }: { region: string; endpoint: string; accessKey: string },

@@ -7,6 +7,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const BUNDLE_POSITION = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)/;
 const OWN_FRAME = /\bat ((?:functions|lib)\/[^:\s]+):(\d+):(\d+)$/;
 
+/** An error of a function with the positions of its source, followed by the line that threw it. */
 export function readableError(error: string): string {
   const lines = error.split('\n').filter(isOfInterest).map(withSourcePosition);
   const [, file, line, column] =

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 
+/** The values that `Ref` and `Fn::GetAtt` return for a resource. */
 export interface ReturnValues {
   readonly ref: string;
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
+/** A synthesized template and its assets. */
 export type Template = ReturnType<typeof readTemplate>;
 
 export const ACCOUNT = '000000000000';
@@ -32,6 +34,10 @@ interface TemplateFile {
   readonly Outputs?: Record<string, { Value: unknown }>;
 }
 
+/**
+ * Reads a cloud assembly of the CDK. Throws an error that names the first unsupported resource
+ * type.
+ */
 export function readTemplate(assembly: string) {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
   const artifacts = Object.entries<{
@@ -72,6 +78,10 @@ export function readTemplate(assembly: string) {
   };
 }
 
+/**
+ * Evaluates the intrinsic functions in a value. Throws an error that names the first unsupported
+ * one.
+ */
 export function resolve<T = unknown>(
   value: unknown,
   resources: ReadonlyMap<string, ReturnValues>,

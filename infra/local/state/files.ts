@@ -1,8 +1,10 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
+/** A path in a message: relative to the working directory, without a trailing slash. */
 export const shownPath = (path: string): string => relative('.', path) || '.';
 
+/** What to do about a folder whose files do not fit together, as the end of a message. */
 export const startOver = (folder: string): string =>
   `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
 
@@ -17,6 +19,7 @@ export function contentOf(file: string): string | undefined {
   }
 }
 
+/** Parses the text of a file that must be JSON; the remedy ends the message of the error. */
 export function parseJson<T>(file: string, text: string, remedy: string): T {
   try {
     const value = JSON.parse(text);
@@ -27,6 +30,7 @@ export function parseJson<T>(file: string, text: string, remedy: string): T {
   throw new Error(`${shownPath(file)} is not valid JSON: ${remedy}.`);
 }
 
+/** Writes a file that only its owner can read, and flushes it to disk before returning. */
 export function writeDurably(folder: string, name: string, content: string): void {
   const temporary = join(folder, `${name}.new`);
   writeFileSync(temporary, content, { mode: 0o600, flush: true });

@@ -5,10 +5,12 @@ import { dirname, join, resolve } from 'node:path';
 import { contentOf, parseJson, shownPath, startOver, writeDurably } from './files.ts';
 import { lockFolder } from './folder-lock.ts';
 
+/** The storage of the local cloud: in a folder that outlives the process, or in memory. */
 export type State = Awaited<ReturnType<typeof openState>>;
 
 const DATABASE = 'gatehouse.db';
 
+/** Keeps the state in memory, and its assemblies in a temporary folder. */
 export function openMemoryState(): State {
   const assemblies = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   const files = new Map<string, string>();
@@ -28,6 +30,10 @@ export function openMemoryState(): State {
   };
 }
 
+/**
+ * Opens a folder. Throws if a running service uses it; terminates an engine that a killed service
+ * has left running.
+ */
 export async function openState(path: string) {
   const folder = resolve(path);
   createFolder(folder);
@@ -53,6 +59,7 @@ export function readJson<T>({ read, folder = '' }: State, name: string, remedy?:
   return parseJson<T>(join(folder, name), text, remedy ?? startOver(folder));
 }
 
+/** The database of the embedded engine in a state folder. */
 export const databaseIn = (folder: string): string => join(folder, DATABASE);
 
 function createFolder(folder: string): void {

@@ -21,6 +21,7 @@ interface Props {
   readonly keys: Keys;
 }
 
+/** The dashboard of an environment, named after its stack and region. */
 export class EnvironmentDashboard extends Construct {
   constructor(scope: Construct, id: string, { alarms, ...props }: Props) {
     super(scope, id);

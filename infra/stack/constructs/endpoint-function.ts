@@ -4,6 +4,7 @@ import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
+/** The function of one row of `routes.ts`. */
 export class EndpointFunction extends GatehouseFunction {
   /** The version that serves requests. */
   readonly live: Alias;

@@ -2,6 +2,7 @@ import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Settings } from '../../settings/settings.ts';
 
+/** An environment of cdk.json. */
 export interface Environment {
   readonly environment: string;
   readonly settings: Settings;

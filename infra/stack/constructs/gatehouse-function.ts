@@ -15,6 +15,7 @@ import { domainOf } from '../../settings/domain-of.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
+/** What all functions of a stack have in common. */
 export interface Deployment extends Environment {
   /** The folder of the bundles of all functions. */
   readonly bundles: string;
@@ -60,6 +61,7 @@ export class GatehouseFunction extends LambdaFunction {
     });
   }
 
+  /** Grants actions on resources. */
   allow(actions: string[], resources: string[], conditions: Record<string, object> = {}): void {
     this.addToRolePolicy(new PolicyStatement({ actions, resources, conditions }));
   }

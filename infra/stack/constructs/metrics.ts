@@ -4,6 +4,7 @@ import type { RequestKind } from '../../../lib/contract/contract.ts';
 import type { FailureCode } from '../../../lib/contract/failure.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 
+/** The CloudWatch namespace of the metrics that the functions log. */
 export const metricsNamespace = (environment: string): string => `Gatehouse/${environment}`;
 
 /** The rules of the edge in the order in which WAF applies them, each with a metric of its name. */
@@ -23,6 +24,7 @@ const search = (terms: string, statistic: string) =>
     label: '',
   });
 
+/** The metrics that alarms and dashboard of an environment share. */
 export function metricsOf(of: {
   readonly environment: string;
   readonly apiId: string;

@@ -21,12 +21,15 @@ function lineOf(name: string, { roundTrips, reads, writes, calls }: Budget): str
   return `| \`${name}\` | ${roundTrips} | ${reads} | ${writes} | ${named.sort().join(', ')} |\n`;
 }
 
+/** The text of docs/call-budgets.md with these budgets, by the request. */
 export const budgetDocument = (budgets: ReadonlyMap<string, Budget>): string =>
   HEAD + [...budgets].map(([name, budget]) => lineOf(name, budget)).join('');
 
+/** Whether the document has this budget. */
 export const isDocumented = (name: string, budget: Budget): boolean =>
   DOCUMENT.includes(lineOf(name, budget));
 
+/** The budgets in docs/call-budgets.md, by the request. */
 export const BUDGETS: ReadonlyMap<string, Budget> = new Map(
   [...DOCUMENT.matchAll(/^\| `(.+)` \| (\d+) \| (\d+) \| (\d+) \| (.*) \|$/gm)].map(
     ([, name = '', roundTrips, reads, writes, calls = '']) => [

@@ -14,6 +14,7 @@ const dollars = (value: number): string =>
 const total = (numbers: readonly number[]): number =>
   numbers.reduce((sum, number) => sum + number, 0);
 
+/** Every price with its unit and its source. */
 export const priceTable = (): string =>
   table(
     ['for each', 'US dollars', 'source'],
@@ -81,6 +82,7 @@ export function edgeTable(edge: Template): string {
   ]);
 }
 
+/** What a million requests cost in addition at the edge. */
 export function edgeRequestTable(): string {
   const { edgeRequest, edgeFunction, webAclRequest } = PRICES;
   const parts = [edgeRequest, edgeFunction, webAclRequest].map((price) => price.dollars);
@@ -108,6 +110,7 @@ function metricsOf(alarm: {
   return Metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : []));
 }
 
+/** The costs of all routes, from the memory of the functions in a template. */
 export function requestCosts(template: Template): Map<string, RequestCost> {
   const functions = Object.values(template.findResources('AWS::Lambda::Function'));
   const memory = new Map(
@@ -129,6 +132,7 @@ export const commonTable = (): string =>
     [[...Object.values(COMMON_DOLLARS), total(Object.values(COMMON_DOLLARS))].map(dollars)],
   );
 
+/** The cost of a million requests of each route, with the quantities behind it. */
 export const requestTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   table(
     [
@@ -162,12 +166,14 @@ const mean = (
     Object.entries(TRAFFIC).map(([route, share]) => share * value(costs.get(route) as RequestCost)),
   );
 
+/** The shares of the example of traffic. */
 export const trafficTable = (): string =>
   table(
     ['route', 'share'],
     Object.entries(TRAFFIC).map(([route, share]) => [route, `${Math.round(100 * share)} %`]),
   );
 
+/** The monthly cost of the example of traffic at several rates. */
 export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string => {
   const perMillion = mean(costs, (cost) => cost.total);
   return table(
@@ -183,6 +189,7 @@ export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   );
 };
 
+/** What the example of traffic demands of the quotas at several rates. */
 export const demandTable = (costs: ReadonlyMap<string, RequestCost>): string => {
   const changes = total(
     Object.keys(TRAFFIC).map((route) => (route.startsWith('PUT ') ? (TRAFFIC[route] ?? 0) : 0)),

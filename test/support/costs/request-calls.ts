@@ -37,6 +37,7 @@ const HASHING: readonly string[] = [
   'POST /api/users',
 ];
 
+/** Opens an observer for one instance. */
 export function openCallObserver(): CallObserver {
   /** The calls of the routes that are being observed. */
   const observed = new Map<string, { readonly calls: Call[]; readonly overlapMs: number }>();

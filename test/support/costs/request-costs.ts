@@ -45,6 +45,7 @@ const MAIL_DOLLARS =
   DELIVERY.writes * PRICES.write.dollars +
   DELIVERY.gigabyteSeconds * 1e6 * PRICES.functionDuration.dollars;
 
+/** Dollars per million requests, by what they are for, and the quantities behind them. */
 export interface RequestCost {
   readonly reads: number;
   readonly writes: number;
@@ -57,6 +58,7 @@ export interface RequestCost {
   readonly total: number;
 }
 
+/** What every request costs, whatever its route, in dollars per million. */
 export const COMMON_DOLLARS = {
   gateway: PRICES.gatewayRequest.dollars,
   invocation: PRICES.functionRequest.dollars,
@@ -64,6 +66,7 @@ export const COMMON_DOLLARS = {
   transfer: (RESPONSE_BYTES / 1000) * PRICES.transfer.dollars,
 };
 
+/** The cost of a request with this budget to a route whose function has this memory. */
 export function requestCost(
   route: string,
   { roundTrips, reads, writes, calls }: Budget,

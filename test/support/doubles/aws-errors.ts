@@ -1,3 +1,4 @@
+/** An error as the SDK throws it, with these further fields. */
 export function awsError(name: string, fields: object = {}): Error {
   return Object.assign(new Error(name), { name, ...fields });
 }

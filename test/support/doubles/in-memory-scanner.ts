@@ -2,6 +2,7 @@ import type { Key } from '../../../lib/table/keys.ts';
 import type { Item } from '../../../lib/table/table.ts';
 import type { TableScanner } from '../../../lib/table/table-scanner.ts';
 
+/** A read: the keys of a snapshot, or the partition of a range. */
 export type Read =
   | { readonly keys: readonly Key[] }
   | { readonly pk: string; readonly from?: string | undefined };

@@ -124,6 +124,7 @@ export function memoryTable(
   };
 }
 
+/** The name of an item in `changed`: both keys. */
 export const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 
 /**

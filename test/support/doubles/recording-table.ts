@@ -16,6 +16,7 @@ export interface RecordingTable extends Table {
   readonly updateOutcomes: (boolean | Error)[];
 }
 
+/** Opens a table with these items. */
 export function recordingTable(...items: Item[]): RecordingTable {
   const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
   const table: RecordingTable = {

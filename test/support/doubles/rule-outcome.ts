@@ -1,6 +1,7 @@
 import type { Item } from '../../../lib/table/table.ts';
 import type { MemoryTable } from './memory-table.ts';
 
+/** What a rule returned, the items that it changed, and the audit entry that it added. */
 export interface RuleOutcome<R> {
   readonly result: R;
   /** By both keys; null if deleted. */
@@ -8,6 +9,7 @@ export interface RuleOutcome<R> {
   readonly audit: Item | null | undefined;
 }
 
+/** Waits for a rule, and reads what it has changed in its table. */
 export async function outcomeOf<R>(table: MemoryTable, rule: Promise<R>): Promise<RuleOutcome<R>> {
   const result = await rule;
   const items = Object.entries(table.changed());

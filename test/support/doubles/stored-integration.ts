@@ -9,6 +9,7 @@ import type { AuthorizedCaller } from '../../../lib/users/authorized-caller.ts';
 
 /* An integration, a parameter of it, and a caller, as items of a table. */
 
+/** An integration with one parameter. */
 export const GATE: Integration = {
   id: 5,
   name: 'Gate',
@@ -22,6 +23,7 @@ export const GATE: Integration = {
   version: '3-abc',
   revision: 8,
 };
+/** The parameter of GATE. */
 export const KEY: StoredParameter = {
   id: 5_000_002,
   confName: 'key',
@@ -31,16 +33,19 @@ export const KEY: StoredParameter = {
   version: '2-xyz',
 };
 
+/** The item of GATE with other fields. */
 export const gate = (fields: Partial<Integration> = {}): Item => ({
   ...entityKey('INTEGRATION', 5),
   ...GATE,
   ...fields,
 });
+/** The item of KEY with other fields. */
 export const parameter = (fields: Partial<StoredParameter> = {}): Item => {
   const stored = { ...KEY, ...fields };
   return { ...entityKey('CONF', stored.id), ...stored };
 };
 
+/** The item of a caller with this role. */
 export const callerWith = (role: Role, login = 'ada'): Item => ({
   ...entityKey('USER', 1),
   id: 1,

@@ -25,6 +25,7 @@ interface Canaries {
   check(lines: readonly string[]): void;
 }
 
+/** Starts without any secrets. */
 export function canaries(): Canaries {
   const secrets = new Set<string>();
   const open = new Set<string>();

@@ -22,6 +22,7 @@ import type { Setup } from './setup.ts';
  * own, and on entities of its own.
  */
 
+/** A route and how to make a request to it. */
 export interface ExampleRequest {
   readonly route: Route['route'];
   readonly access: Access;
@@ -57,6 +58,7 @@ const LOGIN = 'POST /api/authenticate';
 const RESET = 'POST /api/account/reset-password/init';
 const logIn = ({ login }: User) => ({ username: login, password: 'pass' });
 
+/** One request to each route. */
 export const REQUESTS: readonly ExampleRequest[] = routes.map((row) =>
   requestTo(row, row.route === LOGIN ? { bodyOf: logIn } : {}),
 );
@@ -69,7 +71,9 @@ const RENEWAL = variantOf(LOGIN, {
   bodyOf: logIn,
   fieldsOf: async (setup) => ({ passwordHash: await setup.outdatedHash() }),
 });
+/** One request to each route that requires a token. */
 export const PROTECTED = REQUESTS.filter(({ access }) => access !== 'public');
+/** One request to each route that changes something. */
 export const CHANGES = REQUESTS.filter(({ route }) => !route.startsWith('GET ')).map((request) =>
   request.route === LOGIN ? RENEWAL : request,
 );

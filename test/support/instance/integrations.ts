@@ -1,6 +1,7 @@
 import { beforeAll, expect } from 'vitest';
 import type { Gatehouse } from './gatehouse.ts';
 
+/** The body that creates an integration. */
 export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 
 /**
@@ -9,6 +10,7 @@ export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationTy
  */
 export const UNKNOWN_IDS = ['0#', '#%20', 'abc', '777777'];
 
+/** Requests on integrations and their parameters, sent as user. */
 export function useIntegrations(gatehouse: Gatehouse) {
   let token: string;
   beforeAll(async () => {

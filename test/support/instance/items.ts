@@ -5,6 +5,7 @@ import type { Cloud } from '../../../infra/local/cloud.ts';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import type { Item } from '../../../lib/table/table.ts';
 
+/** All items of a table by their keys. */
 export type Items = ReadonlyMap<string, Item>;
 
 const clients = new WeakMap<Cloud, DynamoDBDocumentClient>();
@@ -18,6 +19,7 @@ function clientOf(cloud: Cloud): DynamoDBDocumentClient {
   return client;
 }
 
+/** Reads all items of the table. */
 export async function itemsOf(cloud: Cloud): Promise<Items> {
   const client = clientOf(cloud);
   const items = new Map<string, Item>();
@@ -39,6 +41,7 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
 /** Items per request, by the limit of BatchWriteItem. */
 const BATCH_ITEMS_MAX = 25;
 
+/** Restores the table to the given items. */
 export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
   const { tableName: TableName } = cloud;
   const client = clientOf(cloud);

@@ -15,6 +15,7 @@ import { checkResponse, isUnknownParameter, violationsInRequest } from './api-do
 import { canaries } from './canaries.ts';
 import { expectIntact } from './intact.ts';
 
+/** The parts of a request beyond its method and path. */
 export interface Sent {
   readonly token?: string | undefined;
   /** Sent as JSON; a string or bytes are sent unchanged. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, vi } from 'vitest';
 
+/** Captures the log lines of the tests of a block instead of printing them. */
 export function useLogLines(): Record<string, unknown>[] {
   const lines: Record<string, unknown>[] = [];
   const print = process.stdout.write.bind(process.stdout);

@@ -17,6 +17,7 @@ const LOSSES = {
   // Under the same id, after a restore.
   replaced: ({ id }) => [set(entityKey('USER', id), { accountStamp: 'another' }, EXISTS)],
 } satisfies Record<string, (user: User) => Write[]>;
+/** The name of such a change. */
 export type Loss = keyof typeof LOSSES;
 
 /** Makes accounts with all roles, and returns the tokens that they had before they lost them. */

@@ -167,6 +167,7 @@ export async function outcomeOf({ gatehouse }: Stage, login: string, { mails }: 
   return arrived();
 }
 
+/** The table of the trials of mails in docs/faults.md. */
 export const mailTable = (): string =>
   [
     '| event | mails that arrive | mails left in the table | |\n|---|---|---|---|',

@@ -7,8 +7,10 @@ import type { User } from '../../../lib/users/user.ts';
 /** The header or the claims of a token. */
 export type Part = Record<string, unknown>;
 
+/** Encodes a part of a token as base64url JSON. */
 export const encode = (part: unknown): string =>
   Buffer.from(JSON.stringify(part)).toString('base64url');
+/** Decodes a part of a token. */
 export const decode = (part = ''): Part => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 /** A key pair, with the public key as the table stores it. */

@@ -3,6 +3,7 @@ import type { Received } from './launch.ts';
 
 type HttpRequest = [method: string, path: string, body?: unknown];
 
+/** The HTTP request for a request of the model. */
 export function httpRequestFor(
   request: ModelRequest,
   idOf: (handle: string) => number,
@@ -85,6 +86,7 @@ export function comparable({ status, headers, body }: Received, expected: ModelR
   };
 }
 
+/** An entity without its dates, which the model does not predict. */
 export const withoutDates = ({
   createdDate: _c,
   lastModifiedDate: _m,

@@ -27,6 +27,7 @@ export interface Setup {
   outdatedHash(): Promise<string>;
 }
 
+/** Prepares the creation of prerequisites in the table of this instance. */
 export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const { cloud, table } = gatehouse;
   const { endpoint, region, pepperKeys } = cloud;

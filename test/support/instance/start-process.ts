@@ -31,12 +31,14 @@ export async function stopAll(): Promise<void> {
   );
 }
 
+/** Creates a folder that `stopAll` removes. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
   folders.push(folder);
   return folder;
 }
 
+/** A started process. */
 export interface Launched {
   readonly child: ChildProcess;
   readonly lines: string[];

@@ -59,7 +59,9 @@ export function tableOf(...keys: SigningKeyPair[]) {
   return table;
 }
 
+/** Opens the verifier of a function on such a table. */
 export const verifierOn = (table: ReturnType<typeof tableOf>): Verifier =>
   openVerifier(table as unknown as Table);
 
+/** The error of a verifier that rejects a token. */
 export const UNAUTHORIZED_FAILURE = expect.objectContaining({ code: 'unauthorized' });

@@ -2,6 +2,7 @@ import { beforeAll } from 'vitest';
 import { entityKey } from '../../../lib/table/keys.ts';
 import type { Gatehouse, SharedGatehouse } from './gatehouse.ts';
 
+/** Requests on users, sent as admin unless a token is given. */
 export function useUsers(gatehouse: Gatehouse) {
   let admin: string;
   beforeAll(async () => {

@@ -1,3 +1,4 @@
+/** One place in the source, and a plausible mistake to put there. */
 export interface Mutation {
   readonly file: string;
   /** The text to replace, which occurs in the file exactly once. */

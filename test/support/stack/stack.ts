@@ -62,6 +62,7 @@ export function synthesizeInProcess(
 
 const templates = new Map<string, Template>();
 
+/** The template of an environment with other settings, cached per worker. */
 export function templateOf(name: string, changes: Partial<Settings> = {}): Template {
   const key = JSON.stringify([inject('assembly'), name, changes]);
   const template = templates.get(key) ?? Template.fromStack(synthesizeInProcess(name, changes));
@@ -69,12 +70,14 @@ export function templateOf(name: string, changes: Partial<Settings> = {}): Templ
   return template;
 }
 
+/** The template of the edge of an environment with these settings. */
 export function edgeTemplateOf(name: string, changes: Partial<Settings>): Template {
   templateOf(name, changes);
   const file = join(assemblyOf(name, changes), `${edgeStackName(name)}.template.json`);
   return Template.fromJSON(JSON.parse(readFileSync(file, 'utf8')));
 }
 
+/** A resource of a CloudFormation template. */
 export interface Resource {
   readonly Type: string;
   // biome-ignore lint/suspicious/noExplicitAny: properties differ by resource type
@@ -84,5 +87,6 @@ export interface Resource {
   readonly DependsOn?: readonly string[];
 }
 
+/** All resources of a type, by logical id. */
 export const resourcesOf = (template: Template, type: string): Record<string, Resource> =>
   template.findResources(type) as Record<string, Resource>;
