@@ -23,7 +23,7 @@ import {
 import type { Caller } from '../../lib/users/caller.ts';
 import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
-import { cancelledBy } from '../support/doubles/aws-errors.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
 import { type RecordingTable, recordingTable } from '../support/doubles/recording-table.ts';
@@ -383,7 +383,7 @@ describe('logIn', () => {
     ]);
   });
 
-  const lost = () => Object.assign(new Error(), { name: 'TimeoutError' });
+  const lost = () => awsError('TimeoutError');
   it.each([
     ['the password changes concurrently', [cancelledBy('ConditionalCheckFailed')]],
     ['the table is unavailable', [lost(), lost()]],
@@ -527,7 +527,7 @@ describe('finishReset', () => {
     ['issued before the password or address changed', { resetStamp: 'another' }, {}],
     ['without a stamp for an account that has one', { resetStamp: undefined }, {}],
     ['of a deactivated account', {}, { activated: false }],
-    // One mailbox as far as uniqueness goes, but a domain of its own.
+    // Both addresses have the same uniqueness guard, but their domains are different.
     [
       'mailed an hour ago to a domain that looks alike',
       {

@@ -32,7 +32,7 @@ it('adoptTable does not wait at its end when it takes longer than a second', asy
   expect(warning).not.toHaveBeenCalled();
 });
 
-it('adoptTable changes integrations, sequences and NOT-BEFORE alone and counts items', async () => {
+it('adoptTable changes only integrations, sequences and NOT-BEFORE, and counts items', async () => {
   const table = memoryTable(INTACT_ITEMS);
   const progress: number[] = [];
 

@@ -198,25 +198,27 @@ describe('readAudits', () => {
     ],
     ['at a time', [filter('equals', '2025-11-01')], ['2025-11-01'], ['PERMANENT', '2025-11']],
     [
-      'in no month',
+      'after a time and before an earlier month',
       [filter('greaterThan', '2025-12-31'), filter('lessThan', '2025-11-01')],
       [],
       [],
     ],
-    ['in no day', [filter('greaterThan', '2025-12-31'), filter('lessThan', '2025-12-24')], [], []],
-  ])('reads only the months of entries %s', async (_, filters, days, months) => {
+    [
+      'after a time and before an earlier day',
+      [filter('greaterThan', '2025-12-31'), filter('lessThan', '2025-12-24')],
+      [],
+      [],
+    ],
+  ])('reads only the months in which entries can match: %s', async (_, filters, days, months) => {
     const items = ['2025-10-31', ...DAYS, '2026-01-01'].map((day) => entryAt(midnight(day)));
 
     const found = await read(items, { filters });
 
     expect(found.times).toEqual(days.map(midnight));
     expect(partitions(found)).toEqual(months);
-    if (days.length > 1)
-      for (const { range } of found.table.queries)
-        expect(range).toMatchObject({
-          from: midnight('2025-11-01'),
-          to: `${midnight('2025-12-31')}~`,
-        });
+    const [from, to] = days.length === 1 ? [days[0], days[0]] : ['2025-11-01', '2025-12-31'];
+    for (const { range } of found.table.queries)
+      expect(range).toMatchObject({ from: midnight(from ?? ''), to: `${midnight(to ?? '')}~` });
   });
 
   it('omits expired entries, from the second of their expiry', async () => {

@@ -101,11 +101,16 @@ describe('a caller', () => {
 
   it.each<[string, Stored, Access, string?]>([
     ['whose user is deleted', undefined, INTEGRATORS],
-    ['whose user is deleted, for their account,', undefined, 'authenticated', 'unauthorized'],
+    ['whose user is deleted, for their own account,', undefined, 'authenticated', 'unauthorized'],
     ['whose id belongs to another account', another, INTEGRATORS],
-    ['whose id is of another, for their account,', another, 'authenticated', 'unauthorized'],
+    [
+      'whose id belongs to another account, for their own account,',
+      another,
+      'authenticated',
+      'unauthorized',
+    ],
     ['who is deactivated', { activated: false }, INTEGRATORS],
-    ['who is deactivated, for their account,', { activated: false }, 'authenticated'],
+    ['who is deactivated, for their own account,', { activated: false }, 'authenticated'],
     ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS],
     ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS],
     ['whose password has changed', { passwordChanges: 3 }, 'authenticated'],
@@ -400,7 +405,7 @@ describe('precedence', () => {
   it.each([
     ['the table is out of reach', new Error('out of reach')],
     ['another change has it for longer', cancelledBy('ConditionalCheckFailed')],
-  ])('does not hold up a change when %s, and is then not ended', async (_, error) => {
+  ])('that cannot be claimed because %s holds up no change and is not ended', async (_, error) => {
     const table = contended();
     const { transact } = table;
     let claims = 0;
@@ -416,18 +421,18 @@ describe('precedence', () => {
 
   it('is claimed by an authorized caller for ten seconds after a stale If-Match', async () => {
     freezeClock(1_000_000_000_500);
-    for (const [code, id, role, claims] of [
-      ['version-changed', 8, 'ROLE_ADMIN', [precedenceKey(8)]],
-      ['version-changed', 7, 'ROLE_ADMIN', []],
-      ['unknown-id', 8, 'ROLE_ADMIN', []],
-      ['forbidden', 8, 'ROLE_USER', []],
+    for (const [thrown, id, role, claims, code] of [
+      ['version-changed', 8, 'ROLE_ADMIN', [precedenceKey(8)], 'version-changed'],
+      ['version-changed', 7, 'ROLE_ADMIN', [], 'version-changed'],
+      ['unknown-id', 8, 'ROLE_ADMIN', [], 'unknown-id'],
+      ['version-changed', 8, 'ROLE_USER', [], 'forbidden'],
     ] as const) {
       const table = tableWith({ authorities: [role] });
 
       const change = authorize(table, CALLER, ADMINISTRATORS).change({
         load: async () => ({ id }) as User,
         decide: () => {
-          throw new Failure(code === 'forbidden' ? 'version-changed' : code);
+          throw new Failure(thrown);
         },
         targetUserOf: (targetUser) => targetUser,
       });

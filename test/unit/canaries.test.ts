@@ -21,7 +21,7 @@ it.each<[string, Sent, Partial<Received>, string[]]>([
   ['an error response', SENT, { status: 400, text: `"${PASSWORD}" is wrong` }, []],
   ['a header', SENT, { headers: { location: `/${encodeURIComponent(PASSWORD)}` } }, []],
   [
-    'another header than Authorization of a log-in',
+    'a header other than Authorization in the response to a log-in',
     {},
     { body: { id_token: TOKEN }, headers: { location: `Bearer ${TOKEN}` } },
     [],
@@ -29,7 +29,7 @@ it.each<[string, Sent, Partial<Received>, string[]]>([
   ['a line with a value', { body: { confValue: 'my-api-key-1' } }, {}, ['my-api-key-1']],
   ['a line with a signature', { token: TOKEN }, {}, ['signature-of-it']],
   ['a line with a reset key', { body: { key: 'reset-key-1' } }, {}, ['reset-key-1']],
-])('a secret that a test has sent is found in %s', (_, sent, received, lines) => {
+])('a secret that a test has sent or received is found in %s', (_, sent, received, lines) => {
   expect(() => check(sent, received, lines)).toThrow('secrets in log lines');
 });
 

@@ -15,7 +15,7 @@ it('changes that never conflict take one transaction each', () => {
   });
 });
 
-it('a change conflicts with the probability of a busy server, or more with a version', () => {
+it('a change conflicts as often as a busy server rejects calls, more often with a version', () => {
   const load = (item.rate * item.holdMs) / 1000;
 
   // Erlang's loss formula for one server; retries add to the load.

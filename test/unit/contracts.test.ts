@@ -4,7 +4,7 @@ import { routes } from '../../routes.ts';
 
 /* Which fields each list filters and sorts by, and its largest page, are in openapi.json. */
 
-const SECRETS = [
+const HIDDEN = [
   'passwordHash',
   'confValue',
   'version',
@@ -17,7 +17,7 @@ const SECRETS = [
 const lists = routes.flatMap(({ route, contract: { query } }) => (query ? [{ route, query }] : []));
 
 it.each(lists)('$route neither filters nor sorts by what it does not show', ({ query }) => {
-  const accepted = SECRETS.flatMap((field) => [
+  const accepted = HIDDEN.flatMap((field) => [
     [`${field}.specified`, 'true'],
     ['sort', field],
   ]).filter(([name = '', value]) => v.safeParse(query, { [name]: [value] }).success);

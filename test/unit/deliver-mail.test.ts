@@ -136,13 +136,15 @@ describe('a mail', () => {
     expect(second.changed[nameOf(ALL)]).toBeUndefined();
   });
 
-  it('is handed over again when its item cannot be deleted', async () => {
-    const table = memoryTable();
+  it('is handed over again when its item cannot be deleted after it was sent', async () => {
+    const table = memoryTable([ada, { ...NOTICE, counted: true }]);
     table.transact = () => Promise.reject(cancelledBy('TransactionConflict'));
+    const send = vi.fn(async () => undefined);
 
-    const delivered = deliverMail({ table, mailer: { send: vi.fn() }, resetsPerHour: 9 }, KEY);
+    const delivered = deliverMail({ table, mailer: { send }, resetsPerHour: 9 }, KEY);
 
     await expect(delivered).rejects.toMatchObject({ code: 'unavailable' });
+    expect(send).toHaveBeenCalledTimes(1);
   });
 
   it('is not counted by two executions', async () => {

@@ -499,7 +499,7 @@ describe('a public endpoint', () => {
     expect(lines[0]).not.toHaveProperty('callerId');
   });
 
-  it('rejects a request for a page of another site with 403 before its body is read', async () => {
+  it('rejects a request from a page of another site with 403 before its body is read', async () => {
     const { handler, requests } = endpointOf(WITH_BODY);
 
     const { statusCode } = await call(handler, {

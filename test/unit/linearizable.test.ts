@@ -30,12 +30,15 @@ it.each<[string, History]>([
   ['is empty', []],
   ['has operations one after another', [write(0, 1, 'a'), read(2, 3, 'a')]],
   ['has the last of two overlapping writes', [write(0, 3, 'a'), write(1, 2, 'b'), read(4, 5, 'b')]],
-  ['has the first of them', [write(0, 3, 'a'), write(1, 2, 'b'), read(4, 5, 'a')]],
+  [
+    'has the first of two overlapping writes',
+    [write(0, 3, 'a'), write(1, 2, 'b'), read(4, 5, 'a')],
+  ],
   ['shows a pending write late', [write(0, 9, 'a'), read(1, 2, 'empty'), read(3, 4, 'a')]],
   ['shows a write of unknown outcome', [lost, read(1, 2, 'a')]],
-  ['shows it late', [lost, read(1, 2, 'empty'), read(3, 4, 'a')]],
-  ['never shows it', [lost, read(1, 2, 'empty')]],
-])('a history is linearizable that %s', (_, history) => {
+  ['shows a write of unknown outcome late', [lost, read(1, 2, 'empty'), read(3, 4, 'a')]],
+  ['never shows a write of unknown outcome', [lost, read(1, 2, 'empty')]],
+])('a history that %s is linearizable', (_, history) => {
   expect(linearize(history, 'empty', register)).toBeUndefined();
 });
 
@@ -51,8 +54,11 @@ it.each<[string, History]>([
     'shows a write of unknown outcome twice',
     [lost, read(1, 2, 'a'), write(3, 4, 'b'), read(5, 6, 'a')],
   ],
-  ['shows it before it is invoked', [read(0, 1, 'a'), operation(2, UNKNOWN, 'a', 'no response')]],
-])('a history is not linearizable that %s', (_, history) => {
+  [
+    'shows a write of unknown outcome before it is invoked',
+    [read(0, 1, 'a'), operation(2, UNKNOWN, 'a', 'no response')],
+  ],
+])('a history that %s is not linearizable', (_, history) => {
   expect(linearize(history, 'empty', register)).toBeDefined();
 });
 

@@ -77,6 +77,7 @@ describe('the log line of a request', () => {
   it.each([
     ['POST /api/authenticate', 'login'],
     ['POST /api/account/reset-password/init', 'reset'],
+    ['POST /api/account/reset-password/finish', 'reset'],
     ['DELETE /api/users/{login}', 'change'],
     ['GET /api/account', 'read'],
     ['HEAD /api/account', 'read'],
@@ -267,6 +268,7 @@ describe('a stack frame in a bundle', () => {
       loader: 'ts',
       minify: true,
       sourcemap: true,
+      // Moves the code to line 10, so that its line number has two digits.
       banner: '\n'.repeat(8),
       sourcefile: 'lib/rule.ts',
     } as const;
@@ -278,7 +280,8 @@ describe('a stack frame in a bundle', () => {
       ...(mappings !== undefined && { mappings }),
     });
     if (withMap) writeFileSync(`${path}.map`, written);
-    return { path, url: pathToFileURL(path).href, column: code.indexOf('new Error') - 8 };
+    const place = code.indexOf('new Error');
+    return { path, url: pathToFileURL(path).href, column: place - code.lastIndexOf('\n', place) };
   }
   const framesOf = async (...places: string[]) => {
     const [line] = await logged(() => logError('defect', errorWith({}, ...places)));

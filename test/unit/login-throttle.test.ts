@@ -12,7 +12,7 @@ import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { cancelledBy } from '../support/doubles/aws-errors.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { useOpenedConnections } from '../support/doubles/opened-connections.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
@@ -61,7 +61,7 @@ const attempt = (
   verify: () => Promise<(() => Promise<string>) | undefined> = right,
   more: Partial<PasswordAttempt> = {},
 ) => throttle.attempt({ ...ADA, source: HOME, ...more }, { verify, failure: 'bad-credentials' });
-const lost = () => Object.assign(new Error('lost'), { name: 'TimeoutError' });
+const lost = () => awsError('TimeoutError');
 const BAD_CREDENTIALS = { code: 'bad-credentials' };
 
 describe('the secret that pseudonymizes logins and addresses', () => {
@@ -152,7 +152,7 @@ describe('a login attempt', () => {
     ]);
   });
 
-  it('has keys that the rules of a reset can ask for', async () => {
+  it('has its keys returned by keysOf, for a reset that clears its failures', async () => {
     const { throttle } = await opened();
 
     const keys = await throttle.keysOf('ada', HOME);
