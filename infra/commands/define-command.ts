@@ -44,11 +44,17 @@ export class WrongArguments extends Error {}
 
 const WRONG_ARGUMENTS: Status = [2, 'wrong arguments'];
 
-/** The help of an option `table` that need not be given. */
-export const TABLE_HELP = `\
+const DEPLOYED_TABLE_HELP = `\
 --table NAME  a deployed table, with the AWS credentials and the region of the environment, which
-              need the permissions in docs/commands.md; without it, the local table of STATE_DIR
+              need the permissions in docs/commands.md; without it,`;
+
+/** The help of an option `table` that need not be given, for `openTable`. */
+export const TABLE_HELP = `${DEPLOYED_TABLE_HELP} the local table of STATE_DIR
               (default .local)`;
+
+/** The help of an option `table` that need not be given, for `openStackTable`. */
+export const STACK_TABLE_HELP = `${DEPLOYED_TABLE_HELP} the table of the service that
+              runs on STATE_DIR (default .local)`;
 
 /** Defines a command. Its help lists the statuses. */
 export function defineCommand<

@@ -46,7 +46,7 @@ const overrideOf =
 const TAGS = [
   ...['gatehouse:environment', 'gatehouse:pepper-key', 'gatehouse:values-key'],
   'aws:cloudformation:stack-name',
-].map((Key) => ({ Key, Value: `of ${Key}` }));
+].map((Key) => ({ Key, Value: `${Key}-1` }));
 const tableWith = (settings: object) => ({
   Table: { TableName: 'Gate', TableArn: 'arn:gate', TableStatus: 'ACTIVE', ...settings },
 });
@@ -179,13 +179,19 @@ describe('npm run verify', () => {
       : undefined;
 
   it.each<[string, number, string[], object[], Override?]>([
-    ['finds what cannot be repaired', 1, ['--repair'], [...INTACT_ITEMS, GHOST]],
+    ['reports what cannot be repaired', 1, ['--repair'], [...INTACT_ITEMS, GHOST]],
     ['repairs one of two findings', 1, ['--repair'], [...DAMAGED, GHOST]],
     ['leaves a total undecided', 2, [], WRONG_TOTAL, keepsChanging],
-    ['has a finding beside it', 1, [], [...WRONG_TOTAL, GHOST], keepsChanging],
+    ['has a finding beside an undecided total', 1, [], [...WRONG_TOTAL, GHOST], keepsChanging],
     ['reads a table of another application', 2, [], [], overrideOf('Scan', FOREIGN)],
     ['finds no table', 2, [], [], overrideOf('Scan', NO_TABLE)],
-    ['loses a repair', 2, ['--repair'], DAMAGED, overrideOf('TransactWriteItems', OUTAGE)],
+    [
+      'does not learn the outcome of a repair',
+      2,
+      ['--repair'],
+      DAMAGED,
+      overrideOf('TransactWriteItems', OUTAGE),
+    ],
   ])('%s and exits with %i', async (_, status, options, items, override) => {
     const { environment } = await serve(items, override);
 
@@ -360,7 +366,10 @@ describe('npm run adopt', () => {
   });
 
   it.each<[string, Override]>([
-    ['without a permission', overrideOf('GetItem', { error: 'AccessDeniedException' })],
+    [
+      'that the operator may not read',
+      overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
+    ],
     [
       'that is unavailable',
       (operation, input) =>
@@ -402,9 +411,9 @@ it.each([
   const override: Override = (operation) => (operation === 'Scan' ? pages.shift() : undefined);
   const { environment } = await serve(INTACT_ITEMS, override);
 
-  const { stderr } = await runHere(script, GATE, environment);
+  const { code, stderr } = await runHere(script, GATE, environment);
 
-  expect(stderr[0]).toMatch(/^\d+ items read$/);
+  expect([code, stderr[0]]).toEqual([0, expect.stringMatching(/^\d+ items read$/)]);
 });
 
 it.each([
@@ -436,7 +445,7 @@ describe('npm run first-admin', () => {
     expect(printed).toMatchSnapshot();
     expect(inputs.DescribeTable?.[0]).toEqual({ TableName: 'Gate' });
     expect(inputs.ListTagsOfResource?.[0]).toEqual({ ResourceArn: 'arn:gate' });
-    expect(inputs.GenerateMac?.[0]?.KeyId).toBe('of');
+    expect(inputs.GenerateMac?.[0]?.KeyId).toBe('gatehouse:pepper-key-1');
   });
 
   const cancelledBy =
@@ -451,22 +460,38 @@ describe('npm run first-admin', () => {
           }
         : undefined;
 
-  it.each<[string, Override, string[]?]>([
+  it.each<[string, Override]>([
     ['an administrator exists', overrideOf('GetItem', { Item: { ids: { NS: ['1'] } } })],
     ['the table has no tags', overrideOf('ListTagsOfResource', { Tags: [] })],
     ['there is no table', overrideOf('DescribeTable', NO_TABLE)],
     ['the login is taken', cancelledBy(loginGuardKey('root').pk)],
     ['the address is taken', cancelledBy('EMAIL#root@example.com')],
     ['the outcome is unknown', overrideOf('TransactWriteItems', OUTAGE)],
-    ['the login is that of the operator', () => undefined, ['--login', 'System']],
-  ])('exits with 1 and one sentence when %s', async (_, override, options = []) => {
+  ])('exits with 1 and one sentence when %s', async (_, override) => {
     const { environment } = await serve([], override);
 
-    const args = [...GATE, ...ADMINISTRATOR, ...options];
+    const args = [...GATE, ...ADMINISTRATOR];
     const { code, stdout, stderr } = await runHere('first-admin', args, environment);
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
     expect(stderr).toMatchSnapshot();
+  });
+
+  it('rejects the login of the operator, and consumes no id', async () => {
+    const { environment, calls } = await serve([]);
+
+    const args = [...GATE, ...ADMINISTRATOR, '--login', 'System'];
+    const { code, stdout, stderr } = await runHere('first-admin', args, environment);
+
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: [],
+      stderr: [
+        'The login System is reserved: it names the operator in the audit trail. ' +
+          'Nothing was changed.',
+      ],
+    });
+    expect(calls).not.toContain('UpdateItem');
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(

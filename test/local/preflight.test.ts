@@ -327,7 +327,7 @@ describe('npm run preflight', () => {
     ['an option is unknown', 2, ['--environment', 'dev']],
     ['the environment is unknown', 2, ['--env', 'moon']],
     ['the environment has placeholders', 2, ['--env', 'prod']],
-  ])('prints a report or one sentence when %s, and exits with %i', async (...row) => {
+  ])('exits with the documented status when %s: %i', async (...row) => {
     const [, status, options, script = DEV, changes = {}] = row;
     const { environment } = await serve(script);
 

@@ -105,7 +105,7 @@ describe('npm run adopt', () => {
     gatehouse = shared;
   });
 
-  it('voids what was issued since the backup: parameters, keys, tokens and reports', async () => {
+  it('assigns no parameter id again, and rejects earlier keys, tokens and reports', async () => {
     const { body: tap } = await createIntegration();
     const path = `/api/utm-integrations/${tap.id}`;
     const create = async () => {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../../lib/runtime/counted.ts';
 import { print, reportProgress } from '../command-line.ts';
-import { defineCommand, TABLE_HELP, WrongArguments } from '../define-command.ts';
+import { defineCommand, STACK_TABLE_HELP, WrongArguments } from '../define-command.ts';
 
 /** `npm run export`: writes users and integrations to a file that `npm run import` reads. */
 export const command = defineCommand({
@@ -12,7 +12,7 @@ export const command = defineCommand({
   help: `Exports all users with their password hashes, and all integrations with their parameters,
 whose values are decrypted, to a new JSON Lines file that only its owner can read.
 
-${TABLE_HELP}`,
+${STACK_TABLE_HELP}`,
   options: { table: { type: 'string' } },
   positionals: ['FILE'],
   statuses: { exported: [0, 'exported'], failed: [3, 'not completed: FILE was not created'] },

@@ -1,6 +1,6 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import { print, reportProgress } from '../command-line.ts';
-import { defineCommand, TABLE_HELP, WrongArguments } from '../define-command.ts';
+import { defineCommand, STACK_TABLE_HELP, WrongArguments } from '../define-command.ts';
 
 /** `npm run import`: imports users and integrations from a JSON Lines file. */
 export const command = defineCommand({
@@ -9,7 +9,7 @@ export const command = defineCommand({
 /dev/stdin. It can be repeated: records are skipped that the table already contains, or whose users
 and integrations have been changed or removed since an earlier import.
 
-${TABLE_HELP}
+${STACK_TABLE_HELP}
 --apply       writes to the table; without it, the command only reports what it would do
 --again       imports records again whose users and integrations have been removed since`,
   options: {

@@ -1,5 +1,5 @@
 import { print, reportProgress } from '../command-line.ts';
-import { defineCommand, TABLE_HELP } from '../define-command.ts';
+import { defineCommand, STACK_TABLE_HELP } from '../define-command.ts';
 
 /** `npm run password-keys`: shows how far the replacement of the pepper key has come. */
 export const command = defineCommand({
@@ -7,7 +7,7 @@ export const command = defineCommand({
   help: `Counts the password hashes under each pepper key. A login rehashes the password under the
 first key.
 
-${TABLE_HELP}`,
+${STACK_TABLE_HELP}`,
   options: { table: { type: 'string' } },
   statuses: {
     replaced: [0, 'no hash is under a key other than the first; imported ones may be under none'],

@@ -8,7 +8,7 @@ import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
-/** What is missing, and the command or the instruction that provides it; undefined if nothing is. */
+/** What is missing, and the command or instruction that provides it; undefined if nothing is. */
 type Missing = readonly [problem: string, remedy: string] | undefined;
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
@@ -108,7 +108,8 @@ async function sender(
   const byDefault = identity.ConfigurationSetName;
   if (!byDefault || configurationSet) return undefined;
   return [
-    `its identity has the default configuration set ${byDefault}, with which functions may not send`,
+    `its identity has the default configuration set ${byDefault}, ` +
+      'with which functions may not send',
     `set "configurationSet": "${byDefault}" in mail`,
   ];
 }
@@ -149,7 +150,8 @@ async function concurrency(aws: AwsReader, reserved: number): Promise<Missing> {
   const needed = RESERVING_FUNCTIONS * reserved + UNRESERVED_MIN;
   if (quota >= needed) return undefined;
   return [
-    `the quota is ${quota}, but ${RESERVING_FUNCTIONS} × loginConcurrency + ${UNRESERVED_MIN} is ${needed}`,
+    `the quota is ${quota}, but ` +
+      `${RESERVING_FUNCTIONS} × loginConcurrency + ${UNRESERVED_MIN} is ${needed}`,
     aws.cli(
       'service-quotas request-service-quota-increase --service-code lambda ' +
         `--quota-code L-B99A9384 --desired-value ${needed}`,
