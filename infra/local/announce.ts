@@ -24,7 +24,8 @@ export async function announcement(cloud: Cloud, state: State): Promise<string[]
   ];
 }
 
-function whereDataIs(folder: string | undefined, engineUrl: string | undefined): string {
+/** Where what must be kept is, and whether it is deleted when the service stops. */
+export function whereDataIs(folder: string | undefined, engineUrl: string | undefined): string {
   if (!engineUrl)
     return folder
       ? `All data is in ${folder}/`

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { whereDataIs } from '../../infra/local/announce.ts';
 import { startEngine } from '../../infra/local/aws/engine.ts';
 import { startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
@@ -47,6 +48,31 @@ afterAll(async () => {
 
 it('the embedded engine listens on a random loopback address', () => {
   expect(new URL(engine.url).hostname).toMatch(/^127\.[1-9]\d{0,2}\.\d{1,3}\.[1-9]\d{0,2}$/);
+});
+
+const ENGINE = 'http://127.0.0.1:8000';
+it.each<[string, string | undefined, string | undefined, string]>([
+  ['a state folder', '.local', undefined, 'All data is in .local/'],
+  [
+    'no state folder',
+    undefined,
+    undefined,
+    'All data is in memory and will be lost when the service stops',
+  ],
+  [
+    'a state folder and another engine',
+    '.local',
+    ENGINE,
+    `The table is in the DynamoDB engine at ${ENGINE}; its keys and all mail are in .local/`,
+  ],
+  [
+    'another engine and no state folder',
+    undefined,
+    ENGINE,
+    `The table is in the DynamoDB engine at ${ENGINE} and will be deleted when the service stops`,
+  ],
+])('npm start says where its data is with %s', (_, folder, engine, sentence) => {
+  expect(whereDataIs(folder, engine)).toBe(sentence);
 });
 
 describe('the local cloud on another engine', () => {

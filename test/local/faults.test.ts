@@ -115,7 +115,6 @@ describe('a fault rule', () => {
   });
 
   it.each([
-    ['error-after', undefined],
     ['lost', 'before'],
     ['half', 'middle'],
   ] as const)('of the fault %s cuts the response off: %s', async (fault, cut) => {

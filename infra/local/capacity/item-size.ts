@@ -3,14 +3,10 @@
 type Value = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, Value>>;
 
-const UNITS_PER_READ = { eventual: 0.5, strong: 1, transactional: 2 };
-export type ReadMode = keyof typeof UNITS_PER_READ;
-const BYTES_PER_READ_UNIT = 4096;
 const BYTES_PER_WRITE_UNIT = 1024;
 
-/** Reading an item that does not exist costs as much as the smallest item. */
-export const readUnits = (bytes: number, mode: ReadMode): number =>
-  Math.max(1, Math.ceil(bytes / BYTES_PER_READ_UNIT)) * UNITS_PER_READ[mode];
+/** Of an eventually consistent read of the smallest item, or of one that does not exist. */
+export const READ_UNITS_MIN = 0.5;
 
 /** A transaction writes twice, to prepare and to commit. */
 export const writeUnits = (bytes: number, transactional: boolean): number =>
@@ -20,9 +16,9 @@ const utf8Bytes = (text: string): number => Buffer.byteLength(text);
 const sum = (numbers: readonly number[]): number =>
   numbers.reduce((total, number) => total + number, 0);
 
-/** Includes the attribute names. The size of an item that does not exist is 0. */
-export const itemBytes = (item: Item | undefined): number =>
-  sum(Object.entries(item ?? {}).map(([name, value]) => utf8Bytes(name) + valueBytes(value)));
+/** Includes the attribute names. */
+export const itemBytes = (item: Item): number =>
+  sum(Object.entries(item).map(([name, value]) => utf8Bytes(name) + valueBytes(value)));
 
 function valueBytes(value: Value): number {
   const [[type, content] = []] = Object.entries(value);

@@ -1,12 +1,12 @@
 import { dynamoDbError, transactionCanceled } from '../aws/transaction-conflicts.ts';
 import { actionsOf, isWrite } from '../calls/actions.ts';
 import type { AwsResponse, Forward, Meter, OperationCall } from '../calls/aws-call.ts';
-import { type Item, itemBytes, readUnits, writeUnits } from './item-size.ts';
+import { type Item, itemBytes, READ_UNITS_MIN, writeUnits } from './item-size.ts';
 import { type Demand, openThroughput, type TableMaximum, type Throughput } from './throughput.ts';
 
 /* The rules and their sources are in docs/adr/0003-local-cloud-runs-the-template.md. */
 
-/** Throttles the calls of functions to their table; `now` is a monotonic clock in milliseconds. */
+/** Throttles the calls of all callers to the table; `now` is a monotonic clock in milliseconds. */
 export function meterCapacity(
   tableMaximum: TableMaximum,
   now: () => number = () => performance.now(),
@@ -26,7 +26,7 @@ async function meterRead(
   forward: Forward,
 ): Promise<AwsResponse> {
   const demands = actionsOf(call).map(
-    ({ pk }): Demand => ({ kind: 'Read', pk, units: readUnits(0, 'eventual') }),
+    ({ pk }): Demand => ({ kind: 'Read', pk, units: READ_UNITS_MIN }),
   );
   const exceeded = takeAll(demands);
   if (exceeded.includes(true)) return throttled(call, exceeded);
@@ -49,7 +49,10 @@ interface WriteParameters {
   readonly ExpressionAttributeValues?: Item;
 }
 
-/** A write costs the larger of the item before and after: that of an update's expression. */
+/**
+ * A write costs the larger of the item before and after. An Update is taken to leave only its key
+ * and the values of its expression, because what it leaves is not known before it is made.
+ */
 async function writesOf(
   { operation, input }: OperationCall,
   batchGetItem: Forward,

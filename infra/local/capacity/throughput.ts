@@ -1,8 +1,6 @@
 type Kind = 'Read' | 'Write';
 
-/**
- * The capacity that an action requires of its table and, unless it is a Scan, of one partition key.
- */
+/** The capacity that an action requires of the table and of one partition key. */
 export interface Demand {
   readonly kind: Kind;
   readonly pk: string;
@@ -12,14 +10,14 @@ export interface Demand {
 /** Units per second; undefined if the template sets no maximum. */
 export type TableMaximum = () => Partial<Record<Kind, number | undefined>>;
 
-/** The capacity that the partition keys and the tables have at the moment. */
+/** The capacity that the table and its partition keys have at the moment. */
 export type Throughput = ReturnType<typeof openThroughput>;
 
 const PARTITION_MAXIMUM = { Read: 3000, Write: 1000 } satisfies Record<Kind, number>;
 /** DynamoDB retains unused capacity of a table for this long. */
 const BURST_SECONDS = 300;
 
-/** Opens the throughput of all tables; `now` is a monotonic clock in milliseconds. */
+/** Opens the throughput of the table; `now` is a monotonic clock in milliseconds. */
 export function openThroughput(tableMaximum: TableMaximum, now: () => number) {
   const buckets = new Map<string, ReturnType<typeof tokenBucket>>();
 

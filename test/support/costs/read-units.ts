@@ -1,10 +1,13 @@
 import type { AwsCall, AwsResponse } from '../../../infra/local/calls/aws-call.ts';
-import {
-  type Item,
-  itemBytes,
-  type ReadMode,
-  readUnits,
-} from '../../../infra/local/capacity/item-size.ts';
+import { type Item, itemBytes } from '../../../infra/local/capacity/item-size.ts';
+
+const UNITS_PER_READ = { strong: 1, transactional: 2 };
+type ReadMode = keyof typeof UNITS_PER_READ;
+const BYTES_PER_READ_UNIT = 4096;
+
+/** Reading an item that does not exist costs as much as the smallest item. */
+export const readUnits = (bytes: number, mode: ReadMode): number =>
+  Math.max(1, Math.ceil(bytes / BYTES_PER_READ_UNIT)) * UNITS_PER_READ[mode];
 
 /**
  * The read units of a call to DynamoDB, by the sizes of the items in its response; 0 for writes.
@@ -14,7 +17,7 @@ export function readUnitsOf({ operation, input }: AwsCall, { body }: AwsResponse
   const response: any =
     typeof body === 'string' || Buffer.isBuffer(body) ? JSON.parse(String(body)) : body;
   const unitsOf = (items: readonly (Item | undefined)[], mode: ReadMode) =>
-    items.reduce((units, item) => units + readUnits(itemBytes(item), mode), 0);
+    items.reduce((units, item) => units + readUnits(itemBytes(item ?? {}), mode), 0);
   switch (operation) {
     case 'GetItem':
       return unitsOf([response.Item], 'strong');
