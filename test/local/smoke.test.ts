@@ -41,6 +41,23 @@ interface Run {
   readonly link?: () => Promise<string>;
 }
 
+/** Routes whose checks need a token; the reset of a password needs the user created with it. */
+const NEED_TOKEN = routes
+  .filter(
+    ({ route, contract }) =>
+      contract.access !== 'public' || route.startsWith('POST /api/account/reset-password/'),
+  )
+  .map(({ route }) => route);
+
+/** Names the lists of nearly all routes, which would change with each new route. */
+const withoutLongLists = (line: string): string =>
+  line
+    .replace(NEED_TOKEN.join(', '), 'those that need a token')
+    .replace(
+      NEED_TOKEN.filter((route) => route !== 'GET /api/account').join(', '),
+      'those that need a token, except GET /api/account',
+    );
+
 async function smoke({
   url = gatehouse.cloud.url,
   options = [],
@@ -63,7 +80,7 @@ async function smoke({
   const stdout: string[] = [];
   let stderr = '';
   createInterface(child.stdout).on('line', (line) => {
-    stdout.push(line);
+    stdout.push(withoutLongLists(line));
     if (link && line === 'ok    POST /api/users')
       void link().then((url) => child.stdin.end(`${url}\n`));
   });
@@ -372,7 +389,7 @@ describe.concurrent('npm run smoke', () => {
 
     it('uses all permissions except those of rare cases', ({ expect }) => {
       // The read budget is for long lists, precedence for concurrent changes; the others are for an
-      // outdated hash, addresses outside of ASCII, administrators (the marked user is none), a
+      // outdated hash, addresses outside of ASCII, administrators (the marked user is not one), a
       // password (the user is invited), a filter, and the parameters of all integrations.
       expect(
         origin.cloud
