@@ -15,8 +15,6 @@ import { unseal } from './sealed-value.ts';
 
 /** Below the number of connections, so that no call to KMS times out while it waits for one. */
 const CONCURRENT_DECRYPTIONS_MAX = 32;
-/** The charge for a decryption. */
-const UNITS_PER_DECRYPTION = 1;
 
 /*
  * A module reports the number of the last change that it has loaded. Beside a value, the
@@ -35,18 +33,19 @@ export async function readParameter(
   const budget = readBudget(table, caller);
   // Before the value is read: it can have 16 KB.
   await budget.requireUnspent();
-  let consumed = 0;
+  // A decryption is charged as one unit.
+  let consumed = 1;
   const keys = [entityKey('CONF', id), entityKey('INTEGRATION', integrationIdOf(id))];
   const [parameter, integration] = await table.snapshot(keys, (units) => {
     consumed += units;
   });
-  const stored = parameter && parameterOf(parameter);
-  const [confValue] = await settleAll([
-    stored && integration ? unseal(stored.confValue, id) : Promise.resolve(undefined),
-    budget.settle(consumed + UNITS_PER_DECRYPTION),
-  ]);
-  if (!stored || !integration || confValue === undefined) throw new Failure('not-found');
-  return decrypted(stored, confValue, integrationOf(integration));
+  const decrypt = async () => {
+    if (!parameter || !integration) throw new Failure('not-found');
+    const stored = parameterOf(parameter);
+    return decrypted(stored, await unseal(stored.confValue, id), integrationOf(integration));
+  };
+  const [result] = await settleAll([decrypt(), budget.settle(consumed)]);
+  return result;
 }
 
 /**
@@ -60,12 +59,12 @@ export async function readParameters(
   query: ListQuery,
 ): Promise<Page<DecryptedParameter>> {
   const budget = readBudget(table, caller);
-  // Before the page is read, each value that it can hold is charged for its decryption too.
-  const decryptions = query.size * UNITS_PER_DECRYPTION;
+  // A decryption is charged as one unit: before the page is read, for each value that it can hold.
+  const decryptions = query.size;
   const spend = async (units: number) => (await budget.spend(units + decryptions)) - decryptions;
   const page = await listPage({ ...PARAMETERS, table, budget: { ...budget, spend } }, query);
   const owner = ownerOf(query.filters);
-  let consumed = page.entities.length * UNITS_PER_DECRYPTION;
+  let consumed = page.entities.length;
   const onConsumed = (units: number) => {
     consumed += units;
   };

@@ -232,6 +232,19 @@ describe('deleteIntegration', () => {
     expect(changed).toStrictEqual({ [integrationName]: null, ...total('INTEGRATION', 0) });
   });
 
+  it('reads no parameters when the id is too large to have any', async () => {
+    const key = entityKey('INTEGRATION', 9_007_199_255);
+    const table = memoryTable([
+      caller,
+      { ...gate({ id: 9_007_199_255, parameterCount: 0 }), ...key },
+    ]);
+
+    await run('deleteIntegration', table, { id: 9_007_199_255 });
+
+    expect([table.find(key), table.queries]).toEqual([undefined, []]);
+    expect(table.changed()).not.toHaveProperty(nameOf(totalKey('CONF')));
+  });
+
   /** A table whose first lists of parameters are out of date. */
   function tableWithStaleList(staleList: Item[], parameterCount: number, staleLists: number) {
     const added = parameter({ id: 5_000_003 });
@@ -457,6 +470,27 @@ describe('every change', () => {
     },
   );
 
+  it.each<[Rule]>([['deleteIntegration'], ['updateParameter'], ['deleteParameter']])(
+    'that reads large parameters charges the caller for them: %s',
+    async (rule) => {
+      const table = memoryTable([caller, gate(), parameter()]);
+      const { getAll, query } = table;
+      table.getAll = (keys, onConsumed) => {
+        onConsumed?.(20);
+        return getAll(keys);
+      };
+      table.query = (pk, range, onConsumed) => {
+        onConsumed?.(20);
+        return query(pk, range);
+      };
+
+      await run(rule, table);
+
+      // 20 units, at 500 units per second.
+      expect(table.updates.map(({ values }) => values?.[':paidBackAt'])).toEqual([NOW + 40]);
+    },
+  );
+
   it.each<[Rule, string, Item[], Fields?]>([
     ['updateIntegration', 'unknown-id', []],
     ['reportRestart', 'not-found', []],
@@ -471,6 +505,19 @@ describe('every change', () => {
     await expect(changesOf(rule, items, fields)).rejects.toMatchObject({ code });
     // No data key is requested unless the integration and the parameter exist.
     expect(send).toHaveBeenCalledTimes(fields ? 1 : 0);
+  });
+
+  it.each<[Rule, Item, string]>([
+    ['createParameter', gate(), 'unknown-id'],
+    ['updateParameter', gate(), 'unknown-id'],
+    ['updateParameter', parameter(), 'unknown-id'],
+    ['deleteParameter', gate(), 'not-found'],
+  ])('that races the deletion of what it needs is rejected: %s', async (rule, { pk, sk }, code) => {
+    const table = memoryTable([caller, gate(), parameter()]);
+    table.concurrent.push([{ act: 'Delete', key: { pk, sk } }]);
+
+    await expect(run(rule, table)).rejects.toMatchObject({ code });
+    expect(table.transactions).toEqual([]);
   });
 
   it.each(Object.keys(RULES) as Rule[])('is refused to another role: %s', async (rule) => {

@@ -221,6 +221,16 @@ describe('reading parameters', () => {
     expect(await charge(items, page(2, filters))).toEqual([10, 12]);
     // Before: 2 items and 90 decryptions, which are not given back.
     expect(await charge(items, page(90, []))).toEqual([186]);
+    // Before: 2 items and 2 decryptions. Afterwards: the 17 units by which the items cost more.
+    const ofLargeItems = (table: MemoryTable) => {
+      const { query } = table;
+      table.query = (pk, range, onConsumed) => {
+        onConsumed?.(20);
+        return query(pk, range);
+      };
+      return page(2, [])(table);
+    };
+    expect(await charge(items, ofLargeItems)).toEqual([10, 34]);
   });
 
   it.each([

@@ -113,9 +113,11 @@ describe('a sealed value', () => {
     const sealed = Buffer.from((await openSeal(7))('value', 7_000_001));
     sealed[at] = (sealed[at] ?? 0) ^ 1;
 
-    await expect(unseal(sealed, 7_000_001)).rejects.toThrow(
-      'A stored parameter value is not readable',
-    );
+    await expect(unseal(sealed, 7_000_001)).rejects.toMatchObject({
+      message: 'A stored parameter value is not readable',
+      // The local cloud prints it.
+      cause: expect.any(Error),
+    });
     expect(calls).toHaveLength(kmsCalls);
   });
 
@@ -123,9 +125,9 @@ describe('a sealed value', () => {
     stubKms({ Plaintext: DATA_KEY });
     const cipher = createCipheriv('aes-256-gcm', DATA_KEY, Buffer.alloc(12));
     cipher.setAAD(Buffer.from('CONF/7000001/confValue'));
-    const text = Buffer.concat([cipher.update('x'), cipher.final()]);
+    cipher.final();
     const head = Buffer.concat([Buffer.from([1, 0, 0]), Buffer.alloc(12)]);
-    const short = Buffer.concat([head, cipher.getAuthTag().subarray(0, 4), text]);
+    const short = Buffer.concat([head, cipher.getAuthTag().subarray(0, 4)]);
 
     await expect(unseal(short, 7_000_001)).rejects.toThrow('is not readable');
   });
