@@ -38,6 +38,7 @@ const prefixed = (prefix: string, sk: string) => (key: Key) =>
 const counterOf = (pk: string, kinds: readonly Kind[]) => (key: Key) =>
   key.pk === pk && kinds.includes(key.sk as Kind);
 
+const KINDS: readonly Kind[] = ['USER', 'INTEGRATION', 'CONF'];
 const isNotBefore = ({ pk, sk }: Key) => pk === notBeforeKey.pk && sk === notBeforeKey.sk;
 
 /** Every item that lib/table/keys.ts documents. */
@@ -88,7 +89,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ n: whole }),
   },
   {
-    owns: counterOf(PARTITION.total, ['USER', 'INTEGRATION', 'CONF']),
+    owns: counterOf(PARTITION.total, KINDS),
     attributes: v.object({ n: whole, changes: v.optional(count) }),
   },
   { owns: isNotBefore, attributes: v.object({ seconds: count }) },
@@ -174,7 +175,7 @@ export const VERIFIED_ATTRIBUTES: readonly string[] = [
 export function collectionOf({ pk, sk }: Key): Kind | undefined {
   const id = Number(sk);
   if (!Number.isSafeInteger(id) || id < 1 || sk !== idText(id)) return undefined;
-  return pk === 'USER' || pk === 'INTEGRATION' || pk === 'CONF' ? pk : undefined;
+  return KINDS.find((kind) => kind === pk);
 }
 
 const BACKUP = 'compare the item with a backup of the table and correct it by hand';
@@ -202,6 +203,7 @@ export function findDefect(item: Item): Finding | undefined {
   const { success, issues } = v.safeParse(kind.attributes, item);
   if (!success) {
     // Valibot reports no path for the elements of a Set.
+    // Stryker disable next-line OptionalChaining: an issue of an object always has a path
     const wrong = [...new Set(issues.map((issue) => v.getDotPath(issue) ?? issue.path?.[0].key))];
     return defect(
       'damaged-item',

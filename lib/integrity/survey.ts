@@ -122,15 +122,12 @@ function noteIntegration(seen: Survey, item: Item): void {
   const { id, module, parameterCount, parametersEver, parameterBytes } =
     item as unknown as Integration;
   seen.integrations.set(id, { parameterCount, parametersEver, parameterBytes });
+  const since = module?.needsRestartSince ?? Number.POSITIVE_INFINITY;
+  const oldest = seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY;
   // A version that stores no times leaves the time when it clears the flag.
-  const since = module?.needsRestart ? module.needsRestartSince : undefined;
-  if (
-    since !== undefined &&
-    // Stryker disable next-line EqualityOperator: either of two integrations is the oldest
-    since < (seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY)
-  ) {
+  // Stryker disable next-line EqualityOperator: either of two integrations is the oldest
+  if (module?.needsRestart && since < oldest)
     seen.oldestPendingRestart = { integrationId: id, since };
-  }
 }
 
 function noteParameter({ parameters }: Survey, item: Item): void {

@@ -179,6 +179,15 @@ const CASES: [string, Damage[], FindingKind[], Damage[]?][] = [
     ['wrong-parameter-counters'],
   ],
   [
+    'an integration that counts fewer parameters ever than the number of its only one',
+    [
+      removed(URL),
+      put(totalKey('CONF'), { n: 1 }),
+      put(GATE, { parameterCount: 1, parameterBytes: 20, parametersEver: 8 }),
+    ],
+    ['wrong-parameter-counters'],
+  ],
+  [
     'a copy of a parameter under a key of another form, which is not counted',
     [
       put({ pk: 'CONF', sk: `${KEY.sk}-old` }, { id: 4_000_009, bytes: 20 }),
@@ -196,6 +205,11 @@ const CASES: [string, Damage[], FindingKind[], Damage[]?][] = [
       put({ pk: 'INTEGRATION', sk: '0001700000000000' }, {}),
     ],
     ['unknown-item', 'unknown-item', 'damaged-item', 'wrong-total'],
+  ],
+  [
+    'a sequence behind a user whose id no integration with parameters could have',
+    [put({ pk: 'USER', sk: '0001700000000000' }, {})],
+    ['damaged-item', 'sequence-behind', 'wrong-total'],
   ],
   ['a user whose id differs from its key', [put(ALICE, { id: 30 })], ['wrong-id']],
 ];

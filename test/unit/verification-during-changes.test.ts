@@ -103,6 +103,40 @@ describe('a total', () => {
     expect(Math.max(...waits)).toBeGreaterThan(50);
   });
 
+  const ALICE = entityKey('USER', 3);
+  const BOB = entityKey('USER', 100);
+  it.each<[string, Change, Change, string]>([
+    [
+      'a deletion follows it',
+      () => undefined,
+      (table) => {
+        table.remove(ALICE);
+        table.put(TOTAL, { n: 3, changes: 4 });
+      },
+      'TOTAL / USER is 3, but the table holds 2.',
+    ],
+    [
+      'it includes a user who is deleted at once',
+      (table) => table.put(BOB, {}),
+      (table) => {
+        table.remove(BOB);
+        table.put(TOTAL, { changes: 5 });
+      },
+      'TOTAL / USER is 4, but the table holds 3.',
+    ],
+  ])('is wrong although a count matches it because %s', async (_, before, after, message) => {
+    const { table, seen } = await withWrong(
+      TOTAL,
+      { n: 4 },
+      (table, reads) => reads === 2 && before(table, reads),
+      (table, reads) => reads === 3 && after(table, reads),
+    );
+
+    const { findings } = await skippingWaits(verifyTotal(table, seen, 'USER'));
+
+    expect(findings.map((finding) => finding.message)).toEqual([message]);
+  });
+
   it('is counted afresh when it changes between two counts', async () => {
     // The total is wrong and stable during each count, but changes between the counts.
     const { table, seen } = await withWrong(TOTAL, { n: 5 }, undefined, (table, reads) => {
