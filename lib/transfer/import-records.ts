@@ -5,7 +5,14 @@ import { loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { openIntegrationImporter } from './import-integration.ts';
 import { openUserImporter } from './import-user.ts';
-import { type Importer, type Known, mark, type Outcome, type RecordImport } from './importer.ts';
+import {
+  type Creation,
+  type Importer,
+  type Known,
+  mark,
+  type Outcome,
+  type RecordImport,
+} from './importer.ts';
 import { integrationNamesIn, type RecordError, readRecord } from './record.ts';
 
 /** Where records are imported to, and the KMS keys of its stack. */
@@ -149,32 +156,26 @@ async function write(
   known: Known,
 ): Promise<Known | RecordError> {
   let first: Known | undefined = known;
-  let prepared: ReturnType<RecordImport['prepare']> | undefined;
+  let prepared: Promise<Creation> | undefined;
+  const writesFor = async ({ outcome, id, marker }: Known): Promise<Creation['writesAt']> => {
+    if (outcome === 'imported') {
+      prepared ??= record.prepare();
+      const creation = await prepared;
+      return (now) => [mark(record.markerKey, marker, creation.id), ...creation.writesAt(now)];
+    }
+    // Stryker disable next-line ConditionalExpression: only a new record has no id
+    const marking = marker || id === undefined ? [] : [mark(record.markerKey, marker, id)];
+    return () => marking;
+  };
   const load = async () => {
     const current = first ?? (await record.lookUp());
     first = undefined;
-    if ('code' in current || current.outcome !== 'imported') return { current };
-    prepared ??= record.prepare();
-    return { current, creation: await prepared };
+    return { current, writesAt: 'outcome' in current ? await writesFor(current) : () => [] };
   };
-  return loadDecideCommit<Awaited<ReturnType<typeof load>>, Known | RecordError>(
-    table,
-    load,
-    ({ current, creation }, now) => {
-      if ('code' in current) return { writes: [], result: current };
-      const { marker, id } = current;
-      if (creation)
-        return {
-          writes: [mark(record.markerKey, marker, creation.id), ...creation.writesAt(now)],
-          result: current,
-        };
-      return {
-        // Stryker disable next-line ConditionalExpression: only a new record has no id
-        writes: marker || id === undefined ? [] : [mark(record.markerKey, marker, id)],
-        result: current,
-      };
-    },
-  );
+  return loadDecideCommit(table, load, ({ current, writesAt }, now) => ({
+    writes: writesAt(now),
+    result: current,
+  }));
 }
 
 const isErrors = (value: object): value is readonly RecordError[] => Array.isArray(value);

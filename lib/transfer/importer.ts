@@ -36,7 +36,7 @@ export interface Known {
 }
 
 /** A new entity, and the writes that create it. `now` is in milliseconds since 1970. */
-interface Creation {
+export interface Creation {
   readonly id: number;
   writesAt(now: number): readonly Write[];
 }

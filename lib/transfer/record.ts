@@ -148,9 +148,8 @@ export function integrationNamesIn(line: Buffer): Names | undefined {
 function jsonIn(line: Buffer): unknown {
   try {
     return parseJson(UTF8.decode(line));
-    // Stryker disable next-line BlockStatement: without a return, it is undefined as well
   } catch {
-    return undefined;
+    // The line is not UTF-8, or not JSON.
   }
 }
 

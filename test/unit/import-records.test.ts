@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
 import { emailGuardKey, entityKey, type Key, loginGuardKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { EXISTS, set, type Write } from '../../lib/table/write.ts';
+import { claim, EXISTS, set, type Write } from '../../lib/table/write.ts';
 import { importRecords } from '../../lib/transfer/import-records.ts';
 import { integrationRecord, userRecord } from '../support/commands/transfer.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
@@ -12,8 +12,9 @@ import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
 const PEPPER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/current-key';
-const argon2Hash = (key: string) =>
-  `$argon2id$v=19$m=8,t=1,p=1,keyid=${key}$${'a'.repeat(22)}$${'b'.repeat(43)}`;
+const argon2Hash = (key: string, cost = 'm=8,t=1') =>
+  `$argon2id$v=19$${cost},p=1,keyid=${key}$${'a'.repeat(22)}$${'b'.repeat(43)}`;
+const BCRYPT_HASH = `$2b$12$${'a'.repeat(53)}`;
 
 const secondsFromNow = (seconds: number): string =>
   new Date(Date.now() + seconds * 1000).toISOString();
@@ -189,6 +190,20 @@ describe('a record is rejected', () => {
     expect((await importLines([userRecord('ann')], racing)).rejected).toEqual([`1 ${errors}`]);
   });
 
+  it('whose login is taken while its transaction conflicts with another', async () => {
+    const table = memoryTable();
+    const { transact } = table;
+    table.transact = async () => {
+      table.transact = transact;
+      await transact([claim(loginGuardKey('ann'), { id: 9 }, 'retry')], 'token');
+      throw cancelledBy('TransactionConflict');
+    };
+
+    const { tally, rejected } = await importLines([userRecord('ann')], table);
+
+    expect([tally.imported, rejected]).toEqual([0, ['1 login login-taken']]);
+  });
+
   it.each([
     ['the login', { email: 'other@old.example' }, 'login login-taken'],
     ['the address', { login: 'eve', email: 'ANN@old.example' }, 'email email-taken'],
@@ -250,7 +265,9 @@ describe('an import', () => {
   const EVE = { createdBy: 'eve' };
   const now = expect.stringMatching(/^20\d\d-.*Z$/);
   it.each<[object, object]>([
-    [{ passwordHash: argon2Hash('current-key') }, { passwordHash: argon2Hash('current-key') }],
+    ...[BCRYPT_HASH, ...['m=8,t=1', 'm=262144,t=10'].map((cost) => argon2Hash('current-key', cost))]
+      .map((passwordHash) => ({ passwordHash }))
+      .map((fields): [object, object] => [fields, fields]),
     [{ passwordHash: null }, { passwordHash: undefined }],
     [{}, { createdBy: 'system', lastModifiedBy: 'system', lastModifiedDate: now }],
     [EVE, { ...EVE, lastModifiedBy: 'eve', createdDate: now }],
