@@ -72,8 +72,7 @@ function textsIn(templates: Templates, langKey: string): Texts {
   const known = new Map(Object.entries(templates).map(([tag, texts]) => [normalized(tag), texts]));
   const subtags = normalized(langKey).split('-');
   for (; subtags.length > 0; subtags.pop()) {
-    // A single letter or digit introduces the subtag after it, so it is removed together with that.
-    const texts = subtags.at(-1)?.length === 1 ? undefined : known.get(subtags.join('-'));
+    const texts = known.get(subtags.join('-'));
     if (texts) return texts;
   }
   return templates.en;

@@ -41,12 +41,12 @@ const MINIMAL = {
 /**
  * Throws unless argon2 works: Node.js also exports the function if its OpenSSL is too old for it.
  */
-export function requireArgon2(argon2Sync: typeof crypto.argon2Sync | undefined): void {
+export function requireArgon2(argon2Sync: typeof crypto.argon2Sync): void {
   let tagBytes: number | undefined;
   try {
-    tagBytes = argon2Sync?.('argon2id', MINIMAL).length;
+    tagBytes = argon2Sync('argon2id', MINIMAL).length;
   } catch {
-    // The cause only names the missing part of OpenSSL.
+    // Node.js lacks the function, or the error only names the missing part of OpenSSL.
   }
   if (tagBytes !== MINIMAL.tagLength) {
     throw new Error(
@@ -97,7 +97,7 @@ export async function pepperedHash(
   { salt, cost, key }: { readonly salt: Buffer; readonly cost: Cost; readonly key: string },
 ): Promise<Buffer> {
   const hash = await argon2('argon2id', {
-    message: Buffer.from(password.normalize('NFC'), 'utf8'),
+    message: Buffer.from(password.normalize('NFC')),
     nonce: salt,
     tagLength: HASH_BYTES,
     ...cost,

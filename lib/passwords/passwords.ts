@@ -56,6 +56,7 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
     ...openHasher(pepperKeys, kms),
 
     async matches(password, stored) {
+      // Stryker disable next-line ConditionalExpression: `undefined` is not a bcrypt hash either
       const bcryptHash = stored !== undefined && isBcrypt(stored) ? stored : undefined;
       const phc = bcryptHash === undefined ? stored : undefined;
       const isUsable = phc !== undefined && keyIds.includes(parse(phc).key);

@@ -22,7 +22,10 @@ const lines = useLogLines();
 beforeEach(() => {
   vi.stubEnv('MAIL_SENDER', 'gates@example.com');
   vi.stubEnv('MAIL_LINK_BASE', 'https://gates.example.com/reset?key=');
-  vi.stubEnv('MAIL_TEMPLATES', JSON.stringify({ en: texts('en'), de: texts('de') }));
+  vi.stubEnv(
+    'MAIL_TEMPLATES',
+    JSON.stringify(Object.fromEntries(['en', 'de', 'pt-BR'].map((tag) => [tag, texts(tag)]))),
+  );
   vi.stubEnv('MAIL_CONFIGURATION_SET', undefined);
 });
 afterEach(() => {
@@ -80,6 +83,9 @@ describe('a mail with a link', () => {
     ['de_CH', 'de'],
     ['de-x-1901', 'de'],
     ['de-x', 'de'],
+    ['pt_br', 'pt-BR'],
+    ['pt-BR-x-1990', 'pt-BR'],
+    ['pt', 'en'],
     ['d', 'en'],
     ['dex', 'en'],
     ['', 'en'],

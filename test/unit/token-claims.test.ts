@@ -83,6 +83,15 @@ describe('a token with a valid signature', () => {
     await expect(verify(signedBy(key, {}, header))).rejects.toEqual(UNAUTHORIZED_FAILURE);
   });
 
+  it('is rejected with RS256 by a key that states no alg', async () => {
+    const { alg: _, ...jwk } = key.jwk;
+    const verifier = verifierOn(tableOf({ ...key, jwk }));
+
+    const confused = signedBy(key, {}, { alg: 'RS256' });
+    await expect(verifier.verify(confused)).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    expect((await verifier.verify(signedBy(key))).id).toBe(7);
+  });
+
   it('is rejected with a signature of any length other than 64 bytes', async () => {
     const verifier = verifierOn(tableOf(key));
     const [, input = '', signature = ''] = /^(.+)\.(.+)$/.exec(signedBy(key)) ?? [];
