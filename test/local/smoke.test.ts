@@ -132,13 +132,9 @@ async function proxy({ toRequest, toResponse, bodyOf, target = gatehouse.cloud.u
   };
 }
 
-/** Adds the headers of a response to the origin of a page, which this service does not allow. */
-function allowOrigin(headers: IncomingHttpHeaders, method: string): void {
+/** Allows pages of an origin, which this service does not allow. */
+function allowOrigin(headers: IncomingHttpHeaders): void {
   headers['access-control-allow-origin'] = ORIGIN;
-  headers['access-control-expose-headers'] = 'authorization,etag,link,x-total-count';
-  if (method !== 'OPTIONS') return;
-  headers['access-control-allow-methods'] = 'GET,POST,PUT,DELETE';
-  headers['access-control-allow-headers'] = 'authorization,content-type,if-match';
 }
 
 /** The logins of users and the names of integrations. */
@@ -200,7 +196,7 @@ describe.concurrent('npm run smoke', () => {
       expect(failures).toMatchSnapshot();
     });
 
-    it('fails when bodies are others, and when a page may not send every change', async ({
+    it('fails when bodies are others, and when a page may not read responses', async ({
       expect,
     }) => {
       const parameter = {
@@ -210,14 +206,10 @@ describe.concurrent('npm run smoke', () => {
         confValue: 'another',
         confDescription: null,
       };
-      const bodies: Record<string, string> = {
-        '/api/health': '{"status":"DOWN"}',
-        '/api/audits?size=100': '[]',
-      };
+      const bodies: Record<string, string> = { '/management/info': '{}' };
       const { url, stop } = await proxy({
         toResponse(headers, _, method) {
-          if (method === 'OPTIONS') headers['access-control-allow-methods'] = 'GET,POST,PUT';
-          if (method === 'OPTIONS') headers['access-control-allow-origin'] = ORIGIN;
+          if (method === 'OPTIONS') allowOrigin(headers);
         },
         bodyOf(path, method, { authorization }) {
           if (path === '/api/account' && method === 'GET' && !authorization)
@@ -234,15 +226,10 @@ describe.concurrent('npm run smoke', () => {
       expect(failures).toMatchSnapshot();
     });
 
-    it('fails when headers have other contents, and when a guessed secret works', async ({
-      expect,
-    }) => {
+    it('fails when a challenge is another, and when a guessed secret works', async ({ expect }) => {
       const { url, stop } = await proxy({
-        toResponse(headers, path, method) {
+        toResponse(headers) {
           if (headers['www-authenticate']) headers['www-authenticate'] = 'Basic';
-          allowOrigin(headers, method);
-          headers['access-control-expose-headers'] = 'authorization,link,x-total-count';
-          if (path === '/api/authenticate') headers.authorization = 'Bearer another';
         },
       });
       // Rejects a request that does not claim to come from the edge.
@@ -260,10 +247,7 @@ describe.concurrent('npm run smoke', () => {
       await once(origin, 'listening');
       const pastEdge = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
 
-      const { code, failures } = await smoke({
-        url,
-        options: ['--origin', ORIGIN, '--past-edge', pastEdge],
-      });
+      const { code, failures } = await smoke({ url, options: ['--past-edge', pastEdge] });
       stop();
       origin.close();
 
@@ -309,7 +293,7 @@ describe.concurrent('npm run smoke', () => {
       const { code, failures } = await smoke({ url });
 
       expect(code).toBe(1);
-      expect(failures[0]).toBe('FAIL  GET /.well-known/jwks.json: no response: ECONNREFUSED');
+      expect(failures[0]).toBe('FAIL  HEAD /api/health: no response: ECONNREFUSED');
     });
   });
 
@@ -333,9 +317,7 @@ describe.concurrent('npm run smoke', () => {
       edge = await proxy({
         target: origin.cloud.url,
         toRequest: (headers) => Object.assign(headers, FROM_EDGE),
-        toResponse(headers, _, method) {
-          allowOrigin(headers, method);
-        },
+        toResponse: allowOrigin,
       });
     }, 60_000);
     afterAll(async () => {
@@ -398,11 +380,9 @@ describe.concurrent('npm run smoke', () => {
       ).toMatchSnapshot();
     });
 
-    it('fails when requests past the edge succeed, and ends without ROLE_ADMIN', async ({
-      expect,
-    }) => {
+    it('fails when requests past the edge succeed, and without ROLE_ADMIN', async ({ expect }) => {
       const environment = { SMOKE_LOGIN: 'user', SMOKE_PASSWORD: 'user' };
-      const { code, stdout, failures } = await smoke({
+      const { code, failures } = await smoke({
         url: edge.url,
         options: ['--past-edge', edge.url],
         environment,
@@ -410,7 +390,6 @@ describe.concurrent('npm run smoke', () => {
 
       expect(code).toBe(1);
       expect(failures).toMatchSnapshot();
-      expect(stdout.at(-2)).toBe(failures.at(-1));
     });
   });
 });
@@ -423,15 +402,12 @@ it.concurrent('explains itself with --help', async () => {
   expect(stdout).toContain('Exit status');
 });
 
-const CREDENTIALS = '--url and --past-edge must not contain credentials, because they are printed.';
 it.concurrent.each<[Run, string]>([
   [{ url: '' }, '--url is missing.'],
   [
     { url: 'http://gatehouse.example.com' },
     '--url must start with https://, because a password is sent to it.',
   ],
-  [{ url: 'http://u@127.0.0.1' }, CREDENTIALS],
-  [{ options: ['--past-edge', 'https://:pw@example.com'] }, CREDENTIALS],
   [{ options: ['--mail', 'foo'] }, '--mail must be an e-mail address.'],
   [
     { options: ['--origin', 'https://a.example.com/'] },

@@ -43,16 +43,12 @@ Both are asked for if they are not set. The password is sent to the URL only.`,
       ],
       [!mail || v.is(email, mail), '--mail must be an e-mail address.'],
       [
-        !origin || (isHttpUrl(origin) && originOf(origin) === origin),
+        !origin || originOf(origin) === origin,
         '--origin must be an origin, such as https://admin.example.com.',
       ],
       [
         !pastEdge || isHttpUrl(pastEdge),
         '--past-edge must be a URL that starts with https:// or http://.',
-      ],
-      [
-        ![url, pastEdge].some(hasCredentials),
-        '--url and --past-edge must not contain credentials, because they are printed.',
       ],
     ];
     for (const [isFollowed, sentence] of rules) if (!isFollowed) throw new WrongArguments(sentence);
@@ -73,11 +69,6 @@ Both are asked for if they are not set. The password is sent to the URL only.`,
 });
 
 const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
-
-function hasCredentials(url = ''): boolean {
-  const { username, password } = URL.parse(url) ?? {};
-  return Boolean(username || password);
-}
 
 /** The value of a variable, or of its question if it is not set. */
 async function variable(name: string, question: () => Promise<string>): Promise<string> {
