@@ -1,62 +1,51 @@
 import * as v from 'valibot';
 import { DEPLOYMENTS } from './environment.ts';
 import { templates } from './mail.ts';
+import { setting } from './setting.ts';
 import { settings } from './settings.ts';
 import { TRANSPORTS } from './transport.ts';
 
 /** The keys of the context in cdk.json. */
 export const context = v.object({
-  env: v.pipe(
-    v.string(),
-    v.description('The environment to synthesize or to deploy: a key of `environments`.'),
-  ),
-  transport: v.pipe(
+  env: setting('The environment to synthesize or to deploy: a key of `environments`.', v.string()),
+  transport: setting(
+    'What functions call AWS with, in all environments: the transport of this project, or ' +
+      'the AWS SDK ([ADR 11](adr/0011-minimal-transport.md)).',
     v.picklist(TRANSPORTS),
-    v.description(
-      'What functions call AWS with, in all environments: the transport of this project, or ' +
-        'the AWS SDK ([ADR 11](adr/0011-minimal-transport.md)).',
-    ),
   ),
-  environments: v.pipe(
+  environments: setting(
+    'The settings of each environment by its name, which consists of letters, digits and hyphens.',
     v.record(v.string(), settings),
-    v.description(
-      'The settings of each environment by its name, which consists of letters, digits and ' +
-        'hyphens.',
-    ),
   ),
-  mailTemplates: v.pipe(
+  mailTemplates: setting(
+    'The texts of all mails, for environments without `mail.templates`.',
     templates,
-    v.description('The texts of all mails, for environments without `mail.templates`.'),
   ),
   allowPlaceholders: v.optional(
-    v.pipe(
-      v.picklist(['true', 'false']),
-      v.description(
-        'Whether placeholders are allowed with `keepData`: `npm run check` synthesizes ' +
-          '`prod` with them. Never use it to deploy.',
-      ),
+    setting(
+      'Whether placeholders are allowed with `keepData`: `npm run check` synthesizes ' +
+        '`prod` with them. Never use it to deploy.',
+      v.boolean(),
     ),
-    'false',
+    false,
   ),
   unprotected: v.optional(
-    v.pipe(
+    setting(
+      'Overrides the setting `unprotected` of the environment, for one deployment.',
       v.boolean(),
-      v.description('Overrides the setting `unprotected` of the environment, for one deployment.'),
     ),
   ),
   deployment: v.optional(
-    v.pipe(
+    setting(
+      'Overrides the setting `deployment` of the environment, for one deployment.',
       DEPLOYMENTS,
-      v.description('Overrides the setting `deployment` of the environment, for one deployment.'),
     ),
   ),
   checked: v.optional(
-    v.pipe(
+    setting(
+      'Whether the template is checked against the AWS Solutions rules; `npm start` sets ' +
+        'it to `false`.',
       v.boolean(),
-      v.description(
-        'Whether the template is checked against the AWS Solutions rules; `npm start` sets ' +
-          'it to `false`.',
-      ),
     ),
     true,
   ),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { certificate, hostName } from './host-names.ts';
+import { distinct, matching, setting } from './setting.ts';
 
 /* The edge in front of the API. */
 
@@ -10,64 +11,50 @@ export const EDGE_REGION = 'us-east-1';
 export const edgeStackName = (environment: string): string => `GatehouseEdge-${environment}`;
 
 /** A limit of a rate-based rule of WAF, whose minimum is 10. */
-const rateLimit = (description: string, example: number) =>
-  v.pipe(
-    v.number(),
-    v.integer(),
-    v.minValue(10),
-    v.description(description),
-    v.metadata({ unit: 'per five minutes', example }),
-  );
+const rateLimit = (meaning: string, example: number) =>
+  setting(meaning, v.pipe(v.number(), v.integer(), v.minValue(10)), {
+    unit: 'per five minutes',
+    example,
+  });
 
-const edgeSettings = v.strictObject({
-  hostName: hostName('The host name that clients use.', 'api.example.com'),
-  certificate: certificate('The certificate for `edge.hostName`, in us-east-1.', EDGE_REGION),
-  secret: v.pipe(
-    v.string(),
-    v.regex(/^[\w/+=.@-]{1,512}$/, 'must be the name of a secret in Secrets Manager'),
-    v.description('The name of the secret in us-east-1 that the edge sends to the functions.'),
-    v.metadata({ example: 'gatehouse-prod-edge' }),
-  ),
-  secretHashes: v.pipe(
-    v.array(
-      v.pipe(
-        v.string(),
-        v.regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 hash: 64 hexadecimal digits in lower case'),
-      ),
-    ),
-    v.minLength(1),
-    v.maxLength(2),
-    v.check(
-      (hashes) => new Set(hashes).size === hashes.length,
-      'Each hash must be listed only once',
-    ),
-    v.description(
-      'The SHA-256 hashes of the secrets that functions accept. A second one is needed only ' +
-        'while [the secret is replaced](edge.md#replacing-the-secret).',
-    ),
-    v.metadata({ example: ['1284255d34234c9439f7b664e2b1a86fca2561c9ca9163fcd1b15e365cb7201e'] }),
-  ),
-  requestsPerSource: rateLimit(
-    'The requests of one IP address; beyond it, the edge responds with 429.',
-    2000,
-  ),
-  loginsPerSource: rateLimit(
-    'The requests of one IP address to log in, to request a reset and to finish a reset ' +
-      '(`strictThrottle`).',
-    100,
-  ),
-});
+const hash = matching(
+  /^[0-9a-f]{64}$/,
+  'must be a SHA-256 hash: 64 hexadecimal digits in lower case',
+);
 
 export const edge = v.optional(
-  v.pipe(
-    edgeSettings,
-    v.check(
-      ({ loginsPerSource, requestsPerSource }) => loginsPerSource <= requestsPerSource,
-      'loginsPerSource must not exceed requestsPerSource: each of these is a request',
-    ),
-    v.description(
-      'An [edge](edge.md) in front of the API: CloudFront with limits per IP ' +
-        'address by WAF. Functions then reject every other request. Requires `domain`.',
+  setting(
+    'An [edge](edge.md) in front of the API: CloudFront with limits per IP ' +
+      'address by WAF. Functions then reject every other request. Requires `domain`.',
+    v.pipe(
+      v.strictObject({
+        hostName: hostName('The host name that clients use.', 'api.example.com'),
+        certificate: certificate('The certificate for `edge.hostName`, in us-east-1.', EDGE_REGION),
+        secret: setting(
+          'The name of the secret in us-east-1 that the edge sends to the functions.',
+          matching(/^[\w/+=.@-]{1,512}$/, 'must be the name of a secret in Secrets Manager'),
+          { example: 'gatehouse-prod-edge' },
+        ),
+        secretHashes: setting(
+          'The SHA-256 hashes of the secrets that functions accept. A second one is needed only ' +
+            'while [the secret is replaced](edge.md#replacing-the-secret).',
+          v.pipe(distinct('hash', hash), v.maxLength(2)),
+          { example: ['1284255d34234c9439f7b664e2b1a86fca2561c9ca9163fcd1b15e365cb7201e'] },
+        ),
+        requestsPerSource: rateLimit(
+          'The requests of one IP address; beyond it, the edge responds with 429.',
+          2000,
+        ),
+        loginsPerSource: rateLimit(
+          'The requests of one IP address to log in, to request a reset and to finish a reset ' +
+            '(`strictThrottle`).',
+          100,
+        ),
+      }),
+      v.check(
+        ({ loginsPerSource, requestsPerSource }) => loginsPerSource <= requestsPerSource,
+        'loginsPerSource must not exceed requestsPerSource: each of these is a request',
+      ),
     ),
   ),
 );

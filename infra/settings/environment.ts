@@ -1,49 +1,45 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as v from 'valibot';
-import { count } from './numbers.ts';
+import { count, setting } from './setting.ts';
 
 /* Where an environment is deployed and how, what outlives it, and who learns of its alarms. */
 
 const REGIONS = new Set(RegionInfo.regions.map(({ name }) => name));
 
-export const region = v.pipe(
-  v.string(),
-  // A region that is newer than the installed CDK requires an update of the CDK.
-  v.check(
-    (region) => REGIONS.has(region),
-    'must be the name of an AWS region, such as eu-central-1',
+export const region = setting(
+  'Where the stack is deployed. Set here, so that a synthesis needs no AWS account.',
+  v.pipe(
+    v.string(),
+    // A region that is newer than the installed CDK requires an update of the CDK.
+    v.check(
+      (region) => REGIONS.has(region),
+      'must be the name of an AWS region, such as eu-central-1',
+    ),
   ),
-  v.description('Where the stack is deployed. Set here, so that a synthesis needs no AWS account.'),
 );
 
-export const keepData = v.pipe(
+export const keepData = setting(
+  'Enables deletion protection and point-in-time recovery, and retains table, keys and ' +
+    'logs when the stack is deleted. Placeholders such as example.com are then rejected in ' +
+    'all settings.',
   v.boolean(),
-  v.description(
-    'Enables deletion protection and point-in-time recovery, and retains table, keys and ' +
-      'logs when the stack is deleted. Placeholders such as example.com are then rejected in ' +
-      'all settings.',
-  ),
 );
 
 export const unprotected = v.optional(
-  v.pipe(
+  setting(
+    'With `keepData`: omits the protection of the stack and of its table against deletion, ' +
+      'for [a first deployment](deploying.md#if-the-first-deployment-fails) or [the deletion of ' +
+      'the environment](deleting.md). `-c unprotected=true` sets it for one deployment.',
     v.boolean(),
-    v.description(
-      'With `keepData`: omits the protection of the stack and of its table against deletion, ' +
-        'for [a first deployment](deploying.md#if-the-first-deployment-fails) or [the ' +
-        'deletion of the ' +
-        'environment](deleting.md). `-c unprotected=true` sets it for ' +
-        'one deployment.',
-    ),
-    v.metadata({ example: true }),
+    { example: true },
   ),
 );
 
-export const logRetentionDays = v.pipe(
+export const logRetentionDays = setting(
+  'The retention period of all log groups; 9999 keeps the logs forever.',
   v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
-  v.description('The retention period of all log groups; 9999 keeps the logs forever.'),
-  v.metadata({ unit: 'days' }),
+  { unit: 'days' },
 );
 
 export const auditDays = v.pipe(
@@ -55,13 +51,11 @@ export const auditDays = v.pipe(
 );
 
 export const dailyVerification = v.optional(
-  v.pipe(
+  setting(
+    'Deploys a function that [verifies the table](verification.md#daily-verification) once a ' +
+      'day. Without it, no function may scan the table.',
     v.boolean(),
-    v.description(
-      'Deploys a function that [verifies the table](verification.md#daily-verification) once a ' +
-        'day. Without it, no function may scan the table.',
-    ),
-    v.metadata({ example: true }),
+    { example: true },
   ),
   false,
 );
@@ -71,29 +65,26 @@ const isTopicOrAddress = (recipient: string): boolean =>
   v.is(v.pipe(v.string(), v.email()), recipient);
 
 export const alarms = v.optional(
-  v.pipe(
-    v.string(),
-    v.check(isTopicOrAddress, 'must be the ARN of an SNS topic or an e-mail address'),
-    v.description(
-      'Who learns of the [alarms](runbook.md): the ARN of an SNS topic in the region of the ' +
-        'environment, or an e-mail address, whose owner must confirm the subscription. ' +
-        'Required with `keepData`; without it, there are no alarms.',
+  setting(
+    'Who learns of the [alarms](runbook.md): the ARN of an SNS topic in the region of the ' +
+      'environment, or an e-mail address, whose owner must confirm the subscription. ' +
+      'Required with `keepData`; without it, there are no alarms.',
+    v.pipe(
+      v.string(),
+      v.check(isTopicOrAddress, 'must be the ARN of an SNS topic or an e-mail address'),
     ),
-    v.metadata({ example: 'arn:aws:sns:eu-central-1:123456789012:operators' }),
+    { example: 'arn:aws:sns:eu-central-1:123456789012:operators' },
   ),
 );
 
 export const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 
 export const deployment = v.optional(
-  v.pipe(
+  setting(
+    'How new versions of the functions get requests: all at once, or [a tenth of them for ten ' +
+      'minutes](deploying-a-change.md#what-a-deployment-does) before the rest, with a rollback ' +
+      'on alarms.',
     DEPLOYMENTS,
-    v.description(
-      'How new versions of the functions get requests: all at once, or [a tenth of them for ' +
-        'ten minutes](deploying-a-change.md#what-a-deployment-does) before the rest, with a ' +
-        'rollback on ' +
-        'alarms.',
-    ),
   ),
   'all-at-once',
 );

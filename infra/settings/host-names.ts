@@ -1,33 +1,34 @@
 import * as v from 'valibot';
+import { matching, setting } from './setting.ts';
 
 /* The names under which clients reach the API, and the origins whose pages may call it. */
 
-export const hostName = (description: string, example: string) =>
-  v.pipe(
-    v.string(),
-    v.regex(
+export const hostName = (meaning: string, example: string) =>
+  setting(
+    meaning,
+    matching(
       /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
       'must be a host name in lower case',
     ),
-    v.description(description),
-    v.metadata({ example }),
+    { example },
   );
 
 const EXAMPLE_ID = '12345678-1234-1234-1234-123456789012';
 
-export const certificate = (description: string, region: string) =>
-  v.pipe(
-    v.string(),
-    v.regex(
+export const certificate = (meaning: string, region: string) =>
+  setting(
+    meaning,
+    matching(
       /^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
       'must be the ARN of a certificate in ACM',
     ),
-    v.description(description),
-    v.metadata({ example: `arn:aws:acm:${region}:123456789012:certificate/${EXAMPLE_ID}` }),
+    { example: `arn:aws:acm:${region}:123456789012:certificate/${EXAMPLE_ID}` },
   );
 
 export const domain = v.optional(
-  v.pipe(
+  setting(
+    'A [host name of your own](deploying.md#a-host-name-of-your-own). The URL of API ' +
+      'Gateway is then disabled. If it is not set, that URL is the only one.',
     v.strictObject({
       name: hostName(
         'The host name of the API; with `edge`, that of its origin.',
@@ -38,14 +39,13 @@ export const domain = v.optional(
         'eu-central-1',
       ),
     }),
-    v.description(
-      'A [host name of your own](deploying.md#a-host-name-of-your-own). The URL of API ' +
-        'Gateway is then disabled. If it is not set, that URL is the only one.',
-    ),
   ),
 );
 
-export const corsOrigins = v.pipe(
+export const corsOrigins = setting(
+  'The origins whose pages may call the API. If the list is empty, browsers block all ' +
+    'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
+    'how to add one.',
   v.array(
     v.pipe(
       v.string(),
@@ -57,10 +57,5 @@ export const corsOrigins = v.pipe(
       ),
     ),
   ),
-  v.description(
-    'The origins whose pages may call the API. If the list is empty, browsers block all ' +
-      'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
-      'how to add one.',
-  ),
-  v.metadata({ example: ['https://admin.example.com'] }),
+  { example: ['https://admin.example.com'] },
 );

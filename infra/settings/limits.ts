@@ -1,79 +1,67 @@
 import * as v from 'valibot';
-import { count, positiveInteger } from './numbers.ts';
+import { count, setting } from './setting.ts';
 
 /* Limits on load, which bound the cost, and on password guessing. */
 
-export const tableMaximum = v.pipe(
-  v.strictObject({
-    readUnits: count(
-      'units per second',
-      'The maximum of read request units; beyond it, DynamoDB throttles.',
-    ),
-    writeUnits: count(
-      'units per second',
-      'The maximum of write request units; beyond it, DynamoDB throttles.',
-    ),
-  }),
-  v.description(
-    'The maximum throughput of the on-demand table, which bounds its cost. [An adopted ' +
-      'table](restore.md#adopting-a-table-and-keys) keeps its own.',
-  ),
+const units = (kind: string) =>
+  count('units per second', `The maximum of ${kind} request units; beyond it, DynamoDB throttles.`);
+
+export const tableMaximum = setting(
+  'The maximum throughput of the on-demand table, which bounds its cost. [An adopted ' +
+    'table](restore.md#adopting-a-table-and-keys) keeps its own.',
+  v.strictObject({ readUnits: units('read'), writeUnits: units('write') }),
 );
 
 const throttleLimits = (requests: string) =>
   v.strictObject({
-    rate: v.pipe(
-      v.number(),
-      v.minValue(1),
-      v.description(`The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`),
-      v.metadata({ unit: 'requests per second' }),
+    rate: setting(
+      `The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`,
+      v.pipe(v.number(), v.minValue(1)),
+      { unit: 'requests per second' },
     ),
     burst: count('requests', 'How many requests may arrive at once before the rate applies.'),
   });
 
-export const throttle = v.pipe(
+export const throttle = setting(
+  'The limits of API Gateway, which bound the cost of a flood of requests.',
   v.strictObject({
-    all: v.pipe(throttleLimits('a route'), v.description('The limits of each route.')),
-    login: v.pipe(
+    all: setting('The limits of each route.', throttleLimits('a route')),
+    login: setting(
+      'The limits of each route with `strictThrottle`: login, reset request and completion.',
       throttleLimits('the route'),
-      v.description(
-        'The limits of each route with `strictThrottle`: login, reset request and completion.',
-      ),
     ),
   }),
-  v.description('The limits of API Gateway, which bound the cost of a flood of requests.'),
 );
 
 export const loginConcurrency = v.optional(
-  v.pipe(
-    positiveInteger,
-    v.description(
-      'The reserved concurrency of each of the three functions of `throttle.login`. It ' +
-        'counts against the quota of the account, of which 100 must remain unreserved. If it ' +
-        'is not set, the quota is the limit.',
-    ),
-    v.metadata({ unit: 'instances' }),
+  count(
+    'instances',
+    'The reserved concurrency of each of the three functions of `throttle.login`. It ' +
+      'counts against the quota of the account, of which 100 must remain unreserved. If it ' +
+      'is not set, the quota is the limit.',
   ),
 );
 
-export const guessing = v.pipe(
-  v.strictObject({
-    failuresPerSource: count(
-      'per 15 minutes',
-      'Wrong passwords of one source address, across all accounts.',
+export const guessing = setting(
+  'Limits on password guessing; beyond them, the service responds with 429.',
+  v.pipe(
+    v.strictObject({
+      failuresPerSource: count(
+        'per 15 minutes',
+        'Wrong passwords of one source address, across all accounts.',
+      ),
+      requestsPerSource: count(
+        'per 15 minutes',
+        'Logins and changes of passwords of one source address, across all accounts.',
+      ),
+      resetsPerSource: count(
+        'per 15 minutes',
+        'Requests for a reset and completions of resets of one source address. A person needs two.',
+      ),
+    }),
+    v.check(
+      ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
+      'failuresPerSource must not exceed requestsPerSource: each failure is a request',
     ),
-    requestsPerSource: count(
-      'per 15 minutes',
-      'Logins and changes of passwords of one source address, across all accounts.',
-    ),
-    resetsPerSource: count(
-      'per 15 minutes',
-      'Requests for a reset and completions of resets of one source address. A person needs two.',
-    ),
-  }),
-  v.check(
-    ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
-    'failuresPerSource must not exceed requestsPerSource: each failure is a request',
   ),
-  v.description('Limits on password guessing; beyond them, the service responds with 429.'),
 );

@@ -25,84 +25,38 @@ export function readSettings(node: Pick<Node, 'getAllContext'>): Selection {
   const all: Record<string, unknown> = node.getAllContext();
   rejectUnknownKeys(Object.keys(all));
   const name = String(all.env);
-  const environments = objectIn(all.environments ?? {}, 'The environments');
+  const environments = Object(all.environments);
   if (!Object.hasOwn(environments, name)) {
-    throw new Error(
-      `There is no environment ${name}: cdk.json has ` +
-        `${Object.keys(environments).join(', ') || 'none'}.`,
-    );
+    const names = Object.keys(environments).join(', ') || 'none';
+    throw new Error(`There is no environment ${name}: cdk.json has ${names}.`);
   }
-  if (!/^[A-Za-z0-9-]+$/.test(name)) {
-    throw new Error(
-      `The name of the environment "${name}" must consist of letters, digits and hyphens: ` +
-        'its stacks are named after it.',
-    );
-  }
-  const own = objectIn(environments[name], `The environment ${name}`);
-  const { unprotected = own.unprotected, allowPlaceholders = false, checked = true } = flagsIn(all);
-  const { deployment = own.deployment, mailTemplates } = all;
-  // All environments share the mail templates unless an environment overrides them.
-  const mail = { templates: mailTemplates, ...(own.mail as object) };
-  const environment = withoutUndefined({ ...own, unprotected, deployment, mail });
-  const { success, output, issues } = parse(environment);
+  const own = environments[name];
+  const environment = {
+    ...own,
+    // All environments share the mail templates unless an environment overrides them.
+    mail: { templates: all.mailTemplates, ...own?.mail },
+    ...(all.unprotected !== undefined && { unprotected: flagIn(all, 'unprotected') }),
+    ...(all.deployment !== undefined && { deployment: all.deployment }),
+  };
+  const { success, output, issues } = v.safeParse(settings, environment, { abortPipeEarly: true });
   const invalid = (violations: string[]) =>
     new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
-  if (!success) {
-    const known = issues.filter((issue) => !isUnknown(issue)).map(violationOf);
-    throw invalid([...known, ...unknownSettings(environment)]);
-  }
+  if (!success) throw invalid(issues.map(violationOf));
 
   const placeholders = output.keepData ? placeholdersIn(output) : [];
-  if (placeholders.length > 0 && !allowPlaceholders)
+  if (placeholders.length > 0 && !flagIn(all, 'allowPlaceholders', false))
     throw invalid(
       placeholders.map(
         ({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`,
       ),
     );
-  return { name, settings: output, placeholders: placeholders.map(({ path }) => path), checked };
+  return {
+    name,
+    settings: output,
+    placeholders: placeholders.map(({ path }) => path),
+    checked: flagIn(all, 'checked', true),
+  };
 }
-
-const parse = (environment: object) => v.safeParse(settings, environment, { abortPipeEarly: true });
-const isUnknown = ({ expected }: v.BaseIssue<unknown>): boolean => expected === 'never';
-
-/**
- * Valibot reports one unknown key of each object, so these are removed until it reports none that
- * is new.
- */
-function unknownSettings(environment: object): string[] {
-  const rest = structuredClone(environment);
-  const found = new Set<string>();
-  for (;;) {
-    const before = found.size;
-    for (const issue of parse(rest).issues?.filter(isUnknown) ?? []) {
-      found.add(violationOf(issue));
-      const last = issue.path?.at(-1);
-      if (last) delete (last.input as Record<string, unknown>)[String(last.key)];
-    }
-    if (found.size === before) return [...found];
-  }
-}
-
-/** The keys that are true or false. The CDK CLI passes the values of `-c` as strings. */
-function flagsIn(context: Record<string, unknown>) {
-  const flags: Partial<Record<'unprotected' | 'allowPlaceholders' | 'checked', boolean>> = {};
-  for (const key of ['unprotected', 'allowPlaceholders', 'checked'] as const) {
-    const value = context[key];
-    if (value === undefined) continue;
-    if (!/^(true|false)$/.test(String(value)))
-      throw new Error(`${key} must be true or false, not ${value}.`);
-    flags[key] = String(value) === 'true';
-  }
-  return flags;
-}
-
-function objectIn(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
-  throw new Error(`${name} in cdk.json must be an object.`);
-}
-
-const withoutUndefined = (values: object): object =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 
 /** A misspelled `-c env=prod` would otherwise deploy the default environment. */
 function rejectUnknownKeys(keys: readonly string[]): void {
@@ -114,9 +68,16 @@ function rejectUnknownKeys(keys: readonly string[]): void {
   );
 }
 
+/** A value that is true or false. The CDK CLI passes the values of `-c` as strings. */
+function flagIn(context: Record<string, unknown>, key: string, byDefault?: boolean): boolean {
+  const value = String(context[key] ?? byDefault);
+  if (!/^(true|false)$/.test(value)) throw new Error(`${key} must be true or false, not ${value}.`);
+  return value === 'true';
+}
+
 function violationOf(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
-  if (isUnknown(issue)) return `${path}: unknown setting`;
+  if (issue.expected === 'never') return `${path}: unknown setting`;
   if (issue.received === 'undefined') return `${path}: missing`;
   const isText = typeof issue.input === 'string' && issue.message.startsWith('must ');
   return `${path}: ${issue.message}${isText ? `, but is ${issue.received}` : ''}`;

@@ -10,7 +10,7 @@ import {
   region,
   unprotected,
 } from './environment.ts';
-import { existing, unknownKeys } from './existing.ts';
+import { existing } from './existing.ts';
 import { corsOrigins, domain } from './host-names.ts';
 import { pepperKeys, signingKeys, tokenLife } from './keys.ts';
 import { guessing, loginConcurrency, tableMaximum, throttle } from './limits.ts';
@@ -21,14 +21,6 @@ import { mail } from './mail.ts';
  * other variables of public endpoints need up to 1,280.
  */
 const ORIGINS_BYTES_MAX = 2800;
-
-interface OriginSettings {
-  readonly corsOrigins: readonly string[];
-  readonly edge?: { readonly hostName: string } | undefined;
-}
-
-const originsBytes = ({ corsOrigins, edge }: OriginSettings): number =>
-  Buffer.byteLength(corsOrigins.join() + (edge?.hostName ?? ''));
 
 const fields = v.strictObject({
   region,
@@ -52,14 +44,15 @@ const fields = v.strictObject({
   alarms,
   deployment,
 });
-type Fields = v.InferOutput<typeof fields>;
 
 /** A rule about several settings, whose violation is reported at a path. */
 const rule = (
   path: readonly string[],
-  holds: (settings: Fields) => boolean,
-  message: string | ((issue: v.CheckIssue<Fields>) => string),
+  holds: (settings: v.InferOutput<typeof fields>) => boolean,
+  message: string,
 ) => v.forward(v.check(holds, message), path as ['region']);
+
+const regionOf = (arn: string): string | undefined => arn.split(':')[3];
 
 /** The schema of the settings of one environment; docs/settings.md is made from it. */
 export const settings = v.pipe(
@@ -72,7 +65,7 @@ export const settings = v.pipe(
   ),
   rule(
     ['alarms'],
-    ({ region, alarms = '' }) => !alarms.startsWith('arn:') || alarms.split(':')[3] === region,
+    ({ region, alarms = '' }) => !alarms.startsWith('arn:') || regionOf(alarms) === region,
     'An alarm can only notify a topic in its own region, which is that of the environment',
   ),
   rule(
@@ -82,7 +75,7 @@ export const settings = v.pipe(
   ),
   rule(
     ['domain', 'certificate'],
-    ({ region, domain }) => !domain || domain.certificate.split(':')[3] === region,
+    ({ region, domain }) => !domain || regionOf(domain.certificate) === region,
     'API Gateway can only use a certificate in its own region, which is that of the environment',
   ),
   rule(
@@ -97,12 +90,13 @@ export const settings = v.pipe(
   ),
   rule(
     ['edge', 'certificate'],
-    ({ edge }) => !edge || edge.certificate.split(':')[3] === EDGE_REGION,
+    ({ edge }) => !edge || regionOf(edge.certificate) === EDGE_REGION,
     `CloudFront can only use a certificate in ${EDGE_REGION}`,
   ),
   rule(
     ['corsOrigins'],
-    (settings) => originsBytes(settings) <= ORIGINS_BYTES_MAX,
+    ({ corsOrigins, edge }) =>
+      Buffer.byteLength(corsOrigins.join() + (edge?.hostName ?? '')) <= ORIGINS_BYTES_MAX,
     'corsOrigins and edge.hostName together must not exceed 2,800 bytes: they are part of ' +
       'the environment of a function',
   ),
@@ -131,8 +125,8 @@ export const settings = v.pipe(
     ({ region, existing: { table, tableStream } = {} }) =>
       table === undefined
         ? tableStream === undefined
-        : tableStream?.includes(`:dynamodb:${region}:`) === true &&
-          tableStream.includes(`:table/${table}/stream/`),
+        : regionOf(tableStream ?? '') === region &&
+          tableStream?.includes(`:table/${table}/stream/`) === true,
     'must be the ARN of the stream of `existing.table`, in the region of the environment. ' +
       'Find it with aws dynamodb describe-table --table-name NAME --query ' +
       'Table.LatestStreamArn. If there is none, enable it with aws dynamodb update-table ' +
@@ -140,15 +134,16 @@ export const settings = v.pipe(
   ),
   rule(
     ['existing', 'keys'],
-    (settings) => unknownKeys(settings).length === 0,
-    ({ input }) =>
-      `There is no key ${unknownKeys(input).join(' or ')}: there are only TableKey, ` +
-      'ValuesKey and the keys in pepperKeys and signingKeys',
+    ({ pepperKeys, signingKeys, existing: { keys = {} } = {} }) => {
+      const known = ['TableKey', 'ValuesKey', ...pepperKeys, ...signingKeys];
+      return Object.keys(keys).every((id) => known.includes(id));
+    },
+    'There are only TableKey, ValuesKey and the keys in pepperKeys and signingKeys',
   ),
   rule(
     ['existing', 'keys'],
     ({ region, existing: { keys = {} } = {} }) =>
-      Object.values(keys).every((arn) => arn.split(':')[3] === region),
+      Object.values(keys).every((arn) => regionOf(arn) === region),
     'A key must be in the region of the environment',
   ),
 );

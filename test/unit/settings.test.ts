@@ -104,8 +104,6 @@ describe('an environment', () => {
     ['is a list', { ...moon, environments: { moon: [] } }],
     ['is null', { ...moon, environments: { moon: null } }],
     ['is one of a list', { ...moon, environments: [] }],
-    ['has a name that no stack can have', { env: 'moon_1', environments: { moon_1: VALID } }],
-    ['has an empty name', { env: '', environments: { '': VALID } }],
     ['has a misspelled context key beside it', { ...moon, enviroment: 'prod' }],
     ['has another kind of deployment', { ...moon, deployment: 'at-once' }],
     ['is perhaps unprotected', { ...moon, unprotected: 'yes' }],
@@ -118,12 +116,11 @@ describe('an environment', () => {
   });
 
   it('is rejected with all its errors in one message', () => {
-    const wrong = { ...withValue('auditDays', 0), region: 7, moon: true, sun: true };
+    const wrong = { ...withValue('auditDays', 0), region: 7, moon: true };
 
     expect(rejectionOf(wrong)).toBe(
       'region: Invalid type: Expected string but received 7; ' +
-        'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting; ' +
-        'sun: unknown setting.',
+        'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting.',
     );
   });
 

@@ -1,0 +1,32 @@
+import * as v from 'valibot';
+
+interface Metadata {
+  readonly unit?: string;
+  /** A value for docs/settings.md, if the environment `prod` in cdk.json has none. */
+  readonly example?: unknown;
+  /** What docs/settings.md calls a key of a record. */
+  readonly key?: string;
+}
+
+/** A setting with its meaning, of which docs/settings.md is made. */
+export const setting = <S extends v.GenericSchema>(
+  meaning: string,
+  schema: S,
+  metadata: Metadata = {},
+) => v.pipe(schema, v.description(meaning), v.metadata({ ...metadata }));
+
+/** A text that matches a pattern; `mistake` explains which texts do. */
+export const matching = (pattern: RegExp, mistake: string) =>
+  v.pipe(v.string(), v.regex(pattern, mistake));
+
+/** A whole number of something. */
+export const count = (unit: string, meaning: string) =>
+  setting(meaning, v.pipe(v.number(), v.integer(), v.minValue(1)), { unit });
+
+/** A list of texts in which none is repeated. */
+export const distinct = (noun: string, text: ReturnType<typeof matching>) =>
+  v.pipe(
+    v.array(text),
+    v.minLength(1),
+    v.check((list) => new Set(list).size === list.length, `Each ${noun} must be listed only once`),
+  );
