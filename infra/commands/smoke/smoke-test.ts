@@ -30,7 +30,7 @@ export async function smokeTest(checks: Checks, inputs: Inputs): Promise<void> {
     await checks.sequence(() => checkIntegrations(checks));
     await checks.sequence(() => removeMarked(checks));
   }
-  await checks.otherReads();
+  await checks.reads();
 }
 
 /** What something in front of the service could rename, drop or answer itself. */
