@@ -19,13 +19,10 @@ const DOMAIN = '/v2/email/identities/mail.example.org';
 const SECRET = '5f'.repeat(32);
 const SECRET_HASH = createHash('sha256').update(SECRET).digest('hex');
 const EDGE = { ...OTHER_SETTINGS.edge, secretHashes: ['a0'.repeat(32), SECRET_HASH] };
-const STREAM = 'arn:aws:dynamodb:eu-north-1:123456789012:table/Gate/stream/2030-01-01T00:00:00.000';
-const KEYS_ONLY = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' };
 const SETTINGS: Settings = {
   ...OTHER_SETTINGS,
   loginConcurrency: 100,
   edge: EDGE,
-  existing: { table: 'Gate', tableStream: STREAM },
 };
 
 const attributes = (confirmed: number) => ({
@@ -50,7 +47,6 @@ const READY: Script = {
   'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 400 } },
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
-  DescribeTable: { Table: { StreamSpecification: KEYS_ONLY, LatestStreamArn: STREAM } },
   // Of the edge, in another region.
   'us-east-1 GetParameter': { Parameter: { Value: '21' } },
   'us-east-1 DescribeCertificate': certificate('ISSUED', 'api.one.example'),
@@ -99,9 +95,6 @@ describe('an account', () => {
   const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
   const { edge: __, ...withoutEdge } = SETTINGS;
   const NO_CERTIFICATE = { error: 'ResourceNotFoundException' };
-  const withStream = (StreamSpecification?: object, LatestStreamArn?: string): Script => ({
-    DescribeTable: { Table: { StreamSpecification, LatestStreamArn } },
-  });
 
   it.each<[string, Script, Settings?]>([
     ['was never bootstrapped', { GetParameter: { error: 'ParameterNotFound' } }],
@@ -142,16 +135,6 @@ describe('an account', () => {
       'has a certificate that was not issued',
       { DescribeCertificate: certificate('PENDING_VALIDATION', 'gate.one.example') },
     ],
-    [
-      'lacks the table that the stack is to adopt',
-      { DescribeTable: { error: 'ResourceNotFoundException' } },
-    ],
-    ['has a table without a stream', withStream()],
-    [
-      'has a table with a stream of other content',
-      withStream({ StreamEnabled: true, StreamViewType: 'NEW_IMAGE' }),
-    ],
-    ['names a former stream of the table', withStream(KEYS_ONLY, `${STREAM}2`)],
     ['has no topic', { GetTopicAttributes: { error: 'NotFound' } }],
     ['has a topic that nobody has subscribed to', { GetTopicAttributes: attributes(0) }],
     [

@@ -1,11 +1,10 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import aws4 from 'aws4';
-import { domainOf } from '../../settings/domain-of.ts';
 
 /** The prefixes of operations of JSON APIs, and the versions of XML APIs, by service. */
 const TARGETS: Readonly<Record<string, string>> = {
   acm: 'CertificateManager',
-  dynamodb: 'DynamoDB_20120810',
   secretsmanager: 'secretsmanager',
   ssm: 'AmazonSSM',
 };
@@ -29,12 +28,15 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
       const { [service]: target } = TARGETS;
       const { [service]: Version } = VERSIONS;
       const path = target || Version ? '/' : operation;
-      const url = new URL(path, endpoint || `https://${service}.${region}.${domainOf(region)}`);
-      const json = `application/x-amz-json-1.${service === 'dynamodb' ? 0 : 1}`;
+      const { domainSuffix } = RegionInfo.get(region);
+      const url = new URL(path, endpoint || `https://${service}.${region}.${domainSuffix}`);
       const form = new URLSearchParams({ Action: operation, Version: Version ?? '', ...input });
       const request = target
         ? {
-            headers: { 'Content-Type': json, 'X-Amz-Target': `${target}.${operation}` },
+            headers: {
+              'Content-Type': 'application/x-amz-json-1.1',
+              'X-Amz-Target': `${target}.${operation}`,
+            },
             body: JSON.stringify(input),
           }
         : Version && { body: String(form) };

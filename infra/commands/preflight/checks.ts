@@ -17,8 +17,7 @@ export function checksOf(
   settings: Settings,
   readerOf: (region: string) => AwsReader,
 ): Readonly<Record<string, () => Promise<Missing>>> {
-  const { mail, loginConcurrency, domain, alarms, edge, existing = {} } = settings;
-  const { table, tableStream } = existing;
+  const { mail, loginConcurrency, domain, alarms, edge } = settings;
   const { configurationSet: set } = mail;
   const aws = readerOf(settings.region);
   const edgeAws = readerOf(EDGE_REGION);
@@ -32,7 +31,6 @@ export function checksOf(
       // The public logs of certificates would reveal the name of an origin.
       [`certificate for ${domain.name}`]: () => certificate(aws, domain, edge !== undefined),
     }),
-    ...(table && { [`stream of ${table}`]: () => stream(aws, table, tableStream) }),
     // The stack itself creates the topic of an e-mail address.
     ...(alarms?.startsWith('arn:') && { [`alarm topic ${alarms}`]: () => topic(aws, alarms) }),
     ...(edge && {
@@ -181,28 +179,6 @@ async function certificate(
     `has the status ${Status}; while it is pending, its record in DNS is missing`,
     aws.cli(`acm describe-certificate --certificate-arn ${arn} ${query}`),
   ];
-}
-
-/** The stream of a table that the stack adopts; the stack enables that of its own table. */
-async function stream(
-  aws: AwsReader,
-  table: string,
-  configured: string | undefined,
-): Promise<Missing> {
-  const found = await ifFound(aws.read('dynamodb', 'DescribeTable', { TableName: table }));
-  if (!found) return ['the table does not exist', 'correct existing.table'];
-  const { StreamSpecification = {}, LatestStreamArn } = found.Table;
-  const { StreamEnabled, StreamViewType } = StreamSpecification;
-  // Not `npm run adopt`, which would end the sessions of a table in service.
-  const update = (to: string) =>
-    aws.cli(`dynamodb update-table --table-name ${table} --stream-specification ${to}`);
-  if (!StreamEnabled)
-    return ['is not enabled', update('StreamEnabled=true,StreamViewType=KEYS_ONLY')];
-  if (StreamViewType !== 'KEYS_ONLY')
-    return [`has ${StreamViewType} instead of KEYS_ONLY`, update('StreamEnabled=false')];
-  if (LatestStreamArn === configured) return undefined;
-  // A stream that is enabled again has another ARN; the former one receives nothing.
-  return [`is ${LatestStreamArn}`, 'set existing.tableStream to this ARN'];
 }
 
 /** Reads the secret, but prints only its hash. */
