@@ -10,9 +10,9 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { Construct } from 'constructs';
 import type { Permissions } from '../../../routes.ts';
-import { domainOf } from '../../settings/domain-of.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { GatehouseFunction } from './gatehouse-function.ts';
 
@@ -153,13 +153,11 @@ export class AdministrationTable extends Construct {
   private nameFor(fn: GatehouseFunction): void {
     fn.addEnvironment('TABLE_NAME', this.name);
     const { region } = Stack.of(this);
-    const service = `dynamodb.${region}`;
-    const domain = domainOf(region);
     // AWS does not document under which of the two domains KMS knows DynamoDB in other partitions.
-    const names =
-      domain === 'amazonaws.com'
-        ? `${service}.${domain}`
-        : [`${service}.amazonaws.com`, `${service}.${domain}`];
-    fn.allow(['kms:Decrypt'], [this.key.keyArn], { StringEquals: { 'kms:ViaService': names } });
+    const domains = new Set(['amazonaws.com', RegionInfo.get(region).domainSuffix]);
+    const [name, ...others] = [...domains].map((domain) => `dynamodb.${region}.${domain}`);
+    fn.allow(['kms:Decrypt'], [this.key.keyArn], {
+      StringEquals: { 'kms:ViaService': others.length > 0 ? [name, ...others] : name },
+    });
   }
 }

@@ -9,9 +9,9 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import type { Construct } from 'constructs';
 import { bundleOf } from '../../bundle/bundle.ts';
-import { domainOf } from '../../settings/domain-of.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
@@ -44,13 +44,13 @@ export class GatehouseFunction extends LambdaFunction {
     });
     logGroup.grantWrite(role);
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
-    const domain = domainOf(settings.region);
+    const { domainSuffix: domain } = RegionInfo.get(settings.region);
     super(scope, id, {
       ...options,
       environment: {
         ...variables,
         METRICS_NAMESPACE: metricsNamespace(environment),
-        ...(domain !== 'amazonaws.com' && { ENDPOINT_DOMAIN: domain }),
+        ...(domain && domain !== 'amazonaws.com' && { ENDPOINT_DOMAIN: domain }),
       },
       role,
       logGroup,
