@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { exitOnSignal, print, printError } from './command-line.ts';
 import { explainError } from './explain-error.ts';
-import type { LocalTables, TableConnection } from './tables.ts';
+import { type LocalTables, openStackTable, openTable, type TableConnection } from './tables.ts';
 
 /** The values of options by their names. */
 export type ValuesOf<O extends ParseArgsOptionsConfig> = ReturnType<
@@ -24,8 +24,7 @@ interface Definition<O extends ParseArgsOptionsConfig, R extends keyof O, S exte
   /** The end of the help. */
   readonly seeAlso?: string;
   /**
-   * Checks the values of the arguments, then does the work. Imports the AWS SDK and what else loads
-   * slowly after the checks. Returns the name of the exit status.
+   * Checks the values of the arguments, then does the work. Returns the name of the exit status.
    */
   run(
     invocation: ReturnType<typeof tablesOf> & {
@@ -153,15 +152,13 @@ function tablesOf(
   return {
     /** Opens the table of --table; without it, that of the local state folder. */
     async openTable(): Promise<TableConnection> {
-      connection = name
-        ? (await import('./tables.ts')).openTable(name)
-        : await (await openLocal()).open();
+      connection = name ? openTable(name) : await (await openLocal()).open();
       return connection;
     },
     /** Opens the table of --table; without it, that of the running local service. */
     async openStackTable() {
       const location = name ? { tableName: name } : (await openLocal()).ofRunningService();
-      const table = await (await import('./tables.ts')).openStackTable(location);
+      const table = await openStackTable(location);
       connection = table;
       return table;
     },

@@ -59,6 +59,3 @@ export async function openStackTable({ tableName, settings }: TableLocation) {
     },
   };
 }
-
-/** The table of a stack and the ARNs of the KMS keys that protect what it stores. */
-export type StackTable = Awaited<ReturnType<typeof openStackTable>>;

@@ -340,9 +340,35 @@ describe('npm run export', () => {
     await expectIntact(gatehouse);
   });
 
-  it('leaves the partial file of another export untouched', async () => {
-    const file = join(folder, 'left.jsonl');
-    writeFileSync(`${file}.partial`, 'secrets');
+  it.each<[string, 'export' | 'import', () => string, number, string]>([
+    ['an empty FILE', 'import', () => '', 2, 'FILE is missing.'],
+    [
+      'no file',
+      'import',
+      () => join(folder, 'missing'),
+      2,
+      "ENOENT: no such file or directory, open 'FILE'.",
+    ],
+    ['an empty FILE', 'export', () => '', 2, 'FILE is missing.'],
+    ['a file', 'export', () => fileOf([]), 2, 'FILE already exists.'],
+    ['a link to nowhere', 'export', () => linkTo('nowhere'), 2, 'FILE already exists.'],
+    [
+      'a link to nowhere under the name of the partial file',
+      'export',
+      () => linkTo('nowhere', '.partial').replace(/\.partial$/, ''),
+      3,
+      'FILE.partial was left by an interrupted export, or another export is running. ' +
+        'It contains secrets: delete it.',
+    ],
+    [
+      'a folder that does not exist',
+      'export',
+      () => join(folder, 'missing/export.jsonl'),
+      2,
+      "ENOENT: no such file or directory, open 'FILE.partial'.",
+    ],
+  ])('rejects %s, npm run %s', async (_, command, prepare, status, sentence) => {
+    const file = prepare();
 
     expect(await run('export', file)).toEqual({
       code: 3,

@@ -1,6 +1,20 @@
-import { SKIPPED_IDS, SKIPPED_PARAMETER_IDS } from '../../../lib/restore/adopt-table.ts';
+import * as v from 'valibot';
+import {
+  adoptTable,
+  SKIPPED_IDS,
+  SKIPPED_PARAMETER_IDS,
+} from '../../../lib/restore/adopt-table.ts';
+import { counted } from '../../../lib/runtime/counted.ts';
+import { NotGatehouseTable } from '../../../lib/table/not-gatehouse-table.ts';
+import { openTable as openTableWith } from '../../../lib/table/table.ts';
+import { openTableScanner } from '../../../lib/table/table-scanner.ts';
+import { keyArn } from '../../settings/existing.ts';
 import { readCdkJson } from '../../settings/read-cdk-json.ts';
+import { print, printError, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP, type ValuesOf, WrongArguments } from '../define-command.ts';
+import { verifyAndReport } from '../verify/verify-and-report.ts';
+import { planRepetition } from './adopt-accounts.ts';
+import { planSettings } from './restored-settings.ts';
 
 const options = {
   table: { type: 'string' },
@@ -48,36 +62,95 @@ ${TABLE_HELP}
   },
   seeAlso: 'docs/restore.md has the procedure.',
   async run({ values, openTable, explain }) {
-    const { table, like, environment, unprotected, original, apply, keep, skip } = values;
-    const { 'pepper-key': pepperKey, 'values-key': valuesKey } = values;
-    const environments = Object.keys(readCdkJson().context.environments ?? {});
-    const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
-      [pepperKey?.split(' ').every(isArn) === false, '--pepper-key must be the ARN of a KMS key.'],
-      [valuesKey !== undefined && !isArn(valuesKey), '--values-key must be the ARN of a KMS key.'],
-      [
-        !table && Boolean(like || unprotected || environment || pepperKey || valuesKey),
-        '--like, --environment, --pepper-key, --values-key and --unprotected require --table.',
-      ],
-      [
-        original !== undefined && (!table || table === original),
-        '--original requires --table, and must be another table.',
-      ],
-      [apply && !original, '--apply requires --original.'],
-      [
-        keep !== undefined && !(apply && /^[1-9]\d*(,[1-9]\d*)*$/.test(keep)),
-        '--keep requires --apply, and must be ids separated by commas.',
-      ],
-      [!/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.'],
-      [
-        environment !== undefined && !environments.includes(environment),
-        `There is no environment ${environment}: cdk.json has ${environments.join(', ')}.`,
-      ],
-    ];
-    const [, broken] = rules.find(([isBroken]) => isBroken) ?? [];
-    if (broken) throw new WrongArguments(broken);
-    const { adoptAndVerify } = await import('./adopt-and-verify.ts');
-    return adoptAndVerify(await openTable(), values, explain);
+    rejectMistakes(values);
+    const connection = await openTable();
+    const { tableName, client } = connection;
+    let isChanged = false;
+    try {
+      print(`Adopting ${tableName}`);
+      // Only AWS has settings of tables.
+      const applySettings = values.table && (await planSettings(connection, values));
+      const original = values.original ? openTableWith(values.original, client) : undefined;
+      const repeat = original && (await planRepetition(connection, original, values));
+      isChanged = true;
+      printAdoption(
+        await adoptTable(
+          openTableWith(tableName, client),
+          openTableScanner([], tableName, client),
+          {
+            skippedIds: Number(values.skip),
+            original,
+            onProgress: reportProgress('item', ' read'),
+          },
+        ),
+      );
+      if (!repeat)
+        print('Accounts are as in the backup: --original TABLE lists what has changed since');
+      const isRepeated = !repeat || (await repeat());
+      if (applySettings) await applySettings();
+
+      // A backup need not contain the changes of a transaction together, so a restored table can
+      // need a repair.
+      print(`Verifying ${tableName}`);
+      const { findings, undecided } = await verifyAndReport(connection);
+      if (findings.length + undecided.length === 0) return isRepeated ? 'adopted' : 'failed';
+      const option = values.table ? `--table ${tableName} ` : '';
+      printError(`The table is adopted, but not intact: npm run verify -- ${option}--repair`);
+      return 'failed';
+    } catch (error) {
+      const isUntouched = !isChanged || error instanceof NotGatehouseTable;
+      throw new Error(
+        isUntouched
+          ? `${explain(error)} Nothing was changed.`
+          : `The adoption is incomplete. ${explain(error)} Run the command again.`,
+      );
+    }
   },
 });
 
-const isArn = (arn: string): boolean => /^arn:[\w-]+:kms:[\w-]+:\d{12}:key\/[\w-]+$/.test(arn);
+function rejectMistakes(values: AdoptOptions): void {
+  const { table, like, environment, unprotected, original, apply, keep, skip } = values;
+  const { 'pepper-key': pepperKey, 'values-key': valuesKey } = values;
+  const environments = Object.keys(readCdkJson().context.environments ?? {});
+  const isArn = (arn: string) => v.is(keyArn, arn);
+  const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
+    [pepperKey?.split(' ').every(isArn) === false, '--pepper-key must be the ARN of a KMS key.'],
+    [valuesKey !== undefined && !isArn(valuesKey), '--values-key must be the ARN of a KMS key.'],
+    [
+      !table && Boolean(like || unprotected || environment || pepperKey || valuesKey),
+      '--like, --environment, --pepper-key, --values-key and --unprotected require --table.',
+    ],
+    [
+      original !== undefined && (!table || table === original),
+      '--original requires --table, and must be another table.',
+    ],
+    [apply && !original, '--apply requires --original.'],
+    [
+      keep !== undefined && !(apply && /^[1-9]\d*(,[1-9]\d*)*$/.test(keep)),
+      '--keep requires --apply, and must be ids separated by commas.',
+    ],
+    [!/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.'],
+    [
+      environment !== undefined && !environments.includes(environment),
+      `There is no environment ${environment}: cdk.json has ${environments.join(', ')}.`,
+    ],
+  ];
+  const [, broken] = rules.find(([isBroken]) => isBroken) ?? [];
+  if (broken) throw new WrongArguments(broken);
+}
+
+function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
+  const { sequences, resetKeys, publicKeys, restarts, notBefore } = adoption;
+  for (const { kind, before, after } of sequences)
+    print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
+  print(
+    `Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`,
+  );
+  print(
+    `Deleted ${counted(resetKeys, 'reset key')}: users who still need one must request another`,
+  );
+  print(
+    `Deleted ${counted(publicKeys, 'public signing key')}: the first login publishes those in use`,
+  );
+  print(`Flagged ${counted(restarts, 'module')} to restart`);
+}

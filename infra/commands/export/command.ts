@@ -1,8 +1,8 @@
-import { accessSync, constants, lstatSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { link, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../../lib/runtime/counted.ts';
+import { exportRecords } from '../../../lib/transfer/export-records.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP, WrongArguments } from '../define-command.ts';
 
@@ -20,10 +20,17 @@ ${STACK_TABLE_HELP}`,
   async run({ positionals: [file = ''], openStackTable }) {
     // Gets its name when it is complete, so that an interrupted export is not mistaken for one.
     const partial = `${file}.partial`;
-    requireNewFile(file, partial);
+    // A link to a file that does not exist is also in the way.
+    if (lstatSync(file, { throwIfNoEntry: false }))
+      throw new WrongArguments(`${file} already exists.`);
     const { table, tableName, valuesKey, kms } = await openStackTable();
-    const { exportRecords } = await import('../../../lib/transfer/export-records.ts');
-    const handle = await open(partial, 'wx', 0o600);
+    const handle = await open(partial, 'wx', 0o600).catch(({ code, message }) => {
+      if (code !== 'EEXIST') throw new WrongArguments(`${message}.`);
+      throw new Error(
+        `${partial} was left by an interrupted export, or another export is running. ` +
+          'It contains secrets: delete it.',
+      );
+    });
     process.once('exit', () => rmSync(partial, { force: true }));
     print(`Exporting ${tableName}`);
     const counts = { user: 0, integration: 0 };
@@ -46,21 +53,3 @@ ${STACK_TABLE_HELP}`,
     return 'exported';
   },
 });
-
-function requireNewFile(file: string, partial: string): void {
-  // A link to a file that does not exist is also in the way.
-  const isTaken = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  try {
-    accessSync(`${dirname(file)}/.`, constants.W_OK);
-  } catch {
-    throw new WrongArguments(
-      `${file} cannot be created: its folder does not exist or cannot be written to.`,
-    );
-  }
-  if (isTaken(file)) throw new WrongArguments(`${file} already exists.`);
-  if (isTaken(partial))
-    throw new Error(
-      `${partial} was left by an interrupted export, or another export is running. ` +
-        'It contains secrets: delete it.',
-    );
-}

@@ -1,4 +1,6 @@
-import { accessSync, constants, createReadStream, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { importRecords } from '../../../lib/transfer/import-records.ts';
+import { linesOf } from '../../../lib/transfer/lines.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP, WrongArguments } from '../define-command.ts';
 
@@ -26,14 +28,14 @@ ${STACK_TABLE_HELP}
   },
   seeAlso: 'docs/migrating.md describes the file.',
   async run({ values: { apply, again }, positionals: [file = ''], openStackTable }) {
-    requireReadable(file);
-    const { importRecords } = await import('../../../lib/transfer/import-records.ts');
-    const { linesOf } = await import('../../../lib/transfer/lines.ts');
+    const handle = await open(file).catch(({ message }) => {
+      throw new WrongArguments(`${message}.`);
+    });
     const target = await openStackTable();
     print(`${apply ? 'Importing into' : 'Checking an import into'} ${target.tableName}`);
     const { imported, present, changed, removed, rejected } = await importRecords(
       target,
-      linesOf(createReadStream(file)),
+      linesOf(handle.createReadStream()),
       {
         apply,
         again,
@@ -54,12 +56,3 @@ ${STACK_TABLE_HELP}
     return rejected > 0 ? 'rejections' : 'imported';
   },
 });
-
-function requireReadable(path: string): void {
-  try {
-    accessSync(path, constants.R_OK);
-  } catch {
-    throw new WrongArguments(`${path} cannot be read.`);
-  }
-  if (statSync(path).isDirectory()) throw new WrongArguments(`${path} is a folder.`);
-}

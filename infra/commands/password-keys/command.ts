@@ -1,3 +1,6 @@
+import { idOfKey } from '../../../lib/passwords/hasher.ts';
+import { keyIdOf } from '../../../lib/passwords/passwords.ts';
+import { usersOf } from '../../../lib/transfer/entities.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP } from '../define-command.ts';
 
@@ -18,8 +21,6 @@ ${STACK_TABLE_HELP}`,
   async run({ openStackTable }) {
     const { table, tableName, pepperKeys } = await openStackTable();
     print(`Counting the password hashes in ${tableName}`);
-    const { idOfKey } = await import('../../../lib/passwords/hasher.ts');
-    const { usersOf } = await import('../../../lib/transfer/entities.ts');
     const keys = pepperKeys.map(idOfKey);
     const hashes = new Map(keys.map((key) => [key, 0]));
     let [users, underNone] = [0, 0];
@@ -27,7 +28,7 @@ ${STACK_TABLE_HELP}`,
     for await (const { id, passwordHash } of usersOf(table)) {
       onProgress(++users);
       if (!passwordHash) continue;
-      const key = await keyOf(id, passwordHash);
+      const key = keyOf(id, passwordHash);
       if (key) hashes.set(key, (hashes.get(key) ?? 0) + 1);
       else underNone++;
     }
@@ -44,8 +45,7 @@ ${STACK_TABLE_HELP}`,
   },
 });
 
-async function keyOf(userId: number, passwordHash: string): Promise<string | undefined> {
-  const { keyIdOf } = await import('../../../lib/passwords/passwords.ts');
+function keyOf(userId: number, passwordHash: string): string | undefined {
   try {
     return keyIdOf(passwordHash);
   } catch (error) {

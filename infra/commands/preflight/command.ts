@@ -1,7 +1,10 @@
 import { readCdkJson } from '../../settings/read-cdk-json.ts';
+import { readSettings } from '../../settings/read-settings.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
 import { requireAwsEnvironment } from '../require-aws-environment.ts';
+import { awsReader } from './aws-reader.ts';
+import { accountOf, checksOf } from './checks.ts';
 
 /** `npm run preflight`: checks that AWS is ready for the deployment of an environment. */
 export const command = defineCommand({
@@ -20,9 +23,11 @@ each missing piece.
   },
   seeAlso: 'docs/commands.md lists the permissions.',
   async run({ values: { env }, explain }): Promise<'ready' | 'missing' | 'failed'> {
-    const { name, settings } = await readEnvironment(env);
-    const { awsReader } = await import('./aws-reader.ts');
-    const { accountOf, checksOf } = await import('./checks.ts');
+    requireAwsEnvironment();
+    // As `-c env=NAME` would select it.
+    const { name, settings } = readSettings({
+      getAllContext: () => ({ ...readCdkJson().context, env }),
+    });
     // Without valid credentials, every check would fail with the same sentence.
     const account = await accountOf(awsReader(settings.region));
     print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
@@ -49,11 +54,3 @@ each missing piece.
     return status;
   },
 });
-
-/** The environment as `-c env=NAME` would select it, so that mistakes in its settings are found. */
-async function readEnvironment(env: string) {
-  requireAwsEnvironment();
-  const selected = { ...readCdkJson().context, env };
-  const { readSettings } = await import('../../settings/read-settings.ts');
-  return readSettings({ getAllContext: () => selected });
-}

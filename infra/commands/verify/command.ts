@@ -1,4 +1,9 @@
+import { Failure } from '../../../lib/contract/failure.ts';
+import { repairTable } from '../../../lib/integrity/repair-table.ts';
+import { openTable as openTableWith } from '../../../lib/table/table.ts';
+import { print } from '../command-line.ts';
 import { defineCommand, TABLE_HELP } from '../define-command.ts';
+import { verifyAndReport } from './verify-and-report.ts';
 
 /** `npm run verify`: checks the rules that span several items, and repairs derived items. */
 export const command = defineCommand({
@@ -16,7 +21,22 @@ ${TABLE_HELP}
   },
   seeAlso: 'docs/verification.md explains the findings.',
   async run({ values: { repair }, openTable }) {
-    const { verifyAndRepair } = await import('./verify-and-repair.ts');
-    return verifyAndRepair(await openTable(), repair);
+    const connection = await openTable();
+    const { tableName, client } = connection;
+    print(`Verifying ${tableName}`);
+    let { findings, undecided } = await verifyAndReport(connection);
+    if (repair && findings.some(({ remedy }) => 'writes' in remedy)) {
+      const onRepair = (description: string) => print(`Repair: ${description}`);
+      await repairTable(openTableWith(tableName, client), findings, onRepair).catch((error) => {
+        if (!(error instanceof Failure)) throw error;
+        throw new Error(
+          'The table did not respond in time. The last repair may have taken effect: verify again.',
+        );
+      });
+      print('Verifying the repaired table');
+      ({ findings, undecided } = await verifyAndReport(connection));
+    }
+    if (findings.length > 0) return 'findings';
+    return undecided.length > 0 ? 'failed' : 'intact';
   },
 });
