@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { App, type Stack, Validations } from 'aws-cdk-lib';
-import { bundle, SOURCES_FILE } from './bundle/bundle.ts';
+import { bundle } from './bundle/bundle.ts';
 import { fail, printError } from './commands/command-line.ts';
 import { edgeStackName } from './settings/edge.ts';
 import { readSettings } from './settings/read-settings.ts';
@@ -19,9 +18,7 @@ if (placeholders.length > 0)
   printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
 
 const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;
-const sources = await bundle(bundles, { transport, forDebugger });
-// A reload of the local cloud rebuilds the bundles that contain a changed file.
-writeFileSync(join(app.outdir, SOURCES_FILE), JSON.stringify(sources));
+await bundle(bundles, { transport, forDebugger });
 const stacks: Stack[] = [
   new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }),
 ];

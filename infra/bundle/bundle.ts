@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type Metafile, type Plugin } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import type { Transport } from '../settings/transport.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -15,18 +15,8 @@ const MINIMAL_TRANSPORT = Object.fromEntries(
   ]),
 );
 
-/** The source files of bundles, by function. */
-export type Sources = Readonly<Record<string, readonly string[]>>;
-
-/** The file with the sources of all bundles, below the output folder of a synthesis. */
-export const SOURCES_FILE = 'sources.json';
-
 /** The folder of a function's bundle, below the folder of all bundles. */
 export const bundleOf = (folder: string, file: string): string => join(folder, file);
-
-/** The names of all functions, which are those of their files. */
-export const functionFiles = (): string[] =>
-  readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts'));
 
 /**
  * Loads Node's modules with `getBuiltinModule`. A native import reads every export of a built-in
@@ -65,26 +55,22 @@ function esModuleOf(name: string): string {
   ].join('\n');
 }
 
-const sourceOf = (file: string): string => `functions/${file}.ts`;
-
 /**
  * Bundles all functions, or the given ones, each into its own folder. `forDebugger` keeps the names
- * of variables, and lets a debugger find the sources. Returns the source files of each bundle,
- * below the repository.
+ * of variables, and lets a debugger find the sources.
  */
 export async function bundle(
   folder: string,
   {
     transport,
     plugins = [],
-    files = functionFiles(),
+    files = readdirSync(join(ROOT, 'functions')).map((file) => basename(file, '.ts')),
     forDebugger = false,
   }: { transport: Transport; plugins?: Plugin[]; files?: string[]; forDebugger?: boolean },
-): Promise<Sources> {
-  const { outputFiles, metafile } = await build({
+): Promise<void> {
+  const { outputFiles } = await build({
     write: false,
-    metafile: true,
-    entryPoints: files.map(sourceOf),
+    entryPoints: files.map((file) => `functions/${file}.ts`),
     absWorkingDir: ROOT,
     // A link to node_modules elsewhere would otherwise put that path into the source maps, and so
     // into the asset hashes.
@@ -112,14 +98,4 @@ export async function bundle(
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
   }
-  return Object.fromEntries(files.map((file) => [file, importedBy(sourceOf(file), metafile)]));
-}
-
-/** A file and all that it imports, including what is in no bundle because it is unused. */
-function importedBy(file: string, { inputs }: Metafile): string[] {
-  const found = new Set([file]);
-  // A set also iterates over the elements that are added meanwhile.
-  for (const importer of found)
-    for (const { path } of inputs[importer]?.imports ?? []) found.add(path);
-  return [...found];
 }

@@ -1,7 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { counted } from '../../lib/runtime/counted.ts';
-import { bundle, functionFiles, SOURCES_FILE, type Sources } from '../bundle/bundle.ts';
+import { bundle } from '../bundle/bundle.ts';
 import { localTransport } from '../settings/transport.ts';
 import type { Cloud } from './cloud.ts';
 import { synthesize } from './stack/synthesize.ts';
@@ -14,14 +14,12 @@ const NAMES_MAX = 3;
 export function openAssembly(folder: string, forDebugger: boolean) {
   let syntheses = 0;
   let current = '';
-  let sources: Sources = {};
 
   /** Into a folder of its own, so the running stack keeps its files if the synthesis fails. */
   async function synthesizeNext(): Promise<string> {
     if (syntheses === 0) rmSync(folder, { recursive: true, force: true });
     const next = join(folder, String(++syntheses));
     await synthesize(next, { checked: false, 'gatehouse:debugger': forDebugger });
-    sources = JSON.parse(readFileSync(join(next, SOURCES_FILE), 'utf8'));
     return next;
   }
 
@@ -30,7 +28,7 @@ export function openAssembly(folder: string, forDebugger: boolean) {
       current = await synthesizeNext();
       return current;
     },
-    /** Synthesizes the stack again, or only bundles the functions that the files affect. */
+    /** Synthesizes the stack again, or only bundles the functions. */
     async reload(cloud: Cloud, changed: readonly string[]): Promise<void> {
       if (!changed.every(isFunctionSource)) {
         const next = await synthesizeNext();
@@ -39,12 +37,8 @@ export function openAssembly(folder: string, forDebugger: boolean) {
         current = next;
         return;
       }
-      // A new function is not in use before the next synthesis.
-      const files = functionFiles().filter((name) =>
-        sources[name]?.some((file) => changed.includes(file)),
-      );
-      const options = { transport: localTransport(), forDebugger, files };
-      sources = { ...sources, ...(await bundle(join(current, 'bundles'), options)) };
+      const options = { transport: localTransport(), forDebugger };
+      await bundle(join(current, 'bundles'), options);
       cloud.recycle();
     },
   };
@@ -55,8 +49,8 @@ const isFunctionSource = (file: string): boolean =>
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 
 /**
- * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles that it
- * affects; a change in routes.ts, cdk.json or the stack synthesizes the stack again.
+ * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles; a change in
+ * routes.ts, cdk.json or the stack synthesizes the stack again.
  */
 export function reloadOnChange(
   starting: Promise<Cloud>,

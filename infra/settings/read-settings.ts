@@ -2,26 +2,16 @@ import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { context } from './context.ts';
 import { placeholdersIn } from './placeholders.ts';
-import { type Settings, settings } from './settings.ts';
+import { settings } from './settings.ts';
 
 /** Keys of the CDK itself; all others contain a colon. */
 const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
-
-/** What cdk.json and `-c` select: an environment and its settings. */
-interface Selection {
-  readonly name: string;
-  readonly settings: Settings;
-  /** The paths of settings that must be replaced before a deployment. */
-  readonly placeholders: readonly string[];
-  /** Whether the template is checked against the AWS Solutions rules. */
-  readonly checked: boolean;
-}
 
 /**
  * Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all
  * violations.
  */
-export function readSettings(node: Pick<Node, 'getAllContext'>): Selection {
+export function readSettings(node: Pick<Node, 'getAllContext'>) {
   const all: Record<string, unknown> = node.getAllContext();
   rejectUnknownKeys(Object.keys(all));
   const name = String(all.env);
@@ -53,7 +43,9 @@ export function readSettings(node: Pick<Node, 'getAllContext'>): Selection {
   return {
     name,
     settings: output,
+    /** The paths of settings that must be replaced before a deployment. */
     placeholders: placeholders.map(({ path }) => path),
+    /** Whether the template is checked against the AWS Solutions rules. */
     checked: flagIn(all, 'checked', true),
   };
 }

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
 import * as v from 'valibot';
 import { email } from '../../../lib/users/user-schema.ts';
 import { isHttpUrl } from '../../settings/http-url.ts';
@@ -92,9 +91,8 @@ async function ask(question: string, isSecret = false): Promise<string> {
     return value.trim();
   }
   stderr.write(question);
-  // An interface with this output does not show what is typed.
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const output = isSecret ? nowhere : stderr;
+  // Without an output, the interface does not show what is typed.
+  const output = isSecret ? undefined : stderr;
   const lines = createInterface({ input: stdin, output, terminal: true });
   const [answer = ''] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
   lines.close();
