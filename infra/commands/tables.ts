@@ -1,9 +1,10 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
+import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
 import { openTable as openTableWith } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
 import { requireAwsEnvironment } from './require-aws-environment.ts';
-import { tagsOf } from './table-tags.ts';
+import { listTags } from './table-tags.ts';
 
 /** An open connection to a table, local or deployed. */
 export interface TableConnection {
@@ -39,7 +40,9 @@ export function openTable(tableName: string): TableConnection {
 export async function openStackTable({ tableName, settings }: TableLocation) {
   if (!settings) requireAwsEnvironment();
   const client = scannerClient(settings);
-  const tags = await tagsOf(client, tableName);
+  const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
+  if (!Table) throw new Error(NOT_FROM_AWS);
+  const tags = await listTags(client, Table);
   const keyIn = (tag: string): string => {
     if (tags[tag]) return tags[tag];
     throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);

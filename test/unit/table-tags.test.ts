@@ -1,11 +1,10 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, it } from 'vitest';
-import { tagsOf } from '../../infra/commands/table-tags.ts';
+import { listTags } from '../../infra/commands/table-tags.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
 it('the tags of a table are read page by page, without those of AWS itself', async () => {
   const { settings, inputs } = scriptedClient(
-    { Table: { TableArn: 'arn:of-gate' } },
     { Tags: [{ Key: 'team', Value: 'a' }], NextToken: 'more' },
     {
       Tags: [
@@ -15,11 +14,10 @@ it('the tags of a table are read page by page, without those of AWS itself', asy
     },
   );
 
-  const tags = await tagsOf(new DynamoDBClient(settings), 'Gate');
+  const tags = await listTags(new DynamoDBClient(settings), { TableArn: 'arn:of-gate' });
 
   expect(tags).toEqual({ team: 'a', 'gatehouse:values-key': 'b' });
   expect(inputs()).toEqual([
-    { TableName: 'Gate' },
     { ResourceArn: 'arn:of-gate' },
     { ResourceArn: 'arn:of-gate', NextToken: 'more' },
   ]);

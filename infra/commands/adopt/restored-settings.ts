@@ -117,8 +117,7 @@ async function enableStream(client: DynamoDBClient, TableName: string) {
   await client.send(new UpdateTableCommand({ TableName, StreamSpecification: STREAM }));
   const waiting = { client, maxWaitTime: STREAM_WAIT_SECONDS_MAX, minDelay: 1, maxDelay: 5 };
   await waitUntilTableExists(waiting, { TableName });
-  const { Table } = await client.send(new DescribeTableCommand({ TableName }));
-  return Table?.LatestStreamArn;
+  return (await describe(client, TableName)).LatestStreamArn;
 }
 
 /** Describes a table, and fails if the clock of this machine differs from that of DynamoDB. */

@@ -96,7 +96,7 @@ export class Checks {
       ...(body && { body: JSON.stringify(body) }),
     }).catch((error) => {
       const { code, message } = error.cause ?? error;
-      throw new Error(`${route}: no response: ${code ?? message}`);
+      throw new Error(`${route} at ${url}: no response: ${code ?? message}`);
     });
     const { status } = response;
     return { status, headers: response.headers, body: parsed(await response.text()) };

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
 import { email } from '../../../lib/users/user-schema.ts';
-import { isHttpUrl } from '../../settings/http-url.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 import { Checks } from './checks.ts';
@@ -44,10 +43,6 @@ Both are asked for if they are not set. The password is sent to the URL only.`,
       [
         !origin || originOf(origin) === origin,
         '--origin must be an origin, such as https://admin.example.com.',
-      ],
-      [
-        !pastEdge || isHttpUrl(pastEdge),
-        '--past-edge must be a URL that starts with https:// or http://.',
       ],
     ];
     for (const [isFollowed, sentence] of rules) if (!isFollowed) throw new WrongArguments(sentence);
