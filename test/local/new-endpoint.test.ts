@@ -1,6 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyRepository } from '../support/commands/copy-repository.ts';
 import { runCommand } from '../support/commands/run-command.ts';
@@ -16,8 +18,15 @@ describe('npm run new-endpoint', () => {
     expect(await bin('new-endpoint', 'GET /api/made-by-test/{id}')).toMatchObject({ stderr: '' });
 
     expect(await compile()).toMatchObject({ stdout: '', stderr: '' });
-    await bin('infra/api-document/write.ts');
-    const document = JSON.parse(readFileSync(join(folder, 'openapi.json'), 'utf8'));
+    const print =
+      "import { openApiText } from './infra/api-document/document.ts';" +
+      'console.log(openApiText());';
+    const args = ['--input-type=module', '-e', print];
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd: folder,
+      maxBuffer: 8 * 1024 * 1024,
+    });
+    const document = JSON.parse(stdout);
     expect(document.paths['/api/made-by-test/{id}'].get).toMatchObject({
       operationId: 'getMadeByTest',
       security: [{ token: [] }],
