@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
-import type { Pages } from './api-page/pages.ts';
-import { startAwsEndpoint } from './aws/aws-endpoint.ts';
-import { startEngine } from './aws/engine.ts';
+import { awsEndpoint } from './aws/aws-endpoint.ts';
+import { openDynamoDb } from './aws/dynamodb.ts';
+import { ENGINE_REGION, startEngine } from './aws/engine.ts';
 import { localMailbox } from './aws/mailbox.ts';
 import { createTable, deleteTable } from './aws/stack-table.ts';
 import { openStream, type Stream } from './aws/stream.ts';
@@ -11,14 +11,15 @@ import { meterCapacity } from './capacity/meter-capacity.ts';
 import { deploy } from './deploy.ts';
 import { startGateway } from './gateway/gateway.ts';
 import type { RequestSummary } from './gateway/request-log.ts';
-import { type Functions, runFunctions } from './lambda/functions.ts';
+import { runFunctions } from './lambda/functions.ts';
 import type { FunctionConfig } from './lambda/instance.ts';
 import { readableError } from './lambda/readable-error.ts';
+import { openPages, SET_PASSWORD_PAGE } from './pages/pages.ts';
 import { requireMatchingKeys } from './require-matching-keys.ts';
 import { readTemplate } from './stack/template.ts';
 import { processIdentity } from './state/folder-lock.ts';
 import { OPERATOR } from './state/operator.ts';
-import { databaseIn, readJson, type State } from './state/state.ts';
+import { databaseIn, type State } from './state/state.ts';
 
 export interface CloudOptions {
   /** The folder of the cloud assembly; a promise while it is being synthesized. */
@@ -34,12 +35,11 @@ export interface CloudOptions {
   readonly intercept?: Interceptor;
   /** Receives the message and stack of a logged error, which tests must not print. */
   readonly onError?: (functionName: string, error: string) => void;
-  /** The page that links in mails lead to, below the URL of the AWS APIs; else the template's. */
-  readonly mailLinkBase?: (endpoint: string) => string;
+  /** The page that links in mails lead to; else that of the local cloud. */
+  readonly mailLinkBase?: string | undefined;
   readonly timeoutMs?: number | undefined;
   /** 8 unless given. */
   readonly maxInstancesPerFunction?: number;
-  readonly pages?: Pages;
   /** Whether calls to the table, including those of operators, are throttled as on AWS. */
   readonly meterCapacity?: boolean;
 }
@@ -47,7 +47,6 @@ export interface CloudOptions {
 /** A stack that runs on this machine. */
 export type Cloud = ReturnType<typeof cloudOf>;
 
-const ENDPOINT_FILE = 'endpoint.json';
 /** How long requests in flight may take to finish when the cloud stops. */
 const GRACE_MS = 5000;
 
@@ -79,33 +78,23 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
   // The stack is synthesized meanwhile.
   const [engine, assembly] = await Promise.all([startingEngine, options.assembly]);
   const running = runningStack(options, assembly);
+  stops.defer(running.functions.stop);
   const stream = openStream({
     mappings: () => running.deployed.mappings,
     invoke: async (...invocation) => {
       await running.changing;
-      return running.functions?.invoke(...invocation);
+      return running.functions.invoke(...invocation);
     },
     onLine: (line) => options.onLine(readableError(line)),
   });
-  const awsEndpoint = await startEndpoint(running, engine.url, stream);
-  stops.defer(awsEndpoint.stop);
-  running.endpoint = awsEndpoint.url;
-  await createStackTable(running);
+  stops.defer(stream.stop);
+  const server = await startServer(running, engine.url, stream);
+  stops.defer(() => server.stop(GRACE_MS));
+  running.url = server.url;
+  await deployRunning(running);
   // Its keys are lost when this process ends, so nobody could use the table.
   if (!state.folder && options.engineUrl)
-    stops.defer(() => deleteTable(running.endpoint, running.region, running.deployed.table));
-
-  running.functions = runFunctions(withMailLinks(running), {
-    ...options,
-    endpoint: running.endpoint,
-    region: running.region,
-    maxInstancesPerFunction: options.maxInstancesPerFunction ?? 8,
-  });
-  stops.defer(running.functions.stop);
-  stops.defer(stream.stop);
-  const gateway = await startApi(running);
-  stops.defer(() => gateway.stop(GRACE_MS));
-  running.apiUrl = gateway.url;
+    stops.defer(() => deleteTable(engine.url, ENGINE_REGION, running.deployed.table));
 
   const cloud = cloudOf(running, stream, () => stops.disposeAsync());
   await requireMatchingKeys(cloud, options);
@@ -117,6 +106,7 @@ type Running = ReturnType<typeof runningStack>;
 
 function runningStack(options: CloudOptions, assembly: string) {
   const template = readTemplate(assembly);
+  const { maxInstancesPerFunction = 8 } = options;
   return {
     options,
     region: template.region,
@@ -124,67 +114,75 @@ function runningStack(options: CloudOptions, assembly: string) {
     lateCalls: [] as string[],
     deniedCalls: [] as string[],
     deployed: deploy(template, options.state),
-    endpoint: '',
-    functions: undefined as Functions | undefined,
+    functions: runFunctions({ ...options, maxInstancesPerFunction }),
     /** Ends with the change of the code or the stack that is under way. */
     changing: Promise.resolve() as Promise<unknown>,
-    apiUrl: '',
+    url: '',
   };
 }
 
-/** Starts the AWS APIs, if possible on the port of the last start, and records the port. */
-async function startEndpoint(running: Running, engineUrl: string, stream: Stream) {
-  const { state, onLine, intercept } = running.options;
-  const { port: formerPort = 0 } =
-    readJson<{ port?: number }>(state, ENDPOINT_FILE, 'delete it to use another port') ?? {};
-  const endpoint = await startAwsEndpoint(running, {
-    engineUrl,
-    port: formerPort,
-    onCommitted: stream.committed,
-    intercept,
-    onLine,
-    meter: running.options.meterCapacity
-      ? meterCapacity(() => {
-          const { OnDemandThroughput } = running.deployed.table;
-          return {
-            Read: OnDemandThroughput?.MaxReadRequestUnits,
-            Write: OnDemandThroughput?.MaxWriteRequestUnits,
-          };
-        })
-      : undefined,
-  });
-  if (endpoint.port === formerPort) return endpoint;
-  if (formerPort)
-    onLine(
-      `Port ${formerPort} is taken: the mailbox and the AWS APIs have moved to ${endpoint.url}`,
-    );
-  state.write(ENDPOINT_FILE, JSON.stringify({ port: endpoint.port }));
-  return endpoint;
-}
-
-async function createStackTable({ options, endpoint, region, deployed }: Running): Promise<void> {
-  await createTable(endpoint, region, deployed.table);
-  options.state.record({ table: { endpoint, region, tableName: deployed.table.TableName } });
-}
-
-function startApi(running: Running) {
-  const { onLine, onRejection, pages, port, timeoutMs } = running.options;
+/** Serves the API, its pages and the AWS APIs. */
+function startServer(running: Running, engineUrl: string, stream: Stream) {
+  const { onLine, onRejection, port } = running.options;
+  const tableMaximum = () => {
+    const { OnDemandThroughput } = running.deployed.table;
+    return {
+      Read: OnDemandThroughput?.MaxReadRequestUnits,
+      Write: OnDemandThroughput?.MaxWriteRequestUnits,
+    };
+  };
+  const callDynamoDb = openDynamoDb(
+    {
+      engineUrl,
+      onCommitted: stream.committed,
+      meter: running.options.meterCapacity ? meterCapacity(tableMaximum) : undefined,
+    },
+    () => running.deployed.table,
+  );
   return startGateway(
     port,
     async () => {
       await running.changing;
       return running.deployed.api;
     },
-    async (...invocation) => running.functions?.invoke(...invocation),
+    running.functions.invoke,
     (error) => onLine(readableError(error)),
-    { pages, integrationTimeoutMs: timeoutMs, onRejection },
+    {
+      pages: openPages(running.mailbox.mails),
+      callAws: awsEndpoint(running, callDynamoDb),
+      onRejection,
+    },
   );
 }
 
+/** Creates the table of the stack, records it for commands, and replaces the functions. */
+async function deployRunning(running: Running): Promise<void> {
+  const { options, url: endpoint, region, deployed, functions } = running;
+  await createTable(endpoint, region, deployed.table);
+  options.state.record({ table: { endpoint, region, tableName: deployed.table.TableName } });
+  functions.replace(functionsOf(running));
+}
+
+/** The functions with the variables that differ from those on AWS. */
+const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfig[] =>
+  deployed.functions.map((config) => ({
+    ...config,
+    environment: {
+      ...config.environment,
+      AWS_REGION: region,
+      AWS_DEFAULT_REGION: region,
+      AWS_ENDPOINT_URL: url,
+      ...('MAIL_LINK_BASE' in config.environment && {
+        MAIL_LINK_BASE: options.mailLinkBase || `${url}${SET_PASSWORD_PAGE}?key=`,
+      }),
+    },
+  }));
+
 function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
   return {
-    url: running.apiUrl,
-    endpoint: running.endpoint,
+    url: running.url,
+    /** The URL of the AWS APIs. */
+    endpoint: running.url,
     region: running.region,
     get tableName() {
       return running.deployed.table.TableName;
@@ -196,18 +194,17 @@ function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
       return environment?.PEPPER_KEYS?.split(',') ?? [];
     },
     get functions() {
-      return running.deployed.functions;
+      return functionsOf(running);
     },
     /** Calls that a function made after it had responded, each as function name and operation. */
     lateCalls: running.lateCalls,
     mails: running.mailbox.mails,
-    invoke: async (name: string, event: unknown) =>
-      running.functions?.invoke(name, event, randomUUID()),
+    invoke: (name: string, event: unknown) => running.functions.invoke(name, event, randomUUID()),
     /** Resolves once each mail that has been committed was handed to its function. */
     mailsHandedOver: stream.settled,
     deniedCalls: running.deniedCalls,
     unusedPermissions: () => running.deployed.authorization.unused(),
-    recycle: () => running.functions?.recycle(),
+    recycle: running.functions.recycle,
     /** Runs a change of the code or the stack. Requests that arrive meanwhile wait for its end. */
     async holdRequestsDuring(change: () => Promise<void>) {
       const changed = change();
@@ -216,20 +213,10 @@ function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
     },
     async redeploy(assembly: string) {
       running.deployed = deploy(readTemplate(assembly), running.options.state);
-      await createStackTable(running);
-      running.functions?.replace(withMailLinks(running));
+      await deployRunning(running);
     },
     stop,
   };
-}
-
-function withMailLinks({ options, deployed, endpoint }: Running): FunctionConfig[] {
-  const MAIL_LINK_BASE = options.mailLinkBase?.(endpoint);
-  return deployed.functions.map((config) =>
-    MAIL_LINK_BASE !== undefined && 'MAIL_LINK_BASE' in config.environment
-      ? { ...config, environment: { ...config.environment, MAIL_LINK_BASE } }
-      : config,
-  );
 }
 
 /** Hands over what was committed before the last end of the service, as a stream would. */

@@ -1,13 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import inspector from 'node:inspector';
-import { createServer } from 'node:net';
 import { print } from '../commands/command-line.ts';
 import { announcement, logFileIn } from './announce.ts';
-import { openPages } from './api-page/pages.ts';
 import { explainDatabaseError, externalEngine } from './aws/engine.ts';
 import { openFaults } from './aws/faults.ts';
-import { setPasswordPage } from './aws/mailbox-pages.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { openRequestLog, requestLine } from './gateway/request-log.ts';
 import { readableError } from './lambda/readable-error.ts';
@@ -29,7 +25,6 @@ interface ServiceOptions {
 /** Runs the service until a signal. Resolves with the name of the exit status. */
 export async function runService(options: ServiceOptions): Promise<Status> {
   const { port, inspectPort } = options;
-  await requireFreePort(port);
   if (inspectPort !== undefined) openInspector(inspectPort);
   const { STATE_DIR } = process.env;
   const state =
@@ -51,7 +46,6 @@ export async function runService(options: ServiceOptions): Promise<Status> {
 
   const assembly = openAssembly(state.assemblies, inspectPort !== undefined);
   const faults = openFaults();
-  let mailboxUrl: string | undefined;
   print('Synthesizing the stack');
   starting = startCloud({
     assembly: assembly.synthesize(),
@@ -61,10 +55,9 @@ export async function runService(options: ServiceOptions): Promise<Status> {
     onLine: openRequestLog(print, logFileIn(state)),
     onRejection: (rejection) => print(requestLine(rejection)),
     onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
-    mailLinkBase: (endpoint) => options.mailLinkBase || setPasswordPage(endpoint),
+    mailLinkBase: options.mailLinkBase,
     timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
     intercept: faults.intercept,
-    pages: openPages(() => mailboxUrl),
     // More would take memory (docs/adr/0003) and compete for the processor.
     maxInstancesPerFunction: 3,
     onEngineExit: (reason) => stop(`The DynamoDB engine has exited. ${reason}`, 'failed'),
@@ -72,7 +65,6 @@ export async function runService(options: ServiceOptions): Promise<Status> {
   reloadOnChange(starting, assembly, print);
   try {
     const cloud = await starting;
-    mailboxUrl = `${cloud.endpoint}/mailbox`;
     if (!stopping) watchFaults(faults, cloud, state);
     if (!stopping) for (const line of await announcement(cloud, state)) print(line);
   } catch (error) {
@@ -114,16 +106,4 @@ function openInspector(wanted: number): void {
   inspector.open(wanted, '127.0.0.1');
   if (!inspector.url())
     throw new Error(`Port ${wanted} is taken. Choose another port for --inspect.`);
-}
-
-async function requireFreePort(wanted: number): Promise<void> {
-  const probe = createServer().listen(wanted, '127.0.0.1');
-  await once(probe, 'listening').catch((error) => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    throw new Error(
-      `Port ${wanted} is taken. Stop the process that uses it, or choose another port: ` +
-        `PORT=${wanted + 1} npm start`,
-    );
-  });
-  await new Promise((resolve) => probe.close(resolve));
 }

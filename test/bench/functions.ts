@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleOf } from '../../infra/bundle/bundle.ts';
-import type { Cloud } from '../../infra/local/cloud.ts';
 import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/instance.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { routes } from '../../routes.ts';
@@ -75,7 +74,7 @@ async function costOf(
     requests.push(await events.eventOf((await change.prepare(setup)).request));
   const invocations = await runChild({
     bundle,
-    environment: operatorEnvironment(cloud, config),
+    environment: operatorEnvironment(config),
     timeoutMs: config.timeoutMs,
     events: requests,
   });
@@ -94,5 +93,4 @@ async function costOf(
 }
 
 /** The environment of a function that calls AWS with the permissions of an operator. */
-const operatorEnvironment = ({ region, endpoint }: Cloud, config: FunctionConfig) =>
-  environmentOf(config, { region, endpoint, accessKey: OPERATOR.accessKeyId });
+const operatorEnvironment = (config: FunctionConfig) => environmentOf(config, OPERATOR.accessKeyId);

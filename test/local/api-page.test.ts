@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPages } from '../../infra/local/api-page/pages.ts';
+import { openFaults } from '../../infra/local/aws/faults.ts';
+import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { routes } from '../../routes.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
- * The API reference in a browser, as a person would use it. Without Chromium, these tests are
+ * The API reference and the mailbox in a browser, as a person would use them. Without Chromium, these tests are
  * skipped.
  */
 
@@ -21,7 +22,9 @@ const OPTIONS = [
   '--disable-component-update',
 ];
 
-describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
+const faults = openFaults();
+
+describe.skipIf(!existsSync(CHROMIUM))('the pages of the local cloud in a browser', () => {
   let gatehouse: Gatehouse;
   let browser: Browser;
   let page: Page;
@@ -29,7 +32,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
 
   beforeAll(async () => {
     [gatehouse, browser] = await Promise.all([
-      startGatehouse({ pages: openPages(() => undefined) }),
+      startGatehouse({ intercept: faults.intercept }),
       chromium.launch({ executablePath: CHROMIUM, args: OPTIONS }),
     ]);
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
@@ -131,6 +134,37 @@ describe.skipIf(!existsSync(CHROMIUM))('the API reference in a browser', () => {
     expect(status).toBe('400');
     expect(body).toContain('error.validation');
     await screenshot('rejected');
+  });
+
+  it('shows mails as text, the newest one first, with a link that sets the password', async () => {
+    await gatehouse.makeUser('invited', { password: undefined });
+    const [invitation] = await gatehouse.mailsTo('invited@example.com');
+    gatehouse.cloud.mails.push({ ...(invitation as Mail), to: ['x@example.com'], subject: '<b>' });
+    await page.goto(gatehouse.cloud.url);
+    await page.getByRole('link', { name: 'The mailbox' }).click();
+    const mails = page.locator('article');
+    await mails.first().getByRole('heading', { name: '<b>' }).waitFor();
+    const button = page.getByRole('button', { name: 'Set the password' });
+    const submit = async (password: string) => {
+      await page.getByLabel('New password').fill(password);
+      await button.click();
+    };
+
+    await mails.filter({ hasText: 'invited@example.com' }).getByRole('link').click();
+    await submit('abc');
+    await page.getByText('Method argument not valid. newPassword: Size, from 4 to 100').waitFor();
+    faults.inject([{ function: 'POST /api/account/reset-password/finish', fault: 'kill' }]);
+    await submit('long enough');
+    await page.getByText('Internal Server Error').waitFor();
+    faults.inject([]);
+    await submit('p+ä&word');
+    await page.getByText('Your password is set').waitFor();
+
+    expect(await button.isVisible()).toBe(false);
+    expect(await gatehouse.logIn('invited', 'p+ä&word')).toBeTruthy();
+    await page.reload();
+    await submit('another one');
+    await page.getByText('Unknown key. The key is unknown, has been used').waitFor();
   });
 
   it('violates no security policy and has no script errors', () => {

@@ -36,7 +36,6 @@ beforeAll(async () => {
       return invoke(name, ...rest);
     },
     (error) => errors.push(error),
-    { integrationTimeoutMs: 500 },
   );
 });
 afterAll(() => gateway.stop(0));
@@ -119,7 +118,6 @@ describe('the event for a function', () => {
         },
         requestId: expect.stringMatching(/^[\w=-]{8,}$/),
         stage: '$default',
-        time: expect.stringMatching(/^\d{2}\/[A-Z][a-z]{2}\/\d{4}:\d{2}:\d{2}:\d{2} \+0000$/),
       }),
       isBase64Encoded: false,
     });
@@ -428,22 +426,6 @@ it('prints nothing when a client breaks off its request', async () => {
   expect([errors, invoked]).toEqual([[], ['get-thing']]);
 });
 
-it('responds with 503 when a function takes too long, or no instance is free', async () => {
-  let signal: AbortSignal | undefined;
-  invoke = (_, __, ___, given) => {
-    signal = given;
-    return new Promise(() => undefined);
-  };
-
-  const response = await send('GET', '/things/7');
-
-  expect([response.status, response.text, signal?.aborted]).toEqual([
-    503,
-    '{"message":"Service Unavailable"}',
-    true,
-  ]);
-});
-
 it('ends requests that are still in flight after the grace period when it stops', async () => {
   const other = await startGateway(
     0,
@@ -486,6 +468,7 @@ it('serves pages at paths without a route to GET and HEAD, with a security polic
       /^default-src 'self'; .*frame-ancestors 'none'$/,
     ),
     'x-content-type-options': 'nosniff',
-    'cache-control': 'no-cache',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
   });
 });

@@ -83,10 +83,13 @@ describe('npm start', { timeout: 60_000 }, () => {
   it('serves pages that link to the API reference and to the mailbox', async () => {
     const textOf = async (path: string) => (await fetch(new URL(path, service.url))).text();
     const home = await textOf('/');
-    const [, mailbox = ''] = /<a href="(http:[^"]+)">The mailbox/.exec(home) ?? [];
 
     expect(home).toContain('<a href="/docs">');
-    expect(service.lines).toContain(`Mail that the service sends is shown at ${mailbox}`);
+    expect(home).toContain('<a href="/mailbox">');
+    expect(service.lines).toContain(
+      `Mail that the service sends is shown at ${service.url}/mailbox`,
+    );
+    expect(await textOf('/mailbox')).toContain('<title>Mailbox');
     expect(await textOf('/docs/')).toBe(await textOf('/docs'));
     expect(await textOf('/docs')).toContain('<title>Gatehouse API</title>');
   });

@@ -105,7 +105,6 @@ describe('a start', () => {
 
   it.each([
     ['mailbox.json', 'delete it to start with an empty mailbox.', '[]'],
-    ['endpoint.json', 'delete it to use another port.', '{}'],
     ['keys.json', startOver, ''],
   ])('is rejected with an invalid %s, and names the remedy', async (name, remedy, valid) => {
     writeFileSync(join(folder, name), '{"Key":');

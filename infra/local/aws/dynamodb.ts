@@ -1,12 +1,9 @@
-import { type Agent, request } from 'node:http';
-import { urlToHttpOptions } from 'node:url';
 import type { AwsResponse, Meter, OperationCall } from '../calls/aws-call.ts';
-import { readBody } from '../calls/incoming.ts';
 import { engineHeaders } from './engine.ts';
 import { tableSettings } from './table-settings.ts';
 import { detectConflicts } from './transaction-conflicts.ts';
 
-export interface DynamoDbOptions {
+interface DynamoDbOptions {
   readonly engineUrl: string;
   readonly onCommitted: (call: OperationCall) => void;
   readonly meter?: Meter | undefined;
@@ -16,21 +13,12 @@ export interface DynamoDbOptions {
 export function openDynamoDb(
   { engineUrl, onCommitted, meter = ({ input }, forward) => forward(input) }: DynamoDbOptions,
   stackTable: Parameters<typeof tableSettings>[0],
-  agent: Agent,
 ) {
-  const engine = { ...urlToHttpOptions(new URL(engineUrl)), agent, method: 'POST' };
-  const callEngine = (operation: string, body: string) =>
-    new Promise<AwsResponse>((resolve, reject) => {
-      const headers = { ...engineHeaders(operation), 'Content-Length': Buffer.byteLength(body) };
-      request({ ...engine, headers }, (res) => {
-        readBody(res).then(
-          (bytes) => resolve({ status: res.statusCode ?? 500, body: String(bytes) }),
-          reject,
-        );
-      })
-        .on('error', reject)
-        .end(body);
-    });
+  async function callEngine(operation: string, body: string): Promise<AwsResponse> {
+    const request = { method: 'POST', headers: engineHeaders(operation), body };
+    const response = await fetch(engineUrl, request);
+    return { status: response.status, body: await response.text() };
+  }
   const respondAboutSettings = tableSettings(stackTable, callEngine);
   const forwardUnlessConflicting = detectConflicts();
 

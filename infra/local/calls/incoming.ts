@@ -11,6 +11,12 @@ export function foreignHost({ headers: { host } }: IncomingMessage): string | un
   return `The local cloud responds as localhost and 127.0.0.1 only, not as ${host}`;
 }
 
+/** The path of SES's operation SendEmail; other operations name themselves in a header. */
+export const SEND_MAIL = '/v2/email/outbound-emails';
+
+export const isAwsCall = ({ url, headers }: IncomingMessage): boolean =>
+  url === SEND_MAIL || 'x-amz-target' in headers;
+
 /** Listens to events, because `for await` is slow. */
 export function readBody(message: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {

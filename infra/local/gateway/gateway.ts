@@ -1,10 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import type { Page, Pages } from '../api-page/pages.ts';
-import { foreignHost, readBody } from '../calls/incoming.ts';
+import { foreignHost, isAwsCall, readBody } from '../calls/incoming.ts';
+import type { Page, Pages } from '../pages/pages.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';
 
@@ -19,19 +26,12 @@ type Lists = 'AllowOrigins' | 'AllowMethods' | 'AllowHeaders' | 'ExposeHeaders';
 /** `MaxAge` is in seconds. */
 export type Cors = { readonly [List in Lists]?: string[] } & { readonly MaxAge?: number };
 
-/** Invokes a function. One that has not started when the signal aborts does not start at all. */
-type Invoke = (
-  name: string,
-  event: APIGatewayProxyEventV2,
-  requestId: string,
-  signal: AbortSignal,
-) => Promise<unknown>;
+type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string) => Promise<unknown>;
 
 type Match = NonNullable<ReturnType<typeof matchRoute>>;
 
-// The quotas of HTTP APIs in the API Gateway Developer Guide.
+/** A quota of HTTP APIs in the API Gateway Developer Guide. */
 const HEAD_BYTES_MAX = 10_240;
-const INTEGRATION_TIMEOUT_MS = 30_000;
 /** Lambda's quota for a payload. No source states the status of HTTP APIs; REST APIs have 413. */
 const EVENT_BYTES_MAX = 6 * 1024 * 1024;
 /** With this body, no event exceeds its limit: JSON has at most six bytes for each of its bytes. */
@@ -39,7 +39,8 @@ const SMALL_BODY_BYTES = 1_000_000;
 
 interface GatewayOptions {
   readonly pages?: Pages | undefined;
-  readonly integrationTimeoutMs?: number | undefined;
+  /** Handles calls to AWS, which have the same origin as the API. */
+  readonly callAws?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   readonly onRejection?: ((rejection: RequestSummary) => void) | undefined;
 }
 
@@ -56,9 +57,12 @@ export async function startGateway(
   api: () => Api | Promise<Api>,
   invoke: Invoke,
   onError: (error: string) => void,
-  { pages, integrationTimeoutMs = INTEGRATION_TIMEOUT_MS, onRejection }: GatewayOptions = {},
+  { pages, callAws, onRejection }: GatewayOptions = {},
 ) {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const rejection = foreignHost(req);
+    // Calls to AWS do not wait for a deployment: it makes some itself.
+    if (callAws && isAwsCall(req) && !rejection) return callAws(req, res);
     const { routes, cors } = await api();
     const requestId = randomUUID();
     const startedAt = Date.now();
@@ -77,7 +81,6 @@ export async function startGateway(
       sendWithId({ statusCode, headers, body: JSON.stringify({ message }) });
     };
 
-    const rejection = foreignHost(req);
     if (rejection) return respond(403, rejection);
     if (cors && method === 'OPTIONS') return sendWithId({ statusCode: 204 });
     const head = req.rawHeaders.reduce((size, part) => size + part.length, url.length);
@@ -100,47 +103,52 @@ export async function startGateway(
     if (body.length > SMALL_BODY_BYTES && isTooLarge())
       return respond(413, 'Request Entity Too Large');
 
-    const expired = new AbortController();
-    const timer = setTimeout(() => expired.abort(), integrationTimeoutMs);
     try {
-      const response = await Promise.race([
-        invoke(match.name, event, requestId, expired.signal),
-        once(expired.signal, 'abort').then(() => undefined),
-      ]);
-      if (response === undefined) return respond(503);
+      const response = await invoke(match.name, event, requestId);
       sendWithId(response as APIGatewayProxyStructuredResultV2);
     } catch (error) {
       onError(error instanceof Error ? error.message : String(error));
       respond(500);
-    } finally {
-      clearTimeout(timer);
     }
   }
 
+  const inFlight = new Set<ServerResponse>();
   const server = createServer(
     { maxHeaderSize: 32 * 1024, keepAliveTimeout: 60_000 },
     (req, res) => {
+      inFlight.add(res);
+      res.on('close', () => inFlight.delete(res));
       serve(req, res).catch((error) => {
         if (error.code !== 'ECONNRESET') onError(String(error));
         res.destroy();
       });
     },
   );
-  // Beyond the backlog, clients would retry only after a second.
-  await once(server.listen({ port, host: '127.0.0.1', backlog: 4096 }), 'listening');
+  await listen(server, port);
   const address = server.address() as { port: number };
 
   return {
     url: `http://127.0.0.1:${address.port}`,
-    /** Accepts no more connections, and gives requests in flight this long to finish. */
+    /** Gives requests in flight this long to finish; meanwhile functions can still call AWS. */
     async stop(graceMs: number) {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-      await closed;
-      clearTimeout(timer);
+      const finished = Promise.all([...inFlight].map((res) => once(res, 'close')));
+      await Promise.race([finished, wait(graceMs, undefined, { ref: false })]);
+      server.close();
+      server.closeAllConnections();
     },
   };
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  // Beyond the backlog, clients would retry only after a second.
+  server.listen({ port, host: '127.0.0.1', backlog: 4096 });
+  await once(server, 'listening').catch((error) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new Error(
+      `Port ${port} is taken. Stop the process that uses it, or choose another port: ` +
+        `PORT=${port + 1} npm start`,
+    );
+  });
 }
 
 function matchRoute(routes: Api['routes'], method: string, path: string) {
@@ -164,12 +172,6 @@ function matchRoute(routes: Api['routes'], method: string, path: string) {
       best = { routeKey, name, parameters, literals };
   }
   return best;
-}
-
-/** The time in the Common Log Format: 20/Nov/2026:09:47:44 +0000. */
-function clfTime(date: Date): string {
-  const [, day, month, year, time] = date.toUTCString().split(' ');
-  return `${day}/${month}/${year}:${time} +0000`;
 }
 
 const TEXT = /^(text\/|application\/(json|javascript|xml|[\w.+-]+\+(json|xml)))/i;
@@ -214,7 +216,7 @@ function eventOf(
       requestId,
       routeKey,
       stage: '$default',
-      time: clfTime(now),
+      time: now.toUTCString(),
       timeEpoch: now.getTime(),
     },
     ...(body.length > 0 && { body: body.toString(isText ? 'utf8' : 'base64') }),
@@ -280,7 +282,9 @@ const pageResponse = ({ contentType, body }: Page): APIGatewayProxyStructuredRes
     'Content-Type': contentType,
     'Content-Security-Policy': PAGE_POLICY,
     'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'no-cache',
+    'Cache-Control': 'no-store',
+    // The URL of the page that sets a password contains its key.
+    'Referrer-Policy': 'no-referrer',
   },
   body,
 });

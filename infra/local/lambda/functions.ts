@@ -1,11 +1,14 @@
-import { type FunctionConfig, type InstanceOptions, startInstance } from './instance.ts';
-import { openInstancePool } from './instance-pool.ts';
-
-/** The caller of an AWS API: a function, and the state of its instance. */
-export type Identity = NonNullable<ReturnType<Functions['identify']>>;
+import {
+  type FunctionConfig,
+  type Instance,
+  type InstanceOptions,
+  startInstance,
+} from './instance.ts';
 
 /** Lambda's limit for the init phase. */
 const INIT_TIMEOUT_MS = 10_000;
+/** A further instance replaces the least recently used idle one. */
+const INSTANCES_MAX = 48;
 
 /** The functions of a stack. */
 export type Functions = ReturnType<typeof runFunctions>;
@@ -18,53 +21,100 @@ interface RunOptions extends InstanceOptions {
 
 /**
  * Runs functions as Lambda does: each instance handles one request at a time and has its own
- * environment.
+ * environment. There are none before the first `replace`.
  */
-export function runFunctions(configs: readonly FunctionConfig[], options: RunOptions) {
-  const pool = openInstancePool(configs, options.maxInstancesPerFunction, (config, onEnd) =>
-    startInstance(config, options, onEnd),
-  );
-  /** By access key. Calls of a killed instance may still arrive for a moment. */
-  const killed = new Map<string, { name: string; state: 'ended' }>();
+export function runFunctions(options: RunOptions) {
+  let configs = new Map<string, FunctionConfig>();
+  /** Those that may handle further requests; the most recently used one is the last. */
+  const instances = new Set<Instance>();
+  /** By access key, also after their end: their calls may still arrive for a moment. */
+  const started = new Map<string, Instance>();
+  let change = Promise.withResolvers<void>();
+
+  function announceChange(): void {
+    change.resolve();
+    change = Promise.withResolvers();
+  }
+
+  /** An instance for one request; undefined if all are busy and no more may start. */
+  function reserve(name: string): Instance | undefined {
+    const config = configs.get(name);
+    if (!config) throw new Error(`There is no function ${name}`);
+    const candidates = [...instances].filter((instance) => instance.config.name === name);
+    const idle = candidates.find(({ state }) => state === 'idle');
+    if (idle) {
+      idle.state = 'busy';
+      return idle;
+    }
+    if (candidates.length >= options.maxInstancesPerFunction) return undefined;
+    if (instances.size >= INSTANCES_MAX) {
+      const oldest = [...instances].find(({ state }) => state === 'idle');
+      if (!oldest) return undefined;
+      instances.delete(oldest);
+      void oldest.terminate();
+    }
+    const instance = startInstance(config, options, () => {
+      instances.delete(instance);
+      announceChange();
+    });
+    instances.add(instance);
+    started.set(instance.accessKey, instance);
+    return instance;
+  }
+
+  async function acquire(name: string): Promise<Instance> {
+    for (;;) {
+      const instance = reserve(name);
+      if (instance) return instance;
+      await change.promise;
+    }
+  }
+
+  function release(instance: Instance): void {
+    if (instance.state === 'ended') return;
+    instance.state = 'idle';
+    if (!instances.delete(instance)) void instance.terminate();
+    else instances.add(instance);
+    announceChange();
+  }
+
+  /** Lets no instance handle a further request; requests in flight finish. */
+  function recycle(): void {
+    const former = [...instances];
+    instances.clear();
+    for (const instance of former) if (instance.state === 'idle') void instance.terminate();
+    announceChange();
+  }
+
+  function replace(changed: readonly FunctionConfig[]): void {
+    configs = new Map(changed.map((config) => [config.name, config]));
+    recycle();
+  }
 
   return {
     /**
-     * Rejects if the function throws or exceeds its timeout. While all instances are busy, an event
-     * waits for one until the signal aborts.
+     * Waits while all instances are busy. Rejects if the function throws or exceeds its timeout.
      */
-    async invoke(name: string, event: unknown, requestId: string, signal?: AbortSignal) {
-      const instance = await pool.acquire(name, signal);
-      if (!instance)
-        throw new Error(
-          `${name} was stopped, or busy for too long, before it could handle the request`,
-        );
-      if (instance.state === 'starting') {
-        await instance.result(options.timeoutMs ?? INIT_TIMEOUT_MS);
-        instance.state = 'busy';
-      }
-
-      const timeoutMs = options.timeoutMs ?? instance.config.timeoutMs;
-      return instance
-        .result(timeoutMs, { event, requestId, timeoutMs })
-        .finally(() => pool.release(instance));
+    async invoke(name: string, event: unknown, requestId: string) {
+      const instance = await acquire(name);
+      return run(instance, event, requestId, options.timeoutMs).finally(() => release(instance));
     },
-
-    identify(accessKey: string) {
-      const instance = pool.find(accessKey);
-      return instance
-        ? { name: instance.config.name, state: instance.state }
-        : killed.get(accessKey);
+    /** The instance that makes a call; undefined for other callers. */
+    instanceOf: (accessKey: string) => started.get(accessKey),
+    recycle,
+    replace,
+    async stop() {
+      replace([]);
+      await Promise.all([...started.values()].map((instance) => instance.terminate()));
     },
-
-    kill(accessKey: string) {
-      const instance = pool.find(accessKey);
-      if (!instance) return;
-      killed.set(accessKey, { name: instance.config.name, state: 'ended' });
-      instance.terminate(`${instance.config.name} was killed`);
-    },
-
-    recycle: pool.recycle,
-    replace: pool.replace,
-    stop: pool.stop,
   };
+}
+
+async function run(instance: Instance, event: unknown, requestId: string, commonMs?: number) {
+  if (instance.state === 'starting') {
+    await instance.result(commonMs ?? INIT_TIMEOUT_MS);
+    instance.state = 'busy';
+  }
+  const timeoutMs = commonMs ?? instance.config.timeoutMs;
+  return instance.result(timeoutMs, { event, requestId, timeoutMs });
 }

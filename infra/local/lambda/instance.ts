@@ -29,20 +29,14 @@ type Message =
 export interface Instance {
   readonly config: FunctionConfig;
   readonly accessKey: string;
-  state: 'starting' | 'busy' | 'idle';
-  lastUsed: number;
-  /** Runs outdated code, so it must not handle further requests. */
-  stale: boolean;
+  state: 'starting' | 'busy' | 'idle' | 'ended';
   /** The next result, of the start or an invocation. Terminates an instance that takes longer. */
   result(timeoutMs: number, invocation?: Invocation): Promise<unknown>;
-  terminate(error?: string): void;
-  discard(): Promise<unknown>;
+  terminate(error?: string): Promise<unknown>;
 }
 
-/** Where instances run, and what receives their output. */
+/** What receives the output of instances. */
 export interface InstanceOptions {
-  readonly endpoint: string;
-  readonly region: string;
   readonly onLine: (line: string) => void;
   /** Receives each error that a function logs, with its message and its stack in the bundle. */
   readonly onError?: ((functionName: string, error: string) => void) | undefined;
@@ -53,44 +47,40 @@ const RUNTIME = new URL('./function-worker.mjs', import.meta.url);
 /** Starts an instance; `onEnd` is called when it can handle no further request. */
 export function startInstance(
   config: FunctionConfig,
-  { endpoint, region, onLine, onError }: InstanceOptions,
-  onEnd: (instance: Instance) => void,
+  { onLine, onError }: InstanceOptions,
+  onEnd: () => void,
 ): Instance {
   const { name, file, memoryMb } = config;
   const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
   const worker = new Worker(RUNTIME, {
     workerData: { file, name, memoryMb: String(memoryMb) },
-    env: environmentOf(config, { region, endpoint, accessKey }),
+    env: environmentOf(config, accessKey),
     stderr: true,
   });
-  let hasEnded = false;
   let pending: PromiseWithResolvers<unknown> | undefined;
 
   const instance: Instance = {
     config,
     accessKey,
     state: 'starting',
-    lastUsed: 0,
-    stale: false,
     async result(timeoutMs, invocation) {
-      if (hasEnded) throw new Error(`${name} has exited`);
+      if (instance.state === 'ended') throw new Error(`${name} has exited`);
       pending = Promise.withResolvers();
       if (invocation) worker.postMessage(invocation);
       const timedOut = `${name} timed out after ${timeoutMs / 1000} seconds`;
-      const timer = setTimeout(() => instance.terminate(timedOut), timeoutMs);
+      const timer = setTimeout(() => void instance.terminate(timedOut), timeoutMs);
       return pending.promise.finally(() => clearTimeout(timer));
     },
     terminate(error = `${name} was terminated`) {
       fail(error);
-      void worker.terminate();
+      return worker.terminate();
     },
-    discard: () => worker.terminate(),
   };
 
   function fail(error: string): void {
-    hasEnded = true;
+    instance.state = 'ended';
     pending?.reject(new Error(error));
-    onEnd(instance);
+    onEnd();
   }
 
   createInterface(worker.stderr).on('line', onLine);
@@ -110,16 +100,12 @@ export function startInstance(
   return instance;
 }
 
-/**
- * The environment variables of an instance: those of the Lambda runtime and those of the template.
- */
+/** The environment variables of an instance: those of the Lambda runtime and its function's. */
 export function environmentOf(
   { name, memoryMb, environment }: FunctionConfig,
-  { region, endpoint, accessKey }: { region: string; endpoint: string; accessKey: string },
+  accessKey: string,
 ): Record<string, string> {
   return {
-    AWS_REGION: region,
-    AWS_DEFAULT_REGION: region,
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_SESSION_TOKEN: 'local',
     AWS_LAMBDA_FUNCTION_NAME: name,
@@ -131,6 +117,5 @@ export function environmentOf(
     TZ: ':UTC',
     ...environment,
     AWS_ACCESS_KEY_ID: accessKey,
-    AWS_ENDPOINT_URL: endpoint,
   };
 }
