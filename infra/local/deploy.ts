@@ -17,7 +17,7 @@ export function deploy(template: Template, state: State) {
   const keys = createKeys(deployment, state);
   const table = createTable(deployment, state.tableSuffix);
   for (const logicalId of deployment.idsOf('AWS::Logs::LogGroup'))
-    deployment.add(logicalId, { Arn: arn('logs', `log-group:${logicalId}:*`) });
+    deployment.add(logicalId, { Arn: arn('logs', `log-group:${logicalId}`) });
   for (const logicalId of deployment.idsOf('AWS::IAM::Role'))
     deployment.add(logicalId, { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` });
   const { functions, nameOf } = createFunctions(deployment);

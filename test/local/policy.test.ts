@@ -24,24 +24,10 @@ const requestWith = (fields: Partial<AccessRequest> = {}): AccessRequest => ({
 const allows = (statements: object[], fields?: Partial<AccessRequest>) =>
   policy(...statements).allows(requestWith(fields)) !== undefined;
 
-describe('allow and deny (reference_policies_evaluation-logic)', () => {
-  const denying = (fields: object = {}) => ({ ...GET, Effect: 'Deny', ...fields });
+describe('allow (reference_policies_evaluation-logic)', () => {
   it.each([
     ['an empty policy allows nothing', [], false],
     ['a matching statement, also with a Sid, allows', [{ ...GET, Sid: 'Read' }], true],
-    ['an explicit deny overrides an allow', [GET, denying()], false],
-    [
-      'a deny of everything overrides an allow',
-      [denying({ Action: '*', Resource: '*' }), GET],
-      false,
-    ],
-    ['a deny of another action has no effect', [GET, denying({ Action: 'dynamodb:Scan' })], true],
-    ['a deny of another resource has no effect', [GET, denying({ Resource: `${TABLE}2` })], true],
-    [
-      'a deny whose condition is not met has no effect',
-      [GET, denying({ Condition: { Null: { [KEYS]: 'false' } } })],
-      true,
-    ],
     ['the last of several statements can allow', [{ ...GET, Action: 'a:B' }, GET], true],
     [
       'the resource of one statement and the action of another do not combine',
@@ -70,44 +56,20 @@ describe('allow and deny (reference_policies_evaluation-logic)', () => {
   });
 });
 
-describe('actions (reference_policies_elements_action)', () => {
-  it.each([
-    ['DYNAMODB:getitem', true],
-    ['dynamodb:Get*', true],
-    ['dynamodb:?etItem', true],
-    ['*', true],
-    ['dynamodb:Get', false],
-    ['dynamodb:GetItem?', false],
-    ['dynamodb.GetItem', false],
-    ['xdynamodb:GetItem', false],
-    ['dynamodb:GetItem*', true],
-  ])('the action %s allows dynamodb:GetItem: %j', (Action, expected) => {
-    expect(allows([{ ...GET, Action }])).toBe(expected);
-  });
-});
-
-describe('resources (reference_policies_elements_resource)', () => {
+describe('a target', () => {
   it.each([
     ['*', TABLE, true],
-    ['arn:*', TABLE, true],
-    ['arn:aws:dynamodb:*:*:table/Table', TABLE, true],
-    ['arn:aws:dynamodb:*:table/Table', TABLE, true],
-    ['arn:aws:dynamodb:e*:table/Table', TABLE, true],
-    ['arn:aws:dynamodb:e*1:000000000000:table/Table', TABLE, true],
-    ['arn:aws:dynamodb:e*e', TABLE, false],
-    ['arn:aws:dynamodb:eu-*1:table/Table', TABLE, false],
-    ['arn:aws:dynamodb:eu-central-1:000000000000:table/T?ble', TABLE, true],
-    ['arn:aws:dynamodb:eu-central-1:000000000000:table/Table*', TABLE, true],
-    ['arn:aws:dynamodb:eu-central-1:000000000000:table/table', TABLE, false],
-    ['arn:aws:dynamodb:eu-central-1:000000000000:table/(Table)', TABLE, false],
-    ['arn:aws:dynamodb:eu-central-1:?:table/Table', TABLE, false],
-    ['arn:aws:dynamodb?eu-central-1:000000000000:table/Table', TABLE, false],
-    ['arn:aws:dynamodb:eu-central-1:000000000000:*/index/Names', `${TABLE}/index/Names`, true],
+    [TABLE, TABLE, true],
     [TABLE, `${TABLE}s`, false],
     [TABLE, `x${TABLE}`, false],
   ])('the resource %s covers %s: %j', (Resource, resource, expected) => {
     expect(allows([{ ...GET, Resource }], { resource })).toBe(expected);
   });
+
+  it.each(['dynamodb:Get', 'xdynamodb:GetItem', 'dynamodb.GetItem'])(
+    'the action %s does not allow dynamodb:GetItem',
+    (Action) => expect(allows([{ ...GET, Action }])).toBe(false),
+  );
 });
 
 describe('conditions (reference_policies_elements_condition_operators)', () => {
@@ -116,22 +78,9 @@ describe('conditions (reference_policies_elements_condition_operators)', () => {
     ['StringEquals', 'a', 'A', false],
     ['StringEquals', 'a', 'ab', false],
     ['StringEquals', 'b', 'ab', false],
-    ['StringEquals', 'a*', 'ab', false],
     ['StringEquals', ['a', 'b'], 'b', true],
     ['StringEquals', ['a', 'b'], 'c', false],
     ['StringEquals', 'a', undefined, false],
-    ['StringLike', 'a*c', 'ac', true],
-    ['StringLike', 'a*c', 'a:b\nc', true],
-    ['StringLike', 'a?c', 'a\nc', true],
-    ['StringLike', 'a?', 'a', false],
-    ['StringLike', 'a', 'ab', false],
-    ['StringLike', 'b', 'ab', false],
-    ['StringLike', 'A*', 'ab', false],
-    ['StringLike', 'a.c', 'abc', false],
-    ['StringLike', 'a^$|+()[]{}\\.*', 'a^$|+()[]{}\\.b', true],
-    // An empty value counts as missing.
-    ['StringLike', '*', '', false],
-    ['Null', 'true', '', true],
     ['Null', 'true', 'a', false],
     ['Null', 'false', 'a', true],
     ['Null', 'false', undefined, false],
@@ -169,18 +118,6 @@ describe('conditions (reference_policies_elements_condition_operators)', () => {
       { 'kms:EncryptionContext:other': ['a'] },
       false,
     ],
-    [
-      'the request may spell a key in another case',
-      { StringEquals: { [VIA]: 'a' } },
-      { 'KMS:VIASERVICE': ['a'] },
-      true,
-    ],
-    [
-      'the policy may spell a key in another case',
-      { StringEquals: { 'KMS:viaservice': 'a' } },
-      { [VIA]: ['a'] },
-      true,
-    ],
   ])('%s', (_, Condition, context, expected) => {
     expect(allows([{ ...GET, Condition }], { context })).toBe(expected);
   });
@@ -191,25 +128,21 @@ describe('multivalued context keys', () => {
   const all = { 'ForAllValues:StringLike': { [KEYS]: ['USER', 'LOGIN#*'] } };
   const present = { ...all, Null: { [KEYS]: 'false' } };
   const any = { 'ForAnyValue:StringEquals': { [KEYS]: ['USER', 'ADMINS'] } };
+  const like = { 'ForAllValues:StringLike': { [KEYS]: ['a^$|+()[]{}\\.*'] } };
   it.each([
     ['ForAllValues', all, ['USER', 'LOGIN#bob'], true],
     ['ForAllValues', all, ['USER', 'ADMINS'], false],
     ['ForAllValues', all, [], true],
-    ['ForAllValues', all, [''], true],
     ['ForAllValues', all, ['USER', ''], false],
     ['ForAllValues with Null: false', present, [], false],
-    ['ForAllValues with Null: false', present, [''], false],
     ['ForAllValues with Null: false', present, ['USER'], true],
     ['ForAnyValue', any, ['TOTAL', 'USER'], true],
     ['ForAnyValue', any, ['TOTAL', 'CONF'], false],
     ['ForAnyValue', any, [], false],
-    ['ForAnyValue', any, [''], false],
-    [
-      'ForAllValues:StringEquals',
-      { 'ForAllValues:StringEquals': { [KEYS]: ['LOGIN#*'] } },
-      ['LOGIN#bob'],
-      false,
-    ],
+    ['ForAllValues', all, ['LOGIN#'], true],
+    ['ForAllValues', all, ['USERS'], false],
+    ['ForAllValues', all, ['xLOGIN#bob'], false],
+    ['ForAllValues', like, ['a^$|+()[]{}\\.b'], true],
   ])('%s (%j) is met by %j: %j', (_, Condition, keys, expected) => {
     expect(allows([{ ...GET, Condition }], { context: { [KEYS]: keys } })).toBe(expected);
   });
@@ -224,19 +157,31 @@ describe('a policy that the local cloud does not support', () => {
       name,
       { [name]: '*' },
     ]),
+    ['the effect Deny', { Effect: 'Deny' }],
     ['the effect allow', { Effect: 'allow' }],
     ['the effect undefined', { Effect: undefined }],
     ['without action or resource', { Action: [] }],
     ['without action or resource', { Action: undefined }],
     ['without action or resource', { Resource: undefined }],
-    ['the resource table/Table', { Resource: 'table/Table' }],
-    ['the resource xarn:aws', { Resource: 'xarn:aws' }],
-    ['the policy variable in ${aws:username}', { Resource: '${aws:username}' }],
-    ['the policy variable', condition('StringEquals', VIA, '${aws:username}')],
+    ...['dynamodb:*', 'dynamodb:GetIte?', '*'].map((Action): [string, object] => [
+      `wildcard in ${Action}`,
+      { Action },
+    ]),
+    ...['arn:*', `${TABLE}*`, '${aws:username}'].map((Resource): [string, object] => [
+      `variable or wildcard in ${Resource}`,
+      { Resource },
+    ]),
+    ...['*#*', 'A#*?', 'A?', '${aws:username}'].map((key): [string, object] => [
+      `variable or wildcard in ${key}`,
+      condition('ForAllValues:StringLike', KEYS, key),
+    ]),
+    ['variable or wildcard in a*', condition('StringEquals', VIA, 'a*')],
     ['{"Ref":"Table"} in a policy', { Resource: { Ref: 'Table' } }],
     ['7 in a policy', { Action: ['dynamodb:GetItem', 7] }],
     ...[
       'StringNotEquals',
+      'StringLike',
+      'ForAllValues:StringEquals',
       'StringLikeIfExists',
       'stringlike',
       'null',
@@ -246,14 +191,11 @@ describe('a policy that the local cloud does not support', () => {
       'ForSomeValues:StringLike',
       'xForAllValues:StringLike',
     ].map((name): [string, object] => [`the condition operator ${name}`, condition(name)]),
-    ['without ForAllValues or ForAnyValue', condition('StringLike', 'DYNAMODB:leadingkeys')],
-    ...['maybe', 'xtrue', 'falsey', ['true', 'false'], []].map((value): [string, object] => [
-      `Null: ${value}`,
-      condition('Null', KEYS, value),
-    ]),
+    ['without ForAllValues or ForAnyValue', condition('StringEquals', KEYS)],
     ['true in a policy', condition('Null', KEYS, true)],
     ...[
       'aws:SourceIp',
+      'DYNAMODB:leadingkeys',
       'xdynamodb:LeadingKeys',
       'dynamodb:LeadingKeysX',
       'dynamodb:EnclosingOperations',
@@ -261,10 +203,7 @@ describe('a policy that the local cloud does not support', () => {
       'kms:EncryptionContext:',
       'kms:EncryptionContextKeys',
       'ses:FromAddresses',
-    ].map((key): [string, object] => [
-      `the condition key ${key}`,
-      condition('ForAllValues:StringEquals', key),
-    ]),
+    ].map((key): [string, object] => [`the condition key ${key}`, condition('StringEquals', key)]),
   ])('is rejected with an error that names %s', (name, element) => {
     const read = () => policy({ ...GET, ...element });
 
@@ -284,8 +223,8 @@ it.each([
   'kms:ViaService',
   'kms:EncryptionContext:integration',
   'ses:FromAddress',
-])('the context key %s has a single value and a case-insensitive name', (key) => {
-  const Condition = { StringEquals: { [key.toUpperCase()]: 'a' } };
+])('the context key %s has a single value', (key) => {
+  const Condition = { StringEquals: { [key]: 'a' } };
 
   const results = ['a', 'b'].map((value) =>
     allows([{ ...GET, Condition }], { context: { [key]: [value] } }),
@@ -296,7 +235,7 @@ it.each([
 
 describe('the grants of a policy', () => {
   const Condition = {
-    'ForAllValues:StringLike': { 'dynamodb:leadingkeys': ['USER', 'LOGIN#*'] },
+    'ForAllValues:StringLike': { [KEYS]: ['USER', 'LOGIN#*'] },
     Null: { [KEYS]: 'false' },
   };
   const Action = ['dynamodb:GetItem', 'dynamodb:Query'];
@@ -322,20 +261,13 @@ describe('the grants of a policy', () => {
   });
 
   it('are used from the first of several matching statements', () => {
-    const { allows, grants } = policy(
-      { ...GET, Action: 'a:B' },
-      { ...GET, Action: 'dynamodb:*' },
-      GET,
-    );
+    const { allows, grants } = policy({ ...GET, Action: 'a:B' }, { ...GET, Resource: '*' }, GET);
 
     expect(allows(requestWith())).toEqual([grants[1]]);
   });
 
-  it('cover all partition keys without a condition on them, and leave out denials', () => {
-    const { grants } = policy(
-      { ...GET, Condition: { Null: { [KEYS]: 'false' } } },
-      { ...GET, Effect: 'Deny' },
-    );
+  it('cover all partition keys without a condition on them', () => {
+    const { grants } = policy({ ...GET, Condition: { Null: { [KEYS]: 'false' } } });
 
     expect(grants.map(({ leadingKey }) => leadingKey)).toEqual([undefined]);
   });

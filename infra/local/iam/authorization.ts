@@ -60,7 +60,7 @@ const USED_BY_LAMBDA =
 function isUnbounded({ action, resource, leadingKey }: Grant): boolean {
   const anyKey =
     leadingKey === undefined ? action.startsWith('dynamodb:') : !/^[A-Z-]+(#\*)?$/.test(leadingKey);
-  return /[*?]/.test(action + resource) || anyKey;
+  return resource === '*' || anyKey;
 }
 
 function accessRequestsOf(
