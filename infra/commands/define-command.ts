@@ -143,28 +143,23 @@ function tablesOf(
   name: string | undefined,
   loadLocalTables: LoadLocalTables = () => Promise.reject(new Error('No local tables.')),
 ) {
-  let local: LocalTables | undefined;
   let connection: TableConnection | undefined;
-  const openLocal = async () => {
-    ({ localTables: local } = await loadLocalTables());
-    return local;
-  };
+  const local = async () => (await loadLocalTables()).localTables;
   return {
     /** Opens the table of --table; without it, that of the local state folder. */
     async openTable(): Promise<TableConnection> {
-      connection = name ? openTable(name) : await (await openLocal()).open();
+      connection = name ? openTable(name) : await (await local()).open();
       return connection;
     },
     /** Opens the table of --table; without it, that of the running local service. */
     async openStackTable() {
-      const location = name ? { tableName: name } : (await openLocal()).ofRunningService();
+      const location = name ? { tableName: name } : (await local()).ofRunningService();
       const table = await openStackTable(location);
       connection = table;
       return table;
     },
     /** Explains an error to the operator, in one sentence. */
-    explain: (error: unknown): string =>
-      local?.explain(error) ?? explainError(error, name ?? connection?.tableName),
+    explain: (error: unknown): string => explainError(error, name ?? connection?.tableName),
     close: async () => connection?.close(),
   };
 }

@@ -25,8 +25,6 @@ export interface LocalTables {
   open(): Promise<TableConnection>;
   /** Fails unless a service runs on the state folder. */
   ofRunningService(): TableLocation;
-  /** Explains an error that only a local table has; undefined if it is another one. */
-  explain(error: unknown): string | undefined;
 }
 
 /** Opens a deployed table with the AWS credentials of the environment. */

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { awsEndpoint } from './aws/aws-endpoint.ts';
 import { openDynamoDb } from './aws/dynamodb.ts';
-import { ENGINE_REGION, startEngine } from './aws/engine.ts';
+import { callEngine, startEngine } from './aws/engine.ts';
 import { localMailbox } from './aws/mailbox.ts';
-import { createTable, deleteTable } from './aws/stack-table.ts';
+import { createTable } from './aws/stack-table.ts';
 import { openStream, type Stream } from './aws/stream.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { meterCapacity } from './capacity/meter-capacity.ts';
@@ -91,18 +91,22 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
   const server = await startServer(running, engine.url, stream);
   stops.defer(() => server.stop(GRACE_MS));
   running.url = server.url;
-  await deployRunning(running);
+  await deployRunning(running, engine.url);
   // Its keys are lost when this process ends, so nobody could use the table.
   if (!state.folder && options.engineUrl)
-    stops.defer(() => deleteTable(engine.url, ENGINE_REGION, running.deployed.table));
+    stops.defer(async () => {
+      const { TableName } = running.deployed.table;
+      await callEngine(engine.url, 'DeleteTable', JSON.stringify({ TableName }));
+    });
 
-  const cloud = cloudOf(running, stream, () => stops.disposeAsync());
+  const cloud = cloudOf(running, engine.url, stream, () => stops.disposeAsync());
   await requireMatchingKeys(cloud, options);
   if (state.folder) await handOverLeft(cloud, stream);
   return cloud;
 }
 
-type Running = ReturnType<typeof runningStack>;
+/** What the parts of the local cloud share. A deployment replaces some of it. */
+export type Running = ReturnType<typeof runningStack>;
 
 function runningStack(options: CloudOptions, assembly: string) {
   const template = readTemplate(assembly);
@@ -156,9 +160,9 @@ function startServer(running: Running, engineUrl: string, stream: Stream) {
 }
 
 /** Creates the table of the stack, records it for commands, and replaces the functions. */
-async function deployRunning(running: Running): Promise<void> {
+async function deployRunning(running: Running, engineUrl: string): Promise<void> {
   const { options, url: endpoint, region, deployed, functions } = running;
-  await createTable(endpoint, region, deployed.table);
+  await createTable(engineUrl, deployed.table);
   options.state.record({ table: { endpoint, region, tableName: deployed.table.TableName } });
   functions.replace(functionsOf(running));
 }
@@ -178,7 +182,7 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
     },
   }));
 
-function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
+function cloudOf(running: Running, engineUrl: string, stream: Stream, stop: () => Promise<void>) {
   return {
     url: running.url,
     /** The URL of the AWS APIs. */
@@ -213,7 +217,7 @@ function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
     },
     async redeploy(assembly: string) {
       running.deployed = deploy(readTemplate(assembly), running.options.state);
-      await deployRunning(running);
+      await deployRunning(running, engineUrl);
     },
     stop,
   };

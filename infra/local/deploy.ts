@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import { mappingsOf } from './aws/event-source-mappings.ts';
-import { createKey, isValidKey, KEYS_FILE, localKms, type StoredKey } from './aws/kms.ts';
+import { createKey, KEYS_FILE, localKms, type StoredKey } from './aws/kms.ts';
 import type { TableProperties } from './aws/stack-table.ts';
 import type { Api, Cors } from './gateway/gateway.ts';
 import { openAuthorization, readPolicies } from './iam/authorization.ts';
 import type { FunctionConfig } from './lambda/instance.ts';
 import { ACCOUNT, keyArn, type ReturnValues, resolve, type Template } from './stack/template.ts';
-import { startOver } from './state/files.ts';
 import { readJson, type State } from './state/state.ts';
 
 /** Names the resources of a template in the order of their references. */
@@ -56,16 +55,12 @@ function createKeys({ template, add }: Deployment, state: State): StoredKey[] {
   const storedBefore = Object.keys(stored).length;
   for (const [logicalId, { KeySpec = 'SYMMETRIC_DEFAULT' }] of template.ofType('AWS::KMS::Key')) {
     const key = stored[logicalId] ?? createKey(String(KeySpec));
-    if (!isValidKey(key, String(KeySpec))) throw new Error(invalidKey(logicalId, state));
     stored[logicalId] = key;
     add(logicalId, { Arn: keyArn(template.region, key.id) }, key.id);
   }
   if (Object.keys(stored).length > storedBefore) state.write(KEYS_FILE, JSON.stringify(stored));
   return Object.values(stored);
 }
-
-const invalidKey = (logicalId: string, { folder = 'memory' }: State): string =>
-  `The key ${logicalId} in ${folder}/${KEYS_FILE} is invalid: ${startOver(folder)}.`;
 
 /** Names the table; a stack that has adopted one has no resource for it. */
 function createTable(

@@ -1,11 +1,9 @@
 import { rosterKey } from '../../lib/table/keys.ts';
 import { findUser } from '../../lib/users/user-table.ts';
-import { ENGINE_REGION } from './aws/engine.ts';
 import { KEYS_FILE, type StoredKey } from './aws/kms.ts';
 import type { Cloud, CloudOptions } from './cloud.ts';
 import { operatorsTable } from './first-accounts.ts';
 import { startOver } from './state/files.ts';
-import { ENV_OPERATOR } from './state/operator.ts';
 import { readJson } from './state/state.ts';
 
 /**
@@ -29,12 +27,8 @@ function mismatch(
   { engineUrl, state: { folder = 'memory' } }: CloudOptions,
 ): string {
   const keys = `keys other than those in ${folder}/${KEYS_FILE}`;
-  if (!engineUrl) return `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
-  // Without `-sharedDb`, DynamoDB Local finds the table only with this access key and region.
-  return (
-    `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the ` +
-    'folder of its keys, or delete the table to start over without its data: ' +
-    `${ENV_OPERATOR} aws dynamodb delete-table --table-name ${tableName} --endpoint-url ` +
-    `${engineUrl} --region ${ENGINE_REGION}`
-  );
+  return engineUrl
+    ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the ` +
+        'folder of its keys, or restart the engine without its data.'
+    : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import inspector from 'node:inspector';
 import { print } from '../commands/command-line.ts';
 import { announcement, logFileIn } from './announce.ts';
-import { explainDatabaseError, externalEngine } from './aws/engine.ts';
+import { externalEngine } from './aws/engine.ts';
 import { openFaults } from './aws/faults.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { openRequestLog, requestLine } from './gateway/request-log.ts';
@@ -70,9 +70,7 @@ export async function runService(options: ServiceOptions): Promise<Status> {
   } catch (error) {
     if (!stopping) {
       await close();
-      const { folder } = state;
-      const explanation = folder && explainDatabaseError(folder, (error as Error).message);
-      throw explanation ? new Error(explanation) : error;
+      throw error;
     }
   }
   return ended.promise;

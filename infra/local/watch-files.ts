@@ -1,10 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const INTERVAL_MS = 150;
-/** With this interval, polling takes a fortieth of the time, even on a slow machine. */
-const INTERVAL_PER_DURATION = 40;
-const INTERVAL_MS_MAX = 2000;
+/** A poll takes a fraction of it, even on a slow machine. */
+const INTERVAL_MS = 250;
 
 interface Watched {
   readonly folders: readonly string[];
@@ -21,26 +19,20 @@ export function watchFiles(root: string, watched: Watched): void {
   let before = fingerprints(root, watched);
   const changed = new Set<string>();
   const poll = () => {
-    const started = performance.now();
     const now = fingerprints(root, watched);
     const differences = [...before.keys(), ...now.keys()].filter(
       (file) => before.get(file) !== now.get(file),
     );
     before = now;
     for (const file of differences) changed.add(file);
-    setTimeout(poll, intervalAfter(performance.now() - started)).unref();
     // A checkout changes many files one after the other.
     if (differences.length > 0 || changed.size === 0) return;
     const files = [...changed].sort();
     changed.clear();
     watched.onChange(files);
   };
-  setTimeout(poll, INTERVAL_MS).unref();
+  setInterval(poll, INTERVAL_MS).unref();
 }
-
-/** How long to wait after a poll of this duration; both in milliseconds. */
-export const intervalAfter = (duration: number): number =>
-  Math.min(INTERVAL_MS_MAX, Math.max(INTERVAL_MS, INTERVAL_PER_DURATION * duration));
 
 /** Identifies the content of each file, also after a rename that keeps the time of the change. */
 function fingerprints(root: string, { folders, files, pattern }: Watched) {

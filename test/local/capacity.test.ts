@@ -1,6 +1,6 @@
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { engineHeaders, startEngine } from '../../infra/local/aws/engine.ts';
+import { callEngine as callEngineWith, startEngine } from '../../infra/local/aws/engine.ts';
 import { createTable } from '../../infra/local/aws/stack-table.ts';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { type Item, itemBytes, writeUnits } from '../../infra/local/capacity/item-size.ts';
@@ -75,7 +75,7 @@ const ignore = () => undefined;
 const engine = await startEngine({ file: undefined, externalUrl: undefined }, ignore, ignore);
 afterAll(engine.stop);
 const names = ['pk', 'sk'];
-await createTable(engine.url, 'eu-central-1', {
+await createTable(engine.url, {
   TableName,
   KeySchema: names.map((AttributeName, index) => ({
     AttributeName,
@@ -99,15 +99,8 @@ beforeEach(() => {
   pk = `pk${++tests}`;
 });
 
-async function callEngine(operation: string, input: object): Promise<AwsResponse> {
-  const headers = engineHeaders(operation);
-  const response = await fetch(engine.url, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(input),
-  });
-  return { status: response.status, body: await response.text() };
-}
+const callEngine = (operation: string, input: object): Promise<AwsResponse> =>
+  callEngineWith(engine.url, operation, JSON.stringify(input));
 
 /** The name of the error; the codes of a cancelled transaction; undefined for a success. */
 async function errorOf(operation: string, input: object): Promise<string | undefined> {

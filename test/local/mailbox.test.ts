@@ -82,14 +82,11 @@ describe('the mailbox', () => {
 
   it.each<[object, number]>([
     [{}, 200],
-    [{ Content: { Simple: { Subject: { Data: 5 }, Body: { Text: { Data: 't' } } } } }, 400],
-    [{ Destination: { ToAddresses: [5] } }, 400],
-    [{ Destination: undefined }, 400],
     // SES supports no SMTPUTF8.
     [{ Destination: { ToAddresses: ['ada@xn--bcher-kva.example'] } }, 200],
     [{ Destination: { ToAddresses: ['b@example.com', 'ada@bücher.example'] } }, 400],
     [{ Destination: { ToAddresses: ['älice@example.com'] } }, 400],
-  ])('stores complete mails to ASCII recipients only: %j, %i', (changes, expected) => {
+  ])('stores mails to ASCII recipients only: %j, %i', (changes, expected) => {
     const state = openMemoryState();
     const { mails, send } = localMailbox(state);
 

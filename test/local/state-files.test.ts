@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createKey, type StoredKey } from '../../infra/local/aws/kms.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
-import { processIdentity, runningTable } from '../../infra/local/state/folder-lock.ts';
+import { runningTable } from '../../infra/local/state/folder-lock.ts';
 import { openState, type State } from '../../infra/local/state/state.ts';
 import { newFolder, stopAll } from '../support/instance/start-process.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
@@ -15,7 +13,6 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 /* Files of a state folder that a start cannot use. */
 
 const folder = newFolder();
-const keysFile = join(folder, 'keys.json');
 afterAll(stopAll);
 
 /**
@@ -41,44 +38,7 @@ describe('a start', () => {
   const startOver =
     `restore ${relative('.', folder)} from a backup, or delete it to start over without ` +
     'its data.';
-  const secret = () => randomBytes(32).toString('base64');
-  let keys: Record<string, StoredKey>;
   beforeAll(async () => {
-    expect(await reasonNotToStart()).toBeUndefined();
-    keys = JSON.parse(readFileSync(keysFile, 'utf8'));
-  });
-
-  it.each<[string, string, () => Partial<StoredKey> | string]>([
-    ['another secret', 'PepperKey', () => ({ material: secret() })],
-    [
-      'a short secret of an earlier version',
-      'ValuesKey',
-      () => ({ id: randomUUID(), material: 'AAAA' }),
-    ],
-    [
-      'an invalid signing key of an earlier version',
-      'SigningKey',
-      () => ({ id: randomUUID(), material: secret() }),
-    ],
-    ['a key of another spec', 'PepperKey', () => createKey('SYMMETRIC_DEFAULT')],
-    ['no key', 'PepperKey', () => 'key'],
-  ])('is rejected with %s', async (_, name, change) => {
-    const changed = change();
-    const key = typeof changed === 'string' ? changed : { ...keys[name], ...changed };
-    writeFileSync(keysFile, JSON.stringify({ ...keys, [name]: key }));
-
-    expect(await reasonNotToStart()).toBe(
-      `The key ${name} in ${relative('.', folder)}/keys.json is invalid: ${startOver}`,
-    );
-  });
-
-  it('accepts the random ids of earlier versions', async () => {
-    const withRandomIds = Object.entries(keys).map(([name, key]) => [
-      name,
-      { ...key, id: randomUUID() },
-    ]);
-    writeFileSync(keysFile, JSON.stringify(Object.fromEntries(withRandomIds)));
-
     expect(await reasonNotToStart()).toBeUndefined();
   });
 
@@ -113,22 +73,6 @@ describe('a start', () => {
 
     expect(reason).toBe(`${relative('.', folder)}/${name} is not valid JSON: ${remedy}`);
   });
-});
-
-it('two starts that wait for the engine of a killed service do not both get it', async () => {
-  const shared = newFolder();
-  const orphan = spawn(process.execPath, [
-    '-e',
-    "process.on('SIGTERM', () => setTimeout(process.exit, 300)); setInterval(() => {}, 1000); console.log('ready');",
-  ]);
-  await once(orphan.stdout, 'data');
-  const engine = processIdentity(orphan.pid as number);
-  writeFileSync(join(shared, 'processes.json'), JSON.stringify({ service: '4194304:1', engine }));
-
-  const starts = await Promise.allSettled([openState(shared), openState(shared)]);
-  for (const start of starts) if (start.status === 'fulfilled') start.value.close();
-
-  expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
 it('a lock can disappear at any moment, as it does when its service ends', async () => {

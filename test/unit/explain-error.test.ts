@@ -4,20 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { explainError } from '../../infra/commands/explain-error.ts';
-import { localTables } from '../../infra/local/aws/local-table.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-
-it('names the database of the local service and the remedy when it is damaged', () => {
-  const malformed = new Error('backend: database disk image is malformed');
-
-  expect(localTables.explain(malformed)).toBe(
-    '.local/gatehouse.db is not a valid database: ' +
-      'restore .local from a backup, or delete it to start over without its data.',
-  );
-  expect(localTables.explain(new Error('another one'))).toBeUndefined();
-  expect(explainError(malformed, 'Gate')).toBe(malformed.message);
-});
 
 describe('the explanation of an error', () => {
   const MISSING = 'There are no AWS credentials, for example in AWS_PROFILE: so it is.';

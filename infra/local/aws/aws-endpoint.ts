@@ -1,33 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  type AwsCall,
-  type AwsResponse,
-  errorResponse,
-  type Interceptor,
-} from '../calls/aws-call.ts';
-import { readBody, SEND_MAIL } from '../calls/incoming.ts';
-import type { openAuthorization } from '../iam/authorization.ts';
-import type { Functions } from '../lambda/functions.ts';
+import { type AwsCall, type AwsResponse, errorResponse } from '../calls/aws-call.ts';
+import { SEND_MAIL } from '../calls/incoming.ts';
+import type { Running } from '../cloud.ts';
 import type { Instance } from '../lambda/instance.ts';
-import type { localKms } from './kms.ts';
-import type { localMailbox } from './mailbox.ts';
-
-/** The parts of the local cloud that respond to calls. A deployment replaces some of them. */
-interface Parts {
-  readonly functions: Functions;
-  readonly deployed: {
-    readonly kms: ReturnType<typeof localKms>;
-    readonly authorization: ReturnType<typeof openAuthorization>;
-  };
-  readonly mailbox: ReturnType<typeof localMailbox>;
-  readonly lateCalls: string[];
-  readonly deniedCalls: string[];
-  readonly options: {
-    readonly intercept?: Interceptor | undefined;
-    readonly onLine: (line: string) => void;
-  };
-}
 
 const SERVICES: Record<string, AwsCall['service']> = {
   DynamoDB_20120810: 'DynamoDB',
@@ -39,37 +16,38 @@ type CallDynamoDb = (call: AwsCall, text: string) => Promise<AwsResponse>;
 
 /** The endpoint of DynamoDB, KMS and SES. */
 export const awsEndpoint =
-  (parts: Parts, callDynamoDb: CallDynamoDb) =>
+  (running: Running, callDynamoDb: CallDynamoDb) =>
   async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const response = await respond(parts, callDynamoDb, req).catch((error) =>
+    const response = await respond(running, callDynamoDb, req).catch((error) =>
       errorResponse('InternalServerError', String(error), 500),
     );
     send(res, response);
   };
 
 async function respond(
-  parts: Parts,
+  running: Running,
   callDynamoDb: CallDynamoDb,
   req: IncomingMessage,
 ): Promise<AwsResponse> {
   const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target']);
   const [prefix = '', operation = ''] = target.split('.');
   const service = SERVICES[prefix];
-  const text = String(await readBody(req));
+  const text = await textOf(req);
   const [, accessKey] = /Credential=([^/]+)\//.exec(req.headers.authorization ?? '') ?? [];
   // A web page cannot send this header without the permission that a preflight asks for.
   if (accessKey === undefined)
     return errorResponse('MissingAuthenticationTokenException', 'The request is not signed', 403);
   if (!service) return unknownOperation(`The local cloud does not support ${prefix}`);
 
-  const { functions, deployed, mailbox, options } = parts;
+  const { functions, deployed, mailbox, options } = running;
   const instance = functions.instanceOf(accessKey);
   const functionName = instance?.config.name;
   const kill = () => void instance?.terminate(`${functionName} was killed`);
   const call = { service, operation, input: JSON.parse(text), functionName, kill };
   const rejection =
     instance &&
-    ((await rejectUnlessBusy(instance, req, operation, parts)) ?? rejectUnlessAllowed(call, parts));
+    ((await rejectUnlessBusy(instance, req, operation, running)) ??
+      rejectUnlessAllowed(call, running));
   if (rejection) return rejection;
   const forward = async (): Promise<AwsResponse> => {
     if (service === 'KMS') return deployed.kms(operation, call.input);
@@ -82,7 +60,7 @@ async function rejectUnlessBusy(
   instance: Instance,
   req: IncomingMessage,
   operation: string,
-  { lateCalls, options }: Parts,
+  { lateCalls, options }: Running,
 ): Promise<AwsResponse | undefined> {
   const { name } = instance.config;
   if (instance.state === 'ended')
@@ -101,7 +79,7 @@ async function rejectUnlessBusy(
 
 function rejectUnlessAllowed(
   call: AwsCall,
-  { deployed, deniedCalls, options }: Parts,
+  { deployed, deniedCalls, options }: Running,
 ): AwsResponse | undefined {
   const denial = deployed.authorization.denialReason(call.functionName ?? '', call);
   if (denial === undefined) return undefined;

@@ -1,5 +1,5 @@
 import type { AwsResponse, Meter, OperationCall } from '../calls/aws-call.ts';
-import { engineHeaders } from './engine.ts';
+import { callEngine } from './engine.ts';
 import { tableSettings } from './table-settings.ts';
 import { detectConflicts } from './transaction-conflicts.ts';
 
@@ -14,12 +14,8 @@ export function openDynamoDb(
   { engineUrl, onCommitted, meter = ({ input }, forward) => forward(input) }: DynamoDbOptions,
   stackTable: Parameters<typeof tableSettings>[0],
 ) {
-  async function callEngine(operation: string, body: string): Promise<AwsResponse> {
-    const request = { method: 'POST', headers: engineHeaders(operation), body };
-    const response = await fetch(engineUrl, request);
-    return { status: response.status, body: await response.text() };
-  }
-  const respondAboutSettings = tableSettings(stackTable, callEngine);
+  const forward = (operation: string, body: string) => callEngine(engineUrl, operation, body);
+  const respondAboutSettings = tableSettings(stackTable, forward);
   const forwardUnlessConflicting = detectConflicts();
 
   return async (call: OperationCall, text: string): Promise<AwsResponse> => {
@@ -31,9 +27,9 @@ export function openDynamoDb(
       call,
       (metered) =>
         forwardUnlessConflicting(operation, metered, () =>
-          callEngine(operation, metered === input ? text : JSON.stringify(metered)),
+          forward(operation, metered === input ? text : JSON.stringify(metered)),
         ),
-      (keys) => callEngine('BatchGetItem', JSON.stringify(keys)),
+      (keys) => forward('BatchGetItem', JSON.stringify(keys)),
     );
     if (response.status === 200) onCommitted(call);
     return response;

@@ -2,12 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { shownPath, startOver } from '../state/files.ts';
 import { OPERATOR } from '../state/operator.ts';
-import { databaseIn } from '../state/state.ts';
 
 const START_TIMEOUT_MS = 10_000;
 /** The first call to a new DynamoDB Local takes several seconds. */
@@ -24,7 +21,7 @@ export const externalEngine = (): string | undefined =>
  * Engines do not verify signatures, but without `-sharedDb` DynamoDB Local keeps separate tables
  * for each access key and region, so all callers must use the same.
  */
-export const engineHeaders = (operation: string) => ({
+const engineHeaders = (operation: string) => ({
   'Content-Type': 'application/x-amz-json-1.0',
   'X-Amz-Target': `DynamoDB_20120810.${operation}`,
   'X-Amz-Date': '20200101T000000Z',
@@ -33,6 +30,12 @@ export const engineHeaders = (operation: string) => ({
     `Credential=${OPERATOR.accessKeyId}/20200101/${ENGINE_REGION}/dynamodb/aws4_request, ` +
     'SignedHeaders=host, Signature=0',
 });
+
+/** Calls an operation; `body` is its input. */
+export async function callEngine(url: string, operation: string, body: string) {
+  const response = await fetch(url, { method: 'POST', headers: engineHeaders(operation), body });
+  return { status: response.status, body: await response.text() };
+}
 
 /**
  * Starts the embedded engine on a file or in memory, or connects to the engine at `externalUrl`.
@@ -45,43 +48,27 @@ export async function startEngine(
 ) {
   if (externalUrl) return connect(externalUrl);
 
-  // The engine lets every web page read it (CORS), so it listens where no page would find it. On
-  // Linux, for which it exists, all of 127.0.0.0/8 is the loopback network.
+  // The engine lets every web page read it (CORS), so it listens where no page would find it, and
+  // where nothing else does. On Linux, for which it exists, all of 127.0.0.0/8 is the loopback network.
   const host = `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
-  // Another process may take the free port first; the engine then exits.
-  for (let tries = 1; ; tries++) {
-    const port = String(await freePort(host));
-    const child = spawn(
-      embeddedBinary(),
-      ['--host', host, '--port', port, ...(file ? ['--db-path', file] : [])],
-      // Detached: Ctrl-C must not stop it before the service has finished its requests.
-      { stdio: ['ignore', 'ignore', 'pipe'], detached: true },
-    );
-    const kill = () => child.kill('SIGKILL');
-    process.on('exit', kill);
-    child.once('exit', () => process.off('exit', kill));
-    onStart(child.pid);
-    let errors = '';
-    child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
-    const url = `http://${host}:${port}`;
-    if (await isReady(url, child)) {
-      const reportExit = () => onEngineExit(errors);
-      child.on('exit', reportExit);
-      return { url, stop: () => stopChild(child.off('exit', reportExit)) };
-    }
-    if (tries === 3) throw new Error(`The DynamoDB engine did not start. ${errors}`);
-  }
-}
-
-/**
- * Names the database of a state folder if this error of the embedded engine is about it; otherwise
- * undefined.
- */
-export function explainDatabaseError(stateDir: string, message: string): string | undefined {
-  if (!/not a valid SQLite database|database disk image is malformed/.test(message))
-    return undefined;
-  if (externalEngine()) return undefined;
-  return `${shownPath(databaseIn(stateDir))} is not a valid database: ${startOver(stateDir)}.`;
+  const port = String(randomInt(1024, 32_768));
+  const child = spawn(
+    embeddedBinary(),
+    ['--host', host, '--port', port, ...(file ? ['--db-path', file] : [])],
+    // Detached: Ctrl-C must not stop it before the service has finished its requests.
+    { stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+  );
+  const kill = () => child.kill('SIGKILL');
+  process.on('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
+  onStart(child.pid);
+  let errors = '';
+  child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
+  const url = `http://${host}:${port}`;
+  if (!(await isReady(url, child))) throw new Error(`The DynamoDB engine did not start. ${errors}`);
+  const reportExit = () => onEngineExit(errors);
+  child.on('exit', reportExit);
+  return { url, stop: () => stopChild(child.off('exit', reportExit)) };
 }
 
 async function connect(url: string) {
@@ -117,15 +104,12 @@ function embeddedBinary(): string {
   }
 }
 
-/**
- * Waits for any response, since an engine with a damaged database fails every call, and checks that
- * it does not come from another server that has taken the port.
- */
+/** Waits for any response, since an engine with a damaged database fails every call. */
 async function isReady(url: string, child: ChildProcess): Promise<boolean> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.exitCode === null && Date.now() < deadline) {
     await wait(10);
-    if (await firstResponse(url)) return child.exitCode === null;
+    if (await firstResponse(url)) return true;
   }
   child.kill('SIGKILL');
   return false;
@@ -138,11 +122,3 @@ const firstResponse = (url: string): Promise<Response | undefined> =>
     body: '{}',
     signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
   }).catch(() => undefined);
-
-async function freePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}

@@ -1,12 +1,12 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
   randomBytes,
+  randomUUID,
   sign,
 } from 'node:crypto';
 import { type AwsResponse, errorResponse } from '../calls/aws-call.ts';
@@ -16,53 +16,25 @@ import { keyArn } from '../stack/template.ts';
 export const KEYS_FILE = 'keys.json';
 
 export interface StoredKey {
-  /** A UUID of version 8, made from the material; of version 4 in folders of earlier versions. */
   readonly id: string;
   readonly spec: string;
   /** Base64. */
   readonly material: string;
 }
 
-const SECRET_BYTES = 32;
 const DER = { format: 'der', type: 'pkcs8' } as const;
 
 /** `spec` is a KeySpec of KMS. */
 export function createKey(spec: string): StoredKey {
-  const material = createMaterial(spec);
-  return { id: idOf(material), spec, material: material.toString('base64') };
+  return { id: randomUUID(), spec, material: createMaterial(spec).toString('base64') };
 }
 
 function createMaterial(spec: string): Buffer {
   if (spec === 'ECC_NIST_P256')
     return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(DER);
-  if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT') return randomBytes(SECRET_BYTES);
+  if (spec === 'HMAC_256' || spec === 'SYMMETRIC_DEFAULT') return randomBytes(32);
   throw new Error(`The local cloud does not support the key spec ${spec}`);
 }
-
-/**
- * A UUID of version 8 (RFC 9562) that is made from the hash of a key. Data names the id of its key,
- * so no other key can take its place unnoticed.
- */
-const idOf = (material: Buffer): string =>
-  createHash('sha256')
-    .update(material)
-    .digest('hex')
-    .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/, '$1-$2-8$3-8$4-$5');
-
-/** Whether a stored key can be used as a key of this spec, and its material is that of its id. */
-export function isValidKey(key: Partial<StoredKey> | null, spec: string): boolean {
-  const { id, spec: storedSpec, material } = key ?? {};
-  if (typeof id !== 'string' || typeof material !== 'string' || storedSpec !== spec) return false;
-  if (!UUID_VERSION_4.test(id) && id !== idOf(bytes(material))) return false;
-  if (spec !== 'ECC_NIST_P256') return bytes(material).length === SECRET_BYTES;
-  try {
-    return privateKeyIn(material).asymmetricKeyDetails?.namedCurve === 'prime256v1';
-  } catch {
-    return false;
-  }
-}
-
-const UUID_VERSION_4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 /** Runs the KMS operations that the functions use. */
 export function localKms(region: string, keys: readonly StoredKey[]) {

@@ -5,7 +5,7 @@ import type { LocalTables, TableConnection } from '../../commands/tables.ts';
 import { processIdentity, runningTable } from '../state/folder-lock.ts';
 import { OPERATOR } from '../state/operator.ts';
 import { databaseIn, openState } from '../state/state.ts';
-import { ENGINE_REGION, explainDatabaseError, externalEngine, startEngine } from './engine.ts';
+import { ENGINE_REGION, externalEngine, startEngine } from './engine.ts';
 
 const stateDir = () => process.env.STATE_DIR || '.local';
 
@@ -20,8 +20,6 @@ export const localTables: LocalTables = {
         'or name a table with --table.',
     );
   },
-  explain: (error) =>
-    error instanceof Error ? explainDatabaseError(stateDir(), error.message) : undefined,
 };
 
 function locationOf(folder: string) {

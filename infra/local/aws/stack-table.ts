@@ -1,5 +1,4 @@
-import { CreateTableCommand, DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { OPERATOR } from '../state/operator.ts';
+import { callEngine } from './engine.ts';
 
 /** The properties of a table in the template that have a meaning on this machine. */
 export interface TableProperties {
@@ -12,30 +11,13 @@ export interface TableProperties {
   readonly Tags?: { Key: string; Value: string }[];
 }
 
-/** Creates the table of a stack unless it exists or the stack has adopted it. */
+/** Creates the table of a stack in an engine unless it exists or the stack has adopted it. */
 export async function createTable(
-  endpoint: string,
-  region: string,
+  engineUrl: string,
   { TableName, KeySchema, AttributeDefinitions }: TableProperties,
 ): Promise<void> {
   if (!KeySchema) return;
-  const table = { TableName, KeySchema, AttributeDefinitions };
-  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-  await client
-    .send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }))
-    .catch((error: Error) => {
-      if (error.name !== 'ResourceInUseException') throw error;
-    })
-    .finally(() => client.destroy());
-}
-
-/** Deletes the table of a stack. */
-export async function deleteTable(
-  endpoint: string,
-  region: string,
-  { TableName }: TableProperties,
-): Promise<void> {
-  const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-  await client.send(new DeleteTableCommand({ TableName }));
-  client.destroy();
+  const table = { TableName, KeySchema, AttributeDefinitions, BillingMode: 'PAY_PER_REQUEST' };
+  const { status, body } = await callEngine(engineUrl, 'CreateTable', JSON.stringify(table));
+  if (status !== 200 && !body.includes('ResourceInUseException')) throw new Error(body);
 }

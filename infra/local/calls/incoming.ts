@@ -16,13 +16,3 @@ export const SEND_MAIL = '/v2/email/outbound-emails';
 
 export const isAwsCall = ({ url, headers }: IncomingMessage): boolean =>
   url === SEND_MAIL || 'x-amz-target' in headers;
-
-/** Listens to events, because `for await` is slow. */
-export function readBody(message: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    message.on('data', (chunk: Buffer) => chunks.push(chunk));
-    message.on('end', () => resolve(Buffer.concat(chunks)));
-    message.on('error', reject);
-  });
-}

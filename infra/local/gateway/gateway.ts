@@ -8,9 +8,10 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { foreignHost, isAwsCall, readBody } from '../calls/incoming.ts';
+import { foreignHost, isAwsCall } from '../calls/incoming.ts';
 import type { Page, Pages } from '../pages/pages.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';
@@ -97,7 +98,7 @@ export async function startGateway(
       const page = method === 'GET' || method === 'HEAD' ? pages?.(path) : undefined;
       return page ? send(req, res, pageResponse(page), {}) : respond(404);
     }
-    const body = await readBody(req);
+    const body = await buffer(req);
     const event = eventOf(req, match, path, queries.join('?'), body, requestId);
     const isTooLarge = () => Buffer.byteLength(JSON.stringify(event)) > EVENT_BYTES_MAX;
     if (body.length > SMALL_BODY_BYTES && isTooLarge())

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 /** A path in a message: relative to the working directory, without a trailing slash. */
@@ -30,12 +30,9 @@ export function parseJson<T>(file: string, text: string, remedy: string): T {
   throw new Error(`${shownPath(file)} is not valid JSON: ${remedy}.`);
 }
 
-/** Writes a file that only its owner can read, and flushes it to disk before returning. */
-export function writeDurably(folder: string, name: string, content: string): void {
+/** Writes a file that only its owner can read, as a whole even if this process is killed. */
+export function writeAtomically(folder: string, name: string, content: string): void {
   const temporary = join(folder, `${name}.new`);
   writeFileSync(temporary, content, { mode: 0o600, flush: true });
   renameSync(temporary, join(folder, name));
-  const directory = openSync(folder, 'r');
-  fsyncSync(directory);
-  closeSync(directory);
 }

@@ -1,8 +1,7 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
-import { contentOf, parseJson } from './files.ts';
+import { contentOf, parseJson, writeAtomically } from './files.ts';
 
 /** What uses a folder: processes as pid:startTime, and the table that they serve. */
 interface Lock {
@@ -25,9 +24,7 @@ export async function lockFolder(folder: string) {
   return {
     record(facts: Omit<Lock, 'service'>): void {
       lock = { ...lock, ...facts };
-      // The rename is atomic: a reader must not mistake a partially written file for a stale lock.
-      writeFileSync(`${lockFile}.new`, JSON.stringify(lock));
-      renameSync(`${lockFile}.new`, lockFile);
+      writeAtomically(folder, LOCK_FILE, JSON.stringify(lock));
     },
     release: () => rmSync(lockFile, { force: true }),
   };
@@ -57,22 +54,17 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
     if (tries % 200 === 0) process.kill(pidOf(engine), tries ? 'SIGKILL' : 'SIGTERM');
     await wait(10);
   }
-  // Another start may have waited for the same engine and already own the folder.
-  if (isDeepStrictEqual(readLock(lockFile), stale)) rmSync(lockFile, { force: true });
+  rmSync(lockFile, { force: true });
 }
 
-/** Whether the file did not exist. It appears with its whole content, despite a kill. */
+/** Whether the file did not exist. */
 function createLock(lockFile: string, lock: Lock): boolean {
-  const temporary = `${lockFile}.${process.pid}`;
-  writeFileSync(temporary, JSON.stringify(lock));
   try {
-    linkSync(temporary, lockFile);
+    writeFileSync(lockFile, JSON.stringify(lock), { flag: 'wx' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
-  } finally {
-    rmSync(temporary, { force: true });
   }
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { contentOf, parseJson, shownPath, startOver, writeDurably } from './files.ts';
+import { join, resolve } from 'node:path';
+import { contentOf, parseJson, shownPath, startOver, writeAtomically } from './files.ts';
 import { lockFolder } from './folder-lock.ts';
 
 /** The storage of the local cloud: in a folder that outlives the process, or in memory. */
@@ -47,7 +47,7 @@ export async function openState(path: string) {
     /** Records what the next start and operators' commands need to know about this one. */
     record,
     read: (name: string) => contentOf(join(folder, name)),
-    write: (name: string, content: string): void => writeDurably(folder, name, content),
+    write: (name: string, content: string): void => writeAtomically(folder, name, content),
     close: release,
   };
 }
@@ -64,21 +64,12 @@ export const databaseIn = (folder: string): string => join(folder, DATABASE);
 
 function createFolder(folder: string): void {
   try {
-    makeFolders(folder);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' || code === 'ENOTDIR' ? 'a part of the path is a file' : code;
     throw new Error(
-      `The folder ${folder} cannot be created or written to (${reason}). Set STATE_DIR to ` +
-        'another folder.',
+      `The folder ${folder} cannot be created or written to ` +
+        `(${(error as NodeJS.ErrnoException).code}). Set STATE_DIR to another folder.`,
     );
   }
-}
-
-/** Not the recursive `mkdirSync`, which never returns for a folder below /proc. */
-function makeFolders(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
-  makeFolders(dirname(folder));
-  mkdirSync(folder, { mode: 0o700 });
 }
