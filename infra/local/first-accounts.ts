@@ -9,7 +9,7 @@ import { createFirstAdministrator } from '../../lib/users/first-administrator.ts
 import { CreateUser } from '../../lib/users/user-contracts.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import type { Cloud } from './cloud.ts';
-import { ENV_OPERATOR, OPERATOR } from './state/operator.ts';
+import { OPERATOR } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';
@@ -74,5 +74,6 @@ function whenTaken(error: unknown): 'taken' {
 const howToCreateAdministrator = ({ endpoint, region, tableName }: Cloud): string =>
   'Nobody is an administrator, and the login admin or its address is taken; this creates an ' +
   'administrator: ' +
-  `${ENV_OPERATOR} AWS_ENDPOINT_URL=${endpoint} AWS_REGION=${region} ` +
+  `env -u AWS_PROFILE AWS_ACCESS_KEY_ID=${OPERATOR.accessKeyId} ` +
+  `AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey} AWS_ENDPOINT_URL=${endpoint} AWS_REGION=${region} ` +
   `npm run first-admin -- --table ${tableName} --login LOGIN --email ADDRESS`;

@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { counted } from '../../lib/runtime/counted.ts';
-import { bundle } from '../bundle/bundle.ts';
+import { bundle, functionFiles, SOURCES_FILE, type Sources } from '../bundle/bundle.ts';
 import { localTransport } from '../settings/transport.ts';
 import type { Cloud } from './cloud.ts';
 import { synthesize } from './stack/synthesize.ts';
@@ -80,18 +79,12 @@ export function reloadOnChange(
     }
   }
 
-  watchFiles(ROOT, {
-    folders: ['functions', 'lib', 'infra'],
-    files: ['routes.ts', 'openapi.json', 'cdk.json'],
-    pattern: /\.m?ts$/,
-    onChange(files) {
-      pendingWork = pendingWork.then(() => reload(files)).catch(() => undefined);
-    },
+  watchFiles(ROOT, (files) => {
+    pendingWork = pendingWork.then(() => reload(files)).catch(() => undefined);
   });
 }
 
 function nameFiles(files: readonly string[]): string {
-  const others = files.length - NAMES_MAX;
   const shown = files.slice(0, NAMES_MAX).join(', ');
-  return others > 0 ? `${shown} and ${counted(others, 'other')}` : shown;
+  return files.length > NAMES_MAX ? `${shown} and others` : shown;
 }

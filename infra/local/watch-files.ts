@@ -1,25 +1,18 @@
-import { readdirSync, statSync } from 'node:fs';
+import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A poll takes a fraction of it, even on a slow machine. */
 const INTERVAL_MS = 250;
-
-interface Watched {
-  readonly folders: readonly string[];
-  readonly files: readonly string[];
-  readonly pattern: RegExp;
-  readonly onChange: (files: readonly string[]) => void;
-}
+const WATCHED = ['{functions,lib,infra}/**/*.{ts,mts}', 'routes.ts', 'openapi.json', 'cdk.json'];
 
 /**
- * Watches files by polling. `fs.watch` misses every change after a file or folder has been replaced
- * by a rename, which is how git and many editors write.
+ * Watches the source by polling. `fs.watch` misses every change after a file or folder has been
+ * replaced by a rename, which is how git and many editors write.
  */
-export function watchFiles(root: string, watched: Watched): void {
-  let before = fingerprints(root, watched);
+export function watchFiles(root: string, onChange: (files: readonly string[]) => void): void {
+  let before = fingerprints(root);
   const changed = new Set<string>();
   const poll = () => {
-    const now = fingerprints(root, watched);
+    const now = fingerprints(root);
     const differences = [...before.keys(), ...now.keys()].filter(
       (file) => before.get(file) !== now.get(file),
     );
@@ -29,28 +22,17 @@ export function watchFiles(root: string, watched: Watched): void {
     if (differences.length > 0 || changed.size === 0) return;
     const files = [...changed].sort();
     changed.clear();
-    watched.onChange(files);
+    onChange(files);
   };
   setInterval(poll, INTERVAL_MS).unref();
 }
 
 /** Identifies the content of each file, also after a rename that keeps the time of the change. */
-function fingerprints(root: string, { folders, files, pattern }: Watched) {
+function fingerprints(root: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  const inFolders = folders.flatMap((folder) => filesIn(root, folder));
-  for (const file of [...files, ...inFolders.filter((name) => pattern.test(name))]) {
+  for (const file of globSync(WATCHED, { cwd: root })) {
     const stats = statSync(join(root, file), { throwIfNoEntry: false });
     if (stats) found.set(file, `${stats.mtimeMs} ${stats.size} ${stats.ino}`);
   }
   return found;
-}
-
-/** A folder that is being replaced has no files. */
-function filesIn(root: string, folder: string): string[] {
-  try {
-    const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
-    return names.map((name) => `${folder}/${name}`);
-  } catch {
-    return [];
-  }
 }

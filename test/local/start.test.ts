@@ -170,7 +170,9 @@ describe('npm start', { timeout: 60_000 }, () => {
     const locked = launchStart({ STATE_DIR: folder });
 
     expect(await Promise.all([damaged.ended, locked.ended])).toEqual([1, 1]);
-    expect(damaged.lines.join('\n')).toContain('not a valid SQLite database');
+    expect(damaged.lines.join('\n')).toMatch(
+      /did not start on .*gatehouse\.db\. .* not a valid SQLite database/,
+    );
     expect(locked.lines.at(-1)).toMatch(
       /processes\.json is not valid JSON: delete it unless another Gatehouse uses/,
     );
@@ -186,7 +188,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     [
       'an engine without http://',
       engine('localhost:8000'),
-      'must be a URL that starts with http://',
+      'No DynamoDB engine responds at localhost:8000',
     ],
     [
       'an engine that does not respond',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { actionsOf, isWrite } from '../../infra/local/calls/actions.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { openAuthorization, readPolicies } from '../../infra/local/iam/authorization.ts';
-import { type AccessRequest, type Policy, readPolicy } from '../../infra/local/iam/policy.ts';
+import { type AccessRequest, type Grant, readPolicy } from '../../infra/local/iam/policy.ts';
 import { ACCOUNT, type Template } from '../../infra/local/stack/template.ts';
 
 type Call = Pick<AwsCall, 'service' | 'operation' | 'input'>;
@@ -105,14 +105,15 @@ function requestsOf(
   allowed = true,
 ): AccessRequest[] {
   const requests: AccessRequest[] = [];
-  const policy: Policy = {
-    grants: [],
-    allows(request) {
+  const grant: Grant = {
+    action: '',
+    resource: '',
+    covers(request) {
       requests.push(request);
-      return allowed ? [] : undefined;
+      return allowed;
     },
   };
-  openAuthorization(new Map([['f', policy]]), {
+  openAuthorization(new Map([['f', [grant]]]), {
     region: REGION,
     tableKey,
     nameOf: (of) => of,
@@ -123,11 +124,11 @@ function requestsOf(
 describe('the authorization of a call', () => {
   it('checks the action on the table, then the use of its KMS key via DynamoDB', () => {
     expect(requestsOf(dynamo('GetItem', on('A')), TABLE_KEY)).toEqual([
-      { action: 'dynamodb:GetItem', resource: TABLE, context: { [KEYS]: ['A'] } },
+      { action: 'dynamodb:GetItem', resource: TABLE, context: { [KEYS]: 'A' } },
       {
         action: 'kms:Decrypt',
         resource: TABLE_KEY,
-        context: { 'kms:ViaService': [`dynamodb.${REGION}.amazonaws.com`] },
+        context: { 'kms:ViaService': `dynamodb.${REGION}.amazonaws.com` },
       },
     ]);
   });
@@ -141,8 +142,8 @@ describe('the authorization of a call', () => {
       );
 
       expect(requests.map(({ context }) => context)).toEqual([
-        { [KEYS]: ['A'], 'dynamodb:EnclosingOperation': [operation] },
-        { [KEYS]: ['B'], 'dynamodb:EnclosingOperation': [operation] },
+        { [KEYS]: 'A', 'dynamodb:EnclosingOperation': operation },
+        { [KEYS]: 'B', 'dynamodb:EnclosingOperation': operation },
       ]);
     },
   );
@@ -151,8 +152,8 @@ describe('the authorization of a call', () => {
     const Keys = [key('A'), key('B')];
 
     expect(requestsOf(dynamo('BatchGetItem', { RequestItems: { Table: { Keys } } }))).toEqual([
-      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: ['A'] } },
-      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: ['B'] } },
+      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: 'A' } },
+      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: 'B' } },
     ]);
   });
 
@@ -175,8 +176,8 @@ describe('the authorization of a call', () => {
         action: 'kms:Decrypt',
         resource,
         context: {
-          'kms:EncryptionContext:service': ['gatehouse'],
-          'kms:EncryptionContext:integration': ['4'],
+          'kms:EncryptionContext:service': 'gatehouse',
+          'kms:EncryptionContext:integration': '4',
         },
       },
     ]);
@@ -187,7 +188,7 @@ describe('the authorization of a call', () => {
     const request = (name: string) => ({
       action: 'ses:SendEmail',
       resource: arn('ses', name),
-      context: { 'ses:FromAddress': [FromEmailAddress] },
+      context: { 'ses:FromAddress': FromEmailAddress },
     });
     const send = (input: object) =>
       requestsOf({ service: 'SES', operation: 'SendEmail', input } as unknown as Call);
@@ -336,7 +337,7 @@ describe('readPolicies', () => {
     Version: '2012-10-17',
     Statement: [{ Effect: 'Allow', Action, Resource: '*' }],
   });
-  const actionsIn = (policy: Policy | undefined) => policy?.grants.map(({ action }) => action);
+  const actionsIn = (grants: readonly Grant[] | undefined) => grants?.map(({ action }) => action);
 
   it('combines the inline and the attached policies of each function’s role', () => {
     const policies = read({
@@ -363,14 +364,14 @@ describe('readPolicies', () => {
     expect(actionsIn(policies.get('g'))).toEqual(['a:Three', 'a:Four']);
   });
 
-  const unsupported = 'does not support managed policies or permissions boundaries, which R has';
-  const principals = 'does not support users or groups, which P names';
+  const unsupported =
+    'does not support managed policies, permissions boundaries, users or groups, which ';
   const f = { Description: 'f', Role: 'r/R' };
   it.each<[Resources, string]>([
-    [{ 'AWS::IAM::Role': { R: { ManagedPolicyArns: [] } } }, unsupported],
-    [{ 'AWS::IAM::Role': { R: { PermissionsBoundary: 'x' } } }, unsupported],
-    [{ 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, principals],
-    [{ 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } }, principals],
+    [{ 'AWS::IAM::Role': { R: { ManagedPolicyArns: [] } } }, `${unsupported}R names`],
+    [{ 'AWS::IAM::Role': { R: { PermissionsBoundary: 'x' } } }, `${unsupported}R names`],
+    [{ 'AWS::IAM::Policy': { P: { Users: ['u'], Roles: [] } } }, `${unsupported}P names`],
+    [{ 'AWS::IAM::Policy': { P: { Groups: ['g'], Roles: [] } } }, `${unsupported}P names`],
     [{ 'AWS::Lambda::Function': { F: f } }, 'The function F has no role of its own'],
     [
       { 'AWS::IAM::Role': { R: {} }, 'AWS::Lambda::Function': { F: f, G: f } },

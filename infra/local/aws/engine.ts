@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { OPERATOR } from '../state/operator.ts';
 
-const START_TIMEOUT_MS = 10_000;
 /** The first call to a new DynamoDB Local takes several seconds. */
-const RESPONSE_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 10_000;
 
 /** The region of all calls to the engine. */
 export const ENGINE_REGION = 'us-east-1';
@@ -65,22 +64,18 @@ export async function startEngine(
   let errors = '';
   child.stderr.on('data', (text) => (errors = (errors + text).slice(-2000)));
   const url = `http://${host}:${port}`;
-  if (!(await isReady(url, child))) throw new Error(`The DynamoDB engine did not start. ${errors}`);
+  if (!(await isReady(url, child)))
+    throw new Error(`The DynamoDB engine did not start on ${file ?? 'memory'}. ${errors}`);
   const reportExit = () => onEngineExit(errors);
   child.on('exit', reportExit);
   return { url, stop: () => stopChild(child.off('exit', reportExit)) };
 }
 
 async function connect(url: string) {
-  if (URL.parse(url)?.protocol !== 'http:')
-    throw new Error(
-      'AWS_ENDPOINT_URL_DYNAMODB must be a URL that starts with http://, for example ' +
-        `http://127.0.0.1:8000, not ${url}.`,
-    );
   if ((await firstResponse(url))?.ok) return { url, stop: async () => undefined };
   throw new Error(
-    `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, ` +
-      'or unset the variable.',
+    `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, set ` +
+      'a URL such as http://127.0.0.1:8000, or unset the variable.',
   );
 }
 
@@ -120,5 +115,5 @@ const firstResponse = (url: string): Promise<Response | undefined> =>
     method: 'POST',
     headers: engineHeaders('ListTables'),
     body: '{}',
-    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+    signal: AbortSignal.timeout(START_TIMEOUT_MS),
   }).catch(() => undefined);

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import * as v from 'valibot';
-import { actionsOf, isWrite } from '../calls/actions.ts';
+import { actionsOf, isLike, isWrite } from '../calls/actions.ts';
 import {
   type AwsCall,
   type AwsResponse,
@@ -90,13 +90,10 @@ function appliesTo(
     (service === undefined || service === call.service) &&
     (functionName === undefined || functionName === call.functionName) &&
     (operation === undefined || operation === call.operation) &&
-    (item === undefined || items.some((name) => matches(item, name))) &&
+    (item === undefined || items.some((name) => isLike(name, item))) &&
     (fault !== 'conflict' || isWrite(call.operation))
   );
 }
-
-const matches = (pattern: string, name: string): boolean =>
-  pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 
 async function applyFault(
   { fault, item, milliseconds }: ActiveRule,
@@ -111,7 +108,7 @@ async function applyFault(
       const actions = actionsOf(call);
       return canceledByConflict(
         actions.map(({ pk, sk }, position) =>
-          item === undefined ? position === 0 : matches(item, `${pk}/${sk}`),
+          item === undefined ? position === 0 : isLike(`${pk}/${sk}`, item),
         ),
       );
     }

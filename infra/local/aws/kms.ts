@@ -39,7 +39,7 @@ function createMaterial(spec: string): Buffer {
 /** Runs the KMS operations that the functions use. */
 export function localKms(region: string, keys: readonly StoredKey[]) {
   return (operation: string, input: Input): AwsResponse => {
-    const [spec, perform] = OPERATIONS[operation] ?? [];
+    const perform = OPERATIONS[operation];
     if (!perform)
       return errorResponse(
         'UnknownOperationException',
@@ -48,12 +48,11 @@ export function localKms(region: string, keys: readonly StoredKey[]) {
     const wantedId = String(input.KeyId).split('/').at(-1);
     const key = keys.find(({ id }) => id === wantedId);
     if (!key) return errorResponse('NotFoundException', `Key '${input.KeyId}' does not exist`);
-    if (spec !== key.spec)
-      return errorResponse('InvalidKeyUsageException', `${operation} on a ${key.spec} key`);
     try {
       return { status: 200, body: { KeyId: keyArn(region, key.id), ...perform(key, input) } };
-    } catch {
-      return errorResponse('InvalidCiphertextException', '');
+    } catch (error) {
+      // Of a ciphertext that is not of this key, or of a key that cannot perform the operation.
+      return errorResponse('InvalidCiphertextException', String(error));
     }
   };
 }
@@ -64,58 +63,43 @@ const privateKeyIn = (material: string) => createPrivateKey({ key: bytes(materia
 type Input = Record<string, unknown>;
 type Operation = (key: StoredKey, input: Input) => Record<string, unknown>;
 
-const OPERATIONS: Record<string, [spec: string, Operation]> = {
-  Sign: [
-    'ECC_NIST_P256',
-    ({ material }, { Message, SigningAlgorithm }) => ({
-      SigningAlgorithm,
-      Signature: sign('sha256', bytes(Message), privateKeyIn(material)).toString('base64'),
-    }),
-  ],
-  GetPublicKey: [
-    'ECC_NIST_P256',
-    ({ material, spec }) => ({
-      KeySpec: spec,
-      KeyUsage: 'SIGN_VERIFY',
-      PublicKey: createPublicKey(privateKeyIn(material))
-        .export({ format: 'der', type: 'spki' })
-        .toString('base64'),
-    }),
-  ],
-  GenerateMac: [
-    'HMAC_256',
-    ({ material }, { Message, MacAlgorithm }) => ({
-      MacAlgorithm,
-      Mac: createHmac('sha256', bytes(material)).update(bytes(Message)).digest('base64'),
-    }),
-  ],
-  GenerateDataKey: [
-    'SYMMETRIC_DEFAULT',
-    ({ id, material }, { EncryptionContext }) => {
-      const [dataKey, nonce] = [randomBytes(32), randomBytes(12)];
-      const cipher = createCipheriv('aes-256-gcm', bytes(material), nonce);
-      cipher.setAAD(additionalData(EncryptionContext));
-      const encrypted = Buffer.concat([cipher.update(dataKey), cipher.final()]);
-      const wrapped = Buffer.concat([Buffer.from(id), nonce, cipher.getAuthTag(), encrypted]);
-      return {
-        Plaintext: dataKey.toString('base64'),
-        CiphertextBlob: wrapped.toString('base64'),
-      };
-    },
-  ],
-  Decrypt: [
-    'SYMMETRIC_DEFAULT',
-    ({ id, material }, { CiphertextBlob, EncryptionContext }) => {
-      const wrapped = bytes(CiphertextBlob).subarray(id.length);
-      const decipher = createDecipheriv('aes-256-gcm', bytes(material), wrapped.subarray(0, 12));
-      decipher.setAAD(additionalData(EncryptionContext)).setAuthTag(wrapped.subarray(12, 28));
-      const plaintext = Buffer.concat([decipher.update(wrapped.subarray(28)), decipher.final()]);
-      return {
-        Plaintext: plaintext.toString('base64'),
-        EncryptionAlgorithm: 'SYMMETRIC_DEFAULT',
-      };
-    },
-  ],
+const OPERATIONS: Record<string, Operation> = {
+  Sign: ({ material }, { Message, SigningAlgorithm }) => ({
+    SigningAlgorithm,
+    Signature: sign('sha256', bytes(Message), privateKeyIn(material)).toString('base64'),
+  }),
+  GetPublicKey: ({ material, spec }) => ({
+    KeySpec: spec,
+    KeyUsage: 'SIGN_VERIFY',
+    PublicKey: createPublicKey(privateKeyIn(material))
+      .export({ format: 'der', type: 'spki' })
+      .toString('base64'),
+  }),
+  GenerateMac: ({ material }, { Message, MacAlgorithm }) => ({
+    MacAlgorithm,
+    Mac: createHmac('sha256', bytes(material)).update(bytes(Message)).digest('base64'),
+  }),
+  GenerateDataKey: ({ id, material }, { EncryptionContext }) => {
+    const [dataKey, nonce] = [randomBytes(32), randomBytes(12)];
+    const cipher = createCipheriv('aes-256-gcm', bytes(material), nonce);
+    cipher.setAAD(additionalData(EncryptionContext));
+    const encrypted = Buffer.concat([cipher.update(dataKey), cipher.final()]);
+    const wrapped = Buffer.concat([Buffer.from(id), nonce, cipher.getAuthTag(), encrypted]);
+    return {
+      Plaintext: dataKey.toString('base64'),
+      CiphertextBlob: wrapped.toString('base64'),
+    };
+  },
+  Decrypt: ({ id, material }, { CiphertextBlob, EncryptionContext }) => {
+    const wrapped = bytes(CiphertextBlob).subarray(id.length);
+    const decipher = createDecipheriv('aes-256-gcm', bytes(material), wrapped.subarray(0, 12));
+    decipher.setAAD(additionalData(EncryptionContext)).setAuthTag(wrapped.subarray(12, 28));
+    const plaintext = Buffer.concat([decipher.update(wrapped.subarray(28)), decipher.final()]);
+    return {
+      Plaintext: plaintext.toString('base64'),
+      EncryptionAlgorithm: 'SYMMETRIC_DEFAULT',
+    };
+  },
 };
 
 /** Serializes the encryption context independently of the order of its entries. */

@@ -56,18 +56,13 @@ async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection
   const stops = new AsyncDisposableStack();
   try {
     const state = await openState(stateDir);
-    stops.defer(() => {
-      process.off('exit', state.close);
-      state.close();
-    });
+    stops.defer(state.close);
     const engine = await startEngine(
       { file: databaseIn(stateDir), externalUrl: externalEngine() },
       (pid) => state.record({ engine: processIdentity(pid) }),
       () => undefined,
     );
     stops.defer(engine.stop);
-    // Releases the folder on every exit except SIGKILL, after the exit listener of the engine.
-    process.on('exit', state.close);
     const settings = { endpoint: engine.url, region: ENGINE_REGION, credentials: OPERATOR };
     const client = scannerClient(settings);
     stops.defer(() => client.destroy());

@@ -8,8 +8,10 @@ export interface TableProperties {
   readonly AttributeDefinitions?: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
   readonly OnDemandThroughput?: { MaxReadRequestUnits?: number; MaxWriteRequestUnits?: number };
   readonly SSESpecification?: { KMSMasterKeyId?: string };
-  readonly Tags?: { Key: string; Value: string }[];
+  readonly Tags?: Tag[];
 }
+
+export type Tag = { readonly Key: string; readonly Value: string };
 
 /** Creates the table of a stack in an engine unless it exists or the stack has adopted it. */
 export async function createTable(

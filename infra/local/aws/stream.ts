@@ -111,23 +111,14 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   };
 }
 
-/** An update is taken for that of an item that exists, and a put for that of a new one. */
-const EVENTS: Readonly<Record<string, 'INSERT' | 'MODIFY' | 'REMOVE'>> = {
-  'dynamodb:PutItem': 'INSERT',
-  'dynamodb:UpdateItem': 'MODIFY',
-  'dynamodb:DeleteItem': 'REMOVE',
-};
-
-/** The records of a call, as a KEYS_ONLY stream has them. */
+/** The inserts of a call, which are all that the filters select, as in a KEYS_ONLY stream. */
 const recordsOf = (call: OperationCall, nextSequenceNumber: () => string) =>
-  actionsOf(call).flatMap(({ action, table, pk, sk = '' }) => {
-    const eventName = EVENTS[action];
-    if (!eventName) return [];
-    const Keys = { pk: { S: pk }, sk: { S: sk } };
-    return {
-      table,
-      record: { eventName, dynamodb: { SequenceNumber: nextSequenceNumber(), Keys } },
-    };
-  });
+  actionsOf(call)
+    .filter(({ action }) => action === 'dynamodb:PutItem')
+    .map(({ table, pk, sk = '' }) => {
+      const Keys = { pk: { S: pk }, sk: { S: sk } };
+      const dynamodb = { SequenceNumber: nextSequenceNumber(), Keys };
+      return { table, record: { eventName: 'INSERT', dynamodb } };
+    });
 
 const hashOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE();

@@ -1,21 +1,12 @@
 import type { AwsResponse, OperationCall } from '../calls/aws-call.ts';
-
-interface Tag {
-  readonly Key: string;
-  readonly Value: string;
-}
-
-interface StackTable {
-  readonly TableName: string;
-  readonly Tags?: readonly Tag[];
-}
+import type { TableProperties, Tag } from './stack-table.ts';
 
 /**
  * The settings of tables that an engine lacks, in memory: tags, point-in-time recovery and streams,
  * which slow the embedded engine down. Does not respond to other calls.
  */
 export function tableSettings(
-  stackTable: () => StackTable,
+  stackTable: () => TableProperties,
   callEngine: (operation: string, body: string) => Promise<AwsResponse>,
 ) {
   const tags = new Map<string, Map<string, Tag>>();

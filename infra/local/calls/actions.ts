@@ -55,3 +55,7 @@ export function actionsOf({ operation, input }: OperationCall): Action[] {
 
 export const isWrite = (operation: string): boolean =>
   ['TransactWriteItems', 'PutItem', 'UpdateItem', 'DeleteItem'].includes(operation);
+
+/** Whether a pattern, whose only wildcard is an asterisk at its end, matches a text. */
+export const isLike = (text: string, pattern: string): boolean =>
+  pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern;

@@ -35,8 +35,6 @@ type Match = NonNullable<ReturnType<typeof matchRoute>>;
 const HEAD_BYTES_MAX = 10_240;
 /** Lambda's quota for a payload. No source states the status of HTTP APIs; REST APIs have 413. */
 const EVENT_BYTES_MAX = 6 * 1024 * 1024;
-/** With this body, no event exceeds its limit: JSON has at most six bytes for each of its bytes. */
-const SMALL_BODY_BYTES = 1_000_000;
 
 interface GatewayOptions {
   readonly pages?: Pages | undefined;
@@ -100,8 +98,7 @@ export async function startGateway(
     }
     const body = await buffer(req);
     const event = eventOf(req, match, path, queries.join('?'), body, requestId);
-    const isTooLarge = () => Buffer.byteLength(JSON.stringify(event)) > EVENT_BYTES_MAX;
-    if (body.length > SMALL_BODY_BYTES && isTooLarge())
+    if (Buffer.byteLength(JSON.stringify(event)) > EVENT_BYTES_MAX)
       return respond(413, 'Request Entity Too Large');
 
     try {
@@ -152,27 +149,24 @@ async function listen(server: Server, port: number): Promise<void> {
   });
 }
 
+/** The route with the fewest parameters that has this method and matches this path. */
 function matchRoute(routes: Api['routes'], method: string, path: string) {
   const segments = path.split('/');
-  let best:
-    | { routeKey: string; name: string; parameters: Record<string, string>; literals: number }
-    | undefined;
-  for (const [routeKey, name] of routes) {
+  const matches = [...routes].flatMap(([routeKey, name]) => {
     const [routeMethod, routePath = ''] = routeKey.split(' ');
     const pattern = routePath.split('/');
-    if (routeMethod !== method || pattern.length !== segments.length) continue;
+    if (routeMethod !== method || pattern.length !== segments.length) return [];
     const parameters: Record<string, string> = {};
-    const matches = pattern.every((part, index) => {
+    const isMatch = pattern.every((part, index) => {
       const segment = segments[index] as string;
       if (!part.startsWith('{')) return part === segment;
       parameters[part.slice(1, -1)] = decodeURIComponent(segment);
       return segment !== '';
     });
-    const literals = pattern.length - Object.keys(parameters).length;
-    if (matches && literals > (best?.literals ?? -1))
-      best = { routeKey, name, parameters, literals };
-  }
-  return best;
+    return isMatch ? [{ routeKey, name, parameters }] : [];
+  });
+  const count = ({ parameters }: { parameters: object }) => Object.keys(parameters).length;
+  return matches.sort((a, b) => count(a) - count(b))[0];
 }
 
 const TEXT = /^(text\/|application\/(json|javascript|xml|[\w.+-]+\+(json|xml)))/i;

@@ -5,7 +5,6 @@ import {
   type AccessRequest,
   type Grant,
   LEADING_KEYS,
-  type Policy,
   type PolicyDocument,
   readPolicy,
 } from './policy.ts';
@@ -19,8 +18,11 @@ interface StackIdentifiers {
   nameOf(arn: string): string;
 }
 
-/** `policies` is keyed by function name. */
-export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: StackIdentifiers) {
+/** `grants` is keyed by function name. */
+export function openAuthorization(
+  grants: ReadonlyMap<string, readonly Grant[]>,
+  stack: StackIdentifiers,
+) {
   const used = new Set<Grant>();
   const describe = ({ action, resource }: Grant | AccessRequest, leadingKey?: string) =>
     `${action} on ${stack.nameOf(resource)}${leadingKey === undefined ? '' : ` for ${leadingKey}`}`;
@@ -34,18 +36,20 @@ export function openAuthorization(policies: ReadonlyMap<string, Policy>, stack: 
           'does not support'
         );
       for (const request of requests) {
-        const grants = policies.get(functionName)?.allows(request);
-        const [leadingKey] = request.context[LEADING_KEYS] ?? [];
-        if (!grants)
-          return `${functionName} is not authorized to perform ${describe(request, leadingKey)}`;
-        for (const grant of grants) if (!isUnbounded(grant)) used.add(grant);
+        const grant = grants.get(functionName)?.find(({ covers }) => covers(request));
+        if (!grant)
+          return (
+            `${functionName} is not authorized to perform ` +
+            describe(request, request.context[LEADING_KEYS])
+          );
+        if (!isUnbounded(grant)) used.add(grant);
       }
       return undefined;
     },
     /** One sentence for each grant that no call has used, except those that Lambda itself uses. */
     unused: (): string[] =>
-      [...policies].flatMap(([functionName, { grants }]) =>
-        grants
+      [...grants].flatMap(([functionName, granted]) =>
+        granted
           .filter((grant) => !used.has(grant) && !USED_BY_LAMBDA.test(grant.action))
           .map((grant) => `${functionName} does not use ${describe(grant, grant.leadingKey)}`),
       ),
@@ -71,13 +75,13 @@ function accessRequestsOf(
   switch (service) {
     case 'DynamoDB': {
       const enclosing = operation.startsWith('Transact') && {
-        'dynamodb:EnclosingOperation': [operation],
+        'dynamodb:EnclosingOperation': operation,
       };
       const requests: AccessRequest[] = actionsOf({ operation, input }).map(
         ({ action, table, pk }) => ({
           action,
           resource: arn(`table/${table}`),
-          context: { [LEADING_KEYS]: [pk], ...enclosing },
+          context: { [LEADING_KEYS]: pk, ...enclosing },
         }),
       );
       if (operation === 'Scan')
@@ -86,7 +90,7 @@ function accessRequestsOf(
           resource: arn(`table/${input.TableName}`),
           context: {},
         });
-      const viaTable = { 'kms:ViaService': [`dynamodb.${region}.amazonaws.com`] };
+      const viaTable = { 'kms:ViaService': `dynamodb.${region}.amazonaws.com` };
       if (requests.length > 0 && tableKey)
         requests.push({ action: 'kms:Decrypt', resource: tableKey, context: viaTable });
       return requests;
@@ -99,7 +103,7 @@ function accessRequestsOf(
           action: `kms:${operation}`,
           resource: id.startsWith('arn:') ? id : keyArn(region, id),
           context: Object.fromEntries(
-            context.map(([key, value]) => [`kms:EncryptionContext:${key}`, [value]]),
+            context.map(([key, value]) => [`kms:EncryptionContext:${key}`, value]),
           ),
         },
       ];
@@ -113,30 +117,30 @@ function accessRequestsOf(
       return resources.map((resource) => ({
         action: 'ses:SendEmail',
         resource: arn(resource),
-        context: { 'ses:FromAddress': [sender] },
+        context: { 'ses:FromAddress': sender },
       }));
     }
   }
 }
 
-/** The policies of each function by its description, from inline and attached policies only. */
+/** The grants of each function by its description, from inline and attached policies only. */
 export function readPolicies(
   template: Template,
   evaluate: <T>(value: unknown) => T,
-): Map<string, Policy> {
+): Map<string, Grant[]> {
   const roles = new Map(template.ofType('AWS::IAM::Role'));
   const attached = template.ofType('AWS::IAM::Policy');
-  for (const [role, { ManagedPolicyArns, PermissionsBoundary }] of roles)
-    if (ManagedPolicyArns || PermissionsBoundary)
+  for (const [id, { ManagedPolicyArns, PermissionsBoundary, Users, Groups }] of [
+    ...roles,
+    ...attached,
+  ])
+    if (ManagedPolicyArns || PermissionsBoundary || Users || Groups)
       throw new Error(
-        'The local cloud does not support managed policies or permissions boundaries, which ' +
-          `${role} has`,
+        'The local cloud does not support managed policies, permissions boundaries, users or ' +
+          `groups, which ${id} names`,
       );
-  for (const [policy, { Users, Groups }] of attached)
-    if (Users || Groups)
-      throw new Error(`The local cloud does not support users or groups, which ${policy} names`);
 
-  const policies = new Map<string, Policy>();
+  const policies = new Map<string, Grant[]>();
   for (const [logicalId, { Description, Role }] of template.ofType('AWS::Lambda::Function')) {
     const name = evaluate<string>(Role).split('/').at(-1) as string;
     const role = roles.get(name);

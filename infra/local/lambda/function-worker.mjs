@@ -10,7 +10,7 @@ import { parentPort, workerData } from 'node:worker_threads';
  * would slow cold starts down. instance.ts has the types of its messages.
  */
 
-const { file, name, memoryMb } = workerData;
+const { file } = workerData;
 const send = (report) => parentPort.postMessage(report);
 
 subscribe('gatehouse:error', (error) => send({ loggedError: inspect(error) }));
@@ -31,9 +31,9 @@ flushCompileCache();
 parentPort.on('message', async ({ event, requestId, timeoutMs }) => {
   const deadline = Date.now() + timeoutMs;
   const context = {
-    functionName: name,
+    functionName: process.env.AWS_LAMBDA_FUNCTION_NAME,
     functionVersion: '$LATEST',
-    memoryLimitInMB: memoryMb,
+    memoryLimitInMB: process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
     awsRequestId: requestId,
     getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
   };

@@ -10,9 +10,6 @@ const INIT_TIMEOUT_MS = 10_000;
 /** A further instance replaces the least recently used idle one. */
 const INSTANCES_MAX = 48;
 
-/** The functions of a stack. */
-export type Functions = ReturnType<typeof runFunctions>;
-
 interface RunOptions extends InstanceOptions {
   readonly maxInstancesPerFunction: number;
   /** Replaces all timeouts, in milliseconds, so that a function can pause at a breakpoint. */

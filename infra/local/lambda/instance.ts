@@ -50,10 +50,10 @@ export function startInstance(
   { onLine, onError }: InstanceOptions,
   onEnd: () => void,
 ): Instance {
-  const { name, file, memoryMb } = config;
+  const { name, file } = config;
   const accessKey = `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`;
   const worker = new Worker(RUNTIME, {
-    workerData: { file, name, memoryMb: String(memoryMb) },
+    workerData: { file },
     env: environmentOf(config, accessKey),
     stderr: true,
   });
