@@ -174,7 +174,6 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
     environment: {
       ...config.environment,
       AWS_REGION: region,
-      AWS_DEFAULT_REGION: region,
       AWS_ENDPOINT_URL: url,
       ...('MAIL_LINK_BASE' in config.environment && {
         MAIL_LINK_BASE: options.mailLinkBase || `${url}${SET_PASSWORD_PAGE}?key=`,

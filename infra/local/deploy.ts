@@ -52,13 +52,12 @@ const openDeployment = (template: Template, resources: Map<string, ReturnValues>
 
 function createKeys({ template, add }: Deployment, state: State): StoredKey[] {
   const stored = readJson<Record<string, StoredKey>>(state, KEYS_FILE) ?? {};
-  const storedBefore = Object.keys(stored).length;
   for (const [logicalId, { KeySpec = 'SYMMETRIC_DEFAULT' }] of template.ofType('AWS::KMS::Key')) {
     const key = stored[logicalId] ?? createKey(String(KeySpec));
     stored[logicalId] = key;
     add(logicalId, { Arn: keyArn(template.region, key.id) }, key.id);
   }
-  if (Object.keys(stored).length > storedBefore) state.write(KEYS_FILE, JSON.stringify(stored));
+  state.write(KEYS_FILE, JSON.stringify(stored));
   return Object.values(stored);
 }
 

@@ -62,7 +62,8 @@ export function reloadOnChange(
 
   async function reload(files: readonly string[]): Promise<void> {
     const cloud = await starting;
-    const names = nameFiles(files);
+    const shown = files.slice(0, NAMES_MAX).join(', ');
+    const names = files.length > NAMES_MAX ? `${shown} and others` : shown;
     if (files.some(isLocalCloud)) print(`Changed ${names}: restart to apply the change`);
     const applicable = files.filter((file) => !isLocalCloud(file));
     if (applicable.length === 0) return;
@@ -82,9 +83,4 @@ export function reloadOnChange(
   watchFiles(ROOT, (files) => {
     pendingWork = pendingWork.then(() => reload(files)).catch(() => undefined);
   });
-}
-
-function nameFiles(files: readonly string[]): string {
-  const shown = files.slice(0, NAMES_MAX).join(', ');
-  return files.length > NAMES_MAX ? `${shown} and others` : shown;
 }

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, watchFile } from 'node:fs';
 import { join } from 'node:path';
-import { counted } from '../../lib/runtime/counted.ts';
 import { print } from '../commands/command-line.ts';
 import type { Faults } from './aws/faults.ts';
 import type { Cloud } from './cloud.ts';
@@ -24,7 +23,7 @@ function loadFaults(faults: Faults, file: string, { functions }: Cloud): void {
       rules,
       functions.map(({ name }) => name),
     );
-    print(`Injecting faults from ${file}: ${counted(rules.length, 'rule')}`);
+    print(`Injecting faults from ${file}`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const isMissing = code === 'ENOENT';

@@ -5,6 +5,7 @@ import { type AwsCall, type AwsResponse, errorResponse } from '../calls/aws-call
 import { SEND_MAIL } from '../calls/incoming.ts';
 import type { Running } from '../cloud.ts';
 import type { Instance } from '../lambda/instance.ts';
+import type { openDynamoDb } from './dynamodb.ts';
 
 const SERVICES: Record<string, AwsCall['service']> = {
   DynamoDB_20120810: 'DynamoDB',
@@ -12,11 +13,9 @@ const SERVICES: Record<string, AwsCall['service']> = {
   SES: 'SES',
 };
 
-type CallDynamoDb = (call: AwsCall, text: string) => Promise<AwsResponse>;
-
 /** The endpoint of DynamoDB, KMS and SES. */
 export const awsEndpoint =
-  (running: Running, callDynamoDb: CallDynamoDb) =>
+  (running: Running, callDynamoDb: ReturnType<typeof openDynamoDb>) =>
   async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const response = await respond(running, callDynamoDb, req).catch((error) =>
       errorResponse('InternalServerError', String(error), 500),
@@ -26,7 +25,7 @@ export const awsEndpoint =
 
 async function respond(
   running: Running,
-  callDynamoDb: CallDynamoDb,
+  callDynamoDb: ReturnType<typeof openDynamoDb>,
   req: IncomingMessage,
 ): Promise<AwsResponse> {
   const target = req.url === SEND_MAIL ? 'SES.SendEmail' : String(req.headers['x-amz-target']);

@@ -34,11 +34,6 @@ function locationOf(folder: string) {
  * runs, through an engine started here, which locks the folder until the connection is closed.
  */
 export async function openLocalTable(stateDir: string): Promise<TableConnection> {
-  if (stateDir === ':memory:')
-    throw new Error(
-      'STATE_DIR=:memory: stores no table. Use --table with a running service: ' +
-        '`npm start` prints its AWS_ENDPOINT_URL and table.',
-    );
   const running = locationOf(stateDir);
   if (running) {
     const client = scannerClient(running.settings);
@@ -46,8 +41,9 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
   }
   if (!existsSync(databaseIn(stateDir)) && !externalEngine())
     throw new Error(
-      `There is no table in ${stateDir} yet: \`npm start\` creates it. For a table in another ` +
-        'engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, use --table.',
+      `There is no table in ${stateDir}: \`npm start\` stores one, except with :memory:. For a ` +
+        'table in another engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, or that ' +
+        'of a running service, use --table.',
     );
   return openTableWithOwnEngine(stateDir);
 }

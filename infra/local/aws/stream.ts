@@ -27,11 +27,13 @@ const RETRY_MS = { first: 50, max: 5000 };
 
 export type Stream = ReturnType<typeof openStream>;
 
-/** Hands the writes that the engine has accepted to the functions of the mappings, in order. */
+/**
+ * Hands the writes that the engine has accepted to the functions of the mappings, in order and at
+ * least once: those of a transaction that is sent again with its token twice.
+ */
 export function openStream({ mappings, invoke, onLine }: Options) {
   const lanes = new Map<string, Lane>();
   const waiting = new Set<() => void>();
-  const tokens = new Set<unknown>();
   let sequenceNumber = 0;
   let isStopped = false;
 
@@ -90,10 +92,6 @@ export function openStream({ mappings, invoke, onLine }: Options) {
 
   return {
     committed(call: OperationCall): void {
-      // A transaction that is sent again with its token changes nothing, and has no second record.
-      const token = call.input.ClientRequestToken;
-      if (token !== undefined && tokens.has(token)) return;
-      tokens.add(token);
       for (const { table, record } of recordsOf(call, () => String(++sequenceNumber)))
         for (const [index, mapping] of mappings().entries())
           if (isHandedOver(mapping, table, record)) add(index, mapping, record);

@@ -20,12 +20,6 @@ export function tableSettings(
   return async ({ operation, input }: OperationCall): Promise<AwsResponse | undefined> => {
     const { ResourceArn, TableName, StreamSpecification } = input;
     const name = String(TableName ?? String(ResourceArn).split('/').at(-1));
-    const describeAs = async (member: 'Table' | 'TableDescription'): Promise<AwsResponse> => {
-      const { status, body } = await callEngine('DescribeTable', JSON.stringify({ TableName }));
-      const { Table, ...error } = JSON.parse(String(body));
-      if (!Table) return { status, body: error };
-      return { status, body: { [member]: { ...Table, ...streams.get(name)?.(Table.TableArn) } } };
-    };
     switch (operation) {
       case 'ListTagsOfResource':
         return { status: 200, body: { Tags: tagsOf(name) } };
@@ -48,10 +42,14 @@ export function tableSettings(
           LatestStreamLabel,
           LatestStreamArn: `${tableArn}/stream/${LatestStreamLabel}`,
         }));
-        return describeAs('TableDescription');
+        return { status: 200, body: {} };
       }
-      case 'DescribeTable':
-        return streams.has(name) ? describeAs('Table') : undefined;
+      case 'DescribeTable': {
+        const { status, body } = await callEngine(operation, JSON.stringify(input));
+        const { Table, ...error } = JSON.parse(String(body));
+        if (!Table) return { status, body: error };
+        return { status, body: { Table: { ...Table, ...streams.get(name)?.(Table.TableArn) } } };
+      }
       case 'DeleteTable':
         streams.delete(name);
         return undefined;

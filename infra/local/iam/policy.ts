@@ -66,7 +66,7 @@ function readStatement(statement: Record<string, unknown>): Grant[] {
   const leadingKeys = conditions.find(
     ({ operator, key }) => operator === FOR_ALL_LIKE && key === LEADING_KEYS,
   )?.expected;
-  const grants = texts(Action).flatMap((action) =>
+  return texts(Action).flatMap((action) =>
     (Resource === '*' ? ['*'] : texts(Resource)).flatMap((resource) =>
       (leadingKeys ?? [undefined]).map((leadingKey) => ({
         action,
@@ -80,8 +80,6 @@ function readStatement(statement: Record<string, unknown>): Grant[] {
       })),
     ),
   );
-  if (grants.length === 0) throw unsupported('a statement without action or resource');
-  return grants;
 }
 
 function readCondition(operator: string, key: string, value: unknown) {

@@ -5,8 +5,6 @@ import {
   startInstance,
 } from './instance.ts';
 
-/** Lambda's limit for the init phase. */
-const INIT_TIMEOUT_MS = 10_000;
 /** A further instance replaces the least recently used idle one. */
 const INSTANCES_MAX = 48;
 
@@ -47,7 +45,6 @@ export function runFunctions(options: RunOptions) {
     if (instances.size >= INSTANCES_MAX) {
       const oldest = [...instances].find(({ state }) => state === 'idle');
       if (!oldest) return undefined;
-      instances.delete(oldest);
       void oldest.terminate();
     }
     const instance = startInstance(config, options, () => {
@@ -108,10 +105,10 @@ export function runFunctions(options: RunOptions) {
 }
 
 async function run(instance: Instance, event: unknown, requestId: string, commonMs?: number) {
+  const timeoutMs = commonMs ?? instance.config.timeoutMs;
   if (instance.state === 'starting') {
-    await instance.result(commonMs ?? INIT_TIMEOUT_MS);
+    await instance.result(timeoutMs);
     instance.state = 'busy';
   }
-  const timeoutMs = commonMs ?? instance.config.timeoutMs;
   return instance.result(timeoutMs, { event, requestId, timeoutMs });
 }

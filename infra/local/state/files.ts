@@ -8,13 +8,12 @@ export const shownPath = (path: string): string => relative('.', path) || '.';
 export const startOver = (folder: string): string =>
   `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
 
-/** The text of a file; undefined if there is none, also because a part of its path is a file. */
+/** The text of a file; undefined if there is none. */
 export function contentOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }

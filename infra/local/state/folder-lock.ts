@@ -30,15 +30,10 @@ export async function lockFolder(folder: string) {
   };
 }
 
-/** The table of the service that runs on a folder. Throws while the service is starting. */
+/** The table of the service that runs on a folder; undefined while it is starting. */
 export function runningTable(path: string): Lock['table'] {
   const { service, table } = readLock(join(path, LOCK_FILE)) ?? {};
-  if (!isAlive(service)) return undefined;
-  if (!table)
-    throw new Error(
-      `${path} is in use by process ${pidOf(service)}, which has no table yet. Try again.`,
-    );
-  return table;
+  return isAlive(service) ? table : undefined;
 }
 
 async function releaseStaleLock(lockFile: string, folder: string): Promise<void> {
