@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
-import { awsEndpoint } from './aws/aws-endpoint.ts';
 import { openDynamoDb } from './aws/dynamodb.ts';
 import { callEngine, startEngine } from './aws/engine.ts';
 import { localMailbox } from './aws/mailbox.ts';
 import { createTable } from './aws/stack-table.ts';
 import { openStream, type Stream } from './aws/stream.ts';
+import { awsEndpoint } from './aws-endpoint.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { meterCapacity } from './capacity/meter-capacity.ts';
 import { deploy } from './deploy.ts';
@@ -14,7 +14,7 @@ import type { RequestSummary } from './gateway/request-log.ts';
 import { runFunctions } from './lambda/functions.ts';
 import type { FunctionConfig } from './lambda/instance.ts';
 import { readableError } from './lambda/readable-error.ts';
-import { openPages, SET_PASSWORD_PAGE } from './pages/pages.ts';
+import { openPages } from './pages/pages.ts';
 import { requireMatchingKeys } from './require-matching-keys.ts';
 import { readTemplate } from './stack/template.ts';
 import { processIdentity } from './state/folder-lock.ts';
@@ -35,8 +35,8 @@ export interface CloudOptions {
   readonly intercept?: Interceptor;
   /** Receives the message and stack of a logged error, which tests must not print. */
   readonly onError?: (functionName: string, error: string) => void;
-  /** The page that links in mails lead to; else that of the local cloud. */
-  readonly mailLinkBase?: string | undefined;
+  /** The page that links in mails lead to, below the URL of the cloud; else the template's. */
+  readonly mailLinkBase?: (url: string) => string;
   readonly timeoutMs?: number | undefined;
   /** 8 unless given. */
   readonly maxInstancesPerFunction?: number;
@@ -77,7 +77,7 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
   );
   // The stack is synthesized meanwhile.
   const [engine, assembly] = await Promise.all([startingEngine, options.assembly]);
-  const running = runningStack(options, assembly);
+  const running = runningStack(options, assembly, engine.url);
   stops.defer(running.functions.stop);
   const stream = openStream({
     mappings: () => running.deployed.mappings,
@@ -88,10 +88,10 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
     onLine: (line) => options.onLine(readableError(line)),
   });
   stops.defer(stream.stop);
-  const server = await startServer(running, engine.url, stream);
+  const server = await startServer(running, stream);
   stops.defer(() => server.stop(GRACE_MS));
   running.url = server.url;
-  await deployRunning(running, engine.url);
+  await deployRunning(running);
   // Its keys are lost when this process ends, so nobody could use the table.
   if (!state.folder && options.engineUrl)
     stops.defer(async () => {
@@ -99,7 +99,7 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
       await callEngine(engine.url, 'DeleteTable', JSON.stringify({ TableName }));
     });
 
-  const cloud = cloudOf(running, engine.url, stream, () => stops.disposeAsync());
+  const cloud = cloudOf(running, stream, () => stops.disposeAsync());
   await requireMatchingKeys(cloud, options);
   if (state.folder) await handOverLeft(cloud, stream);
   return cloud;
@@ -108,11 +108,12 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
 /** What the parts of the local cloud share. A deployment replaces some of it. */
 export type Running = ReturnType<typeof runningStack>;
 
-function runningStack(options: CloudOptions, assembly: string) {
+function runningStack(options: CloudOptions, assembly: string, engineUrl: string) {
   const template = readTemplate(assembly);
   const { maxInstancesPerFunction = 8 } = options;
   return {
     options,
+    engineUrl,
     region: template.region,
     mailbox: localMailbox(options.state),
     lateCalls: [] as string[],
@@ -126,7 +127,7 @@ function runningStack(options: CloudOptions, assembly: string) {
 }
 
 /** Serves the API, its pages and the AWS APIs. */
-function startServer(running: Running, engineUrl: string, stream: Stream) {
+function startServer(running: Running, stream: Stream) {
   const { onLine, onRejection, port } = running.options;
   const tableMaximum = () => {
     const { OnDemandThroughput } = running.deployed.table;
@@ -137,7 +138,7 @@ function startServer(running: Running, engineUrl: string, stream: Stream) {
   };
   const callDynamoDb = openDynamoDb(
     {
-      engineUrl,
+      engineUrl: running.engineUrl,
       onCommitted: stream.committed,
       meter: running.options.meterCapacity ? meterCapacity(tableMaximum) : undefined,
     },
@@ -160,8 +161,8 @@ function startServer(running: Running, engineUrl: string, stream: Stream) {
 }
 
 /** Creates the table of the stack, records it for commands, and replaces the functions. */
-async function deployRunning(running: Running, engineUrl: string): Promise<void> {
-  const { options, url: endpoint, region, deployed, functions } = running;
+async function deployRunning(running: Running): Promise<void> {
+  const { options, engineUrl, url: endpoint, region, deployed, functions } = running;
   await createTable(engineUrl, deployed.table);
   options.state.record({ table: { endpoint, region, tableName: deployed.table.TableName } });
   functions.replace(functionsOf(running));
@@ -175,13 +176,12 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
       ...config.environment,
       AWS_REGION: region,
       AWS_ENDPOINT_URL: url,
-      ...('MAIL_LINK_BASE' in config.environment && {
-        MAIL_LINK_BASE: options.mailLinkBase || `${url}${SET_PASSWORD_PAGE}?key=`,
-      }),
+      ...(options.mailLinkBase &&
+        'MAIL_LINK_BASE' in config.environment && { MAIL_LINK_BASE: options.mailLinkBase(url) }),
     },
   }));
 
-function cloudOf(running: Running, engineUrl: string, stream: Stream, stop: () => Promise<void>) {
+function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
   return {
     url: running.url,
     /** The URL of the AWS APIs. */
@@ -216,7 +216,7 @@ function cloudOf(running: Running, engineUrl: string, stream: Stream, stop: () =
     },
     async redeploy(assembly: string) {
       running.deployed = deploy(readTemplate(assembly), running.options.state);
-      await deployRunning(running, engineUrl);
+      await deployRunning(running);
     },
     stop,
   };

@@ -75,5 +75,5 @@ const howToCreateAdministrator = ({ endpoint, region, tableName }: Cloud): strin
   'Nobody is an administrator, and the login admin or its address is taken; this creates an ' +
   'administrator: ' +
   `env -u AWS_PROFILE AWS_ACCESS_KEY_ID=${OPERATOR.accessKeyId} ` +
-  `AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey} AWS_ENDPOINT_URL=${endpoint} AWS_REGION=${region} ` +
-  `npm run first-admin -- --table ${tableName} --login LOGIN --email ADDRESS`;
+  `AWS_SECRET_ACCESS_KEY=${OPERATOR.secretAccessKey} AWS_ENDPOINT_URL=${endpoint} ` +
+  `AWS_REGION=${region} npm run first-admin -- --table ${tableName} --login LOGIN --email ADDRESS`;

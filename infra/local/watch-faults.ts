@@ -26,12 +26,9 @@ function loadFaults(faults: Faults, file: string, { functions }: Cloud): void {
     print(`Injecting faults from ${file}`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const isMissing = code === 'ENOENT';
-    if (isMissing) faults.inject([]);
-    print(
-      isMissing
-        ? 'Stopped injecting faults'
-        : `The faults are unchanged, because ${file} is invalid: ${message}`,
-    );
+    if (code === 'ENOENT') {
+      faults.inject([]);
+      print('Stopped injecting faults');
+    } else print(`The faults are unchanged, because ${file} is invalid: ${message}`);
   }
 }

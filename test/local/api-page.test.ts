@@ -3,12 +3,13 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
+import { setPasswordPage } from '../../infra/local/pages/pages.ts';
 import { routes } from '../../routes.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
- * The API reference and the mailbox in a browser, as a person would use them. Without Chromium, these tests are
- * skipped.
+ * The API reference and the mailbox in a browser, as a person would use them. Without Chromium,
+ * these tests are skipped.
  */
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -32,7 +33,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the pages of the local cloud in a browse
 
   beforeAll(async () => {
     [gatehouse, browser] = await Promise.all([
-      startGatehouse({ intercept: faults.intercept }),
+      startGatehouse({ mailLinkBase: setPasswordPage, intercept: faults.intercept }),
       chromium.launch({ executablePath: CHROMIUM, args: OPTIONS }),
     ]);
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });

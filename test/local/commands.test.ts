@@ -636,7 +636,7 @@ describe('a command', () => {
 });
 
 it.each([
-  ['verify', 'There is no table in .local yet: '],
+  ['verify', 'There is no table in .local: '],
   ['password-keys', 'No service runs on STATE_DIR=.local. '],
 ])('%s takes an empty STATE_DIR as the default', async (script, sentence) => {
   const { stderr } = await run(script, [], { STATE_DIR: '' }, newFolder());

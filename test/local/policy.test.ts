@@ -11,10 +11,9 @@ const TABLE = 'arn:aws:dynamodb:eu-central-1:000000000000:table/Table';
 const KEYS = 'dynamodb:LeadingKeys';
 const VIA = 'kms:ViaService';
 const FROM = 'ses:FromAddress';
-const Version = '2012-10-17';
 const GET = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: TABLE };
 
-const policy = (...Statement: object[]) => readPolicy([{ Version, Statement }]);
+const policy = (...Statement: object[]) => readPolicy([{ Statement }]);
 const requestWith = (fields: Partial<AccessRequest> = {}): AccessRequest => ({
   action: 'dynamodb:GetItem',
   resource: TABLE,
@@ -47,10 +46,7 @@ describe('allow (reference_policies_evaluation-logic)', () => {
   });
 
   it('all policies of a role apply', () => {
-    const role = readPolicy([
-      { Version, Statement: [] },
-      { Version, Statement: GET },
-    ]);
+    const role = readPolicy([{ Statement: [] }, { Statement: GET }]);
 
     expect(role.some(({ covers }) => covers(requestWith()))).toBe(true);
   });
@@ -209,12 +205,6 @@ describe('a policy that the local cloud does not support', () => {
 
     expect(read).toThrow('The local cloud does not support');
     expect(read).toThrow(name);
-  });
-
-  it.each(['2008-10-17', undefined])('is rejected when its version is %s', (version) => {
-    expect(() => readPolicy([{ Version: version, Statement: [GET] }])).toThrow(
-      `version ${version}`,
-    );
   });
 });
 

@@ -213,7 +213,7 @@ describe('openAuthorization', () => {
     Resource: TABLE,
   };
   const open = (...Statement: object[]) =>
-    openAuthorization(new Map([['f', readPolicy([{ Version: '2012-10-17', Statement }])]]), {
+    openAuthorization(new Map([['f', readPolicy([{ Statement }])]]), {
       region: REGION,
       tableKey: TABLE_KEY,
       nameOf: (of) => (of === TABLE ? 'Table' : of === TABLE_KEY ? 'TableKey' : of),

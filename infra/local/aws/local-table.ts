@@ -39,14 +39,16 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
     const client = scannerClient(running.settings);
     return { tableName: running.tableName, client, close: async () => client.destroy() };
   }
-  if (!existsSync(databaseIn(stateDir)) && !externalEngine())
-    throw new Error(
-      `There is no table in ${stateDir}: \`npm start\` stores one, except with :memory:. For a ` +
-        'table in another engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, or that ' +
-        'of a running service, use --table.',
-    );
+  if (!existsSync(databaseIn(stateDir)) && !externalEngine()) throw noTable(stateDir);
   return openTableWithOwnEngine(stateDir);
 }
+
+const noTable = (stateDir: string): Error =>
+  new Error(
+    `There is no table in ${stateDir}: \`npm start\` stores one, except with :memory:. For a ` +
+      'table in another engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, or that of ' +
+      'a running service, use --table.',
+  );
 
 async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection> {
   const stops = new AsyncDisposableStack();
@@ -65,8 +67,7 @@ async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection
     const { TableNames: [tableName, ...others] = [] } = await client.send(
       new ListTablesCommand({}),
     );
-    if (!tableName)
-      throw new Error(`There is no table in ${stateDir} yet: \`npm start\` creates it.`);
+    if (!tableName) throw noTable(stateDir);
     if (others.length === 0) return { tableName, client, close: () => stops.disposeAsync() };
     throw new Error(
       `There are several tables: ${[tableName, ...others].join(', ')}. ` +

@@ -60,7 +60,7 @@ export async function startGateway(
 ) {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const rejection = foreignHost(req);
-    // Calls to AWS do not wait for a deployment: it makes some itself.
+    // Calls to AWS do not wait for a deployment: requests in flight must finish.
     if (callAws && isAwsCall(req) && !rejection) return callAws(req, res);
     const { routes, cors } = await api();
     const requestId = randomUUID();

@@ -7,7 +7,6 @@ import { isLike } from '../calls/actions.ts';
 
 /** A policy document of a template, after its intrinsic functions are evaluated. */
 export interface PolicyDocument {
-  readonly Version?: unknown;
   readonly Statement: unknown;
 }
 
@@ -48,12 +47,9 @@ const OPERATORS = new Map<string, Operator>([
 
 /** Reads the policies of a role. Throws an error that names the first unsupported feature. */
 export const readPolicy = (documents: readonly PolicyDocument[]): Grant[] =>
-  documents.flatMap(({ Version, Statement }) => {
-    if (Version !== '2012-10-17') throw unsupported(`a policy of version ${Version}`);
-    return listOf(Statement).flatMap((statement) =>
-      readStatement(statement as Record<string, unknown>),
-    );
-  });
+  documents.flatMap(({ Statement }) =>
+    listOf(Statement).flatMap((statement) => readStatement(statement as Record<string, unknown>)),
+  );
 
 function readStatement(statement: Record<string, unknown>): Grant[] {
   const { Sid: _, Effect, Action, Resource, Condition = {}, ...others } = statement;

@@ -36,7 +36,7 @@ export function runFunctions(options: RunOptions) {
     const config = configs.get(name);
     if (!config) throw new Error(`There is no function ${name}`);
     const candidates = [...instances].filter((instance) => instance.config.name === name);
-    const idle = candidates.find(({ state }) => state === 'idle');
+    const idle = candidates.findLast(({ state }) => state === 'idle');
     if (idle) {
       idle.state = 'busy';
       return idle;

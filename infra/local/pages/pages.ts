@@ -12,8 +12,8 @@ export interface Page {
 /** The page for a path; undefined if there is none. */
 export type Pages = (path: string) => Page | undefined;
 
-/** The page that mailed links lead to, with the key as `?key=`. */
-export const SET_PASSWORD_PAGE = '/mailbox/set-password';
+/** The page that sets a password; the key of a mailed link is appended to it. */
+export const setPasswordPage = (url: string): string => `${url}/mailbox/set-password?key=`;
 
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
@@ -21,7 +21,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/': 'home.html',
   '/mailbox': 'mailbox.html',
   '/mailbox/mailbox.js': 'mailbox.js',
-  [SET_PASSWORD_PAGE]: 'set-password.html',
+  '/mailbox/set-password': 'set-password.html',
   '/mailbox/set-password.js': 'set-password.js',
   '/docs': 'index.html',
   '/docs/': 'index.html',

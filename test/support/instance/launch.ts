@@ -74,7 +74,9 @@ export interface Gatehouse {
 /** Options of an instance: the stack, an interceptor, and the checks of `assertNoViolations`. */
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
-    Partial<Pick<CloudOptions, 'intercept' | 'meterCapacity' | 'maxInstancesPerFunction'>> {
+    Partial<
+      Pick<CloudOptions, 'intercept' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction'>
+    > {
   /**
    * Whether the instance must stay within its permissions and leave the table intact; false for
    * mutants.
