@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundle, functionFiles, SOURCES_FILE, type Sources } from '../bundle/bundle.ts';
+import { bundle } from '../bundle/bundle.ts';
 import { localTransport } from '../settings/transport.ts';
 import type { Cloud } from './cloud.ts';
 import { synthesize } from './stack/synthesize.ts';
