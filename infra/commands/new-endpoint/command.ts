@@ -1,4 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { routes } from '../../../routes.ts';
+import { print } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
+import { scaffold } from './scaffold.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const EXAMPLES = 'infra/api-document/examples.ts';
 
 /** `npm run new-endpoint`: writes the files of a new endpoint. */
 export const command = defineCommand({
@@ -11,14 +20,34 @@ a parameter. Changes nothing else, and no endpoint that exists.`,
   statuses: { written: [0, 'the files are written'], failed: [1, 'they could not be written'] },
   seeAlso: 'docs/adding-an-endpoint.md shows what is left to do.',
   async run({ positionals: [route = ''] }) {
-    const { routes } = await import('../../../routes.ts');
-    const { scaffold } = await import('./scaffold.ts');
-    const files = scaffold(route, routes);
-    if (!files) throw new WrongArguments(`${route} is not a method and a path.`);
-    if (routes.some((row) => row.route === route))
-      throw new WrongArguments(`${route} exists already.`);
-    const { writeEndpoint } = await import('./write-endpoint.ts');
-    writeEndpoint(files);
+    const parts = scaffold(route, routes);
+    if (!parts) throw new WrongArguments(`${route} is not a method and a path.`);
+    const { created, addRow, addExample } = parts;
+    const taken = routes.some((row) => row.route === route)
+      ? route
+      : Object.keys(created).find((file) => existsSync(join(ROOT, file)));
+    if (taken) throw new WrongArguments(`${taken} exists already.`);
+    const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+    const files = {
+      ...created,
+      'routes.ts': addRow(read('routes.ts')),
+      [EXAMPLES]: addExample(read(EXAMPLES)),
+    };
+    for (const [file, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(ROOT, file)), { recursive: true });
+      writeFileSync(join(ROOT, file), text);
+    }
+    const biome = join(ROOT, 'node_modules/.bin/biome');
+    execFileSync(biome, ['check', '--write', ...Object.keys(files)], { cwd: ROOT, stdio: 'pipe' });
+    const [rule] = Object.keys(created);
+    print(`Written: ${Object.keys(files).join(', ')}
+
+1. State the contract and write the rule in ${rule}.
+2. List in routes.ts the partition keys that it uses.
+3. Show a request and its response in ${EXAMPLES}.
+4. npm run update, and look at what it has changed.
+5. npm run check
+docs/adding-an-endpoint.md explains each step.`);
     return 'written';
   },
 });

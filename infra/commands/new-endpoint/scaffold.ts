@@ -1,14 +1,5 @@
 import type { Route } from '../../../routes.ts';
 
-/** The files of a new endpoint: those to create with their texts, and those to extend. */
-export interface Scaffold {
-  readonly created: Readonly<Record<string, string>>;
-  /** Adds the row to the text of routes.ts. */
-  addRow(text: string): string;
-  /** Adds the example to the text of examples.ts. */
-  addExample(text: string): string;
-}
-
 const ROUTE = /^(GET|POST|PUT|DELETE) ((?:\/(?:[a-z0-9.-]+|\{[a-zA-Z]+\}))+)$/;
 const VERBS: Record<string, string> = { GET: 'get', POST: 'create', PUT: 'update' };
 
@@ -17,10 +8,10 @@ const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + t
 const when = (condition: boolean, part: string): string => (condition ? part : '');
 
 /**
- * The files of this endpoint, whose texts are not formatted. Undefined if the text is not a method
- * and a path.
+ * The texts of the files to create for an endpoint, not formatted, and changes of those to extend.
+ * Undefined if the text is not a method and a path.
  */
-export function scaffold(text: string, routes: readonly Route[]): Scaffold | undefined {
+export function scaffold(text: string, routes: readonly Route[]) {
   const [route, method = '', path = ''] = ROUTE.exec(text) ?? [];
   if (!route) return undefined;
   const isRead = method === 'GET';
@@ -98,10 +89,11 @@ export const handler = endpoint(${contract}, async (${taken}) => ${response});
       [rule]: ruleText.replaceAll(/^ +\n/gm, ''),
       [`functions/${handler}.ts`]: handlerText,
     },
-    addRow: (routes) =>
+    addRow: (routes: string) =>
       routes
         .replace('\n];\n', `\n  { ${row} },\n];\n`)
         .replace('import', `import { ${contract} } from './${rule}';\nimport`),
-    addExample: (examples) => examples.replace(/\};\n$/, `  '${route}': { ${example} },\n};\n`),
+    addExample: (examples: string) =>
+      examples.replace(/\};\n$/, `  '${route}': { ${example} },\n};\n`),
   };
 }
