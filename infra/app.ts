@@ -1,7 +1,7 @@
 import { join, relative } from 'node:path';
 import { App, type Stack, Validations } from 'aws-cdk-lib';
 import { bundle } from './bundle/bundle.ts';
-import { fail, printError } from './commands/command-line.ts';
+import { printError } from './commands/command-line.ts';
 import { edgeStackName } from './settings/edge.ts';
 import { readSettings } from './settings/read-settings.ts';
 import { transportOf } from './settings/transport.ts';
@@ -42,6 +42,7 @@ function readContext() {
       transport: transportOf(app.node.tryGetContext('transport')),
     };
   } catch (error) {
-    return fail((error as Error).message, 1);
+    printError((error as Error).message);
+    process.exit(1);
   }
 }

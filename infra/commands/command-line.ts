@@ -6,16 +6,7 @@ export const print = (line: string): void => void process.stdout.write(`${line}\
 /** Prints progress or an error to standard error, separate from the results of a command. */
 export const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/**
- * Prints a sentence to standard error and exits, which runs the handlers that stop processes
- * started here.
- */
-export function fail(sentence: string, status: number): never {
-  printError(sentence);
-  process.exit(status);
-}
-
-/** Ends the process with this status on Ctrl-C, after the same handlers. */
+/** Ends the process on Ctrl-C, after the exit handlers that stop processes started here. */
 export function exitOnSignal(status: number): void {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(status));
 }
