@@ -15,9 +15,6 @@ const MINIMAL_TRANSPORT = Object.fromEntries(
   ]),
 );
 
-/** The folder of a function's bundle, below the folder of all bundles. */
-export const bundleOf = (folder: string, file: string): string => join(folder, file);
-
 /**
  * Loads Node's modules with `getBuiltinModule`. A native import reads every export of a built-in
  * module, and reading `WebSocket` of `http` makes Node load its entire fetch implementation: a

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundleOf } from '../../infra/bundle/bundle.ts';
 import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/instance.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { routes } from '../../routes.ts';
@@ -37,7 +36,7 @@ export async function measureFunctions(
     const rows: [title: string, values: readonly number[]][] = [];
     for (const { route, handler } of routes) {
       process.stderr.write(`functions: ${route}\n`);
-      const bundle = join(bundleOf(join(assembly, 'bundles'), handler), 'index.mjs');
+      const bundle = join(assembly, 'bundles', handler, 'index.mjs');
       const change = REQUESTS.find((each) => each.route === route) as ExampleRequest;
       const costs: (readonly number[])[] = [];
       for (let instance = 0; instance < options.instances; instance++)

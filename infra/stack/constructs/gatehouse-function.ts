@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { type CfnElement, Lazy, Stack } from 'aws-cdk-lib';
 import { type Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
@@ -11,7 +12,6 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import type { Construct } from 'constructs';
-import { bundleOf } from '../../bundle/bundle.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
@@ -57,7 +57,7 @@ export class GatehouseFunction extends LambdaFunction {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: 'index.handler',
-      code: Code.fromAsset(bundleOf(bundles, file)),
+      code: Code.fromAsset(join(bundles, file)),
     });
   }
 
