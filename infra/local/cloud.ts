@@ -11,7 +11,7 @@ import { meterCapacity } from './capacity/meter-capacity.ts';
 import { deploy } from './deploy.ts';
 import { startGateway } from './gateway/gateway.ts';
 import type { RequestSummary } from './gateway/request-log.ts';
-import { runFunctions } from './lambda/functions.ts';
+import { type RunOptions, runFunctions } from './lambda/functions.ts';
 import type { FunctionConfig } from './lambda/instance.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openPages } from './pages/pages.ts';
@@ -21,25 +21,19 @@ import { processIdentity } from './state/folder-lock.ts';
 import { OPERATOR } from './state/operator.ts';
 import { databaseIn, type State } from './state/state.ts';
 
-export interface CloudOptions {
+export interface CloudOptions extends RunOptions {
   /** The folder of the cloud assembly; a promise while it is being synthesized. */
   readonly assembly: string | Promise<string>;
   readonly state: State;
   readonly engineUrl?: string | undefined;
   readonly port: number;
-  readonly onLine: (line: string) => void;
   /** Receives each request that the HTTP API itself rejects, of which no function logs a line. */
   readonly onRejection?: (rejection: RequestSummary) => void;
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
-  /** Receives the message and stack of a logged error, which tests must not print. */
-  readonly onError?: (functionName: string, error: string) => void;
   /** The page that links in mails lead to, below the URL of the cloud; else the template's. */
   readonly mailLinkBase?: (url: string) => string;
-  readonly timeoutMs?: number | undefined;
-  /** 8 unless given. */
-  readonly maxInstancesPerFunction?: number;
   /** Whether calls to the table, including those of operators, are throttled as on AWS. */
   readonly meterCapacity?: boolean;
 }
@@ -110,7 +104,6 @@ export type Running = ReturnType<typeof runningStack>;
 
 function runningStack(options: CloudOptions, assembly: string, engineUrl: string) {
   const template = readTemplate(assembly);
-  const { maxInstancesPerFunction = 8 } = options;
   return {
     options,
     engineUrl,
@@ -119,7 +112,7 @@ function runningStack(options: CloudOptions, assembly: string, engineUrl: string
     lateCalls: [] as string[],
     deniedCalls: [] as string[],
     deployed: deploy(template, options.state),
-    functions: runFunctions({ ...options, maxInstancesPerFunction }),
+    functions: runFunctions(options),
     /** Ends with the change of the code or the stack that is under way. */
     changing: Promise.resolve() as Promise<unknown>,
     url: '',
@@ -129,13 +122,7 @@ function runningStack(options: CloudOptions, assembly: string, engineUrl: string
 /** Serves the API, its pages and the AWS APIs. */
 function startServer(running: Running, stream: Stream) {
   const { onLine, onRejection, port } = running.options;
-  const tableMaximum = () => {
-    const { OnDemandThroughput } = running.deployed.table;
-    return {
-      Read: OnDemandThroughput?.MaxReadRequestUnits,
-      Write: OnDemandThroughput?.MaxWriteRequestUnits,
-    };
-  };
+  const tableMaximum = () => running.deployed.table.OnDemandThroughput;
   const callDynamoDb = openDynamoDb(
     {
       engineUrl: running.engineUrl,

@@ -85,7 +85,7 @@ await createTable(engine.url, {
 });
 
 let clock = 0;
-let maximum: { Read?: number; Write?: number };
+let maximum: ReturnType<Parameters<typeof meterCapacity>[0]>;
 let meter: ReturnType<typeof meterCapacity>;
 let tests = 0;
 /** Each test has a partition key of its own. */
@@ -204,19 +204,19 @@ describe('a partition key', () => {
 
 describe('the table', () => {
   it('rejects requests beyond its maximum, which a deployment can change', async () => {
-    maximum = { Read: 1, Write: 1 };
+    maximum = { MaxReadRequestUnits: 1, MaxWriteRequestUnits: 1 };
 
     const read = { ...keyOf('1'), ConsistentRead: true };
     const rejected = [await errorOf('PutItem', itemOf('1', 100)), await errorOf('GetItem', read)];
     rejected.push(await errorOf('PutItem', itemOf('2', 100)), await errorOf('GetItem', read));
-    maximum = { Write: 2 };
+    maximum = { MaxWriteRequestUnits: 2 };
 
     expect(rejected).toEqual([undefined, undefined, HOT, HOT]);
     expect(await errorOf('PutItem', itemOf('2', 2 * KB))).toBeUndefined();
   });
 
   it('serves the unused capacity of the last 300 seconds in a burst', async () => {
-    maximum = { Write: 1 };
+    maximum = { MaxWriteRequestUnits: 1 };
     await errorOf('PutItem', itemOf('1', 100));
     clock += 3_600_000;
 

@@ -1,17 +1,8 @@
+import type { CreateTableInput } from '@aws-sdk/client-dynamodb';
 import { callEngine } from './engine.ts';
 
-/** The properties of a table in the template that have a meaning on this machine. */
-export interface TableProperties {
-  readonly TableName: string;
-  /** Undefined for a table that the stack has adopted. */
-  readonly KeySchema?: { AttributeName: string; KeyType: 'HASH' | 'RANGE' }[];
-  readonly AttributeDefinitions?: { AttributeName: string; AttributeType: 'S' | 'N' | 'B' }[];
-  readonly OnDemandThroughput?: { MaxReadRequestUnits?: number; MaxWriteRequestUnits?: number };
-  readonly SSESpecification?: { KMSMasterKeyId?: string };
-  readonly Tags?: Tag[];
-}
-
-export type Tag = { readonly Key: string; readonly Value: string };
+/** The properties of the table in the template; only the name if the stack has adopted it. */
+export type TableProperties = CreateTableInput & { readonly TableName: string };
 
 /** Creates the table of a stack in an engine unless it exists or the stack has adopted it. */
 export async function createTable(

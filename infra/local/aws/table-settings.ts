@@ -1,5 +1,6 @@
+import type { Tag } from '@aws-sdk/client-dynamodb';
 import type { AwsResponse, OperationCall } from '../calls/aws-call.ts';
-import type { TableProperties, Tag } from './stack-table.ts';
+import type { TableProperties } from './stack-table.ts';
 
 /**
  * The settings of tables that an engine lacks, in memory: tags, point-in-time recovery and streams,
@@ -9,7 +10,7 @@ export function tableSettings(
   stackTable: () => TableProperties,
   callEngine: (operation: string, body: string) => Promise<AwsResponse>,
 ) {
-  const tags = new Map<string, Map<string, Tag>>();
+  const tags = new Map<string, Map<string | undefined, Tag>>();
   const recoverable = new Set<string>();
   const streams = new Map<string, (tableArn: string) => object>();
   const tagsOf = (name: string) => {
@@ -24,16 +25,20 @@ export function tableSettings(
       case 'ListTagsOfResource':
         return { status: 200, body: { Tags: tagsOf(name) } };
       case 'TagResource': {
-        const tagged = tags.get(name) ?? new Map<string, Tag>();
+        const tagged = tags.get(name) ?? new Map<string | undefined, Tag>();
         for (const tag of input.Tags as Tag[]) tagged.set(tag.Key, tag);
         tags.set(name, tagged);
         return { status: 200, body: {} };
       }
       case 'UpdateContinuousBackups':
         recoverable.add(name);
-        return continuousBackups('ENABLED');
-      case 'DescribeContinuousBackups':
-        return continuousBackups(recoverable.has(name) ? 'ENABLED' : 'DISABLED');
+        return { status: 200, body: {} };
+      case 'DescribeContinuousBackups': {
+        const PointInTimeRecoveryStatus = recoverable.has(name) ? 'ENABLED' : 'DISABLED';
+        const PointInTimeRecoveryDescription = { PointInTimeRecoveryStatus };
+        const body = { ContinuousBackupsDescription: { PointInTimeRecoveryDescription } };
+        return { status: 200, body };
+      }
       case 'UpdateTable': {
         if (!StreamSpecification) return undefined;
         const LatestStreamLabel = new Date().toISOString().slice(0, -1);
@@ -58,13 +63,3 @@ export function tableSettings(
     }
   };
 }
-
-const continuousBackups = (PointInTimeRecoveryStatus: 'ENABLED' | 'DISABLED'): AwsResponse => ({
-  status: 200,
-  body: {
-    ContinuousBackupsDescription: {
-      ContinuousBackupsStatus: 'ENABLED',
-      PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus },
-    },
-  },
-});

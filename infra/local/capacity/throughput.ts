@@ -1,3 +1,5 @@
+import type { OnDemandThroughput } from '@aws-sdk/client-dynamodb';
+
 type Kind = 'Read' | 'Write';
 
 /** The capacity that an action requires of the table and of one partition key. */
@@ -7,8 +9,8 @@ export interface Demand {
   readonly units: number;
 }
 
-/** Units per second; undefined if the template sets no maximum. */
-export type TableMaximum = () => Partial<Record<Kind, number | undefined>>;
+/** In units per second. */
+export type TableMaximum = () => OnDemandThroughput | undefined;
 
 /** The capacity that the table and its partition keys have at the moment. */
 export type Throughput = ReturnType<typeof openThroughput>;
@@ -27,7 +29,7 @@ export function openThroughput(tableMaximum: TableMaximum, now: () => number) {
     return opened;
   }
   const bucketsOf = ({ kind, pk }: Demand) => {
-    const maximum = tableMaximum()[kind];
+    const maximum = tableMaximum()?.[`Max${kind}RequestUnits`];
     return [
       bucket(`${kind} ${pk}`, PARTITION_MAXIMUM[kind], 1),
       // The maximum is part of the name: a changed one starts a new bucket.

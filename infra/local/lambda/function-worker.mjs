@@ -44,4 +44,4 @@ parentPort.on('message', async ({ event, requestId, timeoutMs }) => {
   }
 });
 
-send({ ready: true });
+send({ result: undefined });

@@ -8,8 +8,9 @@ import {
 /** A further instance replaces the least recently used idle one. */
 const INSTANCES_MAX = 48;
 
-interface RunOptions extends InstanceOptions {
-  readonly maxInstancesPerFunction: number;
+export interface RunOptions extends InstanceOptions {
+  /** 8 unless given. */
+  readonly maxInstancesPerFunction?: number;
   /** Replaces all timeouts, in milliseconds, so that a function can pause at a breakpoint. */
   readonly timeoutMs?: number | undefined;
 }
@@ -19,6 +20,7 @@ interface RunOptions extends InstanceOptions {
  * environment. There are none before the first `replace`.
  */
 export function runFunctions(options: RunOptions) {
+  const { maxInstancesPerFunction = 8 } = options;
   let configs = new Map<string, FunctionConfig>();
   /** Those that may handle further requests; the most recently used one is the last. */
   const instances = new Set<Instance>();
@@ -41,7 +43,7 @@ export function runFunctions(options: RunOptions) {
       idle.state = 'busy';
       return idle;
     }
-    if (candidates.length >= options.maxInstancesPerFunction) return undefined;
+    if (candidates.length >= maxInstancesPerFunction) return undefined;
     if (instances.size >= INSTANCES_MAX) {
       const oldest = [...instances].find(({ state }) => state === 'idle');
       if (!oldest) return undefined;

@@ -19,11 +19,10 @@ interface Invocation {
 }
 
 type Message =
-  | { readonly ready: true }
-  | { readonly result: unknown }
-  | { readonly error: string }
-  | { readonly output: string }
-  | { readonly loggedError: string };
+  | { result: unknown }
+  | { error: string }
+  | { output: string }
+  | { loggedError: string };
 
 /** A worker that handles one request at a time. */
 export interface Instance {
@@ -88,7 +87,7 @@ export function startInstance(
     if ('output' in message) message.output.replace(/\n$/, '').split('\n').forEach(onLine);
     else if ('loggedError' in message) onError?.(name, message.loggedError);
     else if ('error' in message) pending?.reject(new Error(message.error));
-    else pending?.resolve('result' in message && message.result);
+    else pending?.resolve(message.result);
   });
   worker.on('error', (error) => {
     const text = String((error instanceof Error && error.stack) || error);
