@@ -15,9 +15,9 @@ export function deploy(template: Template, state: State) {
   const { evaluate, arn } = deployment;
   const keys = createKeys(deployment, state);
   const table = createTable(deployment, state.tableSuffix);
-  for (const logicalId of deployment.idsOf('AWS::Logs::LogGroup'))
+  for (const [logicalId] of template.ofType('AWS::Logs::LogGroup'))
     deployment.add(logicalId, { Arn: arn('logs', `log-group:${logicalId}`) });
-  for (const logicalId of deployment.idsOf('AWS::IAM::Role'))
+  for (const [logicalId] of template.ofType('AWS::IAM::Role'))
     deployment.add(logicalId, { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` });
   const { functions, nameOf } = createFunctions(deployment);
   const logicalIds = new Map(
@@ -42,7 +42,6 @@ type Deployment = ReturnType<typeof openDeployment>;
 
 const openDeployment = (template: Template, resources: Map<string, ReturnValues>) => ({
   template,
-  idsOf: (type: string) => template.ofType(type).map(([logicalId]) => logicalId),
   evaluate: <T>(value: unknown) => resolve<T>(value, resources, template.region),
   arn: (service: string, name: string) =>
     `arn:aws:${service}:${template.region}:${ACCOUNT}:${name}`,
@@ -77,7 +76,7 @@ function createTable(
   return { ...evaluate<TableProperties>(properties), TableName };
 }
 
-function createFunctions({ template, idsOf, evaluate, arn, add }: Deployment) {
+function createFunctions({ template, evaluate, arn, add }: Deployment) {
   const names = new Map<string, string>();
   const functions = template
     .ofType('AWS::Lambda::Function')
@@ -98,7 +97,8 @@ function createFunctions({ template, idsOf, evaluate, arn, add }: Deployment) {
       };
     });
 
-  for (const logicalId of idsOf('AWS::Lambda::Version')) add(logicalId, { Version: '1' });
+  for (const [logicalId] of template.ofType('AWS::Lambda::Version'))
+    add(logicalId, { Version: '1' });
   // Every alias serves the only version that exists here: the current code.
   for (const [logicalId, { FunctionName, Name }] of template.ofType('AWS::Lambda::Alias')) {
     const functionArn = arn('lambda', `function:${evaluate<string>(FunctionName)}`);

@@ -68,7 +68,7 @@ describe('a DynamoDB call', () => {
         act('UpdateItem', 'B'),
         act('DeleteItem', 'C'),
         act('ConditionCheckItem', 'D'),
-        act('Strange', 'E'),
+        act('StrangeItem', 'E'),
       ],
     ],
     [

@@ -17,7 +17,6 @@ export const KEYS_FILE = 'keys.json';
 
 export interface StoredKey {
   readonly id: string;
-  readonly spec: string;
   /** Base64. */
   readonly material: string;
 }
@@ -26,7 +25,7 @@ const DER = { format: 'der', type: 'pkcs8' } as const;
 
 /** `spec` is a KeySpec of KMS. */
 export function createKey(spec: string): StoredKey {
-  return { id: randomUUID(), spec, material: createMaterial(spec).toString('base64') };
+  return { id: randomUUID(), material: createMaterial(spec).toString('base64') };
 }
 
 function createMaterial(spec: string): Buffer {
@@ -64,19 +63,15 @@ type Input = Record<string, unknown>;
 type Operation = (key: StoredKey, input: Input) => Record<string, unknown>;
 
 const OPERATIONS: Record<string, Operation> = {
-  Sign: ({ material }, { Message, SigningAlgorithm }) => ({
-    SigningAlgorithm,
+  Sign: ({ material }, { Message }) => ({
     Signature: sign('sha256', bytes(Message), privateKeyIn(material)).toString('base64'),
   }),
-  GetPublicKey: ({ material, spec }) => ({
-    KeySpec: spec,
-    KeyUsage: 'SIGN_VERIFY',
+  GetPublicKey: ({ material }) => ({
     PublicKey: createPublicKey(privateKeyIn(material))
       .export({ format: 'der', type: 'spki' })
       .toString('base64'),
   }),
-  GenerateMac: ({ material }, { Message, MacAlgorithm }) => ({
-    MacAlgorithm,
+  GenerateMac: ({ material }, { Message }) => ({
     Mac: createHmac('sha256', bytes(material)).update(bytes(Message)).digest('base64'),
   }),
   GenerateDataKey: ({ id, material }, { EncryptionContext }) => {
@@ -95,10 +90,7 @@ const OPERATIONS: Record<string, Operation> = {
     const decipher = createDecipheriv('aes-256-gcm', bytes(material), wrapped.subarray(0, 12));
     decipher.setAAD(additionalData(EncryptionContext)).setAuthTag(wrapped.subarray(12, 28));
     const plaintext = Buffer.concat([decipher.update(wrapped.subarray(28)), decipher.final()]);
-    return {
-      Plaintext: plaintext.toString('base64'),
-      EncryptionAlgorithm: 'SYMMETRIC_DEFAULT',
-    };
+    return { Plaintext: plaintext.toString('base64') };
   },
 };
 

@@ -12,14 +12,6 @@ interface Action {
 type Input = Record<string, unknown>;
 type Attributes = Record<string, { S?: string } | undefined>;
 
-const TRANSACT_ACTIONS: Record<string, string> = {
-  Put: 'PutItem',
-  Update: 'UpdateItem',
-  Delete: 'DeleteItem',
-  ConditionCheck: 'ConditionCheckItem',
-  Get: 'GetItem',
-};
-
 /** The actions of a DynamoDB call on items; none of Scan, BatchWriteItem and others. */
 export function actionsOf({ operation, input }: OperationCall): Action[] {
   const actionOn = (action: string, { TableName, Key, Item }: Input): Action => {
@@ -39,7 +31,7 @@ export function actionsOf({ operation, input }: OperationCall): Action[] {
     case 'TransactWriteItems':
     case 'TransactGetItems':
       return (input.TransactItems as Record<string, Input>[]).flatMap((member) =>
-        Object.entries(member).map(([act, parts]) => actionOn(TRANSACT_ACTIONS[act] ?? act, parts)),
+        Object.entries(member).map(([act, parts]) => actionOn(`${act}Item`, parts)),
       );
     case 'Query': {
       const { KeyConditionExpression, ExpressionAttributeValues, TableName, IndexName } = input;

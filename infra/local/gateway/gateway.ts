@@ -175,15 +175,14 @@ function eventOf(
   req: IncomingMessage,
   { routeKey, parameters }: Match,
   path: string,
-  query: string,
+  rawQueryString: string,
   body: Buffer,
   requestId: string,
 ): APIGatewayProxyEventV2 {
-  const { cookie, ...headers } = joined(
-    req.rawHeaders.flatMap((name, index, all) =>
-      index % 2 ? [] : [[name.toLowerCase(), all[index + 1] as string]],
-    ),
+  const { cookie, ...headers }: Record<string, string> = Object.fromEntries(
+    Object.entries(req.headersDistinct).map(([name, values = []]) => [name, values.join()]),
   );
+  const query = new URLSearchParams(rawQueryString);
   const isText = TEXT.test(headers['content-type'] ?? 'text/plain') && isUtf8(body);
   const now = new Date();
 
@@ -191,10 +190,14 @@ function eventOf(
     version: '2.0',
     routeKey,
     rawPath: path,
-    rawQueryString: query,
+    rawQueryString,
     ...(cookie && { cookies: cookie.split(/;\s*/) }),
     headers: { ...headers, 'x-forwarded-proto': 'http' },
-    ...(query && { queryStringParameters: joined([...new URLSearchParams(query)]) }),
+    ...(rawQueryString && {
+      queryStringParameters: Object.fromEntries(
+        [...query.keys()].map((name) => [name, query.getAll(name).join()]),
+      ),
+    }),
     ...(Object.keys(parameters).length > 0 && { pathParameters: parameters }),
     requestContext: {
       accountId: ACCOUNT,
@@ -218,15 +221,6 @@ function eventOf(
     isBase64Encoded: body.length > 0 && !isText,
   };
 }
-
-/** The values of each name, joined by commas. */
-const joined = (pairs: string[][]): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(Object.groupBy(pairs, ([name = '']) => name)).map(([name, group = []]) => [
-      name,
-      group.map(([, value]) => value).join(),
-    ]),
-  );
 
 function corsHeadersFor(
   { AllowOrigins = [], AllowMethods = [], AllowHeaders = [], ExposeHeaders = [], MaxAge }: Cors,

@@ -8,8 +8,6 @@ import { lockFolder } from './folder-lock.ts';
 /** The storage of the local cloud: in a folder that outlives the process, or in memory. */
 export type State = Awaited<ReturnType<typeof openState>>;
 
-const DATABASE = 'gatehouse.db';
-
 /** Keeps the state in memory, and its assemblies in a temporary folder. */
 export function openMemoryState(): State {
   const assemblies = mkdtempSync(join(tmpdir(), 'gatehouse-'));
@@ -60,7 +58,7 @@ export function readJson<T>({ read, folder = '' }: State, name: string, remedy?:
 }
 
 /** The database of the embedded engine in a state folder. */
-export const databaseIn = (folder: string): string => join(folder, DATABASE);
+export const databaseIn = (folder: string): string => join(folder, 'gatehouse.db');
 
 function createFolder(folder: string): void {
   try {
