@@ -8,20 +8,16 @@ export type ValuesOf<O extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ options: O }>
 >['values'];
 
-/** An exit status and when the command ends with it. */
 type Status = readonly [status: number, meaning: string];
 
 interface Definition<O extends ParseArgsOptionsConfig, R extends keyof O, S extends string> {
   readonly usage: string;
-  /** What the command does, its options and its environment variables. */
   readonly help: string;
   readonly options: O;
   readonly required?: readonly R[];
-  /** The names of the required positional arguments, in their order. */
   readonly positionals?: readonly string[];
   /** By names for `run`. Errors and signals end the command with `failed`. */
   readonly statuses: Readonly<Record<S | 'failed', Status>>;
-  /** The end of the help. */
   readonly seeAlso?: string;
   /**
    * Checks the values of the arguments, then does the work. Returns the name of the exit status.
@@ -65,7 +61,6 @@ export function defineCommand<
   const [failed] = statuses.failed;
   return {
     failed,
-    /** Prints results and errors. Returns the exit status. */
     async execute(args: readonly string[], loadLocalTables?: LoadLocalTables): Promise<number> {
       if (args.includes('--help') || args.includes('-h')) {
         print(helpOf(definition));
@@ -138,7 +133,6 @@ function mistakeIn(error: NodeJS.ErrnoException): string | undefined {
   return `${error.message.split(/\.\s|\.?$/)[0]}.`;
 }
 
-/** The table of a command. */
 function tablesOf(
   name: string | undefined,
   loadLocalTables: LoadLocalTables = () => Promise.reject(new Error('No local tables.')),
@@ -148,7 +142,7 @@ function tablesOf(
   return {
     /** Opens the table of --table; without it, that of the local state folder. */
     async openTable(): Promise<TableConnection> {
-      connection = name ? openTable(name) : await (await local()).open();
+      connection = name ? openTable({ tableName: name }) : await (await local()).open();
       return connection;
     },
     /** Opens the table of --table; without it, that of the running local service. */
@@ -158,7 +152,6 @@ function tablesOf(
       connection = table;
       return table;
     },
-    /** Explains an error to the operator, in one sentence. */
     explain: (error: unknown): string => explainError(error, name ?? connection?.tableName),
     close: async () => connection?.close(),
   };

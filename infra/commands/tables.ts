@@ -1,7 +1,7 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
-import { openTable as openTableWith } from '../../lib/table/table.ts';
+import { openTable as openTableWith, type Table } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
 import { requireAwsEnvironment } from './require-aws-environment.ts';
 import { listTags } from './table-tags.ts';
@@ -10,6 +10,7 @@ import { listTags } from './table-tags.ts';
 export interface TableConnection {
   readonly tableName: string;
   readonly client: DynamoDBClient;
+  readonly table: Table;
   close(): Promise<void>;
 }
 
@@ -27,17 +28,17 @@ export interface LocalTables {
   ofRunningService(): TableLocation;
 }
 
-/** Opens a deployed table with the AWS credentials of the environment. */
-export function openTable(tableName: string): TableConnection {
-  requireAwsEnvironment();
-  const client = scannerClient();
-  return { tableName, client, close: async () => client.destroy() };
+/** Opens a table, local or deployed. */
+export function openTable({ tableName, settings }: TableLocation): TableConnection {
+  if (!settings) requireAwsEnvironment();
+  const client = scannerClient(settings);
+  const table = openTableWith(tableName, client);
+  return { tableName, client, table, close: async () => client.destroy() };
 }
 
 /** Opens the table of a stack, and the KMS keys that the stack records in tags of the table. */
-export async function openStackTable({ tableName, settings }: TableLocation) {
-  if (!settings) requireAwsEnvironment();
-  const client = scannerClient(settings);
+export async function openStackTable(location: TableLocation) {
+  const { tableName, client, table, close } = openTable(location);
   const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
   if (!Table) throw new Error(NOT_FROM_AWS);
   const tags = await listTags(client, Table);
@@ -45,17 +46,17 @@ export async function openStackTable({ tableName, settings }: TableLocation) {
     if (tags[tag]) return tags[tag];
     throw new Error(`${tableName} lacks the tag ${tag}. Deploy its stack again, or add the tag.`);
   };
-  const kms = new KMSClient({ ...PATIENT_SETTINGS, ...settings });
+  const kms = new KMSClient({ ...PATIENT_SETTINGS, ...location.settings });
   return {
     tableName,
     client,
-    table: openTableWith(tableName, client),
+    table,
     /** The first one is that of new hashes. */
     pepperKeys: keyIn('gatehouse:pepper-key').split(' '),
     valuesKey: keyIn('gatehouse:values-key'),
     kms,
     async close() {
-      client.destroy();
+      await close();
       kms.destroy();
     },
   };

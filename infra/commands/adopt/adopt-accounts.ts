@@ -5,7 +5,7 @@ import {
   MARKER_ATTRIBUTES,
 } from '../../../lib/restore/import-markers.ts';
 import { type Obstacle, repeatChanges } from '../../../lib/restore/repeat-changes.ts';
-import { openTable, type Table } from '../../../lib/table/table.ts';
+import type { Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
@@ -20,11 +20,10 @@ import type { AdoptOptions } from './command.ts';
  * copies the import markers; it returns whether all are repeated.
  */
 export async function planRepetition(
-  { tableName, client }: TableConnection,
+  { tableName, client, table }: TableConnection,
   original: Table,
   { original: name = '', apply, keep = '' }: AdoptOptions,
 ): Promise<() => Promise<boolean>> {
-  const table = openTable(tableName, client);
   // The restored table exists: its settings have been read.
   const comparison = await compareAccounts(table, original).catch(namingTable(name));
   if (!comparison)
@@ -62,7 +61,6 @@ export async function planRepetition(
   };
 }
 
-/** Repeats changes. Returns whether all are repeated; prints those that are not. */
 async function repeat(table: Table, changes: readonly AccountChange[]): Promise<boolean> {
   const unrepeated = await repeatChanges(table, changes);
   print(`Accounts whose changes are repeated: ${changes.length - unrepeated.length}`);

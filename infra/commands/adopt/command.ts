@@ -64,7 +64,7 @@ ${TABLE_HELP}
   async run({ values, openTable, explain }) {
     rejectMistakes(values);
     const connection = await openTable();
-    const { tableName, client } = connection;
+    const { tableName, client, table } = connection;
     let isChanged = false;
     try {
       print(`Adopting ${tableName}`);
@@ -74,15 +74,11 @@ ${TABLE_HELP}
       const repeat = original && (await planRepetition(connection, original, values));
       isChanged = true;
       printAdoption(
-        await adoptTable(
-          openTableWith(tableName, client),
-          openTableScanner([], tableName, client),
-          {
-            skippedIds: Number(values.skip),
-            original,
-            onProgress: reportProgress('item', ' read'),
-          },
-        ),
+        await adoptTable(table, openTableScanner([], tableName, client), {
+          skippedIds: Number(values.skip),
+          original,
+          onProgress: reportProgress('item', ' read'),
+        }),
       );
       if (!repeat)
         print('Accounts are as in the backup: --original TABLE lists what has changed since');

@@ -23,7 +23,6 @@ import type { AdoptOptions } from './command.ts';
  * infra/stack/constructs/administration-table.ts sets the same on a new table.
  */
 
-/** The stream of a table that triggers the function which sends mails. */
 const STREAM = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } as const;
 const STREAM_WAIT_SECONDS_MAX = 300;
 

@@ -1,7 +1,7 @@
 import type { OutboxMail } from '../../../lib/mail/outbox.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { MAIL_PARTITIONS } from '../../../lib/table/keys.ts';
-import { type Item, openTable as openTableWith, type Table } from '../../../lib/table/table.ts';
+import type { Item, Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import { claim, EXISTS, remove } from '../../../lib/table/write.ts';
 import { print, reportProgress } from '../command-line.ts';
@@ -26,8 +26,7 @@ ${TABLE_HELP}
   },
   seeAlso: 'docs/runbook.md explains why a mail is not sent.',
   async run({ values: { send }, openTable }) {
-    const { tableName, client } = await openTable();
-    const table = openTableWith(tableName, client);
+    const { tableName, client, table } = await openTable();
     const scanner = openTableScanner(['occasion', 'userId', 'expires'], tableName, client);
     const onProgress = reportProgress('item', ' read');
     let [found, left, read] = [0, 0, 0];

@@ -1,6 +1,5 @@
 import { Failure } from '../../../lib/contract/failure.ts';
 import { repairTable } from '../../../lib/integrity/repair-table.ts';
-import { openTable as openTableWith } from '../../../lib/table/table.ts';
 import { print } from '../command-line.ts';
 import { defineCommand, TABLE_HELP } from '../define-command.ts';
 import { verifyAndReport } from './verify-and-report.ts';
@@ -22,12 +21,12 @@ ${TABLE_HELP}
   seeAlso: 'docs/verification.md explains the findings.',
   async run({ values: { repair }, openTable }) {
     const connection = await openTable();
-    const { tableName, client } = connection;
+    const { tableName, table } = connection;
     print(`Verifying ${tableName}`);
     let { findings, undecided } = await verifyAndReport(connection);
     if (repair && findings.some(({ remedy }) => 'writes' in remedy)) {
       const onRepair = (description: string) => print(`Repair: ${description}`);
-      await repairTable(openTableWith(tableName, client), findings, onRepair).catch((error) => {
+      await repairTable(table, findings, onRepair).catch((error) => {
         if (!(error instanceof Failure)) throw error;
         throw new Error(
           'The table did not respond in time. The last repair may have taken effect: verify again.',

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { openTable as openTableWith } from '../../../lib/table/table.ts';
 import { scannerClient } from '../../../lib/table/table-scanner.ts';
-import type { LocalTables, TableConnection } from '../../commands/tables.ts';
+import { type LocalTables, openTable, type TableConnection } from '../../commands/tables.ts';
 import { processIdentity, runningTable } from '../state/folder-lock.ts';
 import { OPERATOR } from '../state/operator.ts';
 import { databaseIn, openState } from '../state/state.ts';
@@ -35,10 +36,7 @@ function locationOf(folder: string) {
  */
 export async function openLocalTable(stateDir: string): Promise<TableConnection> {
   const running = locationOf(stateDir);
-  if (running) {
-    const client = scannerClient(running.settings);
-    return { tableName: running.tableName, client, close: async () => client.destroy() };
-  }
+  if (running) return openTable(running);
   if (!existsSync(databaseIn(stateDir)) && !externalEngine()) throw noTable(stateDir);
   return openTableWithOwnEngine(stateDir);
 }
@@ -68,7 +66,8 @@ async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection
       new ListTablesCommand({}),
     );
     if (!tableName) throw noTable(stateDir);
-    if (others.length === 0) return { tableName, client, close: () => stops.disposeAsync() };
+    const table = openTableWith(tableName, client);
+    if (others.length === 0) return { tableName, client, table, close: () => stops.disposeAsync() };
     throw new Error(
       `There are several tables: ${[tableName, ...others].join(', ')}. ` +
         'Start the service, then run this command again to open the table that it uses.',
