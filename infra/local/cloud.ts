@@ -119,17 +119,16 @@ function runningStack(options: CloudOptions, assembly: string, engineUrl: string
   };
 }
 
-/** Serves the API, its pages and the AWS APIs. */
 function startServer(running: Running, stream: Stream) {
   const { onLine, onRejection, port } = running.options;
-  const tableMaximum = () => running.deployed.table.OnDemandThroughput;
+  const stackTable = () => running.deployed.table;
   const callDynamoDb = openDynamoDb(
-    {
-      engineUrl: running.engineUrl,
-      onCommitted: stream.committed,
-      meter: running.options.meterCapacity ? meterCapacity(tableMaximum) : undefined,
-    },
-    () => running.deployed.table,
+    running.engineUrl,
+    stackTable,
+    stream.committed,
+    running.options.meterCapacity
+      ? meterCapacity(() => stackTable().OnDemandThroughput)
+      : undefined,
   );
   return startGateway(
     port,
@@ -147,7 +146,6 @@ function startServer(running: Running, stream: Stream) {
   );
 }
 
-/** Creates the table of the stack, records it for commands, and replaces the functions. */
 async function deployRunning(running: Running): Promise<void> {
   const { options, engineUrl, url: endpoint, region, deployed, functions } = running;
   await createTable(engineUrl, deployed.table);
@@ -171,7 +169,6 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
 function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
   return {
     url: running.url,
-    /** The URL of the AWS APIs. */
     endpoint: running.url,
     region: running.region,
     get tableName() {

@@ -3,16 +3,12 @@ import { callEngine } from './engine.ts';
 import { tableSettings } from './table-settings.ts';
 import { detectConflicts } from './transaction-conflicts.ts';
 
-interface DynamoDbOptions {
-  readonly engineUrl: string;
-  readonly onCommitted: (call: OperationCall) => void;
-  readonly meter?: Meter | undefined;
-}
-
 /** The engine with the rules of DynamoDB that it lacks; `text` is the input as it was received. */
 export function openDynamoDb(
-  { engineUrl, onCommitted, meter = ({ input }, forward) => forward(input) }: DynamoDbOptions,
+  engineUrl: string,
   stackTable: Parameters<typeof tableSettings>[0],
+  onCommitted: (call: OperationCall) => void,
+  meter: Meter = ({ input }, forward) => forward(input),
 ) {
   const forward = (operation: string, body: string) => callEngine(engineUrl, operation, body);
   const respondAboutSettings = tableSettings(stackTable, forward);

@@ -31,8 +31,14 @@ const engineHeaders = (operation: string) => ({
 });
 
 /** Calls an operation; `body` is its input. */
-export async function callEngine(url: string, operation: string, body: string) {
-  const response = await fetch(url, { method: 'POST', headers: engineHeaders(operation), body });
+export async function callEngine(
+  url: string,
+  operation: string,
+  body: string,
+  signal?: AbortSignal,
+) {
+  const headers = engineHeaders(operation);
+  const response = await fetch(url, { method: 'POST', headers, body, signal });
   return { status: response.status, body: await response.text() };
 }
 
@@ -73,7 +79,7 @@ export async function startEngine(
 }
 
 async function connect(url: string) {
-  if ((await firstResponse(url))?.ok) return { url, stop: async () => undefined };
+  if ((await firstResponse(url))?.status === 200) return { url, stop: async () => undefined };
   throw new Error(
     `No DynamoDB engine responds at ${url}, which AWS_ENDPOINT_URL_DYNAMODB names. Start it, set ` +
       'a URL such as http://127.0.0.1:8000, or unset the variable.',
@@ -111,10 +117,5 @@ async function isReady(url: string, child: ChildProcess): Promise<boolean> {
   return false;
 }
 
-const firstResponse = (url: string): Promise<Response | undefined> =>
-  fetch(url, {
-    method: 'POST',
-    headers: engineHeaders('ListTables'),
-    body: '{}',
-    signal: AbortSignal.timeout(START_TIMEOUT_MS),
-  }).catch(() => undefined);
+const firstResponse = (url: string) =>
+  callEngine(url, 'ListTables', '{}', AbortSignal.timeout(START_TIMEOUT_MS)).catch(() => undefined);

@@ -19,7 +19,6 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** The calls of functions that the local cloud supports. */
 const OPERATIONS = [
   ...['GetItem', 'BatchGetItem', 'TransactGetItems', 'Query', 'Scan'],
   ...['PutItem', 'UpdateItem', 'DeleteItem', 'TransactWriteItems'],
@@ -48,7 +47,7 @@ export type Faults = ReturnType<typeof openFaults>;
 type ActiveRule = v.InferOutput<typeof rule>;
 
 export function openFaults() {
-  let active: { rule: ActiveRule; calls: number }[] = [];
+  let active: (ActiveRule & { calls: number })[] = [];
   return {
     /**
      * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid
@@ -66,17 +65,15 @@ export function openFaults() {
             `${index}.function: There is no function ${name}: name a route of routes.ts`,
           );
       }
-      active = output.map((parsedRule) => ({ rule: parsedRule, calls: 0 }));
+      active = output.map((parsed) => ({ ...parsed, calls: 0 }));
     },
     /** Applies faults to calls of functions only: operators and tests always see the real state. */
     intercept: (async (call, forward) => {
       if (call.functionName === undefined) return forward();
-      const matching = active.filter((entry) => appliesTo(entry.rule, call));
+      const matching = active.filter((entry) => appliesTo(entry, call));
       for (const entry of matching) entry.calls++;
-      const selected = matching.find(
-        ({ rule: { nth }, calls }) => nth === undefined || nth === calls,
-      );
-      return selected ? applyFault(selected.rule, call, forward) : forward();
+      const selected = matching.find(({ nth, calls }) => nth === undefined || nth === calls);
+      return selected ? applyFault(selected, call, forward) : forward();
     }) satisfies Interceptor,
   };
 }

@@ -12,7 +12,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { foreignHost, isAwsCall } from '../calls/incoming.ts';
-import type { Page, Pages } from '../pages/pages.ts';
+import type { Page } from '../pages/pages.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';
 
@@ -22,10 +22,10 @@ export interface Api {
   readonly cors: Cors | undefined;
 }
 
-type Lists = 'AllowOrigins' | 'AllowMethods' | 'AllowHeaders' | 'ExposeHeaders';
-
 /** `MaxAge` is in seconds. */
-export type Cors = { readonly [List in Lists]?: string[] } & { readonly MaxAge?: number };
+export type Cors = { readonly MaxAge?: number } & Partial<
+  Record<'AllowOrigins' | 'AllowMethods' | 'AllowHeaders' | 'ExposeHeaders', string[]>
+>;
 
 type Invoke = (name: string, event: APIGatewayProxyEventV2, requestId: string) => Promise<unknown>;
 
@@ -37,7 +37,7 @@ const HEAD_BYTES_MAX = 10_240;
 const EVENT_BYTES_MAX = 6 * 1024 * 1024;
 
 interface GatewayOptions {
-  readonly pages?: Pages | undefined;
+  readonly pages?: (path: string) => Page | undefined;
   /** Handles calls to AWS, which have the same origin as the API. */
   readonly callAws?: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   readonly onRejection?: ((rejection: RequestSummary) => void) | undefined;

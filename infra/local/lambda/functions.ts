@@ -93,9 +93,10 @@ export function runFunctions(options: RunOptions) {
      */
     async invoke(name: string, event: unknown, requestId: string) {
       const instance = await acquire(name);
-      return run(instance, event, requestId, options.timeoutMs).finally(() => release(instance));
+      const { timeoutMs = instance.config.timeoutMs } = options;
+      const invocation = { event, requestId, timeoutMs };
+      return run(instance, timeoutMs, invocation).finally(() => release(instance));
     },
-    /** The instance that makes a call; undefined for other callers. */
     instanceOf: (accessKey: string) => started.get(accessKey),
     recycle,
     replace,
@@ -106,11 +107,10 @@ export function runFunctions(options: RunOptions) {
   };
 }
 
-async function run(instance: Instance, event: unknown, requestId: string, commonMs?: number) {
-  const timeoutMs = commonMs ?? instance.config.timeoutMs;
+async function run(instance: Instance, timeoutMs: number, invocation: object) {
   if (instance.state === 'starting') {
     await instance.result(timeoutMs);
     instance.state = 'busy';
   }
-  return instance.result(timeoutMs, { event, requestId, timeoutMs });
+  return instance.result(timeoutMs, invocation);
 }

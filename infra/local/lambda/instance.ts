@@ -12,12 +12,6 @@ export interface FunctionConfig {
   readonly memoryMb: number;
 }
 
-interface Invocation {
-  readonly event: unknown;
-  readonly requestId: string;
-  readonly timeoutMs: number;
-}
-
 type Message =
   | { result: unknown }
   | { error: string }
@@ -30,7 +24,7 @@ export interface Instance {
   readonly accessKey: string;
   state: 'starting' | 'busy' | 'idle' | 'ended';
   /** The next result, of the start or an invocation. Terminates an instance that takes longer. */
-  result(timeoutMs: number, invocation?: Invocation): Promise<unknown>;
+  result(timeoutMs: number, invocation?: object): Promise<unknown>;
   terminate(error?: string): Promise<unknown>;
 }
 

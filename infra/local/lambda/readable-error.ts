@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { join } from 'node:path';
+import { contentOf } from '../state/files.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -25,18 +25,16 @@ const isOfInterest = (line: string): boolean =>
  */
 function withSourcePosition(frame: string): string {
   const [, bundle, line, column] = BUNDLE_POSITION.exec(frame) ?? [];
-  if (!/^\s*at /.test(frame) || !bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
-  const origin = new SourceMap(
-    JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')),
-  ).findOrigin(Number(line), Number(column));
+  const map = /^\s*at /.test(frame) && bundle && contentOf(new URL(`${bundle}.map`));
+  if (!map) return frame;
+  const origin = new SourceMap(JSON.parse(map)).findOrigin(Number(line), Number(column));
   if (!('fileName' in origin)) return frame;
   const rest = /[^)\d]*$/.exec(frame)?.[0] ?? '';
   return `    at ${origin.fileName}:${origin.lineNumber}:${origin.columnNumber}${rest}`;
 }
 
 function excerpt(file: string, line: number, column: number): string[] {
-  if (!existsSync(join(ROOT, file))) return [];
-  const text = readFileSync(join(ROOT, file), 'utf8').split('\n')[line - 1];
+  const text = contentOf(join(ROOT, file))?.split('\n')[line - 1];
   if (text === undefined) return [];
   return ['', `${file}:${line}`, text, `${' '.repeat(column - 1)}^`];
 }

@@ -9,9 +9,6 @@ export interface Page {
   readonly body: string;
 }
 
-/** The page for a path; undefined if there is none. */
-export type Pages = (path: string) => Page | undefined;
-
 /** The page that sets a password; the key of a mailed link is appended to it. */
 export const setPasswordPage = (url: string): string => `${url}/mailbox/set-password?key=`;
 
@@ -33,8 +30,8 @@ const FILES: Readonly<Record<string, string>> = {
 
 /** The pages that the local service has in addition to its API. */
 export const openPages =
-  (mails: readonly Mail[]): Pages =>
-  (path) => {
+  (mails: readonly Mail[]) =>
+  (path: string): Page | undefined => {
     if (path === '/mailbox.json')
       return { contentType: 'application/json; charset=utf-8', body: JSON.stringify(mails) };
     const file = FILES[path];

@@ -9,7 +9,7 @@ export const startOver = (folder: string): string =>
   `restore ${shownPath(folder)} from a backup, or delete it to start over without its data`;
 
 /** The text of a file; undefined if there is none. */
-export function contentOf(file: string): string | undefined {
+export function contentOf(file: string | URL): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
