@@ -34,21 +34,29 @@ export function parametersOf(
   ];
 }
 
-const PRECONDITIONS = Object.entries({
-  'If-Match':
-    'The ETag that the entity must have; in any other state the request fails with 412. ' +
-    'Without it, the last write wins.',
-  'If-None-Match':
-    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, ' +
-    'and a change fails with 412.',
-}).map(([name, description]) => ({ name, in: 'header', description, schema: { type: 'string' } }));
-
 const query = (name: string, schema: object, description?: string) => ({
   name,
   in: 'query',
   description,
   schema,
 });
+const header = (name: string, description: string) => ({
+  ...query(name, { type: 'string' }, description),
+  in: 'header',
+});
+
+const PRECONDITIONS = [
+  header(
+    'If-Match',
+    'The ETag that the entity must have; in any other state the request fails with 412. ' +
+      'Without it, the last write wins.',
+  ),
+  header(
+    'If-None-Match',
+    'ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, ' +
+      'and a change fails with 412.',
+  ),
+];
 
 function pageParameters({ sortable, pageSizeMax }: ListRules) {
   const lenient = (minimum: number, value: number) => ({

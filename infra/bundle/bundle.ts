@@ -7,7 +7,6 @@ import type { Transport } from '../settings/transport.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The modules of the minimal transport, by the packages of the AWS SDK that they replace. */
 const MINIMAL_TRANSPORT = Object.fromEntries(
   ['client-dynamodb', 'client-kms', 'client-sesv2', 'lib-dynamodb'].map((name) => [
     `@aws-sdk/${name}`,

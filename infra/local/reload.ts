@@ -27,7 +27,6 @@ export function openAssembly(folder: string, forDebugger: boolean) {
       current = await synthesizeNext();
       return current;
     },
-    /** Synthesizes the stack again, or only bundles the functions. */
     async reload(cloud: Cloud, changed: readonly string[]): Promise<void> {
       if (!changed.every(isFunctionSource)) {
         const next = await synthesizeNext();

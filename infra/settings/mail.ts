@@ -3,30 +3,22 @@ import { count, matching, setting } from './setting.ts';
 
 /* How mails are sent, and their texts. */
 
-const mailWith = (
-  meaning: string,
-  textMeaning: string,
-  rule: v.PipeItem<string, string, v.BaseIssue<unknown>>,
-) =>
+const mailWith = (text: v.GenericSchema<string>) => {
+  const subject = setting('The subject of the mail; it may contain `{login}`.', v.string());
+  return (meaning: string) => setting(meaning, v.strictObject({ subject, text }));
+};
+const mailWithLink = mailWith(
   setting(
-    meaning,
-    v.strictObject({
-      subject: setting('The subject of the mail; it may contain `{login}`.', v.string()),
-      text: setting(textMeaning, v.pipe(v.string(), rule)),
-    }),
-  );
-const mailWithLink = (meaning: string) =>
-  mailWith(
-    meaning,
     'The text of the mail; `{link}` becomes the link and `{login}` the login.',
-    v.includes('{link}'),
-  );
-const notice = (meaning: string) =>
-  mailWith(
-    meaning,
+    v.pipe(v.string(), v.includes('{link}')),
+  ),
+);
+const notice = mailWith(
+  setting(
     'The text of the mail; `{login}` becomes the login. It asks for no action, so it has no link.',
-    v.excludes('{link}'),
-  );
+    v.pipe(v.string(), v.excludes('{link}')),
+  ),
+);
 
 const language = setting(
   'The texts in one language.',

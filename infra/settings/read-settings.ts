@@ -45,7 +45,6 @@ export function readSettings(node: Pick<Node, 'getAllContext'>) {
     settings: output,
     /** The paths of settings that must be replaced before a deployment. */
     placeholders: placeholders.map(({ path }) => path),
-    /** Whether the template is checked against the AWS Solutions rules. */
     checked: flagIn(all, 'checked', true),
   };
 }

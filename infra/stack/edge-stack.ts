@@ -61,7 +61,6 @@ export class EdgeStack extends EnvironmentStack {
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.certificate),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
-      enableIpv6: true,
       webAclId: this.webAcl(edge, settings.corsOrigins).attrArn,
       defaultBehavior: {
         origin: new HttpOrigin(domain.name, {

@@ -55,7 +55,6 @@ export type Command = InstanceType<ReturnType<typeof commandFor>>;
 /** The second argument of an SDK client's `send`. */
 export type SendOptions = { readonly abortSignal?: AbortSignal };
 
-/** Signing keys, cached by secret, date, region and service. */
 const signingKeys = new Map<string, KeyObject>();
 
 /**

@@ -4,7 +4,6 @@ const ROUTE = /^(GET|POST|PUT|DELETE) ((?:\/(?:[a-z0-9.-]+|\{[a-zA-Z]+\}))+)$/;
 const VERBS: Record<string, string> = { GET: 'get', POST: 'create', PUT: 'update' };
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
-/** A part of a text, or nothing. */
 const when = (condition: boolean, part: string): string => (condition ? part : '');
 
 /**

@@ -21,7 +21,6 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
   return {
     /** SES has a client of the SDK, which repeats requests: SES accepts one per second. */
     ses,
-    /** A command of the AWS CLI in the region. */
     cli: (command: string): string => `aws ${command} --region ${region}`,
     /** The JSON or the XML of a response. The operation of a REST API is a path. */
     async read(service: string, operation: string, input: Readonly<Record<string, string>> = {}) {

@@ -50,7 +50,6 @@ export async function accountOf(aws: AwsReader): Promise<string> {
   return account;
 }
 
-/** Undefined if AWS does not have what was requested. */
 async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;

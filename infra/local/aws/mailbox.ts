@@ -22,7 +22,7 @@ type Data = { readonly Data: string };
 const FILE = 'mailbox.json';
 const MESSAGES_MAX = 200;
 
-/** Stores messages instead of sending them; mailbox-pages.ts shows them. */
+/** Stores messages instead of sending them; pages/ shows them. */
 export function localMailbox(state: State) {
   const mails = readJson<Mail[]>(state, FILE, 'delete it to start with an empty mailbox') ?? [];
   return {
@@ -39,7 +39,7 @@ export function localMailbox(state: State) {
       mails.push({ time, from, to, subject: Subject.Data, text: Body.Text.Data });
       if (mails.length > MESSAGES_MAX) mails.shift();
       state.write(FILE, JSON.stringify(mails));
-      return { status: 200, body: { MessageId: `local-${mails.length}` } };
+      return { status: 200, body: {} };
     },
   };
 }

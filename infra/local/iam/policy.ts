@@ -90,8 +90,7 @@ function readCondition(operator: string, key: string, value: unknown) {
   return { operator, key, expected, holds };
 }
 
-const listOf = (value: unknown): unknown[] =>
-  Array.isArray(value) ? value : value === undefined ? [] : [value];
+const listOf = (value: unknown): unknown[] => [value ?? []].flat();
 
 /** Throws if a text contains what is not supported in its place: by default any wildcard. */
 function texts(value: unknown, rejected = /\$\{|[*?]/): string[] {

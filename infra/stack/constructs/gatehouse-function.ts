@@ -17,7 +17,6 @@ import { metricsNamespace } from './metrics.ts';
 
 /** What all functions of a stack have in common. */
 export interface Deployment extends Environment {
-  /** The folder of the bundles of all functions. */
   readonly bundles: string;
 }
 
@@ -61,7 +60,6 @@ export class GatehouseFunction extends LambdaFunction {
     });
   }
 
-  /** Grants actions on resources. */
   allow(actions: string[], resources: string[], conditions: Record<string, object> = {}): void {
     this.addToRolePolicy(new PolicyStatement({ actions, resources, conditions }));
   }

@@ -56,7 +56,6 @@ const ACCESS_LOG_FIELDS = {
   functionRequestId: '$context.awsEndpointRequestId',
 };
 
-/** The metrics that filters of the access log count. */
 const METRIC_FILTERS = {
   // A request that API Gateway throttles reaches no function, unlike other 429.
   Throttled: ['gatewayThrottles', '{ $.status = "429" && $.integrationStatus = "-" }'],

@@ -12,7 +12,6 @@ export const EDGE_RULES = ['logins', 'resets', 'requests'] as const;
 
 export type Metrics = ReturnType<typeof metricsOf>;
 
-/** The sum of a metric that AWS makes. */
 const sum = (service: string, metricName: string, dimensionsMap: Record<string, string> = {}) =>
   new Metric({ namespace: `AWS/${service}`, metricName, statistic: Stats.SUM, dimensionsMap });
 
