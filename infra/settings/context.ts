@@ -5,6 +5,11 @@ import { setting } from './setting.ts';
 import { settings } from './settings.ts';
 import { TRANSPORTS } from './transport.ts';
 
+const override = <S extends v.GenericSchema>(name: string, schema: S) =>
+  v.optional(
+    setting(`Overrides the setting \`${name}\` of the environment, for one deployment.`, schema),
+  );
+
 /** The keys of the context in cdk.json. */
 export const context = v.object({
   env: setting('The environment to synthesize or to deploy: a key of `environments`.', v.string()),
@@ -29,18 +34,8 @@ export const context = v.object({
     ),
     false,
   ),
-  unprotected: v.optional(
-    setting(
-      'Overrides the setting `unprotected` of the environment, for one deployment.',
-      v.boolean(),
-    ),
-  ),
-  deployment: v.optional(
-    setting(
-      'Overrides the setting `deployment` of the environment, for one deployment.',
-      DEPLOYMENTS,
-    ),
-  ),
+  unprotected: override('unprotected', v.boolean()),
+  deployment: override('deployment', DEPLOYMENTS),
   checked: v.optional(
     setting(
       'Whether the template is checked against the AWS Solutions rules; `npm start` sets ' +

@@ -5,15 +5,13 @@ import { count, setting } from './setting.ts';
 
 /* Where an environment is deployed and how, what outlives it, and who learns of its alarms. */
 
-const REGIONS = new Set(RegionInfo.regions.map(({ name }) => name));
-
 export const region = setting(
   'Where the stack is deployed. Set here, so that a synthesis needs no AWS account.',
   v.pipe(
     v.string(),
     // A region that is newer than the installed CDK requires an update of the CDK.
     v.check(
-      (region) => REGIONS.has(region),
+      (region) => RegionInfo.regions.some(({ name }) => name === region),
       'must be the name of an AWS region, such as eu-central-1',
     ),
   ),

@@ -6,12 +6,10 @@ const HOST =
   /(?:^|\.)example\.(?:com|net|org)$|\.(?:example|test|invalid|localhost)$|^localhost$|^127\.|^\[::1\]$/i;
 const ARN = /^arn:.*:123456789012:/;
 
-/** Texts, which may mention any name. */
-const TEXTS = 'mail.templates';
-
 /** The paths of all placeholders in the settings of an environment, each with its value. */
 export function placeholdersIn(value: unknown, path = ''): { path: string; value: string }[] {
-  if (path === TEXTS) return [];
+  // Texts may mention any name.
+  if (path === 'mail.templates') return [];
   if (typeof value === 'string')
     return HOST.test(hostIn(value)) || ARN.test(value) ? [{ path, value }] : [];
   if (typeof value !== 'object' || value === null) return [];

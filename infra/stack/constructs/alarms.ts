@@ -17,14 +17,15 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Keys } from './keys.ts';
 import type { Metrics } from './metrics.ts';
 
-interface Props {
+/** What the alarms and the dashboard are about. */
+export interface Monitored {
   readonly settings: Settings;
   readonly metrics: Metrics;
   readonly keys: Keys;
 }
 
-type Condition = Pick<AlarmProps, 'metric' | 'threshold'> &
-  Partial<AlarmProps> & {
+type Condition = Partial<AlarmProps> &
+  Pick<AlarmProps, 'metric'> & {
     readonly meaning: string;
     /** Whether a bad deployment raises it within minutes, so that it rolls back a canary. */
     readonly rollsBack?: boolean;
@@ -42,7 +43,7 @@ export class Alarms extends Construct {
   readonly all: Alarm[] = [];
   readonly ofDeployments: Alarm[] = [];
 
-  constructor(scope: Construct, id: string, recipient: string, props: Props) {
+  constructor(scope: Construct, id: string, recipient: string, props: Monitored) {
     super(scope, id);
     const topic = this.openTopic(recipient);
     const action = new SnsAction(topic);
@@ -50,6 +51,7 @@ export class Alarms extends Construct {
       const alarm = new Alarm(this, name, {
         alarmName: `${Stack.of(this).stackName}-${name}`,
         alarmDescription: withRunbook(name, meaning),
+        threshold: 1,
         evaluationPeriods: 1,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         treatMissingData: TreatMissingData.NOT_BREACHING,
@@ -108,7 +110,7 @@ export class Alarms extends Construct {
   }
 }
 
-function conditions({ settings, metrics }: Props): Record<string, Condition> {
+function conditions({ settings, metrics }: Monitored): Record<string, Condition> {
   const everyMinute = { period: Duration.minutes(1) };
   // With few requests, p99 is the slowest one. Three periods in a row are more than cold starts.
   const slow = { threshold: 2000, evaluationPeriods: 3 };
@@ -124,7 +126,6 @@ function conditions({ settings, metrics }: Props): Record<string, Condition> {
     defects: {
       meaning: 'A function has logged an unexpected error.',
       metric: metrics.rejections('unexpected').with(everyMinute),
-      threshold: 1,
       rollsBack: true,
     },
     // Functions log no defect of these. During a canary, they are a tenth of the requests: too few
@@ -132,7 +133,6 @@ function conditions({ settings, metrics }: Props): Record<string, Condition> {
     'failed-invocations': {
       meaning: 'A function could not start, crashed or exceeded its time.',
       metric: metrics.failedInvocations.with(everyMinute),
-      threshold: 1,
       rollsBack: true,
     },
     unavailable: {
@@ -166,7 +166,6 @@ function conditions({ settings, metrics }: Props): Record<string, Condition> {
     'mail-not-sent': {
       meaning: 'A mail could not be sent.',
       metric: metrics.mailsNotSent,
-      threshold: 1,
     },
     'mail-delayed': {
       meaning: 'Mail has waited for more than five minutes.',
@@ -178,19 +177,17 @@ function conditions({ settings, metrics }: Props): Record<string, Condition> {
       metric: metrics.rejections('too-many-attempts'),
       threshold: 50,
     },
-    ...(settings.edge && edgeConditions(metrics)),
+    ...(settings.edge && {
+      // Does not roll back: anybody who reaches the API directly could raise it.
+      'not-from-edge': {
+        meaning: 'Requests without the secret of the edge: it may not match the hashes.',
+        metric: metrics.rejections('not-from-edge'),
+        threshold: 10,
+      },
+    }),
     ...(settings.dailyVerification && verificationConditions(metrics)),
   };
 }
-
-const edgeConditions = (metrics: Metrics): Record<string, Condition> => ({
-  // Does not roll back: anybody who reaches the API directly could raise it.
-  'not-from-edge': {
-    meaning: 'Requests without the secret of the edge: it may not match the hashes.',
-    metric: metrics.rejections('not-from-edge'),
-    threshold: 10,
-  },
-});
 
 function verificationConditions(metrics: Metrics): Record<string, Condition> {
   const hourly = { period: Duration.hours(1) };
@@ -198,7 +195,6 @@ function verificationConditions(metrics: Metrics): Record<string, Condition> {
     'table-not-intact': {
       meaning: 'The daily verification has findings.',
       metric: metrics.findings.with(hourly),
-      threshold: 1,
       // Until the next verification.
       evaluationPeriods: 24,
       datapointsToAlarm: 1,

@@ -8,17 +8,12 @@ import {
   type IMetric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { Settings } from '../../settings/settings.ts';
-import type { Keys } from './keys.ts';
-import type { Metrics } from './metrics.ts';
+import type { Monitored } from './alarms.ts';
 
 const KINDS = ['login', 'reset', 'change', 'read'] as const;
 
-interface Props {
-  readonly settings: Settings;
-  readonly metrics: Metrics;
+interface Props extends Monitored {
   readonly alarms: Alarm[];
-  readonly keys: Keys;
 }
 
 /** The dashboard of an environment, named after its stack and region. */
@@ -40,7 +35,7 @@ const rowsOf = ({
   settings: { tableMaximum, edge },
   metrics,
   keys,
-}: Omit<Props, 'alarms'>): GraphWidget[][] => [
+}: Monitored): GraphWidget[][] => [
   [
     graph(
       'Requests',

@@ -61,25 +61,14 @@ export class Keys extends Construct {
       StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
       Null: { 'kms:EncryptionContext:integration': 'false' },
     };
-    const values = { variable: 'VALUES_KEY', keys: [this.values], conditions };
     const uses = {
-      sign: {
-        variable: 'SIGNING_KEYS',
-        keys: this.signing,
-        actions: ['kms:Sign', 'kms:GetPublicKey'],
-        conditions: {},
-      },
-      pepper: {
-        variable: 'PEPPER_KEYS',
-        keys: this.pepper,
-        actions: ['kms:GenerateMac'],
-        conditions: {},
-      },
-      seal: { ...values, actions: ['kms:GenerateDataKey'] },
-      unseal: { ...values, actions: ['kms:Decrypt'] },
-    };
+      sign: ['SIGNING_KEYS', this.signing, ['kms:Sign', 'kms:GetPublicKey']],
+      pepper: ['PEPPER_KEYS', this.pepper, ['kms:GenerateMac']],
+      seal: ['VALUES_KEY', [this.values], ['kms:GenerateDataKey'], conditions],
+      unseal: ['VALUES_KEY', [this.values], ['kms:Decrypt'], conditions],
+    } satisfies Record<string, [string, readonly IKey[], string[], Record<string, object>?]>;
     for (const use of permissions.keys ?? []) {
-      const { variable, keys, actions, conditions } = uses[use];
+      const [variable, keys, actions, conditions] = uses[use];
       const arns = keys.map(({ keyArn }) => keyArn);
       fn.addEnvironment(variable, arns.join(','));
       fn.allow(actions, arns, conditions);

@@ -31,7 +31,7 @@ export function metricsOf(of: {
   readonly mailFunction: string;
 }) {
   const namespace = metricsNamespace(of.environment);
-  const logged = (metricName: string, statistic: string, dimensionsMap = {}) =>
+  const logged = (metricName: string, statistic: string = Stats.SUM, dimensionsMap = {}) =>
     new Metric({ namespace, metricName, statistic, dimensionsMap });
   const ofTable = (metricName: string) => sum('DynamoDB', metricName, { TableName: of.tableName });
   const perSecond = (label: string, metricName: string) =>
@@ -46,8 +46,8 @@ export function metricsOf(of: {
     rejections: (failure: FailureCode) => logged('milliseconds', Stats.SAMPLE_COUNT, { failure }),
     /** One line per failure code. */
     allRejections: search(`{"${namespace}",failure} MetricName="milliseconds"`, 'SampleCount'),
-    retries: logged('retries', Stats.SUM),
-    mailsNotSent: logged('mailsNotSent', Stats.SUM),
+    retries: logged('retries'),
+    mailsNotSent: logged('mailsNotSent'),
     /** Milliseconds that a mail has waited when the function receives it. */
     mailDelay: sum('Lambda', 'IteratorAge', { FunctionName: of.mailFunction }).with({
       statistic: Stats.MAXIMUM,
@@ -61,8 +61,8 @@ export function metricsOf(of: {
       label: 'hours',
       period: Duration.days(1),
     }),
-    failedInvocations: logged('failedInvocations', Stats.SUM),
-    gatewayThrottles: logged('gatewayThrottles', Stats.SUM),
+    failedInvocations: logged('failedInvocations'),
+    gatewayThrottles: logged('gatewayThrottles'),
     /** Of all functions in the account, because they share its quota of concurrent executions. */
     functionThrottles: sum('Lambda', 'Throttles'),
     readThrottles: ofTable('ReadThrottleEvents'),
