@@ -153,7 +153,6 @@ async function deployRunning(running: Running): Promise<void> {
   functions.replace(functionsOf(running));
 }
 
-/** The functions with the variables that differ from those on AWS. */
 const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfig[] =>
   deployed.functions.map((config) => ({
     ...config,

@@ -28,16 +28,14 @@ export function openAssembly(folder: string, forDebugger: boolean) {
       return current;
     },
     async reload(cloud: Cloud, changed: readonly string[]): Promise<void> {
-      if (!changed.every(isFunctionSource)) {
-        const next = await synthesizeNext();
-        await cloud.redeploy(next);
-        rmSync(current, { recursive: true, force: true });
-        current = next;
-        return;
+      if (changed.every(isFunctionSource)) {
+        await bundle(join(current, 'bundles'), { transport: localTransport(), forDebugger });
+        return cloud.recycle();
       }
-      const options = { transport: localTransport(), forDebugger };
-      await bundle(join(current, 'bundles'), options);
-      cloud.recycle();
+      const next = await synthesizeNext();
+      await cloud.redeploy(next);
+      rmSync(current, { recursive: true, force: true });
+      current = next;
     },
   };
 }

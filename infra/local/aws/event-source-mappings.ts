@@ -21,7 +21,6 @@ export const mappingsOf = (
         batchSize: Number(BatchSize),
         /** How many batches of different partition keys are in work at once. */
         lanes: Number(ParallelizationFactor),
-        /** Of its filters, of which a record must match one. */
         patterns: (FilterCriteria as { Filters: { Pattern: string }[] }).Filters.map(
           ({ Pattern }): unknown => JSON.parse(Pattern),
         ),

@@ -14,15 +14,34 @@ import { CONFLICT, canceledByConflict, dynamoDbError } from './transaction-confl
  * or never. docs/faults.md explains each.
  */
 export const FAULTS = [
-  ...(['conflict', 'throttle', 'error-before', 'reset'] as const),
-  ...(['error-after', 'lost', 'half', 'late', 'slow', 'kill'] as const),
+  'conflict',
+  'throttle',
+  'error-before',
+  'reset',
+  'error-after',
+  'lost',
+  'half',
+  'late',
+  'slow',
+  'kill',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
 const OPERATIONS = [
-  ...['GetItem', 'BatchGetItem', 'TransactGetItems', 'Query', 'Scan'],
-  ...['PutItem', 'UpdateItem', 'DeleteItem', 'TransactWriteItems'],
-  ...['Sign', 'GetPublicKey', 'GenerateMac', 'GenerateDataKey', 'Decrypt'],
+  'GetItem',
+  'BatchGetItem',
+  'TransactGetItems',
+  'Query',
+  'Scan',
+  'PutItem',
+  'UpdateItem',
+  'DeleteItem',
+  'TransactWriteItems',
+  'Sign',
+  'GetPublicKey',
+  'GenerateMac',
+  'GenerateDataKey',
+  'Decrypt',
   'SendEmail',
 ];
 

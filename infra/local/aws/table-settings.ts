@@ -13,17 +13,16 @@ export function tableSettings(
   const tags = new Map<string, Map<string | undefined, Tag>>();
   const recoverable = new Set<string>();
   const streams = new Map<string, (tableArn: string) => object>();
-  const tagsOf = (name: string) => {
-    const { TableName, Tags = [] } = stackTable();
-    return [...(name === TableName ? Tags : []), ...(tags.get(name)?.values() ?? [])];
-  };
 
   return async ({ operation, input }: OperationCall): Promise<AwsResponse | undefined> => {
     const { ResourceArn, TableName, StreamSpecification } = input;
     const name = String(TableName ?? String(ResourceArn).split('/').at(-1));
     switch (operation) {
-      case 'ListTagsOfResource':
-        return { status: 200, body: { Tags: tagsOf(name) } };
+      case 'ListTagsOfResource': {
+        const stack = stackTable();
+        const Tags = name === stack.TableName ? (stack.Tags ?? []) : [];
+        return { status: 200, body: { Tags: [...Tags, ...(tags.get(name)?.values() ?? [])] } };
+      }
       case 'TagResource': {
         const tagged = tags.get(name) ?? new Map<string | undefined, Tag>();
         for (const tag of input.Tags as Tag[]) tagged.set(tag.Key, tag);
@@ -41,19 +40,19 @@ export function tableSettings(
       }
       case 'UpdateTable': {
         if (!StreamSpecification) return undefined;
-        const LatestStreamLabel = new Date().toISOString().slice(0, -1);
+        const label = new Date().toISOString().slice(0, -1);
         streams.set(name, (tableArn) => ({
           StreamSpecification,
-          LatestStreamLabel,
-          LatestStreamArn: `${tableArn}/stream/${LatestStreamLabel}`,
+          LatestStreamArn: `${tableArn}/stream/${label}`,
         }));
         return { status: 200, body: {} };
       }
       case 'DescribeTable': {
-        const { status, body } = await callEngine(operation, JSON.stringify(input));
-        const { Table, ...error } = JSON.parse(String(body));
-        if (!Table) return { status, body: error };
-        return { status, body: { Table: { ...Table, ...streams.get(name)?.(Table.TableArn) } } };
+        const response = await callEngine(operation, JSON.stringify(input));
+        const { Table } = JSON.parse(String(response.body));
+        if (!Table) return response;
+        const stream = streams.get(name)?.(Table.TableArn);
+        return { status: 200, body: { Table: { ...Table, ...stream } } };
       }
       case 'DeleteTable':
         streams.delete(name);

@@ -1,5 +1,3 @@
-/* docs/adr/0003-local-cloud-runs-the-template.md links the sources. */
-
 type Value = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, Value>>;
 

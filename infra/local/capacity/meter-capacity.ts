@@ -64,7 +64,7 @@ async function writesOf(
       )
     : [input as unknown as WriteParameters];
   const keys = writes.map(({ Item, Key = Item }) => ({ pk: Key?.pk, sk: Key?.sk }));
-  const idOf = ({ pk, sk }: Item | (typeof keys)[number]) => JSON.stringify([pk, sk]);
+  const idOf = (key?: Item) => JSON.stringify([key?.pk, key?.sk]);
   const [{ TableName } = { TableName: '' }] = writes;
   const stored = await batchGetItem({
     RequestItems: { [TableName]: { Keys: keys, ConsistentRead: true } },
@@ -72,11 +72,10 @@ async function writesOf(
   // The engine rejects invalid keys; it will reject the writes for the same reason.
   const { Responses = {} } = bodyOf<{ Responses?: Record<string, Item[]> }>(stored);
   const before = new Map(Responses[TableName]?.map((item) => [idOf(item), itemBytes(item)]));
-  return writes.map(({ Item, Key, ExpressionAttributeValues }, index): Demand => {
-    const key = keys[index] as (typeof keys)[number];
+  return writes.map(({ Item, Key = Item, ExpressionAttributeValues }): Demand => {
     const after = itemBytes(Item ?? { ...Key, ...ExpressionAttributeValues });
-    const units = writeUnits(Math.max(before.get(idOf(key)) ?? 0, after), transactional);
-    return { kind: 'Write', pk: String(key.pk?.S), units };
+    const units = writeUnits(Math.max(before.get(idOf(Key)) ?? 0, after), transactional);
+    return { kind: 'Write', pk: String(Key?.pk?.S), units };
   });
 }
 

@@ -21,7 +21,6 @@ export interface AccessRequest {
 export interface Grant {
   readonly action: string;
   readonly resource: string;
-  /** The partition keys that it is limited to. */
   readonly leadingKey?: string | undefined;
   covers(request: AccessRequest): boolean;
 }

@@ -99,15 +99,17 @@ export function resolve<T = unknown>(
   };
   const ref = (name: string): string =>
     found(pseudo[name] ?? resources.get(name)?.ref, `cannot resolve a reference to ${name}`);
-  const attribute = (id: string, name: string): string =>
-    found(resources.get(id)?.attributes?.[name], `does not support ${id}.${name}`);
   const evaluate = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(evaluate);
     if (typeof part !== 'object' || part === null) return part;
     const [name, argument] = Object.entries(part)[0] ?? [];
     if (Object.keys(part).length === 1 && (name === 'Ref' || name?.startsWith('Fn::'))) {
       if (name === 'Ref') return ref(argument);
-      if (name === 'Fn::GetAtt') return attribute(...(argument as [string, string]));
+      if (name === 'Fn::GetAtt') {
+        const [id, attribute] = argument;
+        const value = resources.get(id)?.attributes?.[attribute];
+        return found(value, `does not support ${id}.${attribute}`);
+      }
       if (name === 'Fn::Join') return (evaluate(argument[1]) as string[]).join(argument[0]);
       if (name === 'Fn::Sub' && typeof argument === 'string') {
         return argument.replace(/\$\{([^}]+)\}/g, (_, inner: string) => ref(inner));

@@ -52,7 +52,6 @@ async function releaseStaleLock(lockFile: string, folder: string): Promise<void>
   rmSync(lockFile, { force: true });
 }
 
-/** Whether the file did not exist. */
 function createLock(lockFile: string, lock: Lock): boolean {
   try {
     writeFileSync(lockFile, JSON.stringify(lock), { flag: 'wx' });
