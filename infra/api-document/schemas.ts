@@ -32,7 +32,6 @@ const NAMED = {
   UserCreation: Users.CreateUser.body,
 };
 
-/** Lists of values that have a name, wherever they occur. */
 const NAMED_VALUES: Readonly<Record<string, readonly string[]>> = {
   AuditAction: AUDITED_ACTIONS,
   IntegrationType: INTEGRATION_TYPES,

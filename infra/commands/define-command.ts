@@ -19,9 +19,7 @@ interface Definition<O extends ParseArgsOptionsConfig, R extends keyof O, S exte
   /** By names for `run`. Errors and signals end the command with `failed`. */
   readonly statuses: Readonly<Record<S | 'failed', Status>>;
   readonly seeAlso?: string;
-  /**
-   * Checks the values of the arguments, then does the work. Returns the name of the exit status.
-   */
+  /** Returns the name of the exit status. */
   run(
     invocation: ReturnType<typeof tablesOf> & {
       readonly values: ValuesOf<O> & { readonly [option in R]: string };
@@ -125,7 +123,6 @@ function readArguments(
   return read;
 }
 
-/** What is wrong with the arguments, in one sentence; undefined if that is not the error. */
 function mistakeIn(error: NodeJS.ErrnoException): string | undefined {
   if (error instanceof WrongArguments) return error.message;
   if (!error.code?.startsWith('ERR_PARSE_ARGS')) return undefined;

@@ -13,7 +13,6 @@ export interface ClientConfig {
 /** The input or the output of an operation. */
 export type Fields = Record<string, unknown>;
 
-/** An error of an AWS API, as the SDK throws it. */
 type AwsError = Error & {
   code?: string;
   $metadata?: { httpStatusCode?: number; requestId?: string; attempts?: number };
@@ -100,10 +99,7 @@ export class AwsClient {
     };
   }
 
-  /**
-   * Posts JSON and returns the parsed body of a successful response. Fails with an error named as
-   * in the SDK.
-   */
+  /** Fails with an error named as in the SDK. */
   async post(path: string, headers: Record<string, string>, input: unknown, signal?: AbortSignal) {
     const { maxAttempts = 3, requestHandler = {} } = this.#config;
     const body = JSON.stringify(input);

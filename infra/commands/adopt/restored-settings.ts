@@ -111,7 +111,7 @@ async function expireItems(client: DynamoDBClient, TableName: string): Promise<v
   await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
 }
 
-/** Waits until the table accepts other updates. Returns the ARN of the stream. */
+/** Waits until the table accepts other updates. */
 async function enableStream(client: DynamoDBClient, TableName: string) {
   await client.send(new UpdateTableCommand({ TableName, StreamSpecification: STREAM }));
   const waiting = { client, maxWaitTime: STREAM_WAIT_SECONDS_MAX, minDelay: 1, maxDelay: 5 };

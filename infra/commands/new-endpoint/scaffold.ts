@@ -73,10 +73,9 @@ import { ${contract}, ${name} } from '../${rule}';
 export const handler = endpoint(${contract}, async (${taken}) => ${response});
 `;
   const permissions = when(!isRead, 'get: [user], put: [audit], conditionCheck: [user]');
-  const row = [
-    ...[`route: '${route}'`, `handler: '${handler}'`, `contract: ${contract}`],
-    `permissions: { ${permissions} }`,
-  ].join(', ');
+  const row =
+    `route: '${route}', handler: '${handler}', contract: ${contract}, ` +
+    `permissions: { ${permissions} }`;
   const example = [
     when(hasPath, `path: { ${parameters('1')} },`),
     when(hasBody, 'body: {},'),

@@ -8,7 +8,6 @@ import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
-/** What is missing, and the command or instruction that provides it; undefined if nothing is. */
 type Missing = readonly [problem: string, remedy: string] | undefined;
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */

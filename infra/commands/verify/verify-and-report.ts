@@ -14,9 +14,10 @@ export async function verifyAndReport({ tableName, client }: TableConnection) {
   const { items, users, integrations, parameters, findings, undecided } = verification;
   for (const { kind, message, remedy } of findings) {
     print(`${kind}: ${message}`);
-    const isRepairable = 'writes' in remedy;
     print(
-      isRepairable ? `  --repair ${remedy.description}` : `  cannot be repaired: ${remedy.advice}`,
+      'writes' in remedy
+        ? `  --repair ${remedy.description}`
+        : `  cannot be repaired: ${remedy.advice}`,
     );
   }
   for (const sentence of undecided)
