@@ -70,14 +70,13 @@ export const routes: readonly Route[] = [
     route: 'GET /api/account',
     handler: 'get-account',
     contract: Accounts.GetAccount,
-    permissions: { get: [user] },
+    permissions: {},
   },
   {
     route: 'POST /api/account',
     handler: 'update-account',
     contract: Accounts.UpdateAccount,
     permissions: {
-      get: [user],
       put: [email, mail, audit],
       update: [user],
       delete: [email],
@@ -89,7 +88,6 @@ export const routes: readonly Route[] = [
     handler: 'change-password',
     contract: Accounts.ChangePassword,
     permissions: {
-      get: [user],
       batchGet: [attempts],
       put: [attempts, mail, audit],
       update: [user],
@@ -129,7 +127,6 @@ export const routes: readonly Route[] = [
     handler: 'create-user',
     contract: Users.CreateUser,
     permissions: {
-      get: [user],
       put: [user, login, email, mail, audit],
       update: [administrators, total],
       updateOutsideTransaction: [sequence],
@@ -154,7 +151,6 @@ export const routes: readonly Route[] = [
     handler: 'list-users',
     contract: Users.ListUsers,
     permissions: {
-      get: [user],
       batchGet: [readBudget, total],
       query: [user],
       updateOutsideTransaction: [readBudget],
@@ -190,7 +186,6 @@ export const routes: readonly Route[] = [
     handler: 'create-integration',
     contract: Integrations.CreateIntegration,
     permissions: {
-      get: [user],
       put: [integration, audit],
       update: [total],
       updateOutsideTransaction: [sequence],
@@ -202,7 +197,7 @@ export const routes: readonly Route[] = [
     handler: 'update-integration',
     contract: Integrations.UpdateIntegration,
     permissions: {
-      get: [user, integration],
+      get: [integration],
       put: [audit],
       update: [integration],
       conditionCheck: [user],
@@ -213,7 +208,6 @@ export const routes: readonly Route[] = [
     handler: 'list-integrations',
     contract: Integrations.ListIntegrations,
     permissions: {
-      get: [user],
       batchGet: [readBudget, total],
       query: [integration],
       updateOutsideTransaction: [readBudget],
@@ -224,7 +218,6 @@ export const routes: readonly Route[] = [
     handler: 'count-integrations',
     contract: Integrations.CountIntegrations,
     permissions: {
-      get: [user],
       batchGet: [readBudget, total],
       query: [integration],
       updateOutsideTransaction: [readBudget],
@@ -241,7 +234,7 @@ export const routes: readonly Route[] = [
     handler: 'delete-integration',
     contract: Integrations.DeleteIntegration,
     permissions: {
-      get: [user, integration],
+      get: [integration],
       batchGet: [readBudget],
       query: [parameter],
       put: [audit],
@@ -256,7 +249,7 @@ export const routes: readonly Route[] = [
     handler: 'report-restart',
     contract: Integrations.ReportRestart,
     permissions: {
-      get: [user, integration],
+      get: [integration],
       put: [audit],
       update: [integration],
       conditionCheck: [user],
@@ -268,7 +261,7 @@ export const routes: readonly Route[] = [
     handler: 'create-parameter',
     contract: Parameters.CreateParameter,
     permissions: {
-      get: [user, integration],
+      get: [integration],
       put: [parameter, audit],
       update: [integration, total],
       conditionCheck: [user],
@@ -280,7 +273,6 @@ export const routes: readonly Route[] = [
     handler: 'update-parameter',
     contract: Parameters.UpdateParameter,
     permissions: {
-      get: [user],
       batchGet: [readBudget, integration, parameter],
       put: [audit],
       update: [integration, parameter],
@@ -294,7 +286,7 @@ export const routes: readonly Route[] = [
     handler: 'list-parameters',
     contract: Parameters.ListParameters,
     permissions: {
-      get: [user, integration, parameter],
+      get: [integration, parameter],
       batchGet: [readBudget, total, integration],
       query: [parameter],
       updateOutsideTransaction: [readBudget],
@@ -306,7 +298,6 @@ export const routes: readonly Route[] = [
     handler: 'count-parameters',
     contract: Parameters.CountParameters,
     permissions: {
-      get: [user],
       batchGet: [readBudget, total],
       query: [parameter],
       updateOutsideTransaction: [readBudget],
@@ -317,7 +308,7 @@ export const routes: readonly Route[] = [
     handler: 'get-parameter',
     contract: Parameters.GetParameter,
     permissions: {
-      get: [user, integration, parameter],
+      get: [integration, parameter],
       batchGet: [readBudget],
       updateOutsideTransaction: [readBudget],
       keys: ['unseal'],
@@ -328,7 +319,6 @@ export const routes: readonly Route[] = [
     handler: 'delete-parameter',
     contract: Parameters.DeleteParameter,
     permissions: {
-      get: [user],
       batchGet: [readBudget, integration, parameter],
       put: [audit],
       update: [integration, total],
@@ -343,7 +333,6 @@ export const routes: readonly Route[] = [
     handler: 'list-audits',
     contract: ListAudits,
     permissions: {
-      get: [user],
       batchGet: [readBudget],
       query: [audit],
       updateOutsideTransaction: [readBudget],
@@ -392,13 +381,16 @@ export interface Permissions {
 }
 
 /**
- * The permissions in the route's row, plus reading the public keys if it requires a token, and the
- * precedence item if it is not a GET.
+ * The permissions in the route's row, plus reading the public keys and the caller's user if it
+ * requires a token, and the precedence item if it is not a GET.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
-  const withKeySet = { ...permissions, query: [...(permissions.query ?? []), publicKey] };
-  return route.startsWith('GET ')
-    ? withKeySet
-    : { ...withKeySet, get: [...(permissions.get ?? []), precedence] };
+  const { get = [], query = [] } = permissions;
+  const ofCaller = route.startsWith('GET ') ? [user] : [user, precedence];
+  return {
+    ...permissions,
+    get: [...new Set([...get, ...ofCaller])],
+    query: [...query, publicKey],
+  };
 }

@@ -654,13 +654,6 @@ export type UpdateAccountErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
-     */
-    403: Problem & {
-        status: 403;
-        message: 'error.http.403';
-    };
-    /**
      * Content Too Large; API Gateway: Request Entity Too Large
      */
     413: Problem & {
@@ -728,13 +721,6 @@ export type ChangePasswordErrors = {
     401: Problem & {
         status: 401;
         message: 'error.http.401';
-    };
-    /**
-     * Forbidden
-     */
-    403: Problem & {
-        status: 403;
-        message: 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large

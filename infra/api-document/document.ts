@@ -26,6 +26,8 @@ translate. Wait for the seconds in
   \`Retry-After\` after 429 and 503, and for longer and longer after a 429 without it. After 500, \
 502, 503 or 504, a change
   may have been made: look before you repeat it.
+- After 401, log in again: the token has expired or has been ended. After 403, that does not \
+help: the user lacks the role.
 - The examples of changes do no harm: their ids, logins, addresses, passwords and keys are \
 placeholders.`;
 

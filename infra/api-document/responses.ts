@@ -40,7 +40,10 @@ export const HEADERS: Readonly<
   'X-gatehouseApp-params': required('What the notification is about.'),
   'X-gatehouseApp-error': required('The `message` of the problem.'),
   'Retry-After': required('The seconds to wait.', { type: 'integer', minimum: 1 }),
-  'WWW-Authenticate': required('The authentication scheme.', { const: 'Bearer' }),
+  'WWW-Authenticate': required(
+    'The authentication scheme, and whether a token was given that is not valid (RFC 6750).',
+    { enum: ['Bearer', 'Bearer error="invalid_token"'] },
+  ),
 };
 
 /** Responses of API Gateway itself that every route can have. */
@@ -76,7 +79,8 @@ export function sharedResponses(): object {
   const responses = Object.entries(SHARED).map(([name, of]) => {
     if (typeof of === 'number') return [name, rejection(of, [], '')];
     const path = of === 'cross-site' ? '/api/authenticate' : '/api/users';
-    return [name, rejection(statusOf(of), [of], path)];
+    const codes = of === 'unauthorized' ? ([of, 'invalid-token'] as const) : [of];
+    return [name, rejection(statusOf(of), codes, path)];
   });
   return Object.fromEntries(responses);
 }
@@ -92,7 +96,7 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
   const { status = 200, headers = [], response, entityName } = contract;
   const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
     ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
-    ...Object.groupBy(failuresOf(method === 'GET', contract), statusOf),
+    ...Object.groupBy(failuresOf(contract), statusOf),
   };
   const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
     const of = codes.length > 1 ? undefined : (codes[0] ?? Number(status));
@@ -115,14 +119,10 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
 const statusOf = (code: FailureCode): number => problem(new Failure(code), undefined, '').status;
 
 /** The failures that a request can meet: those of the contract and those that its parts imply. */
-function failuresOf(
-  isRead: boolean,
-  { access, path, query, body, failures = [] }: Contract,
-): FailureCode[] {
-  const isForAll = access === 'authenticated' && isRead;
+function failuresOf({ access, path, query, body, failures = [] }: Contract): FailureCode[] {
   const codes: (FailureCode | false)[] = [
     access === 'public' ? 'cross-site' : 'unauthorized',
-    access !== 'public' && !isForAll && 'forbidden',
+    typeof access === 'object' && 'forbidden',
     ...(body ? (['malformed', 'too-large', 'unsupported-media-type'] as const) : []),
     (body ?? query) !== undefined && 'invalid',
     path !== undefined && 'not-found',

@@ -46,3 +46,15 @@ export const tokenLife = setting(
     ),
   ),
 );
+
+export const deletionEndsSessions = v.optional(
+  v.pipe(
+    v.boolean(),
+    v.description(
+      'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
+        'read what requires no role until they expire.',
+    ),
+    v.metadata({ example: true }),
+  ),
+  false,
+);

@@ -12,7 +12,7 @@ import {
 } from './environment.ts';
 import { existing } from './existing.ts';
 import { corsOrigins, domain } from './host-names.ts';
-import { pepperKeys, signingKeys, tokenLife } from './keys.ts';
+import { deletionEndsSessions, pepperKeys, signingKeys, tokenLife } from './keys.ts';
 import { guessing, loginConcurrency, tableMaximum, throttle } from './limits.ts';
 import { mail } from './mail.ts';
 
@@ -36,6 +36,7 @@ const fields = v.strictObject({
   signingKeys,
   pepperKeys,
   tokenLife,
+  deletionEndsSessions,
   mail,
   corsOrigins,
   domain,

@@ -10,9 +10,8 @@ import type { Source } from './source.ts';
 
 /**
  * Changes the caller's password and notifies the user by mail. The caller's token keeps its rights;
- * the user's other tokens become read-only. Fails with wrong-password, with unauthorized when the
- * account has been deleted, with forbidden when it is deactivated, and with too-many-attempts under
- * the same limits as a login.
+ * the user's other tokens end. Fails with wrong-password, with invalid-token, and with
+ * too-many-attempts under the same limits as a login.
  */
 export async function changePassword(
   { passwords, throttle }: { passwords: Passwords; throttle: LoginThrottle },

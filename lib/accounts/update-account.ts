@@ -5,8 +5,7 @@ import type { OwnAccountChange } from '../users/user-schema.ts';
 /**
  * Updates the fields that users can edit in their own account; a change of address is notified to
  * the former address. A request that changes nothing creates no version and no audit event. Fails
- * with email-taken, with unauthorized when the account has been deleted, and with forbidden when it
- * is deactivated.
+ * with email-taken, and with invalid-token when the account has been deleted or deactivated.
  */
 export async function updateAccount(
   caller: AuthorizedCaller,

@@ -10,7 +10,7 @@ import { AUDITED_ACTIONS, positionOf } from './audit-entry.ts';
 export const ListAudits = {
   tag: 'Audit trail',
   summary: 'List the audit trail, newest entries first',
-  access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
+  access: { anyRole: ['ROLE_ADMIN'] },
   entityName: 'audit',
   query: listQuery(
     {

@@ -26,16 +26,20 @@ const isOfAccount = (user: User | undefined, { accountStamp }: Caller): user is 
 const isStale = (user: User, { passwordChanges, jti }: Caller): boolean =>
   user.passwordChanges !== passwordChanges && user.tokenExcepted !== jti;
 
-/** The failure for a caller that is not authorized by its stored user; undefined if it is. */
+/**
+ * The failure for a caller that is not authorized by its stored user; undefined if it is. A token
+ * that has ended is 401, after which clients log in again; a missing role is 403 (RFC 6750, 3.1).
+ */
 function denialReason(
   user: User | undefined,
   caller: Caller,
   access: Access,
 ): FailureCode | undefined {
-  if (!isOfAccount(user, caller)) return access === 'authenticated' ? 'unauthorized' : 'forbidden';
+  if (!isOfAccount(user, caller) || !user.activated || isStale(user, caller))
+    return 'invalid-token';
   const roles = rolesOf(access);
   const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
-  return user.activated && !isStale(user, caller) && isAuthorized ? undefined : 'forbidden';
+  return isAuthorized ? undefined : 'forbidden';
 }
 
 /**
@@ -77,21 +81,11 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
   };
 }
 
-/** The stored user of an authorized caller. Fails with forbidden or unauthorized. */
+/** The stored user of an authorized caller. Fails with forbidden or invalid-token. */
 function authorizedUser(user: User | undefined, caller: Caller, access: Access): User {
   const reason = denialReason(user, caller, access);
   // Stryker disable next-line StringLiteral: there is a reason whenever there is no user
   if (reason || !user) throw new Failure(reason ?? 'forbidden');
-  return user;
-}
-
-/**
- * Reads the caller's own user. Fails with unauthorized if it was deleted, even if its id was
- * assigned again.
- */
-export async function findCallerUser(table: Table, caller: Caller): Promise<User> {
-  const user = await findUser(table, caller.id);
-  if (!isOfAccount(user, caller)) throw new Failure('unauthorized');
   return user;
 }
 
@@ -100,15 +94,15 @@ function rolesOf(access: Access): readonly Role[] {
 }
 
 /**
- * Binds a caller to the access that a contract requires. Roles from the token are checked here:
- * fails with forbidden. Roles from the table are checked by `requireAuthorized`; `change` always
- * checks the stored user.
+ * Binds a caller to the access that a contract requires. Unless `deletionEndsSessions`, the tokens
+ * of a deleted account can still read what requires no role.
  */
-export function authorize(table: Table, caller: Caller, access: Access): AuthorizedCaller {
-  // Stryker disable next-line ConditionalExpression: a text has no `rolesFrom`
-  if (typeof access === 'object' && access.rolesFrom === 'token') {
-    if (!access.anyRole.some((role) => caller.roles.includes(role))) throw new Failure('forbidden');
-  }
+export function authorize(
+  table: Table,
+  caller: Caller,
+  access: Access,
+  { deletionEndsSessions = false } = {},
+): AuthorizedCaller {
   // The endpoint, the read budget and the first load of a change share one read; a retry must read
   // the current state.
   let read: Promise<User | undefined> | undefined;
@@ -128,12 +122,11 @@ export function authorize(table: Table, caller: Caller, access: Access): Authori
     ...caller,
     findUser: confirm,
     async requireAuthorized() {
-      // Stryker disable next-line ConditionalExpression: a text has no `rolesFrom`
-      if (typeof access === 'object' && access.rolesFrom === 'table') await confirm();
-    },
-    async hasStaleToken() {
       const user = await readOnce();
-      return !isOfAccount(user, caller) || isStale(user, caller);
+      const isDeleted = !isOfAccount(user, caller);
+      // The contract: deleting a user does not immediately end existing sessions.
+      if (isDeleted && access === 'authenticated' && !deletionEndsSessions) return;
+      authorizedUser(user, caller, access);
     },
     change: (rule) => changeBy({ table, caller, access, loadUser }, rule),
   };

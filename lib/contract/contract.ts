@@ -9,14 +9,10 @@ export type Role = (typeof ROLES)[number];
 export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationConf' | 'audit';
 
 /**
- * What an endpoint requires of the caller: nothing, a valid token, or one of the given roles. For
- * most reads the token states the roles. For changes and for reading secrets the table does, so
- * that a revoked role takes effect at once.
+ * What an endpoint requires of the caller: nothing, a valid token, or one of the given roles. The
+ * table decides, so that the loss of a role and the end of a session take effect at once.
  */
-export type Access =
-  | 'public'
-  | 'authenticated'
-  | { readonly anyRole: readonly Role[]; readonly rolesFrom: 'token' | 'table' };
+export type Access = 'public' | 'authenticated' | { readonly anyRole: readonly Role[] };
 
 /** The group of an endpoint in the API document. */
 export type Tag =

@@ -3,6 +3,7 @@ import type { Limits } from './limits.ts';
 /** Every reason for rejecting a request. `lib/http/problem.ts` maps each code to its response. */
 export type FailureCode =
   | 'unauthorized'
+  | 'invalid-token'
   | 'bad-credentials'
   | 'forbidden'
   | 'malformed'

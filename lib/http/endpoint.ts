@@ -26,12 +26,15 @@ export function endpoint<const C extends ProtectedContract>(
   limitColdStart();
   const table = openTable();
   const verifier = openVerifier(table);
+  const deletionEndsSessions = process.env.DELETION_ENDS_SESSIONS === 'true';
   return lambdaHandler(contract, {
     authenticate: (authorization) => verifier.verify(authorization),
     async respondTo(readRequest, authenticated) {
-      const caller = authorize(table, authenticated as Caller, contract.access);
-      // Inside the promise: `settleAll` reports the 403 of the table before the 404 of an invalid
-      // path, and `authorize` has already checked roles from the token.
+      const caller = authorize(table, authenticated as Caller, contract.access, {
+        deletionEndsSessions,
+      });
+      // Inside the promise: `settleAll` reports the 401 or 403 of the table before the 404 of an
+      // invalid path.
       const handled = async () => handle({ ...readRequest(), caller });
       // Run in parallel: `handle` reads while the table confirms the access. Without access, its
       // response is discarded.

@@ -16,6 +16,8 @@ interface Problem {
 }
 
 const BEARER_CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
+// RFC 6750, 3.1.
+const INVALID_TOKEN = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
 const RETRY_SOON = { 'Retry-After': '1' };
 
 const TOO_LONG = { status: 400, message: 'error.http.400', title: 'The list is too long for this' };
@@ -28,6 +30,13 @@ const PROBLEMS = {
     title: 'Unauthorized',
     detail: 'Full authentication is required to access this resource',
     headers: BEARER_CHALLENGE,
+  },
+  'invalid-token': {
+    status: 401,
+    message: 'error.http.401',
+    title: 'Unauthorized',
+    detail: 'The token is invalid, has expired or has been ended: log in again',
+    headers: INVALID_TOKEN,
   },
   'bad-credentials': {
     status: 401,

@@ -22,10 +22,7 @@ import {
 const about = { tag: 'Integrations', entityName: 'utmIntegration' } as const;
 
 /** The access required to change integrations and to read or change their parameters. */
-export const integrators = {
-  anyRole: ['ROLE_ADMIN', 'ROLE_USER'],
-  rolesFrom: 'table',
-} as const satisfies Access;
+export const integrators = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'] } as const satisfies Access;
 
 /**
  * Requires a schema for exactly the fields listed in integration.ts: any other field would be

@@ -141,11 +141,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   {
     owns: prefixed(PARTITION.readBudget, 'BUDGET'),
-    attributes: v.object({
-      paidBackAt: v.optional(count),
-      stalePaidBackAt: v.optional(count),
-      expires: count,
-    }),
+    attributes: v.object({ paidBackAt: v.optional(count), expires: count }),
   },
   {
     owns: prefixed(PARTITION.precedence, 'PRECEDENCE'),

@@ -33,16 +33,13 @@ const DEBT_MS_MAX = paybackMs(LIST_UNITS_MAX);
 export interface ChargedCaller {
   readonly id: number;
   requireAuthorized(): Promise<void>;
-  /** Stale tokens are charged apart from the other tokens of the account. */
-  hasStaleToken(): Promise<boolean>;
 }
 
 /** The read budget of a caller. Call `requireUnspent` first: it reads the bucket. */
 export interface ReadBudget {
   /**
-   * Reads the bucket and these items in one call, and in parallel whether the token is stale. Fails
-   * with read-budget-spent and `retryAfter` in seconds while the bucket is empty, and as
-   * `requireAuthorized` does.
+   * Reads the bucket and these items in one call. Fails with read-budget-spent and `retryAfter` in
+   * seconds while the bucket is empty, and as `requireAuthorized` does.
    */
   requireUnspent(keys?: readonly Key[]): Promise<(Item | undefined)[]>;
   /**
@@ -60,16 +57,15 @@ export interface ReadBudget {
 /** Opens the read budget of a caller. */
 export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
   const key = readBudgetKey(caller.id);
-  let bucket = bucketOf(undefined, false);
+  let paidBackAt = 0;
 
   async function requireUnspent(keys: readonly Key[] = []) {
-    const [, isStale, [item, ...items]] = await settleAll([
+    const [, [item, ...items]] = await settleAll([
       caller.requireAuthorized(),
-      caller.hasStaleToken(),
       table.getAll([key, ...keys]),
     ]);
-    bucket = bucketOf(item, isStale);
-    const debt = bucket.paidBackAt - Date.now() - BURST_MS;
+    paidBackAt = (item?.paidBackAt as number | undefined) ?? 0;
+    const debt = paidBackAt - Date.now() - BURST_MS;
     if (debt > 0) throw new Failure('read-budget-spent', { retryAfter: Math.ceil(debt / 1000) });
     return items;
   }
@@ -86,13 +82,9 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
       if (units <= FREE_UNITS) return 0;
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const now = Date.now();
-        const { toFull, toPartlySpent } = chargesOf(key, bucket, units, now);
+        const { toFull, toPartlySpent } = chargesOf(key, units, now);
         const further = toPartlySpent(BURST_MS);
-        if (
-          await (bucket.paidBackAt < now
-            ? applyFirst(toFull, further)
-            : applyFirst(further, toFull))
-        )
+        if (await (paidBackAt < now ? applyFirst(toFull, further) : applyFirst(further, toFull)))
           return units;
         // Concurrent requests of the account have charged the bucket since it was read.
         await requireUnspent();
@@ -101,7 +93,7 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
     },
     async settle(units) {
       if (units <= FREE_UNITS) return;
-      const { cost, toFull, toPartlySpent, toMaximum } = chargesOf(key, bucket, units, Date.now());
+      const { cost, toFull, toPartlySpent, toMaximum } = chargesOf(key, units, Date.now());
       const charged = applyFirst(toFull, toPartlySpent(BURST_MS + DEBT_MS_MAX - cost), toMaximum);
       await charged.catch((error) => logError('readNotCharged', error));
     },
@@ -109,30 +101,16 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
 }
 
 /**
- * A bucket, as the time at which everything taken from it is paid back (the generic cell rate
- * algorithm). The item of an account holds two, and a password change refills neither: all stale
- * tokens share one, so that a stolen token cannot spend the budget of the others once the password
- * has been changed.
+ * The writes that charge a bucket: at most one of them applies. The bucket is stored as the time at
+ * which everything taken from it is paid back (the generic cell rate algorithm).
  */
-interface Bucket {
-  /** 0 if nothing has been taken from it. */
-  readonly paidBackAt: number;
-  readonly attribute: 'paidBackAt' | 'stalePaidBackAt';
-}
-
-function bucketOf(item: Item | undefined, isStale: boolean): Bucket {
-  const attribute = isStale ? 'stalePaidBackAt' : 'paidBackAt';
-  return { paidBackAt: (item?.[attribute] as number | undefined) ?? 0, attribute };
-}
-
-/** The writes that charge a bucket: at most one of them applies. */
-function chargesOf(key: Key, { attribute }: Bucket, units: number, now: number) {
+function chargesOf(key: Key, units: number, now: number) {
   const cost = Math.min(paybackMs(units), DEBT_MS_MAX);
   const maximum = now + BURST_MS + DEBT_MS_MAX;
   const common = {
     act: 'Update',
     key,
-    names: { '#paidBackAt': attribute, '#expires': 'expires' },
+    names: { '#paidBackAt': 'paidBackAt', '#expires': 'expires' },
   } as const;
   const values = { ':expires': Math.ceil(maximum / 1000) + TTL_MARGIN_SECONDS };
 

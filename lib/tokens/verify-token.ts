@@ -1,6 +1,5 @@
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { JwtVerifier } from 'aws-jwt-verify/jwt-verifier';
-import { ROLES, type Role } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import { awaitInColdStart } from '../runtime/cold-start.ts';
@@ -12,7 +11,8 @@ import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from '.
 /** Verifies the access token of a request. */
 export interface Verifier {
   /**
-   * Takes the value of the Authorization header. Fails with unauthorized, or as reads of the table
+   * Takes the value of the Authorization header. Fails with unauthorized without it, with
+   * invalid-token, or as reads of the table
    * do.
    */
   verify(authorization: string | undefined): Promise<Caller>;
@@ -111,18 +111,21 @@ export function openVerifier(table: Table): Verifier {
       } catch {
         // Every error means 401: the library throws a plain Error, too, for example for a malformed
         // signature.
-        throw new Failure('unauthorized');
+        throw new Failure('invalid-token');
       }
     },
   };
 }
 
-/** The token in the value of the Authorization header. Fails with unauthorized. */
+/**
+ * The token in the value of the Authorization header. Fails with unauthorized if it is empty, and
+ * with invalid-token.
+ */
 function tokenIn(authorization: string): string {
   const [, token] =
     // Stryker disable next-line ArrayDeclaration: the element at 1 stays undefined
     authorization.length <= HEADER_LENGTH_MAX ? (BEARER.exec(authorization) ?? []) : [];
-  if (!token) throw new Failure('unauthorized');
+  if (!token) throw new Failure(authorization ? 'invalid-token' : 'unauthorized');
   return token;
 }
 
@@ -133,7 +136,6 @@ function callerOf(claims: Readonly<Record<string, unknown>>): Caller {
     accountStamp: claims.accountStamp as string | undefined,
     jti: claims.jti as string,
     passwordChanges: claims.passwordChanges as number,
-    roles: rolesIn(claims.roles),
   };
 }
 
@@ -185,8 +187,4 @@ function checkClaims(
     Number.isSafeInteger(passwordChanges);
   // Stryker disable next-line StringLiteral: `verify` replaces every error
   if (!isValid) throw new Error('The token was not issued by this service');
-}
-
-function rolesIn(claim: unknown): Role[] {
-  return Array.isArray(claim) ? ROLES.filter((role) => claim.includes(role)) : [];
 }

@@ -47,28 +47,22 @@ interface Known<L, P> {
  */
 export interface AuthorizedCaller extends Caller {
   /**
-   * Waits until the table has confirmed the access, if the contract requires that; resolves at once
-   * if the token decides. The endpoint awaits it before it responds; a rule needs to only before
-   * side effects. Fails with forbidden.
+   * Waits until the table has confirmed the access. The endpoint awaits it before it responds; a
+   * rule needs to only before side effects and large reads. Fails with forbidden and invalid-token,
+   * but not for the token of a deleted account where no role is required.
    */
   requireAuthorized(): Promise<void>;
   /**
-   * Whether the token is read-only, because its account was deleted or another token has changed
-   * the password. Reads the caller's user, at most once for this and the access.
-   */
-  hasStaleToken(): Promise<boolean>;
-  /**
    * Returns the caller's user once the table has confirmed the access. Fails with forbidden and
-   * unauthorized.
+   * invalid-token.
    */
   findUser(): Promise<User>;
   /**
    * Loads, prepares, decides and commits. The caller's authorization is a condition of the commit,
    * so that a stale token changes nothing, and the audit event is part of the transaction.
    *
-   * Fails with `forbidden`, with `unauthorized` when a deleted caller changes their own account,
-   * with `unavailable` while another change has precedence over those by the caller, and as
-   * `loadDecideCommit` does.
+   * Fails with `forbidden`, with `invalid-token`, with `unavailable` while another change has
+   * precedence over those by the caller, and as `loadDecideCommit` does.
    */
   change<R, E = undefined, L = E, P = undefined>(rule: ChangeRule<R, E, L, P>): Promise<R>;
 }

@@ -1,12 +1,9 @@
-import type { Role } from '../contract/contract.ts';
-
 /**
  * The caller of a request, as stated in its token. The table may have changed since the token was
  * issued.
  */
 export interface Caller {
   readonly id: number;
-  readonly roles: readonly Role[];
   /**
    * The stamp of the account that the token was issued for; undefined for an account without a
    * stamp.

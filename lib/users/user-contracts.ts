@@ -6,7 +6,7 @@ import { USER_FIELDS } from './user.ts';
 import { loginInPath, newUser, userChange, userResponse } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
-const administrators = { anyRole: ADMIN, rolesFrom: 'table' } as const satisfies Access;
+const administrators = { anyRole: ADMIN } as const satisfies Access;
 const about = { tag: 'Users', entityName: 'userManagement' } as const;
 
 const query = listQuery(filterableFields(USER_FIELDS), { others: Object.keys(USER_FIELDS) });
@@ -77,6 +77,6 @@ export const ListUsers = {
 export const ListAuthorities = {
   ...about,
   summary: 'List the roles that a user can hold',
-  access: { anyRole: ADMIN, rolesFrom: 'token' },
+  access: administrators,
   response: v.array(v.picklist(ROLES)),
 } satisfies Contract;

@@ -65,13 +65,13 @@ describe('one of two administrators', () => {
     expect(rejected.body.message).toBe('error.lastadmin');
   });
 
-  it('can delete their own account, after which their token is rejected with 403', async () => {
+  it('can delete their own account, after which their token is rejected with 401', async () => {
     const { token } = await makeDeputy('selfless');
 
     const { status } = await remove('selfless', token);
 
     expect(status).toBe(200);
-    expect((await remove('user', token)).status).toBe(403);
+    expect((await remove('user', token)).status).toBe(401);
   });
 });
 

@@ -148,7 +148,7 @@ it('a log line has the route, status, caller, failure and duration of its reques
     { ...parameter, status: 200 },
     { ...parameter, status: 400, failure: 'invalid' },
     { route: 'GET /api/utm-integration-confs/{id}', status: 200, ...byKeeper },
-    { route: 'GET /api/utm-integration-confs', status: 401, failure: 'unauthorized' },
+    { route: 'GET /api/utm-integration-confs', status: 401, failure: 'invalid-token' },
     { route: 'POST /api/account/change-password', status: 200, ...byKeeper },
     { ...authenticate, status: 200 },
   ]);

@@ -259,7 +259,7 @@ describe('a password change', () => {
     expect((await changePassword(token, 'second')).status).toBe(200);
   });
 
-  it('counts nothing for a caller that is rejected with 403', async () => {
+  it('counts nothing for a caller that is rejected with 401', async () => {
     const { user, token } = await gatehouse.makeCaller('fourth');
     await deactivate(user);
     const before = await stored();
@@ -268,7 +268,7 @@ describe('a password change', () => {
     const responses = [];
     for (let n = 0; n < 11; n++) responses.push(await changePassword(token, 'wrong'));
 
-    expect(statuses(responses)).toEqual(Array(11).fill(403));
+    expect(statuses(responses)).toEqual(Array(11).fill(401));
     expect(await stored()).toEqual(before);
     expect(hashes()).toBe(0);
   });

@@ -40,13 +40,8 @@ const shared = await useGatehouse({ breaksData: true, intercept });
 describe('a bucket', () => {
   const { table } = shared;
   let lastId = 1000;
-  const budgetOf = async (id: number, isStale = false) => {
-    const caller = {
-      id,
-      requireAuthorized: async () => undefined,
-      hasStaleToken: async () => isStale,
-    };
-    const budget = readBudget(table, caller);
+  const budgetOf = async (id: number) => {
+    const budget = readBudget(table, { id, requireAuthorized: async () => undefined });
     await budget.requireUnspent();
     return budget;
   };
@@ -96,18 +91,6 @@ describe('a bucket', () => {
     await expect(budget.spend(4)).rejects.toMatchObject(spent);
     await expect(budgetOf(id)).rejects.toMatchObject(spent);
   });
-
-  it.each([true, false])(
-    'belongs to the stale tokens of an account, or to its others: stale %s',
-    async (isStale) => {
-      const id = ++lastId;
-
-      await (await budgetOf(id, isStale)).settle(4000);
-
-      await expect(budgetOf(id, isStale)).rejects.toMatchObject({ code: 'read-budget-spent' });
-      await expect((await budgetOf(id, !isStale)).spend(1100)).resolves.toBe(1100);
-    },
-  );
 });
 
 const USERS = LONG ? 10_000 : 200;
@@ -118,7 +101,6 @@ describe('a caller who repeats an expensive request', () => {
   let token: string;
   let reader: { id: number };
   let analyst: { id: number };
-  let owner: { id: number };
   let large: { id: number; integration: { id: number } };
   beforeAll(async () => {
     gatehouse = LONG
@@ -126,7 +108,6 @@ describe('a caller who repeats an expensive request', () => {
       : shared;
     reader = await gatehouse.makeUser('reader', { authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     analyst = await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-    owner = await gatehouse.makeUser('owner', { authorities: ['ROLE_USER'] });
     token = await gatehouse.logIn('reader');
     const admin = await gatehouse.adminToken();
     const post = (path: string, body: object) =>
@@ -289,41 +270,6 @@ describe('a caller who repeats an expensive request', () => {
 
     expect(responses.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
     expect(await gatehouse.table.get(readBudgetKey(analyst.id))).toBeUndefined();
-  });
-
-  describe('whose password changes', () => {
-    const statusOf = async (token: string) =>
-      (await gatehouse.call('GET', '/api/utm-integrations?size=90&sort=id,desc', { token })).status;
-    const changePassword = (token: string, currentPassword: string, newPassword: string) =>
-      gatehouse.call('POST', '/api/account/change-password', {
-        token,
-        body: { currentPassword, newPassword },
-      });
-
-    /** Sets how long ago or ahead the buckets of an account are paid back. */
-    const setDebts = (id: number, [later, stale]: readonly [number, number]) => {
-      const [paidBackAt, stalePaidBackAt] = [Date.now() + later, Date.now() + stale];
-      const expires = Math.ceil(Date.now() / 1000) + 600;
-      return commit(gatehouse.table, [
-        put(readBudgetKey(id), { paidBackAt, stalePaidBackAt, expires }),
-      ]);
-    };
-
-    it('cannot spend the budget of later tokens with an earlier one', async () => {
-      const [stolen, own] = [await gatehouse.logIn('owner'), await gatehouse.logIn('owner')];
-      await changePassword(own, 'owner', 'another');
-      const tokens = [stolen, own, await gatehouse.logIn('owner', 'another')];
-      const seen = [];
-      for (const debts of [
-        [-1000, 12_000],
-        [12_000, -1000],
-      ] as const) {
-        await setDebts(owner.id, debts);
-        for (const token of tokens) seen.push(await statusOf(token));
-      }
-
-      expect(seen).toEqual([429, 200, 200, 200, 429, 429]);
-    });
   });
 
   if (LONG) {

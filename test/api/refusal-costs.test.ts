@@ -85,8 +85,7 @@ describe.each(PROTECTED)('$route', ({ route, access, prepare }) => {
     }
 
     expect(refusals.filter(({ read }) => read > UNITS_MAX)).toEqual([]);
-    if (typeof access === 'object' && access.rolesFrom === 'table')
-      expect(refusals).toHaveLength(3 * tokens.size);
+    if (typeof access === 'object') expect(refusals).toHaveLength(3 * tokens.size);
   });
 });
 

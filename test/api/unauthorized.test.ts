@@ -53,11 +53,11 @@ const itemsBesidesCounts = async () =>
  * The status for a token whose user has suffered this loss; undefined where the request is served.
  */
 function rejectionOf({ route, access }: ExampleRequest, loss: Loss): 401 | 403 | undefined {
-  if (typeof access === 'object' && access.rolesFrom === 'table') return 403;
-  // Reads by the token are allowed until it expires.
-  if (!route.includes('/api/account')) return undefined;
-  if (loss === 'deleted' || loss === 'replaced') return 401;
-  return loss === 'demoted' || route.startsWith('GET ') ? undefined : 403;
+  if (loss === 'demoted') return access === 'authenticated' ? undefined : 403;
+  const isGone = loss === 'deleted' || loss === 'replaced';
+  // What requires no role stays readable for the tokens of a deleted account.
+  const isReadable = access === 'authenticated' && !route.includes('/api/account');
+  return isGone && isReadable ? undefined : 401;
 }
 
 describe.each(PROTECTED)('$route', (example) => {

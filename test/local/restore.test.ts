@@ -56,7 +56,7 @@ describe('after a restore, before the table is adopted', () => {
     ]);
 
     expect(heir.id).toBe(lost.id);
-    expect(responses.map(({ status }) => status)).toEqual([401, 401, 403, 403]);
+    expect(responses.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
     expect((await call('GET', '/api/account', await gatehouse.logIn('heir'))).status).toBe(200);
   });
 

@@ -283,6 +283,7 @@ describe('the function', () => {
       TOKEN_SECONDS: '420',
       REMEMBERED_TOKEN_SECONDS: '1740',
       AUDIT_DAYS: '411',
+      ...(!isPublic && { DELETION_ENDS_SESSIONS: 'true' }),
       FAILURES_PER_SOURCE: '19',
       REQUESTS_PER_SOURCE: '23',
       RESETS_PER_SOURCE: '37',

@@ -602,7 +602,6 @@ describe('changePassword', () => {
   const services = (table: RecordingTable) => ({ passwords, throttle: throttleOn(table) });
   const caller: Caller = {
     id: 7,
-    roles: [],
     accountStamp: 'account',
     jti: 'this token',
     passwordChanges: 3,
@@ -688,22 +687,19 @@ describe('changePassword', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it.each<[string, Partial<User>, Partial<Caller>, string]>([
-    ['has been deleted', { id: 8 }, {}, 'unauthorized'],
-    [
-      'has a token of a former account with the same id',
-      {},
-      { accountStamp: 'former' },
-      'unauthorized',
-    ],
-    ['is deactivated', { activated: false }, {}, 'forbidden'],
-    ['has a token issued before a password change', {}, { passwordChanges: 2 }, 'forbidden'],
+  it.each<[string, Partial<User>, Partial<Caller>]>([
+    ['has been deleted', { id: 8 }, {}],
+    ['has a token of a former account with the same id', {}, { accountStamp: 'former' }],
+    ['is deactivated', { activated: false }, {}],
+    ['has a token issued before a password change', {}, { passwordChanges: 2 }],
   ])(
     'rejects a caller who %s without recording an attempt or computing a hash',
-    async (_, user, claims, code) => {
+    async (_, user, claims) => {
       const table = tableOf({ ...ada, ...user });
 
-      await expect(change(table, 'old', { ...caller, ...claims })).rejects.toMatchObject({ code });
+      const attempt = change(table, 'old', { ...caller, ...claims });
+
+      await expect(attempt).rejects.toMatchObject({ code: 'invalid-token' });
       expect([events, table.transactions]).toEqual([[], []]);
     },
   );

@@ -78,7 +78,6 @@ describe('an audit entry', () => {
 describe('readAudits', () => {
   const caller: Caller = {
     id: 1,
-    roles: [],
     accountStamp: undefined,
     jti: 'j',
     passwordChanges: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { authorize, findCallerUser } from '../../lib/authorization/authorize.ts';
+import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
@@ -14,7 +14,6 @@ import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 const CALLER: Caller = {
   id: 7,
-  roles: [],
   accountStamp: 'stamp',
   jti: 'token',
   passwordChanges: 2,
@@ -30,8 +29,8 @@ const STORED = {
   authorities: ['ROLE_USER'],
   version: '1-a',
 };
-const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'table' };
-const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' };
+const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'] };
+const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'] };
 
 const tableWith = (fields: Partial<typeof STORED> | undefined, more: Item[] = []) =>
   memoryTable([...(fields ? [{ ...STORED, ...fields }] : []), ...more]);
@@ -101,28 +100,20 @@ describe('a caller', () => {
 
   it.each<[string, Stored, Access, string?]>([
     ['whose user is deleted', undefined, INTEGRATORS],
-    ['whose user is deleted, for their own account,', undefined, 'authenticated', 'unauthorized'],
     ['whose id belongs to another account', another, INTEGRATORS],
-    [
-      'whose id belongs to another account, for their own account,',
-      another,
-      'authenticated',
-      'unauthorized',
-    ],
     ['who is deactivated', { activated: false }, INTEGRATORS],
-    ['who is deactivated, for their own account,', { activated: false }, 'authenticated'],
-    ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS],
-    ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS],
+    ['who is deactivated, where no role is required,', { activated: false }, 'authenticated'],
+    ['who lacks the role', { authorities: ['ROLE_USER'] }, ADMINISTRATORS, 'forbidden'],
+    ['who has only another role', { authorities: ['ROLE_ANALYST'] }, INTEGRATORS, 'forbidden'],
     ['whose password has changed', { passwordChanges: 3 }, 'authenticated'],
     ['whose password was changed before a restore', { passwordChanges: 1 }, 'authenticated'],
     ['whose password was changed with another token', changedElsewhere, INTEGRATORS],
-  ])('%s may neither read nor change', async (_, fields, access, code = 'forbidden') => {
+  ])('%s may neither read nor change', async (_, fields, access, code = 'invalid-token') => {
     const table = tableWith(fields);
 
-    // The token alone authorizes reads of the caller's own account.
-    const read = authorize(table, CALLER, access).requireAuthorized();
-    if (access === 'authenticated') await expect(read).resolves.toBeUndefined();
-    else await expect(read).rejects.toMatchObject({ code });
+    await expect(authorize(table, CALLER, access).requireAuthorized()).rejects.toMatchObject({
+      code,
+    });
     await expect(changeOf(table, access, [OTHER])).rejects.toMatchObject({ code });
     expect(table.transactions).toEqual([]);
   });
@@ -139,59 +130,35 @@ describe('a caller', () => {
       await outcome(memoryTable([early]), unstamped),
       await outcome(memoryTable([early]), CALLER),
       await outcome(tableWith({}), unstamped),
-    ]).toEqual([undefined, 'forbidden', 'forbidden']);
+    ]).toEqual([undefined, 'invalid-token', 'invalid-token']);
   });
 
-  it.each<[string, Stored, boolean]>([
-    ['whose password has changed', { passwordChanges: 3 }, true],
-    ['whose password was changed with another token', changedElsewhere, true],
-    ['whose password was changed before a restore', { passwordChanges: 1 }, true],
-    ['whose user is deleted', undefined, true],
-    ['whose id belongs to another account', another, true],
-    ['whose password has not changed since', { tokenExcepted: 'other' }, false],
-    ['who changed the password with the token', changedHere, false],
-    ['who is deactivated', { activated: false }, false],
-  ])('%s, stored as %j, has a stale token: %s', async (_, fields, isStale) => {
-    const caller = authorize(tableWith(fields), CALLER, 'authenticated');
+  it.each<[string, Stored]>([
+    ['deleted', undefined],
+    ['replaced under the same id', another],
+  ])(
+    'whose user is %s may read what requires no role, unless deletion ends sessions',
+    async (_, fields) => {
+      const table = tableWith(fields);
+      const code = 'invalid-token';
+      const ending = authorize(table, CALLER, 'authenticated', { deletionEndsSessions: true });
+      const caller = authorize(table, CALLER, 'authenticated');
 
-    expect(await caller.hasStaleToken()).toBe(isStale);
-  });
-
-  it('is read once for the access, the staleness of the token and the first load', async () => {
-    const table = tableWith({});
-    const caller = authorize(table, CALLER, INTEGRATORS);
-
-    await Promise.all([caller.requireAuthorized(), caller.hasStaleToken(), caller.findUser()]);
-    await caller.change({ decide: () => ({ writes: [OTHER], result: undefined, event: EVENT }) });
-
-    expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(1);
-  });
-
-  it('finds their own account while it exists, even when it is deactivated', async () => {
-    const found = findCallerUser(tableWith({ activated: false, passwordChanges: 9 }), CALLER);
-
-    expect((await found).login).toBe('ada');
-    for (const table of [tableWith(undefined), tableWith(another)])
-      await expect(findCallerUser(table, CALLER)).rejects.toMatchObject({ code: 'unauthorized' });
-  });
-});
-
-describe('roles that the token decides', () => {
-  const access: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' };
-
-  it.each([[['ROLE_ADMIN']], [['ROLE_ANALYST', 'ROLE_USER']]] as const)(
-    'let %j in without a read',
-    async ([...roles]) => {
-      const table = tableWith(undefined);
-
-      await authorize(table, { ...CALLER, roles }, access).requireAuthorized();
-
-      expect(table.calls).toEqual([]);
+      await expect(caller.requireAuthorized()).resolves.toBeUndefined();
+      await expect(ending.requireAuthorized()).rejects.toMatchObject({ code });
+      await expect(caller.findUser()).rejects.toMatchObject({ code });
+      await expect(changeOf(table, 'authenticated', [OTHER])).rejects.toMatchObject({ code });
     },
   );
 
-  it.each([[[]], [['ROLE_ANALYST']]] as const)('reject %j', ([...roles]) => {
-    expect(() => authorize(tableWith({}), { ...CALLER, roles }, access)).toThrow('forbidden');
+  it('is read once for the access and the first load', async () => {
+    const table = tableWith({});
+    const caller = authorize(table, CALLER, INTEGRATORS);
+
+    await Promise.all([caller.requireAuthorized(), caller.findUser()]);
+    await caller.change({ decide: () => ({ writes: [OTHER], result: undefined, event: EVENT }) });
+
+    expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(1);
   });
 });
 

@@ -533,17 +533,19 @@ describe('a protected endpoint', () => {
   });
   let stored: Promise<object | undefined> | undefined;
 
-  it.each<[string, object | undefined, number]>([
+  const USER = { id: 7, login: 'ada', activated: true, passwordChanges: 3, authorities: [] };
+  const ADMIN = { anyRole: ['ROLE_ADMIN'] } as const;
+
+  it.each<[string, object, number]>([
     ['an administrator', { authorities: ['ROLE_ADMIN'] }, 200],
     ['no longer an administrator', { authorities: ['ROLE_USER'] }, 403],
   ])(
     'authorizes by the stored user, even if the handler checks nothing: %s',
     async (_, fields, status) => {
-      const user = { id: 7, login: 'ada', activated: true, passwordChanges: 3 };
-      stored = Promise.resolve(fields && { ...user, ...fields });
+      stored = Promise.resolve({ ...USER, ...fields });
       const { handler } = endpointOf({
         ...PUBLIC,
-        access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
+        access: ADMIN,
       });
 
       const { statusCode, body } = await call(handler, {
@@ -559,65 +561,67 @@ describe('a protected endpoint', () => {
     stored = reading.promise;
     const { handler, requests } = endpointOf({
       ...PUBLIC,
-      access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' },
+      access: ADMIN,
     });
 
     const called = call(handler, { headers: { authorization: signedBy(key) } });
     await vi.waitFor(() => expect(requests).toHaveLength(1));
     reading.resolve(undefined);
 
-    expect((await called).statusCode).toBe(403);
+    expect((await called).statusCode).toBe(401);
   });
 
-  it.each<[string, Contract['access'], string[] | undefined, number]>([
-    ['without a token', 'authenticated', undefined, 401],
-    ['with a token', 'authenticated', [], 200],
-    [
-      'with the second role',
-      { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], rolesFrom: 'token' },
-      ['ROLE_USER'],
-      200,
-    ],
-    ['with another role', { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' }, ['ROLE_USER'], 403],
-  ])('authorizes by the token: %s', async (_, access, roles, status) => {
-    const { handler, requests } = endpointOf({ ...PUBLIC, access } as Contract);
-    const headers: Record<string, string> = roles
-      ? { authorization: signedBy(key, { roles }) }
-      : {};
+  it.each<[string, object | undefined, number]>([
+    ['is deleted, for what requires no role', undefined, 200],
+    ['is deactivated', { activated: false }, 401],
+    ['is authorized', {}, 200],
+  ])('logs the caller, whose user %s', async (_, fields, status) => {
+    stored = Promise.resolve(fields && { ...USER, ...fields });
+    const { handler } = endpointOf({ ...PUBLIC, access: 'authenticated' });
 
-    const { statusCode } = await call(handler, { headers });
+    const { statusCode } = await call(handler, { headers: { authorization: signedBy(key) } });
 
-    expect(statusCode).toBe(status);
-    expect(requests.map(({ caller }) => caller)).toEqual(
-      status === 200 ? [expect.objectContaining({ id: 7, roles })] : [],
-    );
-    expect(lines[0]?.callerId).toBe(status === 401 ? undefined : 7);
+    expect([statusCode, lines[0]?.callerId]).toEqual([status, 7]);
   });
 
-  it.each<[string, { roles: string[] }, string, number]>([
-    ['the role in the token', { roles: ['ROLE_USER'] }, 'token', 403],
-    ['the role in the table', { roles: ['ROLE_ADMIN'] }, 'table', 403],
-    ['an authorized caller', { roles: ['ROLE_ADMIN'] }, 'token', 404],
-  ])(
-    'rejects an invalid path after the access is checked: %s',
-    async (_, claims, rolesFrom, status) => {
-      stored = Promise.resolve(undefined);
-      const access = { anyRole: ['ROLE_ADMIN'], rolesFrom };
-      const { handler, requests } = endpointOf({ ...PUBLIC, access, path: idInPath } as Contract);
-      const headers = { authorization: signedBy(key, claims) };
+  it('rejects a request without a token, and its caller is not logged', async () => {
+    const { handler, requests } = endpointOf({ ...PUBLIC, access: 'authenticated' });
 
-      const { statusCode } = await call(handler, { path: { id: '01' }, headers });
+    const { statusCode } = await call(handler, {});
 
-      expect([statusCode, requests]).toEqual([status, []]);
-    },
-  );
+    expect([statusCode, requests, lines[0]?.callerId]).toEqual([401, [], undefined]);
+  });
+
+  it('ends the sessions of deleted users where DELETION_ENDS_SESSIONS is true', async () => {
+    vi.stubEnv('DELETION_ENDS_SESSIONS', 'true');
+    stored = Promise.resolve(undefined);
+    const { handler } = endpointOf({ ...PUBLIC, access: 'authenticated' });
+
+    const { statusCode, headers } = await call(handler, {
+      headers: { authorization: signedBy(key) },
+    });
+
+    expect(statusCode).toBe(401);
+    expect(headers?.['WWW-Authenticate']).toBe('Bearer error="invalid_token"');
+  });
+
+  it.each<[string, string[], number]>([
+    ['without the role', [], 403],
+    ['with the role', ['ROLE_ADMIN'], 404],
+  ])('rejects an invalid path after the access is checked: %s', async (_, authorities, status) => {
+    stored = Promise.resolve({ ...USER, authorities });
+    const { handler, requests } = endpointOf({ ...PUBLIC, access: ADMIN, path: idInPath });
+    const headers = { authorization: signedBy(key) };
+
+    const { statusCode } = await call(handler, { path: { id: '01' }, headers });
+
+    expect([statusCode, requests]).toEqual([status, []]);
+  });
 
   it('checks the token before the body, and the role after it', async () => {
-    const { handler } = endpointOf({
-      ...WITH_BODY,
-      access: { anyRole: ['ROLE_ADMIN'], rolesFrom: 'token' },
-    });
-    const authorization = signedBy(key, { roles: [] });
+    stored = Promise.resolve({ ...USER, authorities: [] });
+    const { handler } = endpointOf({ ...WITH_BODY, access: ADMIN });
+    const authorization = signedBy(key);
 
     const responses = [
       await call(handler, { body: '{' }),

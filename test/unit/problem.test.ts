@@ -5,6 +5,7 @@ import type { Response } from '../../lib/http/response.ts';
 
 const STATUS: Record<FailureCode, number> = {
   unauthorized: 401,
+  'invalid-token': 401,
   'bad-credentials': 401,
   forbidden: 403,
   malformed: 400,

@@ -12,42 +12,26 @@ useFrozenClock(NOW);
 
 const lines = useLogLines();
 
-const CALLER = {
-  id: 7,
-  requireAuthorized: async () => undefined,
-  hasStaleToken: async () => false,
-};
-const STALE = { ...CALLER, hasStaleToken: async () => true };
+const CALLER = { id: 7, requireAuthorized: async () => undefined };
 const bucket = (attributes: object) => ({ ...readBudgetKey(7), ...attributes });
 
 describe('readBudget', () => {
-  it.each<[string, object | undefined, number | undefined, typeof CALLER?]>([
+  it.each<[string, object | undefined, number | undefined]>([
     ['no item', undefined, undefined],
     ['everything paid back', { paidBackAt: NOW - 1 }, undefined],
     ['2,000 units to pay back', { paidBackAt: NOW + 4000 }, undefined],
     ['more than 2,000 units to pay back', { paidBackAt: NOW + 4001 }, 1],
     ['a debt of more than a second', { paidBackAt: NOW + 5001 }, 2],
-    ['a debt of stale tokens', { paidBackAt: NOW, stalePaidBackAt: NOW + 9000 }, undefined],
-    ['a debt of the other tokens, for a stale one', { paidBackAt: NOW + 9000 }, undefined, STALE],
-    [
-      'a debt of stale tokens, for a stale one',
-      { paidBackAt: NOW, stalePaidBackAt: NOW + 9000 },
-      5,
-      STALE,
-    ],
-  ])(
-    'admits a caller unless the bucket is empty: %s',
-    async (_, item, retryAfter, caller = CALLER) => {
-      const [other, key] = [{ pk: 'TOTAL', sk: 'USER' }, readBudgetKey(7)];
-      const table = recordingTable({ ...other, n: 5 }, ...(item ? [bucket(item)] : []));
+  ])('admits a caller unless the bucket is empty: %s', async (_, item, retryAfter) => {
+    const [other, key] = [{ pk: 'TOTAL', sk: 'USER' }, readBudgetKey(7)];
+    const table = recordingTable({ ...other, n: 5 }, ...(item ? [bucket(item)] : []));
 
-      const read = readBudget(table, caller).requireUnspent([other]);
+    const read = readBudget(table, CALLER).requireUnspent([other]);
 
-      if (retryAfter === undefined) await expect(read).resolves.toEqual([{ ...other, n: 5 }]);
-      else await expect(read).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter });
-      expect(table.reads).toEqual([[key, other]]);
-    },
-  );
+    if (retryAfter === undefined) await expect(read).resolves.toEqual([{ ...other, n: 5 }]);
+    else await expect(read).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter });
+    expect(table.reads).toEqual([[key, other]]);
+  });
 
   it('reports an unauthorized caller before an empty bucket, and charges nothing', async () => {
     const table = recordingTable(bucket({ paidBackAt: NOW + 9000 }));

@@ -43,16 +43,6 @@ describe('the route table', () => {
     expect(publicRoutes).toEqual(PUBLIC_ROUTES);
   });
 
-  it('takes roles from the token for reads only', () => {
-    const byToken = routes.filter(
-      ({ contract: { access } }) => typeof access === 'object' && access.rolesFrom === 'token',
-    );
-
-    expect(
-      byToken.map(({ route }) => route.split(' ')[0]).filter((method) => method !== 'GET'),
-    ).toEqual([]);
-  });
-
   it('reserves every path segment under /api/users as a login', () => {
     const segments = routes.flatMap(
       ({ route }) => /^\w+ \/api\/users\/([^/{]+)$/.exec(route)?.[1] ?? [],

@@ -264,6 +264,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   'edge.requestsPerSource': [...NO_COUNT, 9],
   'edge.loginsPerSource': [...NO_COUNT, 9, 1010],
   dailyVerification: [{}, 7],
+  deletionEndsSessions: ['yes', 1],
   deployment: ['linear', true],
   alarms: [
     ...[ABSENT, 'operators', 'operators@', TOPIC.replace('sns', 'sqs'), `x${TOPIC}`, `${TOPIC} `],
@@ -322,6 +323,7 @@ describe('a setting', () => {
     ['existing'],
     ['unprotected'],
     ['dailyVerification', { dailyVerification: false }],
+    ['deletionEndsSessions', { deletionEndsSessions: false }],
     ['deployment', { deployment: 'all-at-once' }],
     ['signingKeys', { signingKeys: ['SigningKey'] }],
     ['pepperKeys', { pepperKeys: ['PepperKey'] }],

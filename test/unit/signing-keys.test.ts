@@ -3,9 +3,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { rawSignature } from '../../lib/tokens/signing-keys.ts';
 import { makeSigningKeyPair } from '../support/instance/mint.ts';
 import {
+  REJECTED,
   signedBy,
   tableOf,
-  UNAUTHORIZED_FAILURE,
   useVerifierEnvironment,
   verifierOn,
 } from '../support/instance/tokens.ts';
@@ -30,7 +30,7 @@ describe('the public keys that verify tokens', () => {
 
     for (const seconds of [0, 0, 30, 1, 0, 30, 1]) {
       pass(seconds);
-      await expect(verifier.verify(signedBy(other))).rejects.toEqual(UNAUTHORIZED_FAILURE);
+      await expect(verifier.verify(signedBy(other))).rejects.toEqual(REJECTED);
       reads.push(table.reads);
     }
 
@@ -42,7 +42,7 @@ describe('the public keys that verify tokens', () => {
     table.keys.push(other);
     pass(301);
     await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(
-      UNAUTHORIZED_FAILURE,
+      REJECTED,
     );
 
     const caller = await verifier.verify(signedBy(other));
@@ -71,7 +71,7 @@ describe('the public keys that verify tokens', () => {
 
     const verification = verifier.verify(signedBy(other));
 
-    await expect(verification).rejects.toEqual(UNAUTHORIZED_FAILURE);
+    await expect(verification).rejects.toEqual(REJECTED);
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
   });
 

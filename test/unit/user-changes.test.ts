@@ -34,7 +34,7 @@ const NOW = Date.parse(TIME);
 useFrozenClock(NOW, { AUDIT_DAYS: '400' });
 
 const by = (table: MemoryTable, { id, accountStamp }: User, { access } = UpdateUser) =>
-  authorize(table, { id, roles: [], accountStamp, jti: 'j', passwordChanges: 0 }, access);
+  authorize(table, { id, accountStamp, jti: 'j', passwordChanges: 0 }, access);
 const stamp = expect.stringMatching(/^[\w-]{16}$/);
 
 const ADMIN: Role[] = ['ROLE_ADMIN'];

@@ -57,7 +57,7 @@ export const ${contract} = {
   tag: '${tag}',
   ${when(entityName !== undefined, `entityName: '${entityName}',`)}
   summary: '${summary}',
-  access: ${isRead ? "'authenticated'" : "{ anyRole: ['ROLE_ADMIN'], rolesFrom: 'table' }"},
+  access: ${isRead ? "'authenticated'" : "{ anyRole: ['ROLE_ADMIN'] }"},
   ${when(hasPath, `path: v.object({ ${parameters('v.string()')} }),`)}
   ${when(hasBody, 'body: v.object({}),')}
   ${when(isRead, 'response: v.strictObject({}),')}

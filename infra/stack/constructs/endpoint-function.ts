@@ -16,6 +16,7 @@ export class EndpointFunction extends GatehouseFunction {
   ) {
     const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } =
       deployment.settings;
+    const { deletionEndsSessions } = deployment.settings;
     const isPublic = contract.access === 'public';
     super(scope, handler, deployment, {
       file: handler,
@@ -31,6 +32,7 @@ export class EndpointFunction extends GatehouseFunction {
         TOKEN_SECONDS: String(tokenLife.minutes * 60),
         REMEMBERED_TOKEN_SECONDS: String(tokenLife.rememberedMinutes * 60),
         AUDIT_DAYS: String(auditDays),
+        ...(!isPublic && deletionEndsSessions && { DELETION_ENDS_SESSIONS: 'true' }),
         FAILURES_PER_SOURCE: String(guessing.failuresPerSource),
         REQUESTS_PER_SOURCE: String(guessing.requestsPerSource),
         RESETS_PER_SOURCE: String(guessing.resetsPerSource),

@@ -64,4 +64,4 @@ export const verifierOn = (table: ReturnType<typeof tableOf>): Verifier =>
   openVerifier(table as unknown as Table);
 
 /** The error of a verifier that rejects a token. */
-export const UNAUTHORIZED_FAILURE = expect.objectContaining({ code: 'unauthorized' });
+export const REJECTED = expect.objectContaining({ code: 'invalid-token' });

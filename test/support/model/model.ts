@@ -159,13 +159,12 @@ function authorizedCaller(
   state: State,
   { callerSession }: WithCaller,
   roles: readonly string[],
-  statusIfDeleted = 403,
 ): [handle: string, user: User] {
   const { user: handle, stale } = state.sessions[callerSession] as Session;
   const user = state.users[handle];
-  if (!user) throw new Rejection(statusIfDeleted);
+  if (!user?.activated || stale) throw new Rejection(401);
   const hasRole = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
-  check(user.activated && !stale && hasRole, 403);
+  check(hasRole, 403);
   return [handle, user];
 }
 
@@ -311,7 +310,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
 
     'update account'(state, request) {
       const before = structuredClone(state);
-      const [handle, user] = authorizedCaller(state, request, [], 401);
+      const [handle, user] = authorizedCaller(state, request, []);
       const { firstName, email } = request;
       const isSame = <T>(wanted: T | undefined, now: T) => wanted === undefined || wanted === now;
       if (isSame(firstName, user.firstName) && isSame(email, user.email)) return OK;
@@ -325,7 +324,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
     },
 
     'change password'(state, request) {
-      const [handle, user] = authorizedCaller(state, request, [], 401);
+      const [handle, user] = authorizedCaller(state, request, []);
       check(user.password === request.from, 400);
       setPassword(state, handle, request.to, request.callerSession);
       return OK;

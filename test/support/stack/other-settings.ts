@@ -48,6 +48,7 @@ export const OTHER_SETTINGS = {
       },
     },
   },
+  deletionEndsSessions: true,
   dailyVerification: true,
   deployment: 'canary',
   alarms: 'arn:aws:sns:eu-north-1:123456789012:operators',
