@@ -1,4 +1,5 @@
 import * as Accounts from './lib/accounts/account-contracts.ts';
+import * as Sessions from './lib/accounts/session-contracts.ts';
 import { ListAudits } from './lib/audit/audit-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
@@ -29,6 +30,7 @@ const {
   resetMail,
   audit,
   attempts,
+  session,
   mail,
   precedence,
   readBudget,
@@ -44,8 +46,8 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [login, user, publicKey],
       batchGet: [login, attempts],
-      put: [publicKey, attempts],
-      update: [user],
+      put: [publicKey, attempts, session, audit],
+      update: [user, attempts],
       updateOutsideTransaction: [attempts],
       keys: ['sign', 'pepper'],
     },
@@ -90,10 +92,38 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],
-      update: [user],
+      update: [user, attempts],
       updateOutsideTransaction: [attempts],
       keys: ['pepper'],
     },
+  },
+  {
+    route: 'POST /api/logout',
+    handler: 'log-out',
+    contract: Sessions.LogOut,
+    permissions: { put: [audit], update: [user], delete: [session] },
+  },
+  {
+    route: 'GET /api/account/sessions',
+    handler: 'list-sessions',
+    contract: Sessions.ListSessions,
+    permissions: {
+      batchGet: [readBudget],
+      query: [session],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
+  {
+    route: 'DELETE /api/account/sessions',
+    handler: 'end-other-sessions',
+    contract: Sessions.EndOtherSessions,
+    permissions: { put: [audit], update: [user] },
+  },
+  {
+    route: 'DELETE /api/account/sessions/{series}',
+    handler: 'end-session',
+    contract: Sessions.EndSession,
+    permissions: { get: [session], put: [audit], update: [user], delete: [session] },
   },
   {
     route: 'POST /api/account/reset-password/init',
@@ -177,6 +207,41 @@ export const routes: readonly Route[] = [
       put: [audit, precedence],
       update: [administrators, total],
       delete: [user, login, email, precedence],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'GET /api/users/{login}/sessions',
+    handler: 'list-user-sessions',
+    contract: Sessions.ListUserSessions,
+    permissions: {
+      get: [login, user],
+      batchGet: [readBudget],
+      query: [session],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
+  {
+    route: 'DELETE /api/users/{login}/sessions',
+    handler: 'end-user-sessions',
+    contract: Sessions.EndUserSessions,
+    permissions: {
+      get: [login, user],
+      put: [audit, precedence],
+      update: [user],
+      delete: [precedence],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'DELETE /api/users/{login}/sessions/{series}',
+    handler: 'end-user-session',
+    contract: Sessions.EndUserSession,
+    permissions: {
+      get: [login, user, session],
+      put: [audit, precedence],
+      update: [user],
+      delete: [session, precedence],
       conditionCheck: [user],
     },
   },

@@ -3,7 +3,7 @@ import { alert, created, etag } from '../lib/http/response.ts';
 import { openHasher } from '../lib/passwords/hasher.ts';
 import { openTable } from '../lib/table/table.ts';
 import { createUser } from '../lib/users/create-user.ts';
-import { userView } from '../lib/users/user.ts';
+import { administratorView } from '../lib/users/user.ts';
 import { CreateUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();
@@ -13,7 +13,7 @@ const hasher = openHasher();
 export const handler = endpoint(CreateUser, async ({ caller, body }) => {
   const user = await createUser(table, hasher, caller, body);
   const location = `/api/users/${encodeURIComponent(user.login)}`;
-  return created(userView(user), location, {
+  return created(administratorView(user), location, {
     ...alert(CreateUser.entityName, 'created', user.login),
     ...etag(user),
   });

@@ -3,7 +3,7 @@ import { pageResponse } from '../lib/http/response.ts';
 import { listPage } from '../lib/table/list.ts';
 import { readBudget } from '../lib/table/read-budget.ts';
 import { openTable } from '../lib/table/table.ts';
-import { userView } from '../lib/users/user.ts';
+import { administratorView, userView } from '../lib/users/user.ts';
 import { ListUsers } from '../lib/users/user-contracts.ts';
 import { USERS } from '../lib/users/user-table.ts';
 
@@ -13,5 +13,6 @@ const table = openTable();
 export const handler = endpoint(ListUsers, async ({ caller, query, pathname }) => {
   const budget = readBudget(table, caller);
   const page = await listPage({ ...USERS, table, budget }, query);
-  return pageResponse(page, userView, { query, pathname });
+  const view = (await caller.isAdministrator()) ? administratorView : userView;
+  return pageResponse(page, view, { query, pathname });
 });

@@ -2,7 +2,7 @@ import { endpoint } from '../lib/http/endpoint.ts';
 import { alert, etag, ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/table.ts';
 import { updateUser } from '../lib/users/update-user.ts';
-import { userView } from '../lib/users/user.ts';
+import { administratorView } from '../lib/users/user.ts';
 import { UpdateUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();
@@ -10,7 +10,7 @@ const table = openTable();
 /** PUT /api/users: updates an account; rejects a change that would leave no administrator. */
 export const handler = endpoint(UpdateUser, async ({ caller, body, precondition }) => {
   const user = await updateUser(table, caller, body, precondition);
-  return ok(userView(user), {
+  return ok(administratorView(user), {
     ...alert(UpdateUser.entityName, 'updated', user.login),
     ...etag(user),
   });

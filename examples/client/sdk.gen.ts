@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.ts';
-import type { AuthenticateData, AuthenticateErrors, AuthenticateResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CountIntegrationsData, CountIntegrationsErrors, CountIntegrationsResponses, CountParametersData, CountParametersErrors, CountParametersResponses, CreateIntegrationData, CreateIntegrationErrors, CreateIntegrationResponses, CreateParameterData, CreateParameterErrors, CreateParameterResponses, CreateUserData, CreateUserErrors, CreateUserResponses, DeleteIntegrationData, DeleteIntegrationErrors, DeleteIntegrationResponses, DeleteParameterData, DeleteParameterErrors, DeleteParameterResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, FinishResetData, FinishResetErrors, FinishResetResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetIntegrationData, GetIntegrationErrors, GetIntegrationResponses, GetOpenapiData, GetOpenapiErrors, GetOpenapiResponses, GetParameterData, GetParameterErrors, GetParameterResponses, GetUserData, GetUserErrors, GetUserResponses, ListAuditsData, ListAuditsErrors, ListAuditsResponses, ListAuthoritiesData, ListAuthoritiesErrors, ListAuthoritiesResponses, ListIntegrationsData, ListIntegrationsErrors, ListIntegrationsResponses, ListParametersData, ListParametersErrors, ListParametersResponses, ListUsersData, ListUsersErrors, ListUsersResponses, PublishKeysData, PublishKeysErrors, PublishKeysResponses, ReportRestartData, ReportRestartErrors, ReportRestartResponses, RequestResetData, RequestResetErrors, RequestResetResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateIntegrationData, UpdateIntegrationErrors, UpdateIntegrationResponses, UpdateParameterData, UpdateParameterErrors, UpdateParameterResponses, UpdateUserData, UpdateUserErrors, UpdateUserResponses } from './types.gen.ts';
+import type { AuthenticateData, AuthenticateErrors, AuthenticateResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CountIntegrationsData, CountIntegrationsErrors, CountIntegrationsResponses, CountParametersData, CountParametersErrors, CountParametersResponses, CreateIntegrationData, CreateIntegrationErrors, CreateIntegrationResponses, CreateParameterData, CreateParameterErrors, CreateParameterResponses, CreateUserData, CreateUserErrors, CreateUserResponses, DeleteIntegrationData, DeleteIntegrationErrors, DeleteIntegrationResponses, DeleteParameterData, DeleteParameterErrors, DeleteParameterResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, EndOtherSessionsData, EndOtherSessionsErrors, EndOtherSessionsResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EndUserSessionData, EndUserSessionErrors, EndUserSessionResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, FinishResetData, FinishResetErrors, FinishResetResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetIntegrationData, GetIntegrationErrors, GetIntegrationResponses, GetOpenapiData, GetOpenapiErrors, GetOpenapiResponses, GetParameterData, GetParameterErrors, GetParameterResponses, GetUserData, GetUserErrors, GetUserResponses, ListAuditsData, ListAuditsErrors, ListAuditsResponses, ListAuthoritiesData, ListAuthoritiesErrors, ListAuthoritiesResponses, ListIntegrationsData, ListIntegrationsErrors, ListIntegrationsResponses, ListParametersData, ListParametersErrors, ListParametersResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUsersData, ListUsersErrors, ListUserSessionsData, ListUserSessionsErrors, ListUserSessionsResponses, ListUsersResponses, LogOutData, LogOutErrors, LogOutResponses, PublishKeysData, PublishKeysErrors, PublishKeysResponses, ReportRestartData, ReportRestartErrors, ReportRestartResponses, RequestResetData, RequestResetErrors, RequestResetResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateIntegrationData, UpdateIntegrationErrors, UpdateIntegrationResponses, UpdateParameterData, UpdateParameterErrors, UpdateParameterResponses, UpdateUserData, UpdateUserErrors, UpdateUserResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -99,6 +99,50 @@ export const changePassword = <ThrowOnError extends boolean = false>(options: Op
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * End the caller's session
+ *
+ * Requires a token, whose session may have ended.
+ */
+export const logOut = <ThrowOnError extends boolean = false>(options?: Options<LogOutData, ThrowOnError>): RequestResult<LogOutResponses, LogOutErrors, ThrowOnError> => (options?.client ?? client).post<LogOutResponses, LogOutErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/logout',
+    ...options
+});
+
+/**
+ * End the caller's other sessions
+ *
+ * Requires a token.
+ */
+export const endOtherSessions = <ThrowOnError extends boolean = false>(options?: Options<EndOtherSessionsData, ThrowOnError>): RequestResult<EndOtherSessionsResponses, EndOtherSessionsErrors, ThrowOnError> => (options?.client ?? client).delete<EndOtherSessionsResponses, EndOtherSessionsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/account/sessions',
+    ...options
+});
+
+/**
+ * List the caller's sessions, the latest first
+ *
+ * Requires a token.
+ */
+export const listSessions = <ThrowOnError extends boolean = false>(options?: Options<ListSessionsData, ThrowOnError>): RequestResult<ListSessionsResponses, ListSessionsErrors, ThrowOnError> => (options?.client ?? client).get<ListSessionsResponses, ListSessionsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/account/sessions',
+    ...options
+});
+
+/**
+ * End one of the caller's sessions
+ *
+ * Requires a token.
+ */
+export const endSession = <ThrowOnError extends boolean = false>(options: Options<EndSessionData, ThrowOnError>): RequestResult<EndSessionResponses, EndSessionErrors, ThrowOnError> => (options.client ?? client).delete<EndSessionResponses, EndSessionErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/account/sessions/{series}',
+    ...options
 });
 
 /**
@@ -226,6 +270,39 @@ export const deleteUser = <ThrowOnError extends boolean = false>(options: Option
 export const getUser = <ThrowOnError extends boolean = false>(options: Options<GetUserData, ThrowOnError>): RequestResult<GetUserResponses, GetUserErrors, ThrowOnError> => (options.client ?? client).get<GetUserResponses, GetUserErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/users/{login}',
+    ...options
+});
+
+/**
+ * End all sessions of a user
+ *
+ * Requires ROLE_ADMIN.
+ */
+export const endUserSessions = <ThrowOnError extends boolean = false>(options: Options<EndUserSessionsData, ThrowOnError>): RequestResult<EndUserSessionsResponses, EndUserSessionsErrors, ThrowOnError> => (options.client ?? client).delete<EndUserSessionsResponses, EndUserSessionsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/users/{login}/sessions',
+    ...options
+});
+
+/**
+ * List the sessions of a user, the latest first
+ *
+ * Requires ROLE_ADMIN.
+ */
+export const listUserSessions = <ThrowOnError extends boolean = false>(options: Options<ListUserSessionsData, ThrowOnError>): RequestResult<ListUserSessionsResponses, ListUserSessionsErrors, ThrowOnError> => (options.client ?? client).get<ListUserSessionsResponses, ListUserSessionsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/users/{login}/sessions',
+    ...options
+});
+
+/**
+ * End a session of a user
+ *
+ * Requires ROLE_ADMIN.
+ */
+export const endUserSession = <ThrowOnError extends boolean = false>(options: Options<EndUserSessionData, ThrowOnError>): RequestResult<EndUserSessionResponses, EndUserSessionErrors, ThrowOnError> => (options.client ?? client).delete<EndUserSessionResponses, EndUserSessionErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/users/{login}/sessions/{series}',
     ...options
 });
 
@@ -462,7 +539,11 @@ export const listAudits = <ThrowOnError extends boolean = false>(options?: Optio
             'integrationId.in': { array: { explode: false } },
             'integrationId.notIn': { array: { explode: false } },
             'integrationName.in': { array: { explode: false } },
-            'integrationName.notIn': { array: { explode: false } }
+            'integrationName.notIn': { array: { explode: false } },
+            'session.in': { array: { explode: false } },
+            'session.notIn': { array: { explode: false } },
+            'source.in': { array: { explode: false } },
+            'source.notIn': { array: { explode: false } }
         } },
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/audits',

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
+export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'reset.requested' | 'session.started' | 'session.ended' | 'sessions.ended' | 'login.throttled' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
 
 export type AuditEntry = {
     id: string;
@@ -17,6 +17,8 @@ export type AuditEntry = {
     integrationId: number | null;
     integrationName: string | null;
     fields: Array<string>;
+    session: string | null;
+    source: string | null;
 };
 
 export type Credentials = {
@@ -226,6 +228,7 @@ export type User = {
     createdDate: string;
     lastModifiedBy: string;
     lastModifiedDate: string;
+    lastLogin?: string | null;
 };
 
 export type UserChange = {
@@ -626,7 +629,21 @@ export type GetAccountResponses = {
     /**
      * Success
      */
-    200: User;
+    200: {
+        id: number;
+        login: string;
+        firstName: string | null;
+        lastName: string | null;
+        email: string;
+        imageUrl: string | null;
+        activated: boolean;
+        langKey: string;
+        authorities: Array<Role>;
+        createdBy: string;
+        createdDate: string;
+        lastModifiedBy: string;
+        lastModifiedDate: string;
+    };
 };
 
 export type GetAccountResponse = GetAccountResponses[keyof GetAccountResponses];
@@ -766,6 +783,252 @@ export type ChangePasswordErrors = {
 export type ChangePasswordError = ChangePasswordErrors[keyof ChangePasswordErrors];
 
 export type ChangePasswordResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type LogOutData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/logout';
+};
+
+export type LogOutErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type LogOutError = LogOutErrors[keyof LogOutErrors];
+
+export type LogOutResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type EndOtherSessionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/account/sessions';
+};
+
+export type EndOtherSessionsErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type EndOtherSessionsError = EndOtherSessionsErrors[keyof EndOtherSessionsErrors];
+
+export type EndOtherSessionsResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type ListSessionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/account/sessions';
+};
+
+export type ListSessionsErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ListSessionsError = ListSessionsErrors[keyof ListSessionsErrors];
+
+export type ListSessionsResponses = {
+    /**
+     * Success
+     */
+    200: Array<{
+        series: string;
+        tokenDate: string;
+        ipAddress: string;
+        userAgent: string;
+        remembered: boolean;
+        expires: string;
+        current: boolean;
+    }>;
+};
+
+export type ListSessionsResponse = ListSessionsResponses[keyof ListSessionsResponses];
+
+export type EndSessionData = {
+    body?: never;
+    path: {
+        series: string;
+    };
+    query?: never;
+    url: '/api/account/sessions/{series}';
+};
+
+export type EndSessionErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type EndSessionError = EndSessionErrors[keyof EndSessionErrors];
+
+export type EndSessionResponses = {
     /**
      * Success; the response has no body
      */
@@ -1501,6 +1764,236 @@ export type GetUserResponses = {
 };
 
 export type GetUserResponse = GetUserResponses[keyof GetUserResponses];
+
+export type EndUserSessionsData = {
+    body?: never;
+    path: {
+        login: string;
+    };
+    query?: never;
+    url: '/api/users/{login}/sessions';
+};
+
+export type EndUserSessionsErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type EndUserSessionsError = EndUserSessionsErrors[keyof EndUserSessionsErrors];
+
+export type EndUserSessionsResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type ListUserSessionsData = {
+    body?: never;
+    path: {
+        login: string;
+    };
+    query?: never;
+    url: '/api/users/{login}/sessions';
+};
+
+export type ListUserSessionsErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ListUserSessionsError = ListUserSessionsErrors[keyof ListUserSessionsErrors];
+
+export type ListUserSessionsResponses = {
+    /**
+     * Success
+     */
+    200: Array<{
+        series: string;
+        tokenDate: string;
+        ipAddress: string;
+        userAgent: string;
+        remembered: boolean;
+        expires: string;
+        current: boolean;
+    }>;
+};
+
+export type ListUserSessionsResponse = ListUserSessionsResponses[keyof ListUserSessionsResponses];
+
+export type EndUserSessionData = {
+    body?: never;
+    path: {
+        login: string;
+        series: string;
+    };
+    query?: never;
+    url: '/api/users/{login}/sessions/{series}';
+};
+
+export type EndUserSessionErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type EndUserSessionError = EndUserSessionErrors[keyof EndUserSessionErrors];
+
+export type EndUserSessionResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
 
 export type ListIntegrationsData = {
     body?: never;
@@ -2841,6 +3334,20 @@ export type ListAuditsData = {
         'integrationName.specified'?: boolean;
         'integrationName.contains'?: string;
         'integrationName.doesNotContain'?: string;
+        'session.equals'?: string;
+        'session.notEquals'?: string;
+        'session.in'?: Array<string>;
+        'session.notIn'?: Array<string>;
+        'session.specified'?: boolean;
+        'session.contains'?: string;
+        'session.doesNotContain'?: string;
+        'source.equals'?: string;
+        'source.notEquals'?: string;
+        'source.in'?: Array<string>;
+        'source.notIn'?: Array<string>;
+        'source.specified'?: boolean;
+        'source.contains'?: string;
+        'source.doesNotContain'?: string;
     };
     url: '/api/audits';
 };

@@ -33,6 +33,7 @@ placeholders.`;
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Tokens: 'Logging in, and verifying tokens.',
+  Sessions: 'Who is logged in where, and how to end it.',
   Account: "The caller's own account.",
   Users: 'User accounts and their roles.',
   Integrations: 'Data sources and sinks.',
@@ -41,7 +42,11 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Status: 'The service itself.',
 };
 
-const TOKEN = { public: 'no token', authenticated: 'a token' };
+const TOKEN = {
+  public: 'no token',
+  'issued-token': 'a token, whose session may have ended',
+  authenticated: 'a token',
+};
 
 function openApiDocument(): object {
   const paths: Record<string, object> = {};

@@ -20,6 +20,7 @@ export const PLACEHOLDERS = {
   newEmail: '"the address"@example.com',
   password: 'your current password',
   key: 'the key in the mail',
+  series: 'no-such-series',
   /** The user of the examples that change nothing. */
   shownLogin: 'etienne',
   shownEmail: 'etienne@example.com',
@@ -27,8 +28,11 @@ export const PLACEHOLDERS = {
 
 /** A request and its successful response. */
 export interface Example {
-  /** What must exist before the request can succeed: `integration` is one with parameters. */
-  readonly needs?: 'user' | 'integration' | 'resetKey';
+  /**
+   * What must exist before the request can succeed: `integration` is one with parameters,
+   * `ownSession` one of the caller, and `session` one of another user.
+   */
+  readonly needs?: 'user' | 'integration' | 'resetKey' | 'ownSession' | 'session';
   readonly path?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -58,6 +62,7 @@ const STORED = {
   ...ETIENNE,
   imageUrl: null,
   ...changedBy('admin'),
+  lastLogin: null,
 };
 const ADMIN = {
   id: 1,
@@ -100,6 +105,16 @@ const KEY = {
   y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
 };
 
+const SESSION = {
+  series: 'b6Qe1Xo9rT0uYk2m',
+  tokenDate: DATE,
+  ipAddress: '198.51.100.7',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
+  remembered: false,
+  expires: '2026-11-22T17:30:00.000Z',
+  current: true,
+};
+
 const ENTRY = {
   id: '5f0c8c1e-3b0a-4a52-9d6c-2f1f0e7d9b11',
   time: DATE,
@@ -111,6 +126,8 @@ const ENTRY = {
   integrationId: null,
   integrationName: null,
   fields: ['authorities'],
+  session: null,
+  source: null,
 };
 
 /** The headers of a response with an entity. */
@@ -254,6 +271,12 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/account': {
     body: { firstName: 'Ada', lastName: 'Admin', email: PLACEHOLDERS.ownEmail, langKey: 'en' },
   },
+  'GET /api/account/sessions': { needs: 'ownSession', response: [SESSION] },
+  'DELETE /api/account/sessions/{series}': {
+    needs: 'ownSession',
+    path: { series: PLACEHOLDERS.series },
+  },
+  'DELETE /api/account/sessions': {},
   'POST /api/account/change-password': {
     body: { currentPassword: PLACEHOLDERS.password, newPassword: 'correct horse battery' },
   },
@@ -261,6 +284,19 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/account/reset-password/finish': {
     needs: 'resetKey',
     body: { key: PLACEHOLDERS.key, newPassword: 'staple in the tin' },
+  },
+  'GET /api/users/{login}/sessions': {
+    needs: 'session',
+    path: { login: PLACEHOLDERS.login },
+    response: [{ ...SESSION, current: false }],
+  },
+  'DELETE /api/users/{login}/sessions/{series}': {
+    needs: 'session',
+    path: { login: PLACEHOLDERS.login, series: PLACEHOLDERS.series },
+  },
+  'DELETE /api/users/{login}/sessions': {
+    needs: 'user',
+    path: { login: PLACEHOLDERS.login },
   },
   'DELETE /api/users/{login}': {
     needs: 'user',
@@ -272,5 +308,6 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     response: [ENTRY],
     headers: { Link: '</api/audits?page=0&size=20&action.equals=user.updated>; rel="first"' },
   },
+  'POST /api/logout': {},
   'GET /api/openapi.json': {},
 };

@@ -43,9 +43,9 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
   // A start that was killed may have created admin but not user.
   const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
-    const { id, authorities: roles, accountStamp, passwordChanges } = admin;
-    const claims = { id, roles, accountStamp, jti: DONE, passwordChanges };
-    const caller = authorize(table, claims, CreateUser.access);
+    const { id, accountStamp, passwordChanges, sessionEndings = 0 } = admin;
+    const token = { jti: DONE, expires: 0, accountStamp, passwordChanges, sessionEndings };
+    const caller = authorize(table, { id, ...token }, CreateUser.access);
     await createUser(table, hasher, caller, {
       id: undefined,
       login: 'user',

@@ -2,6 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import { notified } from '../mail/outbox.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
+import type { Write } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, passwordChange } from '../users/user-table.ts';
@@ -23,7 +24,7 @@ export async function changePassword(
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
   await throttle.attempt(
-    { login: user.login, password: currentPassword, source },
+    { login: user.login, password: currentPassword, source, userIdIn: () => user.id },
     {
       async verify() {
         // Concurrently: neither depends on the other, and a wrong password is rare.
@@ -31,7 +32,9 @@ export async function changePassword(
           passwords.matches(currentPassword, user.passwordHash),
           passwords.hash(newPassword),
         ]);
-        return matches ? () => replacePassword(caller, user, passwordHash) : undefined;
+        return matches
+          ? (clearFailures) => replacePassword(caller, user, passwordHash, clearFailures)
+          : undefined;
       },
       failure: 'wrong-password',
     },
@@ -45,6 +48,7 @@ function replacePassword(
   caller: AuthorizedCaller,
   user: User,
   passwordHash: string,
+  clearFailures: (now: number) => readonly Write[],
 ): Promise<void> {
   return caller.change({
     decide({ callerUser, now }) {
@@ -54,6 +58,7 @@ function replacePassword(
         writes: [
           passwordChange(callerUser, passwordHash, caller.jti),
           notified('passwordChanged', callerUser, now),
+          ...clearFailures(now),
         ],
         result: undefined,
         event: auditEventFor('password.changed', callerUser),

@@ -42,6 +42,8 @@ interface LoginFailures {
   readonly last: number;
   /** When the network stops being known, or the failures stop counting; seconds since 1970. */
   readonly expires: number;
+  /** Whether the audit trail records already that attempts were rejected because of these failures. */
+  readonly rejected?: true;
   /**
    * The latest attempt, until its outcome is stored: a fingerprint of its password, and the count
    * before it.
@@ -49,7 +51,7 @@ interface LoginFailures {
   readonly undecided?: LoginCount & { readonly fingerprint: string };
 }
 
-type LoginCount = Pick<LoginFailures, 'n' | 'last'>;
+type LoginCount = Pick<LoginFailures, 'n' | 'last' | 'rejected'>;
 
 /**
  * The stored counts of a source: those of its login attempts, or that of its resets, which has no
@@ -135,13 +137,40 @@ export function recordAttempt(
   const isKnown = isKnownNetwork(network, now);
   const key = isKnown ? keys.network : keys.elsewhere;
   const expires = isKnown ? network.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
-  const { n, last } = failuresBefore(attempt, counts);
-  const failures = { n: n + 1, last: now, expires, undecided: { fingerprint, n, last } };
+  const { n, last, rejected } = failuresBefore(attempt, counts);
+  const before = { n, last, ...(rejected && { rejected }) };
+  const undecided = { fingerprint, ...before };
+  const failures = { ...before, n: n + 1, last: now, expires, undecided };
   return {
     writes: [
       withCondition(put(key, { ...failures }), unchangedSinceRead(isKnown ? network : elsewhere)),
     ],
-    result: { isKnown, key, failures, before: { n, last } },
+    result: { isKnown, key, failures, before },
+  };
+}
+
+/**
+ * The write that marks the failures of a login because of which an attempt is rejected; undefined
+ * if they are marked, or if only the source has sent too much.
+ */
+export function markRejected(
+  keys: FailureKeys,
+  counts: Failures,
+  attempt: TimedAttempt,
+): Write | undefined {
+  const { network, elsewhere } = counts;
+  const isKnown = isKnownNetwork(network, attempt.now);
+  const { n, last, rejected } = failuresBefore(attempt, counts);
+  if (rejected || attempt.arrivedAt >= last + waitAfter(n) * 1000) return undefined;
+  const { condition, names, ...unchanged } = unchangedSinceRead(isKnown ? network : elsewhere);
+  return {
+    ...unchanged,
+    act: 'Update',
+    key: isKnown ? keys.network : keys.elsewhere,
+    update: 'SET #rejected = :rejected',
+    condition: `${condition} AND attribute_not_exists(#rejected)`,
+    names: { ...names, '#rejected': 'rejected' },
+    values: { ...unchanged.values, ':rejected': true },
   };
 }
 

@@ -1,12 +1,14 @@
+import { ANONYMOUS, auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import { openConnection } from '../runtime/aws.ts';
 import { allowTimeToUndo } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { commit, commitWithRetries, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
-import type { Key } from '../table/keys.ts';
+import { commit, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
+import { type Key, PARTITION } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
+import type { Write } from '../table/write.ts';
 import { type AttemptKeys, openAttemptKeys } from './attempt-keys.ts';
 import {
   clearFailures,
@@ -14,6 +16,7 @@ import {
   countAgainstSource,
   type FailureKeys,
   type Failures,
+  markRejected,
   type RecordedAttempt,
   recordAttempt,
   requireNoWait,
@@ -37,6 +40,8 @@ export interface PasswordAttempt {
   readonly source: Source;
   /** The keys of items to read together with the counts. */
   readonly alsoRead?: readonly Key[];
+  /** The id of the user with this login, by the items of `alsoRead`; undefined if there is none. */
+  readonly userIdIn: (items: Found) => number | undefined;
 }
 
 /** Bounds how fast passwords can be guessed. */
@@ -94,8 +99,14 @@ export function openLoginThrottle(
 
   return {
     async attempt(attempt, check) {
-      const { steps, items } = await beginAttempt({ table, limits, attemptKeys }, attempt);
-      return runAttempt(steps, items, check);
+      const keys = await attemptKeys.ofLogin(attempt.login, attempt.source.address);
+      try {
+        const { steps, items } = await beginAttempt({ table, limits, attemptKeys }, keys, attempt);
+        return await runAttempt(steps, items, check);
+      } catch (error) {
+        if (error instanceof Failure) error.loginPseudonym = loginPseudonymOf(keys);
+        throw error;
+      }
     },
 
     async beginReset({ address, arrivedAt }, keys = []) {
@@ -110,6 +121,9 @@ export function openLoginThrottle(
   };
 }
 
+const loginPseudonymOf = ({ elsewhere }: FailureKeys): string =>
+  elsewhere.pk.slice(PARTITION.attempts.length);
+
 /** What the counting of attempts needs. */
 interface Services {
   readonly table: Table;
@@ -123,14 +137,25 @@ interface Services {
  */
 async function beginAttempt(
   { table, limits, attemptKeys }: Services,
-  { login, password, source: { address, arrivedAt }, alsoRead = [] }: PasswordAttempt,
+  keys: FailureKeys,
+  { login, password, source, alsoRead = [], userIdIn }: PasswordAttempt,
 ): Promise<{ steps: AttemptSteps; items: Found }> {
-  const keys = await attemptKeys.ofLogin(login, address);
   const fingerprint = await attemptKeys.fingerprint(login, password);
   const [counts, items] = await readCounts(table, keys, alsoRead);
-  requireNoWait(counts, { now: Date.now(), arrivedAt, fingerprint }, limits);
+  const { address, arrivedAt } = source;
+  const timed = { now: Date.now(), arrivedAt, fingerprint };
+  try {
+    requireNoWait(counts, timed, limits);
+  } catch (error) {
+    const marked = markRejected(keys, counts, timed);
+    const user = { id: userIdIn(items), login };
+    // Equal work for known and unknown logins, and one entry until the failures are cleared.
+    if (marked)
+      await ignoreUnavailable(commit(table, [marked, throttledEntry(user, address, timed.now)]));
+    throw error;
+  }
 
-  const source = sourceCounter(table, keys.source, counts.source, arrivedAt, limits);
+  const counter = sourceCounter(table, keys.source, counts.source, arrivedAt, limits);
   let read: Failures | undefined = counts;
   const load = async () => {
     const [current] = read ? [read] : await readCounts(table, keys);
@@ -152,16 +177,12 @@ async function beginAttempt(
     ignoreUnavailable(table.update(confirmFailure(recorded as RecordedAttempt)));
   const steps: AttemptSteps = {
     async record() {
-      await settleAll([loadDecideCommit(table, load, decide), source.count('request')]);
+      await settleAll([loadDecideCommit(table, load, decide), counter.count('request')]);
     },
-    async clearFailures() {
-      const { isKnown } = recorded as RecordedAttempt;
-      const cleared = commitWithRetries(table, (now) => clearFailures(keys, isKnown, now));
-      await ignoreUnavailable(cleared);
-    },
+    clearFailures: (now) => clearFailures(keys, (recorded as RecordedAttempt).isKnown, now),
     async confirmFailure() {
       // Stryker disable next-line StringLiteral: whatever is not a request counts as a failure
-      await settleAll([source.count('failure'), confirm()]);
+      await settleAll([counter.count('failure'), confirm()]);
     },
     async takeBack() {
       // A slow call may have used up the time of the request.
@@ -170,6 +191,21 @@ async function beginAttempt(
     },
   };
   return { steps, items };
+}
+
+/**
+ * The entry about the first rejection of attempts at a login. A login that no account has is not
+ * recorded: it can be a password in the wrong field.
+ */
+function throttledEntry(
+  { id, login }: { id: number | undefined; login: string },
+  source: string,
+  now: number,
+): Write {
+  const targetName = id === undefined ? '' : login;
+  const target = `user/${id ?? 0}` as const;
+  const event = { action: 'login.throttled', target, targetName, fields: [], source } as const;
+  return auditEntry(ANONYMOUS, event, now);
 }
 
 async function readCounts(

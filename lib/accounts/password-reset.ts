@@ -27,13 +27,13 @@ export async function requestReset(
 ): Promise<void> {
   const { count } = await throttle.beginReset(source);
   await count();
-  await commitWithRetries(table, (now) => [resetRequested(address, now)]);
+  await commitWithRetries(table, (now) => [resetRequested(address, source.address, now)]);
 }
 
 /**
  * Sets the password of the account to which the key was mailed, and notifies the user by mail. All
- * tokens of the account become read-only. The key proves control of the mailbox, so the request's
- * network becomes known and failed logins are cleared. Fails with unknown-key when the key was
+ * sessions of the account end. The key proves control of the mailbox, so the request's network
+ * becomes known and failed logins are cleared. Fails with unknown-key when the key was
  * used, has expired, was never issued, is no longer usable (`isUsable`), or belongs to a
  * deactivated account; with too-many-attempts when the source sends too many requests.
  */

@@ -1,9 +1,16 @@
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Item } from '../table/table.ts';
+import type { Write } from '../table/write.ts';
 
 /** The items of keys, in the order of the keys; undefined for those that do not exist. */
 export type Found = readonly (Item | undefined)[];
+
+/**
+ * What a request does with the right password. It commits the writes of `clearFailures`, which
+ * clear the failures of the login, in a transaction of its own.
+ */
+type Proceed<R> = (clearFailures: (now: number) => readonly Write[]) => Promise<R>;
 
 /** How a password is checked, and what the request does then. */
 export interface Check<T, R> {
@@ -13,12 +20,12 @@ export interface Check<T, R> {
    * Verifies the password. Returns what the request does with the right one, or undefined if the
    * password is wrong or its account must not be used.
    */
-  readonly verify: (loaded: T) => Promise<(() => Promise<R>) | undefined>;
+  readonly verify: (loaded: T) => Promise<Proceed<R> | undefined>;
   /** The failure of a request with a wrong password. */
   readonly failure: FailureCode;
 }
 
-/** The writes of an attempt: `record`, then one of the others. */
+/** The steps of an attempt: `record`, then one of the others. */
 export interface AttemptSteps {
   /**
    * Counts the attempt as a failure. Fails with too-many-attempts if concurrent attempts have
@@ -26,11 +33,8 @@ export interface AttemptSteps {
    * then be counted in part.
    */
   record(): Promise<void>;
-  /**
-   * Clears the failures of the login. During an outage, the failure stays counted until the
-   * password is given again.
-   */
-  clearFailures(): Promise<void>;
+  /** The writes that clear the failures of the login. `now` is in milliseconds since 1970. */
+  clearFailures(now: number): readonly Write[];
   /**
    * Stores that the password was wrong and counts it against the source. Fails with
    * too-many-attempts when concurrent failures have reached the limit of the source, and with
@@ -44,9 +48,9 @@ export interface AttemptSteps {
 /**
  * Runs an attempt. It is counted before the password is verified, so that no hash is computed for
  * an uncounted attempt, and a wrong password is counted against its source before it is revealed.
- * The failures are cleared as soon as the password is known to be right, beside the rest of the
- * request: nothing that fails later makes it wrong. An attempt that ends without a verdict is taken
- * back: during an outage, users would otherwise lock themselves out with correct passwords.
+ * If the request fails after the password was right, the failure stays counted until the password
+ * is given again, which is no further guess. An attempt that ends without a verdict is taken back:
+ * during an outage, users would otherwise lock themselves out with correct passwords.
  *
  * Fails with the `failure` of the check, with too-many-attempts, with unavailable, and as the check
  * and the request do.
@@ -69,6 +73,5 @@ export async function runAttempt<T, R>(
     await steps.confirmFailure();
     throw new Failure(failure);
   }
-  const [, result] = await settleAll([steps.clearFailures(), proceed()]);
-  return result;
+  return proceed(steps.clearFailures);
 }

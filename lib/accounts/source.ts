@@ -6,6 +6,8 @@ export interface Source {
    * In milliseconds since 1970. Earlier than the start of the handler if the request was queued.
    */
   readonly arrivedAt: number;
+  /** As the client states it. */
+  readonly userAgent?: string | undefined;
 }
 
 const IPV4 = /^(?:::ffff:)?((\d+\.\d+\.\d+)\.\d+)$/i;

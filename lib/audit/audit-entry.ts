@@ -11,6 +11,11 @@ export const AUDITED_ACTIONS = [
   'account.updated',
   'password.changed',
   'password.reset',
+  'reset.requested',
+  'session.started',
+  'session.ended',
+  'sessions.ended',
+  'login.throttled',
   'integration.created',
   'integration.updated',
   'integration.deleted',
@@ -21,7 +26,7 @@ export const AUDITED_ACTIONS = [
 ] as const;
 type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
-/** The event of one change. `fields` holds the names of the changed fields, never their values. */
+/** An audited event. `fields` holds the names of the changed fields, never their values. */
 export interface AuditEvent {
   readonly action: AuditedAction;
   readonly target: `${'user' | 'integration' | 'parameter'}/${number}`;
@@ -30,6 +35,10 @@ export interface AuditEvent {
   /** The name of the integration of a parameter at that time; absent for other targets. */
   readonly integrationName?: string;
   readonly fields: readonly string[];
+  /** The series of the session that was started or ended alone. */
+  readonly session?: string;
+  /** The address from which the request came; recorded with logins, sessions and resets only. */
+  readonly source?: string;
 }
 
 /** A stored entry of the audit trail without its keys. */
@@ -56,6 +65,9 @@ interface Actor {
 /** The actor of changes that an operator makes with a script, without an account. */
 export const OPERATOR: Actor = { id: 0, login: 'system' };
 
+/** The actor of requests without a token. */
+export const ANONYMOUS: Actor = { id: 0, login: 'anonymous' };
+
 /** A day in UTC always has 24 hours. */
 export const MILLISECONDS_PER_DAY = 86_400_000;
 
@@ -65,7 +77,7 @@ export const MILLISECONDS_PER_DAY = 86_400_000;
  * without it, so their entries are permanent.
  */
 export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write {
-  const { action, target, targetName, integrationName, fields } = event;
+  const { action, target, targetName, integrationName, fields, session, source } = event;
   const auditDays = Number(process.env.AUDIT_DAYS);
   const entry: AuditEntry = {
     id: randomUUID(),
@@ -77,6 +89,8 @@ export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write 
     targetName,
     ...(integrationName !== undefined && { integrationName }),
     fields,
+    ...(session !== undefined && { session }),
+    ...(source !== undefined && { source }),
     ...(auditDays > 0 && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
   };
   const key =
@@ -113,7 +127,7 @@ export function auditView({
   fields,
   ...rest
 }: ListedEntry) {
-  const { integrationId = null, integrationName = null } = rest;
+  const { integrationId = null, integrationName = null, session = null, source = null } = rest;
   return {
     id,
     time,
@@ -125,6 +139,8 @@ export function auditView({
     integrationId,
     integrationName,
     fields,
+    session,
+    source,
   };
 }
 

@@ -8,23 +8,10 @@ import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
 import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
 import type { Caller } from '../users/caller.ts';
+import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
 import { findUser } from '../users/user-table.ts';
 import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';
-
-/**
- * Whether the token was issued for this account; false if it was deleted, even if its id was
- * assigned again.
- */
-const isOfAccount = (user: User | undefined, { accountStamp }: Caller): user is User =>
-  user !== undefined && user.accountStamp === accountStamp;
-
-/**
- * Whether the password has changed since the token was issued, unless this very token made the
- * change.
- */
-const isStale = (user: User, { passwordChanges, jti }: Caller): boolean =>
-  user.passwordChanges !== passwordChanges && user.tokenExcepted !== jti;
 
 /**
  * The failure for a caller that is not authorized by its stored user; undefined if it is. A token
@@ -35,7 +22,7 @@ function denialReason(
   caller: Caller,
   access: Access,
 ): FailureCode | undefined {
-  if (!isOfAccount(user, caller) || !user.activated || isStale(user, caller))
+  if (!isOfAccount(user, caller) || !user.activated || isEnded(user, caller))
     return 'invalid-token';
   const roles = rolesOf(access);
   const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
@@ -50,36 +37,28 @@ function denialReason(
 function callerStillAuthorized({ login }: User, caller: Caller, access: Access): Condition {
   const roles = rolesOf(access).map((role, index) => ({ name: `:role${index}`, role }));
   const anyRoleHeld = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
-  const { accountStamp } = caller;
-  const sameAccount =
-    accountStamp === undefined
-      ? 'attribute_not_exists(#callerStamp)'
-      : '#callerStamp = :callerStamp';
+  const valid = stillValid(caller);
   return {
+    ...valid,
     condition:
-      `${sameAccount} AND #callerActivated = :activated AND #callerLogin = :callerLogin AND ` +
-      '(#passwordChanges = :passwordChanges OR #tokenExcepted = :jti)' +
+      `${valid.condition} AND #callerActivated = :activated AND #callerLogin = :callerLogin` +
       (anyRoleHeld && ` AND (${anyRoleHeld})`),
     names: {
-      '#callerStamp': 'accountStamp',
+      ...valid.names,
       '#callerActivated': 'activated',
       '#callerLogin': 'login',
-      '#passwordChanges': 'passwordChanges',
-      '#tokenExcepted': 'tokenExcepted',
       ...(anyRoleHeld && { '#callerRoles': 'authorities' }),
     },
     values: {
-      // Stryker disable next-line ConditionalExpression: the table leaves undefined values out
-      ...(accountStamp !== undefined && { ':callerStamp': accountStamp }),
+      ...valid.values,
       ':activated': true,
       ':callerLogin': login,
-      ':passwordChanges': caller.passwordChanges,
-      ':jti': caller.jti,
       ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
     },
-    onConditionFailed: 'retry',
   };
 }
+
+const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'] };
 
 /** The stored user of an authorized caller. Fails with forbidden or invalid-token. */
 function authorizedUser(user: User | undefined, caller: Caller, access: Access): User {
@@ -121,7 +100,11 @@ export function authorize(
   return {
     ...caller,
     findUser: confirm,
+    async isAdministrator() {
+      return denialReason(await readOnce(), caller, ADMINISTRATORS) === undefined;
+    },
     async requireAuthorized() {
+      if (access === 'issued-token') return;
       const user = await readOnce();
       const isDeleted = !isOfAccount(user, caller);
       // The contract: deleting a user does not immediately end existing sessions.

@@ -12,11 +12,17 @@ export type EntityName = 'userManagement' | 'utmIntegration' | 'utmIntegrationCo
  * What an endpoint requires of the caller: nothing, a valid token, or one of the given roles. The
  * table decides, so that the loss of a role and the end of a session take effect at once.
  */
-export type Access = 'public' | 'authenticated' | { readonly anyRole: readonly Role[] };
+export type Access =
+  | 'public'
+  /** Any token that this service has issued and that has not expired, even if it has ended. */
+  | 'issued-token'
+  | 'authenticated'
+  | { readonly anyRole: readonly Role[] };
 
 /** The group of an endpoint in the API document. */
 export type Tag =
   | 'Tokens'
+  | 'Sessions'
   | 'Account'
   | 'Users'
   | 'Integrations'

@@ -71,6 +71,8 @@ export class Failure extends Error {
   readonly fieldErrors: readonly FieldError[] | undefined;
   /** In whole seconds. Without it, the response has the Retry-After of the code, if any. */
   readonly retryAfter: number | undefined;
+  /** A value that only attempts at one login have, for the log: the login may be a password. */
+  loginPseudonym: string | undefined;
 
   constructor(code: FailureCode, { fieldErrors, retryAfter }: Details = {}) {
     super(code);

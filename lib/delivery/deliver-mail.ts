@@ -1,3 +1,4 @@
+import { ANONYMOUS, auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Mailer, Recipient } from '../mail/mail.ts';
 import { ALL_USERS, countMail, MAILS_PER_WINDOW, type MailCount } from '../mail/mail-limit.ts';
@@ -10,7 +11,7 @@ import type { Table } from '../table/table.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
 import { mailboxHashOf, newResetKey } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
-import { findUser, findUserByEmail } from '../users/user-table.ts';
+import { auditEventFor, findUser, findUserByEmail } from '../users/user-table.ts';
 
 interface Services {
   readonly table: Table;
@@ -109,13 +110,17 @@ function decideMail(
   const { key, write } = newResetKey(user, now);
   const result = { occasion, recipient: user, key };
   if (occasion === 'invitation') return { writes: [write], result };
+  const { source } = mail;
   const ofAll = countMail(COUNT_OF_ALL, countOfAll, now, resetsPerHour);
   const counted = countOnce(itemKey, mail, [
     countMail(resetCountKeyOf(user), count, now, MAILS_PER_WINDOW.reset),
     ofAll,
   ]);
   if (!mail.counted && !ofAll) return { writes: [], result: 'resets-used-up' };
-  return counted ? { writes: [...counted, write], result } : NOTHING;
+  if (!counted) return NOTHING;
+  const event = { ...auditEventFor('reset.requested', user), ...(source && { source }) };
+  const entries = mail.counted ? [] : [auditEntry(ANONYMOUS, event, now)];
+  return { writes: [...counted, write, ...entries], result };
 }
 
 const COUNT_OF_ALL = mailCountKey(ALL_USERS, 'reset');

@@ -85,7 +85,11 @@ export function lambdaHandler<C extends Contract>(
     const { query, body } = readQueryAndBody(contract, event);
     const precondition = preconditionOf(event.headers);
     const { http, timeEpoch } = event.requestContext;
-    const source: Source = { address: event.clientAddress ?? http.sourceIp, arrivedAt: timeEpoch };
+    const source: Source = {
+      address: event.clientAddress ?? http.sourceIp,
+      arrivedAt: timeEpoch,
+      userAgent: event.headers['user-agent'],
+    };
     const readRequest = () =>
       ({
         path: readPath(contract, event),
@@ -95,7 +99,9 @@ export function lambdaHandler<C extends Contract>(
         precondition,
         pathname: event.rawPath,
       }) as Request<C>;
-    return respond(respondConditionally(event, await respondTo(readRequest, event.caller)));
+    const response = await respondTo(readRequest, event.caller);
+    if (response.callerId !== undefined) event.callerId = response.callerId;
+    return respond(respondConditionally(event, response));
   });
 }
 
@@ -120,7 +126,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
       if (isDefect) logDefect(event, error);
       const requestId = isDefect ? event.requestContext.requestId : undefined;
       request.response = respond(problem(failure, contract.entityName, event.rawPath, requestId));
-      logRequest(contract, event, request.response.statusCode, Date.now() - started, failure.code);
+      logRequest(contract, event, request.response.statusCode, Date.now() - started, failure);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Contract } from '../contract/contract.ts';
+import type { Failure } from '../contract/failure.ts';
 import { log, logError, type Metric } from '../runtime/log.ts';
 import { retryCount } from '../runtime/retries.ts';
 import type { Event } from './event.ts';
@@ -16,7 +17,7 @@ export function logRequest(
   event: Event,
   status: number | undefined,
   milliseconds: number,
-  failure?: string,
+  { code: failure, loginPseudonym }: Partial<Pick<Failure, 'code' | 'loginPseudonym'>> = {},
 ): void {
   const { routeKey: route, requestContext, clientAddress, caller } = event;
   const duration: Metric = {
@@ -33,9 +34,10 @@ export function logRequest(
       kind: contract.kind ?? (/^(GET|HEAD) /.test(route) ? 'read' : 'change'),
       status,
       milliseconds,
-      callerId: caller?.id,
+      callerId: caller?.id ?? event.callerId,
       clientAddress,
       failure,
+      loginPseudonym,
       retries,
     },
     duration,

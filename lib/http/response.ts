@@ -10,6 +10,8 @@ export interface Response {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON text. */
   readonly body?: string;
+  /** The user that a request without a token has authenticated, for the log. */
+  readonly callerId?: number;
 }
 
 /** 200 with a body. */

@@ -55,6 +55,9 @@ const ITEM_KINDS: readonly ItemKind[] = [
       ...audit,
       version,
       passwordChanges: count,
+      sessionEndings: v.optional(count),
+      sessionsEnded: v.optional(v.set(text)),
+      lastLogin: v.optional(text),
       emailKeyRule: v.optional(v.literal('UTS46')),
     }),
   },
@@ -109,13 +112,20 @@ const ITEM_KINDS: readonly ItemKind[] = [
       target: text,
       targetName: text,
       integrationName: v.optional(text),
+      session: v.optional(text),
+      source: v.optional(text),
     }),
   },
   {
     owns: (key) =>
       prefixed(PARTITION.attempts, 'ELSEWHERE')(key) ||
       /^ATTEMPTS#.+ NETWORK#./.test(`${key.pk} ${key.sk}`),
-    attributes: v.object({ n: count, last: count, expires: count }),
+    attributes: v.object({
+      n: count,
+      last: count,
+      expires: count,
+      rejected: v.optional(v.literal(true)),
+    }),
   },
   {
     owns: prefixed(PARTITION.attempts, 'SOURCE'),
@@ -131,6 +141,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
       occasion: v.picklist(OCCASIONS),
       expires: count,
       counted: v.optional(v.literal(true)),
+      source: v.optional(text),
     }),
   },
   {
@@ -142,6 +153,19 @@ const ITEM_KINDS: readonly ItemKind[] = [
   {
     owns: prefixed(PARTITION.readBudget, 'BUDGET'),
     attributes: v.object({ paidBackAt: v.optional(count), expires: count }),
+  },
+  {
+    owns: ({ pk, sk }) => /^SESSION#\d{16}$/.test(pk) && sk !== '',
+    attributes: v.object({
+      jti: text,
+      startedAt: text,
+      ipAddress: text,
+      userAgent: text,
+      remembered: v.boolean(),
+      passwordChanges: count,
+      sessionEndings: count,
+      expires: count,
+    }),
   },
   {
     owns: prefixed(PARTITION.precedence, 'PRECEDENCE'),

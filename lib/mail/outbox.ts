@@ -17,6 +17,8 @@ import type { NoticeOccasion } from './occasion.ts';
 interface ResetRequest {
   readonly occasion: 'reset';
   readonly email: string;
+  /** The address from which it came. Absent in requests of an earlier release. */
+  readonly source?: string;
 }
 
 /** An invitation. It is sent to the address that the account has by then. */
@@ -63,10 +65,10 @@ interface Account {
  * The write that requests a reset mail. It is the same for every address. `now` is in milliseconds
  * since 1970.
  */
-export const resetRequested = (email: string, now: number): Write =>
+export const resetRequested = (email: string, source: string, now: number): Write =>
   toBeSent(
     resetMailKey(timeOf(now), randomUUID()),
-    { occasion: 'reset', email },
+    { occasion: 'reset', email, source },
     now,
     RESET_SECONDS,
   );

@@ -64,6 +64,8 @@ interface Adoption {
   readonly resetKeys: number;
   /** The number of deleted public keys. */
   readonly publicKeys: number;
+  /** The number of ended sessions. */
+  readonly sessions: number;
   /** The number of integrations whose module must restart. */
   readonly restarts: number;
   /** Tokens issued earlier are rejected. */
@@ -143,8 +145,8 @@ async function adoptItems(
   table: Table,
   scanner: TableScanner,
   onProgress: (items: number) => void,
-): Promise<Pick<Adoption, 'resetKeys' | 'publicKeys' | 'restarts'>> {
-  const counts = { resetKeys: 0, publicKeys: 0, restarts: 0 };
+): Promise<Pick<Adoption, 'resetKeys' | 'publicKeys' | 'sessions' | 'restarts'>> {
+  const counts = { resetKeys: 0, publicKeys: 0, sessions: 0, restarts: 0 };
   let read = 0;
   for await (const items of scanner.scan()) {
     for (const item of items) {
@@ -152,11 +154,7 @@ async function adoptItems(
       const { pk, sk } = item;
       if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk })))
         counts.restarts++;
-      const deletedKind = isResetKey(item)
-        ? 'resetKeys'
-        : isPublicKey(item)
-          ? 'publicKeys'
-          : undefined;
+      const deletedKind = DELETED.find(({ isOne }) => isOne(item))?.kind;
       if (!deletedKind) continue;
       // A missing item has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);
@@ -165,6 +163,13 @@ async function adoptItems(
   }
   return counts;
 }
+
+/** What would be accepted, or listed as if it were. */
+const DELETED = [
+  { kind: 'resetKeys', isOne: (key: Key) => isResetKey(key) },
+  { kind: 'publicKeys', isOne: (key: Key) => isPublicKey(key) },
+  { kind: 'sessions', isOne: ({ pk }: Key) => pk.startsWith(PARTITION.session) },
+] as const;
 
 const isResetKey = ({ pk }: Key): boolean => pk.startsWith(PARTITION.resetKey);
 const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !== notBeforeKey.sk;

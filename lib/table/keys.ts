@@ -21,6 +21,8 @@
  *   password reset (TTL)     RESET#<hash of reset key>  RESET
  *   read budget of a user    READS#<user id, 16 digits> BUDGET
  *     (TTL)
+ *   session (TTL)            SESSION#<user id,          series
+ *                              16 digits>
  *   precedence over changes  PRECEDENCE#<user id,       PRECEDENCE: the user's own changes are
  *     by a user (TTL)          16 digits>               rejected
  *   mail to be sent (TTL)    MAIL#<user id, 16 digits>  time (ISO 8601, UTC), #, random id
@@ -60,6 +62,7 @@ export const PARTITION = {
   publicKey: 'JWKS',
   resetKey: 'RESET#',
   readBudget: 'READS#',
+  session: 'SESSION#',
   precedence: 'PRECEDENCE#',
   mail: 'MAIL#',
   resetMail: 'RESET-MAIL#',
@@ -95,6 +98,12 @@ export const resetItemKey = (hash: string): Key => ({
 export const readBudgetKey = (userId: number): Key => ({
   pk: `${PARTITION.readBudget}${idText(userId)}`,
   sk: 'BUDGET',
+});
+export const sessionsPartition = (userId: number): string =>
+  `${PARTITION.session}${idText(userId)}`;
+export const sessionKey = (userId: number, series: string): Key => ({
+  pk: sessionsPartition(userId),
+  sk: series,
 });
 export const precedenceKey = (userId: number): Key => ({
   pk: `${PARTITION.precedence}${idText(userId)}`,

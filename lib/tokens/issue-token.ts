@@ -1,28 +1,41 @@
-import { randomUUID } from 'node:crypto';
+import type { Table } from '../table/table.ts';
+import type { IssuedToken } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
-import type { Signer } from './signing-keys.ts';
-import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
+import { openSigner, type Signer } from './signing-keys.ts';
+import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE } from './token.ts';
 
-/**
- * Issues an access token with the current roles of the user. `remember` selects the longer
- * lifetime.
- */
-export async function issueToken(signer: Signer, user: User, remember: boolean): Promise<string> {
-  const lifetime = tokenLifetimeSeconds();
-  const issuedAt = Math.floor(Date.now() / 1000);
+/** A token as it is to be issued. */
+type TokenToIssue = Pick<IssuedToken, 'jti' | 'expires'> & {
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+};
+
+/** Opens the issuer of tokens under the signing key of the stack. It fails as `Signer` does. */
+export function openIssuer(table: Table) {
+  const signer = openSigner(table);
+  return async (user: User, token: TokenToIssue) => issueToken(await signer(), user, token);
+}
+
+/** Issues an access token of the user. It states the current roles for other services. */
+export async function issueToken(
+  signer: Signer,
+  user: User,
+  { jti, startedAt, expires }: TokenToIssue,
+): Promise<string> {
   const header = { alg: ALGORITHM, typ: TOKEN_TYPE, kid: signer.kid };
   const claims = {
     iss: issuer(),
     aud: AUDIENCE,
     sub: String(user.id),
-    iat: issuedAt,
-    exp: issuedAt + (remember ? lifetime.remembered : lifetime.usual),
-    jti: randomUUID(),
+    iat: Math.floor(Date.parse(startedAt) / 1000),
+    exp: expires,
+    jti,
     // OpenID Connect Core 1.0, section 5.1.
     preferred_username: user.login,
     roles: user.authorities,
     accountStamp: user.accountStamp,
     passwordChanges: user.passwordChanges,
+    sessionEndings: user.sessionEndings,
   };
   const input = `${encode(header)}.${encode(claims)}`;
   return `${input}.${(await signer.sign(input)).toString('base64url')}`;

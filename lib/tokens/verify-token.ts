@@ -135,7 +135,10 @@ function callerOf(claims: Readonly<Record<string, unknown>>): Caller {
     id: Number(claims.sub),
     accountStamp: claims.accountStamp as string | undefined,
     jti: claims.jti as string,
+    expires: claims.exp as number,
     passwordChanges: claims.passwordChanges as number,
+    // Tokens of earlier releases have no such claim.
+    sessionEndings: (claims.sessionEndings as number | undefined) ?? 0,
   };
 }
 
@@ -167,6 +170,7 @@ function checkClaims(
     preferred_username: login,
     accountStamp,
     passwordChanges,
+    sessionEndings,
   } = claims;
   const now = Date.now() / 1000;
   const isValid =
@@ -184,7 +188,8 @@ function checkClaims(
     typeof jti === 'string' &&
     (login === undefined || typeof login === 'string') &&
     (accountStamp === undefined || typeof accountStamp === 'string') &&
-    Number.isSafeInteger(passwordChanges);
+    Number.isSafeInteger(passwordChanges) &&
+    (sessionEndings === undefined || Number.isSafeInteger(sessionEndings));
   // Stryker disable next-line StringLiteral: `verify` replaces every error
   if (!isValid) throw new Error('The token was not issued by this service');
 }

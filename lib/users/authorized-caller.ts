@@ -57,6 +57,8 @@ export interface AuthorizedCaller extends Caller {
    * invalid-token.
    */
   findUser(): Promise<User>;
+  /** Whether the caller is an administrator now. Reads no more than the access does. */
+  isAdministrator(): Promise<boolean>;
   /**
    * Loads, prepares, decides and commits. The caller's authorization is a condition of the commit,
    * so that a stale token changes nothing, and the audit event is part of the transaction.

@@ -3,7 +3,7 @@ import { type Access, ALERT, type Contract, ROLES, type Role } from '../contract
 import { filterableFields } from '../contract/entity-fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { USER_FIELDS } from './user.ts';
-import { loginInPath, newUser, userChange, userResponse } from './user-schema.ts';
+import { loginInPath, newUser, userChange, userWithLastLogin } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators = { anyRole: ADMIN } as const satisfies Access;
@@ -19,7 +19,7 @@ export const CreateUser = {
   body: newUser,
   status: 201,
   headers: ['Location', 'ETag', ...ALERT],
-  response: userResponse,
+  response: userWithLastLogin,
   failures: ['id-not-wanted', 'login-taken', 'email-taken'],
 } satisfies Contract;
 
@@ -30,7 +30,7 @@ export const UpdateUser = {
   access: administrators,
   body: userChange,
   headers: ['ETag', ...ALERT],
-  response: userResponse,
+  response: userWithLastLogin,
   failures: [
     'no-id',
     'unknown-id',
@@ -58,7 +58,7 @@ export const GetUser = {
   access: 'authenticated',
   path: loginInPath,
   headers: ['ETag'],
-  response: userResponse,
+  response: userWithLastLogin,
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
@@ -69,7 +69,7 @@ export const ListUsers = {
   access: 'authenticated',
   query,
   headers: ['X-Total-Count', 'Link'],
-  response: v.array(userResponse),
+  response: v.array(userWithLastLogin),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;
 

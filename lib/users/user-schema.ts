@@ -150,3 +150,9 @@ export const userResponse = v.strictObject({
   lastModifiedBy: v.string(),
   lastModifiedDate: v.pipe(v.string(), v.isoTimestamp()),
 });
+
+/** The schema of a user in responses that tell administrators when the user last logged in. */
+export const userWithLastLogin = v.strictObject({
+  ...userResponse.entries,
+  lastLogin: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
+});

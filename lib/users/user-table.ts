@@ -17,6 +17,7 @@ import {
 } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import { emailKey, formerEmailKey, formerEmailKeys, heldEmailKey } from './email-key.ts';
+import { allSessionsEnded, type sessionEnded } from './token-validity.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
 /** Converts a table item to a user. */
@@ -131,7 +132,8 @@ const CHANGED_ATTRIBUTES = [
 
 /**
  * The writes of a visible change. Password and token attributes are left out, so that neither
- * change undoes the other. `voidsResetKeys` replaces the stamp that mailed keys are bound to.
+ * change undoes the other. `voidsResetKeys` replaces the stamp that mailed keys are bound to. A
+ * deactivation ends all sessions for good: the tokens stay invalid after a later activation.
  */
 export function modification(
   before: User,
@@ -141,6 +143,8 @@ export function modification(
   const addressChanged = before.email !== changed.email;
   const after: User = { ...changed, ...(addressChanged && { emailKeyRule: 'UTS46' }) };
   const renamed = before.login !== after.login;
+  const isDeactivated = before.activated && !after.activated;
+  const { version, sessionEndings } = before;
   return [
     ...(renamed ? [claimLogin(after)] : []),
     // Another account may hold the same spelling by the former rule.
@@ -152,16 +156,20 @@ export function modification(
       : []),
     set(
       entityKey('USER', before.id),
-      // Otherwise the stamp is left alone: a concurrent password change may have replaced it.
-      { ...pick(after, CHANGED_ATTRIBUTES), ...(voidsResetKeys && { resetStamp: newStamp() }) },
-      versionIs(before),
+      {
+        ...pick(after, CHANGED_ATTRIBUTES),
+        // Otherwise the stamp is left alone: a concurrent password change may have replaced it.
+        ...(voidsResetKeys && { resetStamp: newStamp() }),
+        ...(isDeactivated && allSessionsEnded(before)),
+      },
+      attributesAre({ version, ...(isDeactivated && { sessionEndings }) }),
     ),
   ];
 }
 
 /**
  * The write of a new password, on condition that the password has not changed since the read.
- * Earlier tokens become read-only, except the one with the id `tokenExcepted`.
+ * All sessions end, except that of the token with the id `tokenExcepted`.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
   const passwordChanges = user.passwordChanges + 1;
@@ -169,6 +177,7 @@ export function passwordChange(user: User, passwordHash: string, tokenExcepted?:
     passwordHash,
     passwordChanges,
     tokenExcepted,
+    sessionsEnded: undefined,
     resetStamp: newStamp(),
   });
 }
@@ -182,16 +191,42 @@ export function passwordVoided(user: User, passwordChanges: number): Write {
     passwordHash: undefined,
     passwordChanges,
     tokenExcepted: undefined,
+    sessionsEnded: undefined,
     resetStamp: newStamp(),
   });
 }
 
 /**
- * The write of a new hash of the same password, on condition that the password has not changed
- * since the read.
+ * The write of a log-in, with a new hash of the same password if it was outdated. Its conditions
+ * hold while the password that was verified is that of an activated account, and while the counts
+ * are as the token of the log-in states them.
  */
-export function rehash(user: User, passwordHash: string): Write {
-  return setPassword(user, { passwordHash });
+export function loggedIn(user: User, now: number, passwordHash?: string): Write {
+  const { id, login, activated, passwordChanges, sessionEndings } = user;
+  return set(
+    entityKey('USER', id),
+    { lastLogin: new Date(now).toISOString(), ...(passwordHash && { passwordHash }) },
+    attributesAre({
+      login,
+      activated,
+      passwordChanges,
+      sessionEndings,
+      ...(passwordHash && { passwordHash: user.passwordHash }),
+    }),
+  );
+}
+
+/** The write that ends sessions of a user, by attributes of token-validity.ts. */
+export function sessionsChanged(
+  user: User,
+  ended: ReturnType<typeof sessionEnded | typeof allSessionsEnded>,
+): Write {
+  const { passwordChanges, sessionEndings, sessionsEnded } = user;
+  return set(
+    entityKey('USER', user.id),
+    ended,
+    attributesAre({ passwordChanges, sessionEndings, sessionsEnded }),
+  );
 }
 
 function setPassword({ id, passwordHash }: User, attributes: Record<string, unknown>): Write {

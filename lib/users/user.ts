@@ -38,12 +38,17 @@ export interface User {
   /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;
   /**
-   * The number of password changes. Tokens issued before the last one are read-only, except
-   * `tokenExcepted`.
+   * The number of password changes, and of times that all sessions were ended; absent means none.
+   * Tokens issued before the last one have ended, except `tokenExcepted`.
    */
   readonly passwordChanges: number;
-  /** The id (jti) of the token that made the last password change and keeps its rights. */
+  readonly sessionEndings?: number | undefined;
+  /** The id (jti) of the token that made the last of these changes and stays valid. */
   readonly tokenExcepted?: string | undefined;
+  /** The sessions that ended one by one and whose tokens have not expired. */
+  readonly sessionsEnded?: ReadonlySet<string> | undefined;
+  /** The time of the last log-in. ISO 8601, UTC. */
+  readonly lastLogin?: string | undefined;
 }
 
 /** A new account stamp or reset stamp: 96 random bits. */
@@ -57,7 +62,10 @@ type InternalField =
   | 'resetStamp'
   | 'passwordHash'
   | 'passwordChanges'
-  | 'tokenExcepted';
+  | 'sessionEndings'
+  | 'tokenExcepted'
+  | 'sessionsEnded'
+  | 'lastLogin';
 
 /**
  * The fields that clients see, in response order. The view, the attributes that a change writes,
@@ -86,3 +94,9 @@ export type EditableUserField = (typeof EDITABLE_USER_FIELDS)[number];
 
 /** The representation of a user in responses. */
 export const userView = (user: User) => viewOf(user, USER_FIELDS);
+
+/** The representation of a user for administrators. */
+export const administratorView = (user: User) => ({
+  ...userView(user),
+  lastLogin: user.lastLogin ?? null,
+});

@@ -110,6 +110,7 @@ it('the log has one line per request, with the allowed fields only', () => {
     'milliseconds',
     'callerId',
     'failure',
+    'loginPseudonym',
     '_aws',
     'mailSent',
   ];
@@ -124,6 +125,7 @@ it('a log line has the route, status, caller, failure and duration of its reques
   const byKeeper = { callerId: keeperId };
   const byAdmin = { callerId: adminId };
   const authenticate = { route: 'POST /api/authenticate' };
+  const loginPseudonym = expect.stringMatching(/^[\w-]{43}$/);
   const parameter = { route: 'PUT /api/utm-integration-confs', ...byKeeper };
 
   const lines = requests.map((request) => {
@@ -138,9 +140,9 @@ it('a log line has the route, status, caller, failure and duration of its reques
       ({ requestId: _id, milliseconds: _time, kind: _kind, _aws: _metrics, ...line }) => line,
     ),
   ).toEqual([
-    { ...authenticate, status: 200 },
+    { ...authenticate, status: 200, ...byKeeper },
     { route: 'POST /api/utm-integrations', status: 201, ...byKeeper },
-    { ...authenticate, status: 401, failure: 'bad-credentials' },
+    { ...authenticate, status: 401, failure: 'bad-credentials', loginPseudonym },
     { ...authenticate, status: 400, failure: 'malformed' },
     { route: 'POST /api/users', status: 400, ...byAdmin, failure: 'login-taken' },
     { route: 'POST /api/users', status: 400, ...byAdmin, failure: 'invalid' },
@@ -150,7 +152,7 @@ it('a log line has the route, status, caller, failure and duration of its reques
     { route: 'GET /api/utm-integration-confs/{id}', status: 200, ...byKeeper },
     { route: 'GET /api/utm-integration-confs', status: 401, failure: 'invalid-token' },
     { route: 'POST /api/account/change-password', status: 200, ...byKeeper },
-    { ...authenticate, status: 200 },
+    { ...authenticate, status: 200, ...byKeeper },
   ]);
   for (const { milliseconds } of lines) {
     expect(Number.isInteger(milliseconds)).toBe(true);

@@ -305,9 +305,9 @@ describe('login attempts that cannot succeed', () => {
     const seen = [];
     for (const [login, password] of credentials) {
       const responses: unknown[] = [];
-      for (let n = 0; n < 3; n++) {
+      for (let n = 0; n < 4; n++) {
         if (n === 1) await rewrite(/ELSEWHERE/, () => ({ n: 9 }));
-        if (n === 2) await lastFailedAgo(0);
+        if (n >= 2) await lastFailedAgo(0);
         calls = [];
         const { status, body, headers } = await logIn(login, password, { from: AWAY });
         expect(headers).not.toHaveProperty('authorization');
@@ -315,7 +315,7 @@ describe('login attempts that cannot succeed', () => {
         responses.push([status, headers['www-authenticate'], body, calls.toSorted()]);
       }
       seen.push(responses);
-      await rewrite(/ELSEWHERE/, () => ({ n: 0 }));
+      await rewrite(/ELSEWHERE/, () => ({ n: 0, rejected: undefined }));
     }
 
     const counted = [
@@ -327,11 +327,14 @@ describe('login attempts that cannot succeed', () => {
       'UpdateItem',
       'UpdateItem',
     ].sort();
+    const rejected = [429, undefined, expect.objectContaining({ message: 'error.http.429' })];
     const unauthorized = [401, 'Bearer', expect.objectContaining({ detail: 'Bad credentials' })];
     expect(seen[0]).toEqual([
       [...unauthorized, counted],
       [...unauthorized, counted],
-      [429, undefined, expect.objectContaining({ message: 'error.http.429' }), ['BatchGetItem']],
+      // The first rejection is audited.
+      [...rejected, ['BatchGetItem', 'TransactWriteItems']],
+      [...rejected, ['BatchGetItem']],
     ]);
     for (const responses of seen) expect(responses).toEqual(seen[0]);
   });

@@ -110,6 +110,7 @@ describe('a mail', { timeout: 30_000 }, () => {
       'accountStamp',
       'counted',
       'expires',
+      'source',
     ];
     expect(
       waiting.flatMap((item) => Object.keys(item)).filter((name) => !known.includes(name)),

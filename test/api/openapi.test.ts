@@ -5,6 +5,7 @@ import { type Route, routes } from '../../routes.ts';
 import { fillExample } from '../support/instance/fill-example.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
+import { decode } from '../support/instance/mint.ts';
 
 /* All other tests check every response against the document; these send its examples. */
 
@@ -61,8 +62,8 @@ function specialOf(headers: object): object {
 const queryOf = (query: Example['query']): string =>
   query ? `?${new URLSearchParams(query)}` : '';
 
-async function send(token: string, route: string, { path, query, body }: Example) {
-  const values = { ...REAL, key: await keyOf(body) };
+async function send(token: string, route: string, { needs, path, query, body }: Example) {
+  const values = { ...REAL, key: await keyOf(body), series: await seriesFor(needs) };
   const [method, pathname] = methodAndPath(route, fillExample(path, values));
   return gatehouse.call(method, pathname + queryOf(query), {
     token,
@@ -88,13 +89,24 @@ async function keyOf(body: unknown): Promise<string> {
   return key === PLACEHOLDERS.key ? gatehouse.keyMailedTo('etienne@example.com') : '';
 }
 
+/** The series of a new session of the user whom the example needs one of. */
+async function seriesFor(needs: Example['needs']): Promise<string> {
+  if (needs !== 'ownSession' && needs !== 'session') return '';
+  const token = await (needs === 'session'
+    ? gatehouse.logIn('etienne', 'staple in the tin')
+    : gatehouse.logIn('admin'));
+  return String(decode(token.split('.')[1]).jti);
+}
+
 /** A value without what differs from run to run. */
 function lasting(value: unknown): unknown {
-  const isVolatile = (name: string) => /Date$|^time$|^kid$|^[xy]$|^id_token$/.test(name);
+  const isVolatile = (name: string) =>
+    /Date$|^(time|kid|[xy]|id_token|series|ipAddress|userAgent|expires|current)$/.test(name);
   return JSON.parse(JSON.stringify(value), (name, part) => {
     if (isVolatile(name)) return typeof part;
     // The second key signs the tokens that the tests mint.
     if (name === 'keys') return part.slice(0, 1);
+    if (Array.isArray(part) && part[0]?.series) return part.slice(0, 1);
     return typeof part === 'string' && /^[\da-f]{8}-/.test(part) ? 'uuid' : part;
   });
 }

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
+import { endSessionsOf } from '../../lib/accounts/sessions.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -39,7 +40,9 @@ beforeAll(async () => {
     id: 1,
     accountStamp,
     jti: 'operator',
+    expires: 0,
     passwordChanges: 0,
+    sessionEndings: 0,
   } as const;
   admin = authorize(gatehouse.table, claims, UpdateUser.access);
 });
@@ -53,7 +56,7 @@ const change = (fields: Partial<User>) => (user: User) =>
     undefined,
   );
 
-const REVOCATIONS: Record<string, (user: User) => Promise<unknown>> = {
+const REVOCATIONS: Record<string, (user: User, token: string) => Promise<unknown>> = {
   demoted: change({ authorities: ['ROLE_ANALYST'] }),
   deactivated: change({ activated: false }),
   deleted: (user) => deleteUser(gatehouse.table, admin, user.login, undefined),
@@ -65,6 +68,11 @@ const REVOCATIONS: Record<string, (user: User) => Promise<unknown>> = {
   'given another password elsewhere': async (user) => {
     expect(await commit(gatehouse.table, [passwordChange(user, 'another')])).toBe('committed');
   },
+  'logged out': async (_, token) => {
+    expect((await gatehouse.call('POST', '/api/logout', { token })).status).toBe(200);
+  },
+  'logged out everywhere by an administrator': (user) =>
+    endSessionsOf(gatehouse.table, admin, { address: '127.0.0.1', arrivedAt: 0 }, user.login),
 };
 
 const byToken = CHANGES.filter(
@@ -76,26 +84,29 @@ describe.each(Object.entries(REVOCATIONS))(
   (revocation, revoke) => {
     it.each(byToken)(
       'cannot make a change that requires the lost right: $route',
-      async ({ route, success, prepare }) => {
-        const { user: item, send, countChanges } = await prepare(setup);
+      async ({ route, access, success, prepare }) => {
+        const { user: item, request, send, countChanges } = await prepare(setup);
         const id = Number(item.split('/')[1]);
         const user = (await findUser(gatehouse.table, id)) as User;
         held = {
           concerns: ({ functionName, operation }) =>
             functionName === route && operation === 'TransactWriteItems',
-          meanwhile: () => revoke(user),
+          meanwhile: () => revoke(user, request.token as string),
         };
 
         const { status } = await send();
 
-        const isAccountRoute = route.startsWith('POST /api/account');
-        const isStillAllowed = isAccountRoute && revocation === 'demoted';
-        expect(status).toBe(isStillAllowed ? success : revocation === 'demoted' ? 403 : 401);
+        const isDemoted = revocation === 'demoted';
+        const isStillAllowed = isDemoted && typeof access === 'string';
+        // Logging out succeeds as well when the session has ended already.
+        const isServed = isStillAllowed || access === 'issued-token';
+        expect(status).toBe(isServed ? success : isDemoted ? 403 : 401);
+        if (isStillAllowed) return;
         const after = await findUser(gatehouse.table, id);
-        if (!isAccountRoute) expect(await countChanges()).toBe(0);
-        else if (!isStillAllowed)
-          expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
-        if (!isStillAllowed) expect(after?.firstName).toBeUndefined();
+        // The caller has made the request that logs out.
+        expect(await countChanges()).toBe(revocation === 'logged out' ? 1 : 0);
+        expect([user.passwordHash, 'another', undefined]).toContain(after?.passwordHash);
+        expect(after?.firstName).toBeUndefined();
       },
     );
   },

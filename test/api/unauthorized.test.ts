@@ -15,9 +15,10 @@ import { openSetup, type Setup } from '../support/instance/setup.ts';
  * authorization can reject them. A rejected request must leave every item of the table unchanged,
  * including the sequences of ids, and call no KMS key.
  *
- * Covered: no token; each role that does not suffice; a token whose user has been demoted,
- * deactivated, deleted, replaced under the same id (after a restore), or given another password
- * since. What a contract requires is in the table of roles in docs/api.md, where a change shows.
+ * Covered: no token; each role that does not suffice; a token whose session has ended, or whose
+ * user has been demoted, deactivated, deleted, replaced under the same id (after a restore), or
+ * given another password since. What a contract requires is in the table of roles in docs/api.md,
+ * where a change shows.
  *
  * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost
  * between load and commit (stale-tokens.test.ts); the public endpoints, which anyone may call.
@@ -35,11 +36,17 @@ let tokens: Map<string, string>;
 let losses: Loss[];
 beforeAll(async () => {
   setup = await openSetup(gatehouse);
+  tokens = await makeTokens();
+});
+
+/** Tokens of every role, and those whose users have suffered a loss since. */
+async function makeTokens(): Promise<Map<string, string>> {
   const lost = await makeTokensOfLost(setup);
   losses = [...lost.keys()];
-  tokens = new Map<string, string>(lost);
+  const tokens = new Map<string, string>(lost);
   for (const role of ROLES) tokens.set(role, (await setup.account({ authorities: [role] })).token);
-});
+  return tokens;
+}
 
 const send = ({ method, path, body }: PreparedRequest, token?: string) =>
   gatehouse.call(method, path, { token, body });
@@ -53,6 +60,8 @@ const itemsBesidesCounts = async () =>
  * The status for a token whose user has suffered this loss; undefined where the request is served.
  */
 function rejectionOf({ route, access }: ExampleRequest, loss: Loss): 401 | 403 | undefined {
+  // Ended tokens can be given back.
+  if (access === 'issued-token') return undefined;
   if (loss === 'demoted') return access === 'authenticated' ? undefined : 403;
   const isGone = loss === 'deleted' || loss === 'replaced';
   // What requires no role stays readable for the tokens of a deleted account.
@@ -87,10 +96,13 @@ describe.each(PROTECTED)('$route', (example) => {
 
   it('admits every sufficient role', async () => {
     const kept = losses.filter((loss) => rejectionOf(example, loss) === undefined);
+    // It ends the tokens with which it is called.
+    const admittedTokens = example.access === 'issued-token' ? await makeTokens() : tokens;
     for (const caller of [...admitted, ...kept]) {
       const { request } = await example.prepare(setup);
 
-      expect([401, 403], caller).not.toContain((await send(request, tokens.get(caller))).status);
+      const { status } = await send(request, admittedTokens.get(caller));
+      expect([401, 403], caller).not.toContain(status);
     }
   });
 });

@@ -48,6 +48,8 @@ describe('updating a user', () => {
       version: expect.stringMatching(/^2-/),
       // The deactivation has voided mailed keys.
       resetStamp: expect.not.stringMatching(String(resetStamp)),
+      // And ended all sessions.
+      sessionEndings: 1,
     });
   });
 

@@ -300,7 +300,8 @@ describe('npm run export', () => {
       list('/api/utm-integration-confs?sort=confName,asc'),
     ]);
     return {
-      users: users.map(({ id: _, ...user }) => user),
+      // An export contains neither sessions nor the times of logins.
+      users: users.map(({ id: _, lastLogin: _l, ...user }) => user),
       integrations: integrations.map(({ id: _, ...integration }) => integration),
       parameters: parameters
         .map(({ confName, confValue, confDescription, integration }) =>

@@ -60,7 +60,9 @@ describe('the runbook', () => {
       Name.replace('Gatehouse-prod/', ''),
     );
 
-    expect(names.sort()).toEqual([...notifiers.keys(), 'request'].sort());
+    expect(names.sort()).toEqual(
+      [...notifiers.keys(), 'request', 'logins', 'rejected-callers'].sort(),
+    );
     for (const name of names) expect(RUNBOOK).toContain(`query \`${name}\``);
   });
 
@@ -147,7 +149,7 @@ describe('the alarms', () => {
       propertiesOf(template, type).map(({ AlarmName, Name }) => AlarmName ?? Name),
     );
 
-    expect(names).toHaveLength(10 + 12);
+    expect(names).toHaveLength(10 + 14);
     expect(names.join()).not.toMatch(/verification|intact|edge/);
   });
 });

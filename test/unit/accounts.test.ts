@@ -4,9 +4,10 @@ import { ChangePassword } from '../../lib/accounts/account-contracts.ts';
 import { changePassword } from '../../lib/accounts/change-password.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
-import { mailboxProven } from '../../lib/accounts/login-throttle-rules.ts';
+import { clearFailures, mailboxProven } from '../../lib/accounts/login-throttle-rules.ts';
 import { finishReset, requestReset } from '../../lib/accounts/password-reset.ts';
 import { type AttemptSteps, runAttempt } from '../../lib/accounts/run-attempt.ts';
+import type { Session } from '../../lib/accounts/session.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
@@ -18,6 +19,7 @@ import {
   networkAttemptsKey,
   precedenceKey,
   resetItemKey,
+  sessionKey,
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
 import type { Caller } from '../../lib/users/caller.ts';
@@ -32,7 +34,11 @@ import { type RecordingTable, recordingTable } from '../support/doubles/recordin
 
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECONDS = Math.floor(NOW / 1000);
-const SOURCE = { address: '203.0.113.7', arrivedAt: NOW };
+const SOURCE = {
+  address: '203.0.113.7',
+  arrivedAt: NOW,
+  userAgent: 'curl/8 <x>\u001b\u0007"script&',
+};
 const FAILURE_KEYS = {
   network: networkAttemptsKey('ada', 'near'),
   elsewhere: elsewhereAttemptsKey('ada'),
@@ -43,6 +49,8 @@ beforeEach(() => {
   events = [];
   outdated = false;
   vi.useFakeTimers({ now: NOW });
+  vi.stubEnv('TOKEN_SECONDS', '3600');
+  vi.stubEnv('REMEMBERED_TOKEN_SECONDS', '86400');
 });
 
 /** Calls of the test doubles, in order of completion. */
@@ -82,10 +90,10 @@ const throttleOn = (
         events.push(`record ${login}`);
         isRecorded = true;
       },
-      async clearFailures() {
+      clearFailures(now) {
         requireRecorded();
-        await waitMicrotasks();
         events.push(`clear failures of ${login}`);
+        return clearFailures(FAILURE_KEYS, false, now);
       },
       async confirmFailure() {
         requireRecorded();
@@ -179,10 +187,10 @@ describe('logIn', () => {
     table,
     passwords,
     throttle: throttleOn(table),
-    async issueToken(user: User) {
+    async issueToken(user: User, session: Session) {
       await waitMicrotasks();
       events.push(`sign for ${user.login}`);
-      return `token of ${user.login}`;
+      return `token ${session.jti} after ${user.sessionEndings} endings`;
     },
   });
 
@@ -192,26 +200,113 @@ describe('logIn', () => {
     others: Partial<ReturnType<typeof services>> = {},
     login = 'ada',
     password = 'old',
-  ) => logIn({ ...services(table), ...others }, SOURCE, login, password);
+    rememberMe = false,
+  ) => logIn({ ...services(table), ...others }, SOURCE, { username: login, password, rememberMe });
 
-  it('records the attempt, compares the password, then signs and clears the failures', async () => {
+  it.each([
+    [false, 3600],
+    [true, 86_400],
+  ])(
+    'starts a session in the transaction that clears the failures: remember %s',
+    async (remember, lifetime) => {
+      const table = tableOf(ada);
+
+      const { token, userId } = await logInOn(table, {}, 'ada', 'old', remember);
+
+      expect(events.slice(0, 3)).toEqual([begun, 'record ada', 'match hash of old']);
+      // These run concurrently.
+      expect(events.slice(3).toSorted()).toEqual(['clear failures of ada', 'sign for ada']);
+      const [[network, elsewhere, user, session, audit] = []] = table.transactions;
+      expect(table.transactions).toHaveLength(1);
+      expect([network, elsewhere]).toEqual(clearFailures(FAILURE_KEYS, false, NOW));
+      expect(user).toEqual({
+        act: 'Update',
+        key: entityKey('USER', 7),
+        update: 'SET #set0 = :set0',
+        condition:
+          '#login = :login AND #activated = :activated AND ' +
+          '#passwordChanges = :passwordChanges AND attribute_not_exists(#sessionEndings)',
+        names: expect.objectContaining({ '#set0': 'lastLogin' }),
+        values: {
+          ':set0': new Date(NOW).toISOString(),
+          ':login': 'ada',
+          ':activated': true,
+          ':passwordChanges': 3,
+        },
+        onConditionFailed: 'retry',
+      });
+      const series = session?.key.sk;
+      expect(series).toMatch(/^[\w-]{16}$/);
+      expect(session).toMatchObject({
+        key: sessionKey(7, series as string),
+        attributes: {
+          jti: series,
+          startedAt: new Date(NOW).toISOString(),
+          expires: SECONDS + lifetime,
+          ipAddress: '203.0.113.7',
+          userAgent: 'curl/8 xscript',
+          remembered: remember,
+          accountStamp: 'account',
+          passwordChanges: 3,
+          sessionEndings: 0,
+        },
+      });
+      expect(audit?.attributes).toMatchObject({
+        action: 'session.started',
+        target: 'user/7',
+        session: series,
+        source: '203.0.113.7',
+      });
+      expect([token, userId]).toEqual([`token ${series} after undefined endings`, 7]);
+    },
+  );
+
+  it('issues a token as of the commit, when sessions have been ended in between', async () => {
     const table = tableOf(ada);
+    table.transactionErrors.push(cancelledBy('None', 'None', 'ConditionalCheckFailed'));
+    const { get } = table;
+    table.get = async (key) => {
+      const item = await get(key);
+      return item && table.transactions.length > 0 ? { ...item, sessionEndings: 4 } : item;
+    };
 
-    const token = await logInOn(table);
+    const { token } = await logInOn(table);
 
-    expect(token).toBe('token of ada');
-    expect(events.slice(0, 3)).toEqual([begun, 'record ada', 'match hash of old']);
-    // These run concurrently.
-    expect(events.slice(3).toSorted()).toEqual(['clear failures of ada', 'sign for ada']);
-    expect(table.transactions).toEqual([]);
+    expect(token).toMatch(/ after 4 endings$/);
+    expect(table.transactions.at(-1)?.[3]?.attributes).toMatchObject({ sessionEndings: 4 });
   });
 
-  it('passes the stored user to the issuer of the token', async () => {
-    const issueToken = vi.fn(async (_: User) => 'token');
+  it('names the user whose attempts are throttled by the guard of the login', async () => {
+    let seen: unknown[] = [];
+    const attempt: LoginThrottle['attempt'] = ({ userIdIn }) => {
+      seen = [userIdIn([{ ...loginGuardKey('ada'), id: 7 }]), userIdIn([undefined])];
+      return throttled();
+    };
 
-    await logInOn(tableOf(ada), { issueToken });
+    const login = logInOn(tableOf(ada), { throttle: { ...throttle, attempt } });
 
-    expect(issueToken.mock.calls).toEqual([[ada]]);
+    await expect(login).rejects.toThrow('too-many-attempts');
+    expect(seen).toEqual([7, undefined]);
+  });
+
+  it.each<[string, Partial<User> | undefined]>([
+    ['the account is deleted', undefined],
+    ['the account is deactivated', { activated: false }],
+    ['the password changes', { passwordChanges: 4 }],
+    ['the account is renamed', { login: 'grace' }],
+    ['the account is replaced under the same id', { accountStamp: 'other' }],
+  ])('starts no session when %s meanwhile', async (_, fields) => {
+    const table = tableOf(ada);
+    table.transactionErrors.push(cancelledBy('None', 'None', 'ConditionalCheckFailed'));
+    const { get } = table;
+    table.get = async (key) => {
+      const item = await get(key);
+      if (table.transactions.length === 0) return item;
+      return item && fields && { ...item, ...fields };
+    };
+
+    await expect(logInOn(table)).rejects.toMatchObject({ code: 'bad-credentials' });
+    expect(table.transactions).toHaveLength(1);
   });
 
   it('reads the guard with the counts, and the user while the attempt is recorded', async () => {
@@ -232,46 +327,20 @@ describe('logIn', () => {
     expect(overlap.most).toBe(2);
   });
 
-  it('signs the token while it clears the failures and renews an outdated hash', async () => {
+  it('signs the token while it stores the session, and ends only after both', async () => {
     const table = tableOf(ada);
     const overlap = overlapCounter();
-    outdated = true;
+    const { transact } = table;
+    table.transact = slowly((...parameters) => overlap.run(() => transact(...parameters)));
     const { issueToken } = services(table);
+    const issue = slowly((...of: Parameters<typeof issueToken>) =>
+      overlap.run(() => issueToken(...of)),
+    );
 
-    await logInOn(table, {
-      throttle: throttleOn(table, (attempt) => ({
-        clearFailures: () => overlap.run(attempt.clearFailures),
-      })),
-      passwords: { ...passwords, hash: (text: string) => overlap.run(() => passwords.hash(text)) },
-      issueToken: (user: User) => overlap.run(() => issueToken(user)),
-    });
+    await logInOn(table, { issueToken: issue });
 
-    expect(overlap.most).toBe(3);
+    expect([overlap.most, table.transactions.length]).toEqual([2, 1]);
   });
-
-  it.each(['cleared the failures', 'renewed an outdated hash'])(
-    'ends only after it has %s, however long that takes',
-    async (slowest) => {
-      const table = tableOf(ada);
-      outdated = true;
-      const renewing = {
-        ...passwords,
-        ...(slowest === 'renewed an outdated hash' && { hash: slowly(passwords.hash) }),
-      };
-      const counting = throttleOn(table, ({ clearFailures }) => ({
-        clearFailures: slowest === 'cleared the failures' ? slowly(clearFailures) : clearFailures,
-      }));
-
-      await logInOn(table, { passwords: renewing, throttle: counting });
-
-      expect(events.slice(3).toSorted()).toEqual([
-        'clear failures of ada',
-        'hash old',
-        'sign for ada',
-      ]);
-      expect(table.transactions).toHaveLength(1);
-    },
-  );
 
   it.each([
     ['a wrong password', ada, 'ada', 'wrong', 'match hash of old'],
@@ -367,43 +436,35 @@ describe('logIn', () => {
 
     await logInOn(table);
 
-    expect(events.slice(2)).toContain('hash old');
-    expect(table.transactions).toEqual([
-      [
-        {
-          act: 'Update',
-          key: entityKey('USER', 7),
-          update: 'SET #set0 = :set0',
-          condition: '#passwordHash = :passwordHash',
-          names: { '#passwordHash': 'passwordHash', '#set0': 'passwordHash' },
-          values: { ':passwordHash': 'hash of old', ':set0': 'hash of old' },
-          onConditionFailed: 'retry',
-        },
-      ],
-    ]);
+    expect(events).toContain('hash old');
+    expect(table.transactions[0]?.[2]).toMatchObject({
+      update: 'SET #set0 = :set0, #set1 = :set1',
+      condition: expect.stringContaining('#passwordHash = :passwordHash'),
+      names: { '#set0': 'lastLogin', '#set1': 'passwordHash' },
+      values: { ':passwordHash': 'hash of old', ':set1': 'hash of old' },
+    });
   });
 
-  const lost = () => awsError('TimeoutError');
-  it.each([
-    ['the password changes concurrently', [cancelledBy('ConditionalCheckFailed')]],
-    ['the table is unavailable', [lost(), lost()]],
-  ])('succeeds and keeps the outdated hash when %s', async (_, errors) => {
+  it('keeps the hash with which a concurrent login has replaced an outdated one', async () => {
     const table = tableOf(ada);
-    table.transactionErrors.push(...errors);
     outdated = true;
+    table.transactionErrors.push(cancelledBy('None', 'None', 'ConditionalCheckFailed'));
+    const { get } = table;
+    table.get = async (key) => {
+      const item = await get(key);
+      return item && table.transactions.length > 0 ? { ...item, passwordHash: 'newer' } : item;
+    };
 
-    expect(await logInOn(table)).toBe('token of ada');
-    expect(table.transactions).toHaveLength(errors.length);
+    await logInOn(table);
+
+    expect(table.transactions.at(-1)?.[2]).toMatchObject({ update: 'SET #set0 = :set0' });
   });
 
-  it('clears the failures even when the token cannot be signed', async () => {
+  it('fails with unavailable when the session cannot be stored', async () => {
     const table = tableOf(ada);
-    const issueToken = () => Promise.reject(new Error('KMS is unavailable'));
+    table.transactionErrors.push(awsError('TimeoutError'), awsError('TimeoutError'));
 
-    const login = logInOn(table, { issueToken });
-
-    await expect(login).rejects.toThrow('KMS is unavailable');
-    expect(events.at(-1)).toBe('clear failures of ada');
+    await expect(logInOn(table)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });
 
@@ -425,7 +486,12 @@ describe('requestReset', () => {
             pk: expect.stringMatching(/^RESET-MAIL#[0-9a-f-]{36}$/),
             sk: expect.stringMatching(/^2030-01-01T.*#./),
           },
-          attributes: { occasion: 'reset', email: 'ada@example.com', expires: SECONDS + 3600 },
+          attributes: {
+            occasion: 'reset',
+            email: 'ada@example.com',
+            source: '203.0.113.7',
+            expires: SECONDS + 3600,
+          },
           condition: 'attribute_not_exists(pk)',
           onConditionFailed: 'retry',
         },
@@ -469,7 +535,7 @@ describe('finishReset', () => {
     expect(set).toEqual({
       act: 'Update',
       key: entityKey('USER', 7),
-      update: 'SET #set0 = :set0, #set1 = :set1, #set3 = :set3 REMOVE #set2',
+      update: 'SET #set0 = :set0, #set1 = :set1, #set4 = :set4 REMOVE #set2, #set3',
       condition: '(#passwordHash = :passwordHash) AND (#version = :version)',
       names: {
         '#passwordHash': 'passwordHash',
@@ -477,18 +543,19 @@ describe('finishReset', () => {
         '#set0': 'passwordHash',
         '#set1': 'passwordChanges',
         '#set2': 'tokenExcepted',
-        '#set3': 'resetStamp',
+        '#set3': 'sessionsEnded',
+        '#set4': 'resetStamp',
       },
       values: {
         ':passwordHash': 'hash of old',
         ':version': '3-abc',
         ':set0': 'hash of new',
         ':set1': 4,
-        ':set3': expect.stringMatching(/^[\w-]{16}$/),
+        ':set4': expect.stringMatching(/^[\w-]{16}$/),
       },
       onConditionFailed: 'retry',
     });
-    expect(set?.values?.[':set3']).not.toBe('reset');
+    expect(set?.values?.[':set4']).not.toBe('reset');
     expect(removed).toEqual({
       act: 'Delete',
       key: at,
@@ -604,7 +671,9 @@ describe('changePassword', () => {
     id: 7,
     accountStamp: 'account',
     jti: 'this token',
+    expires: 0,
     passwordChanges: 3,
+    sessionEndings: 0,
   };
   const change = (
     table: RecordingTable,
@@ -627,13 +696,10 @@ describe('changePassword', () => {
 
     expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
     // These run concurrently.
-    expect(events.slice(2, 5).toSorted()).toEqual([
-      'clear failures of ada',
-      'hash new',
-      'match hash of old',
-    ]);
-    expect(events.slice(5)).toEqual([]);
-    const [[set, mail, audit, ...others] = []] = table.transactions;
+    expect(events.slice(2, 4).toSorted()).toEqual(['hash new', 'match hash of old']);
+    expect(events.slice(4)).toEqual(['clear failures of ada']);
+    const [[set, mail, network, elsewhere, audit, ...others] = []] = table.transactions;
+    expect([network, elsewhere]).toEqual(clearFailures(FAILURE_KEYS, false, NOW));
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
       values: {
@@ -647,7 +713,8 @@ describe('changePassword', () => {
       '#set0': 'passwordHash',
       '#set1': 'passwordChanges',
       '#set2': 'tokenExcepted',
-      '#set3': 'resetStamp',
+      '#set3': 'sessionsEnded',
+      '#set4': 'resetStamp',
     });
     expect(mail).toMatchObject(NOTICE);
     expect(audit?.attributes).toMatchObject({
@@ -711,9 +778,10 @@ describe('changePassword', () => {
     await change(table);
 
     expect(table.transactions).toHaveLength(2);
-    expect(events.toSorted()).toEqual(
-      [begun, 'record ada', 'match hash of old', 'hash new', 'clear failures of ada'].toSorted(),
+    expect(events.slice(0, 4).toSorted()).toEqual(
+      [begun, 'record ada', 'match hash of old', 'hash new'].toSorted(),
     );
+    expect(events.slice(4)).toEqual(['clear failures of ada', 'clear failures of ada']);
   });
 
   it('fails when the same token has changed the password since it was verified', async () => {

@@ -80,7 +80,9 @@ describe('readAudits', () => {
     id: 1,
     accountStamp: undefined,
     jti: 'j',
+    expires: 0,
     passwordChanges: 0,
+    sessionEndings: 0,
   };
   const admin: Item = {
     ...entityKey('USER', 1),

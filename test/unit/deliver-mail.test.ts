@@ -67,9 +67,10 @@ async function deliver(items: Item[], send = async (): Promise<void> => undefine
 const newKey = expect.stringMatching(/^[\w-]{43}$/);
 
 describe('a mail', () => {
-  // Beside the mail itself: the new key, and the counts of the mailbox or account and of all.
+  // Beside the mail itself: the new key, the counts of the mailbox or account and of all, and the
+  // audit entry.
   it.each<[string, Item, unknown[], number]>([
-    ['a reset', RESET, ['reset', 'ada@b.c', newKey], 3],
+    ['a reset', RESET, ['reset', 'ada@b.c', newKey], 4],
     ['an invitation', INVITATION, ['invitation', 'ada@b.c', newKey], 1],
     ['a notice', NOTICE, ['emailChanged', 'old@b.c', undefined], 1],
   ])('is sent and then deleted: %s', async (_, mail, expected, others) => {

@@ -62,7 +62,9 @@ describe('the log line of a request', () => {
   });
 
   it('has the failure code of a rejected request, and no caller without a token', async () => {
-    expect(await logged(() => logRequest(UpdateUser, event(), 401, 0, 'unauthorized'))).toEqual([
+    expect(
+      await logged(() => logRequest(UpdateUser, event(), 401, 0, { code: 'unauthorized' })),
+    ).toEqual([
       {
         requestId: 'r-1',
         route: 'PUT /api/users',
@@ -113,7 +115,7 @@ describe('the metrics of a log line', () => {
     countRetry();
 
     expect(
-      await metricsOf(() => logRequest(UpdateUser, event(), 503, 12, 'unavailable')),
+      await metricsOf(() => logRequest(UpdateUser, event(), 503, 12, { code: 'unavailable' })),
     ).toMatchObject([
       {
         CloudWatchMetrics: [

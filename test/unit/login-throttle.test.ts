@@ -12,6 +12,7 @@ import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { useOpenedConnections } from '../support/doubles/opened-connections.ts';
@@ -52,17 +53,28 @@ async function countReset(throttle: LoginThrottle, source: Source = HOME): Promi
   const { count } = await throttle.beginReset(source);
   await count();
 }
-const right = async () => async () => 'right';
+const right = async () => async (clearFailures: ClearFailures) => {
+  cleared = clearFailures(Date.now());
+  return 'right';
+};
+/** The writes with which the last request with the right password has cleared its failures. */
+let cleared: readonly Write[] = [];
 const wrong = async () => undefined;
 const unverified = () => Promise.reject(new Error('no verdict'));
 /** Makes an attempt of Ada whose password `verify` verifies. */
 const attempt = (
   throttle: LoginThrottle,
-  verify: () => Promise<(() => Promise<string>) | undefined> = right,
+  verify: () => Promise<((clear: ClearFailures) => Promise<string>) | undefined> = right,
   more: Partial<PasswordAttempt> = {},
-) => throttle.attempt({ ...ADA, source: HOME, ...more }, { verify, failure: 'bad-credentials' });
+) =>
+  throttle.attempt(
+    { ...ADA, source: HOME, userIdIn: () => 7, ...more },
+    { verify, failure: 'bad-credentials' },
+  );
 const lost = () => awsError('TimeoutError');
 const BAD_CREDENTIALS = { code: 'bad-credentials' };
+
+type ClearFailures = (now: number) => readonly Write[];
 
 describe('the secret that pseudonymizes logins and addresses', () => {
   it('is a MAC from KMS, generated once in the cold start', async () => {
@@ -128,15 +140,15 @@ describe('a login attempt', () => {
   const sourceAtLimit = { ...source, n: 100, requests: 200, since: NOW - 60_000 };
 
   /** Makes an attempt with the right password, and returns the writes that clear its failures. */
-  async function succeed(table: RecordingTable, throttle: LoginThrottle) {
+  async function succeed(throttle: LoginThrottle) {
     await attempt(throttle);
-    return table.transactions.at(-1);
+    return cleared;
   }
 
   it('is counted by login and network, by login elsewhere and by source', async () => {
     const { table, throttle } = await opened();
 
-    const cleared = await succeed(table, throttle);
+    const cleared = await succeed(throttle);
 
     expect(table.reads).toEqual([[network, elsewhere, source]]);
     const undecided = { fingerprint: hmac('ada\nguess').slice(0, 4), n: 0, last: 0 };
@@ -170,7 +182,7 @@ describe('a login attempt', () => {
     const table = recordingTable(...items);
     const { throttle } = await throttleOn(table);
 
-    const cleared = await succeed(table, throttle);
+    const cleared = await succeed(throttle);
 
     expect(table.transactions[0]).toMatchObject([{ key: network, attributes: { n: 3 } }]);
     expect(cleared).toMatchObject([{ key: network, attributes: { n: 0 } }]);
@@ -190,7 +202,7 @@ describe('a login attempt', () => {
     const keys = [one, missing, other] as Key[];
 
     const items = await throttle.attempt(
-      { ...ADA, source: HOME, alsoRead: keys },
+      { ...ADA, source: HOME, alsoRead: keys, userIdIn: () => 7 },
       {
         load: async (found) => found,
         verify: async (loaded) => async () => loaded,
@@ -207,7 +219,7 @@ describe('a login attempt', () => {
     const writes = () => [table.transactions.length, table.updates.length];
 
     const seen = await throttle.attempt(
-      { ...ADA, source: HOME },
+      { ...ADA, source: HOME, userIdIn: () => 7 },
       {
         load: async () => writes(),
         verify: async (loaded) => {
@@ -224,28 +236,6 @@ describe('a login attempt', () => {
     ]);
   });
 
-  it('with the right password clears its failures while the request proceeds', async () => {
-    const { table, throttle } = await opened();
-    const overlap = overlapCounter();
-    const { transact } = table;
-
-    const result = await attempt(throttle, async () => {
-      table.transact = (...transaction) => overlap.run(() => transact(...transaction));
-      return () => overlap.run(async () => 'done');
-    });
-
-    expect([result, overlap.most, table.transactions.length]).toEqual(['done', 2, 2]);
-  });
-
-  it('with the right password clears its failures even if the request fails then', async () => {
-    const { table, throttle } = await opened();
-
-    const failed = attempt(throttle, async () => unverified);
-
-    await expect(failed).rejects.toThrow('no verdict');
-    expect(table.transactions[1]?.map(({ key }) => key)).toEqual([network, elsewhere]);
-  });
-
   it('is counted for its login and its source concurrently', async () => {
     const { table, throttle } = await opened();
     const overlap = overlapCounter();
@@ -260,7 +250,7 @@ describe('a login attempt', () => {
   });
 
   it.each([
-    ['login', failed(11, NOW - 500), 2],
+    ['login', { ...failed(11, NOW - 500), rejected: true }, 2],
     ['source', sourceAtLimit, 840],
   ])(
     'is rejected while its %s is throttled, without being counted',
@@ -269,14 +259,73 @@ describe('a login attempt', () => {
 
       const rejected = attempt(throttle);
 
-      await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter });
+      await expect(rejected).rejects.toMatchObject({
+        code: 'too-many-attempts',
+        retryAfter,
+        loginPseudonym: hmac('ada'),
+      });
       expect([table.transactions, table.updates]).toEqual([[], []]);
     },
   );
 
+  it.each([
+    ['a user', () => 7, { target: 'user/7', targetName: 'ada' }],
+    ['nobody', () => undefined, { target: 'user/0', targetName: '' }],
+  ])('is audited when it is the first one that is rejected: of %s', async (_, userIdIn, of) => {
+    const { table, throttle } = await opened(failed(11, NOW - 500));
+
+    await expect(attempt(throttle, right, { userIdIn })).rejects.toThrow('too-many-attempts');
+
+    const [[mark, entry] = []] = table.transactions;
+    expect(table.transactions).toHaveLength(1);
+    expect(mark).toMatchObject({
+      key: elsewhere,
+      update: 'SET #rejected = :rejected',
+      act: 'Update',
+      condition: '#n = :n AND #last = :last AND attribute_not_exists(#rejected)',
+      names: { '#n': 'n', '#last': 'last', '#rejected': 'rejected' },
+      values: { ':n': 11, ':last': NOW - 500, ':rejected': true },
+    });
+    const event = { action: 'login.throttled', actorId: 0, source: '203.0.113.7' };
+    expect(entry?.attributes).toMatchObject({ ...event, ...of });
+  });
+
+  it('is not audited for its login when only its source is throttled', async () => {
+    // The wait of the login has just ended.
+    const { table, throttle } = await opened(failed(10, NOW - 1000), sourceAtLimit);
+
+    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'too-many-attempts' });
+    expect(table.transactions).toEqual([]);
+  });
+
+  it('states the pseudonym of its login in failures only', async () => {
+    const { throttle } = await opened();
+
+    await expect(attempt(throttle, wrong)).rejects.toMatchObject({ loginPseudonym: hmac('ada') });
+    const error = await attempt(throttle, unverified).catch((reason) => reason);
+    expect(error).not.toHaveProperty('loginPseudonym');
+  });
+
+  it('is rejected as well when that cannot be audited', async () => {
+    const { table, throttle } = await opened(failed(11, NOW - 500));
+    table.transactionErrors.push(lost(), lost());
+
+    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'too-many-attempts' });
+  });
+
+  it('keeps the mark of an audited rejection until the failures are cleared', async () => {
+    const { table, throttle } = await opened({ ...failed(11, NOW - 5000), rejected: true });
+
+    await expect(attempt(throttle, unverified)).rejects.toThrow('no verdict');
+
+    expect(table.transactions.map(([write]) => write?.attributes?.rejected)).toEqual([true, true]);
+    await attempt(throttle);
+    expect(cleared.filter(({ attributes }) => attributes?.rejected)).toEqual([]);
+  });
+
   it('is rejected if it arrived during a waiting period, also of one that has ended', async () => {
     // After ten failures the wait is one second.
-    const { table, throttle } = await opened(failed(10, NOW - 1500));
+    const { table, throttle } = await opened({ ...failed(10, NOW - 1500), rejected: true });
     const arrivedAt = (time: number) =>
       attempt(throttle, wrong, { source: { ...HOME, arrivedAt: time } });
 
@@ -362,7 +411,7 @@ describe('a login attempt', () => {
 
     await attempt(throttle);
 
-    expect(table.transactions.at(-1)?.map(({ key }) => key)).toEqual([network, elsewhere]);
+    expect(cleared.map(({ key }) => key)).toEqual([network, elsewhere]);
   });
 
   const takenBack = [{ key: elsewhere, attributes: { n: 3, last: NOW - 5000 } }];
@@ -413,17 +462,6 @@ describe('a login attempt', () => {
 
       expect([table.transactions.length, table.updates.length]).toEqual([1 + errors.length, 1]);
     }
-  });
-
-  it('clears its failures only as far as an outage allows', async () => {
-    const outcomeOf = async (...errors: Error[]) => {
-      const table = recordingTable();
-      table.transactionErrors.push(undefined, ...errors);
-      return attempt((await throttleOn(table)).throttle);
-    };
-
-    await expect(outcomeOf(lost(), lost())).resolves.toBe('right');
-    await expect(outcomeOf(new TypeError('a defect'))).rejects.toThrow('a defect');
   });
 
   it('counts its failure against its source before it is revealed, and confirms it', async () => {

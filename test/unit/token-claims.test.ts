@@ -18,7 +18,13 @@ describe('a token with a valid signature', () => {
   it('identifies the caller', async () => {
     const caller = await verify(signedBy(key, { preferred_username: 'ada' }));
 
-    expect(caller).toEqual({ id: 7, jti: 'id', passwordChanges: 3 });
+    expect(caller).toEqual({
+      id: 7,
+      jti: 'id',
+      expires: NOW + 3600,
+      passwordChanges: 3,
+      sessionEndings: 0,
+    });
   });
 
   it.each<[string, Part]>([
@@ -35,7 +41,12 @@ describe('a token with a valid signature', () => {
     expect([caller.jti, caller.accountStamp]).toEqual(['id', claims.accountStamp]);
   });
 
+  it('states how often all sessions of its user were ended', async () => {
+    expect((await verify(signedBy(key, { sessionEndings: 4 }))).sessionEndings).toBe(4);
+  });
+
   const invalid: Record<string, unknown[]> = {
+    sessionEndings: ['1', 0.5, null],
     exp: [undefined, String(NOW + 3600), NOW + 0.5, NOW + 86_401],
     iat: [undefined, String(NOW), NOW - 0.5, NOW + 61],
     nbf: [NOW + 1],

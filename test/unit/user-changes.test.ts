@@ -13,6 +13,7 @@ import {
   totalKey,
 } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
 import { put } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
@@ -21,7 +22,7 @@ import { updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
-import { findUserByLogin, passwordChange, rehash } from '../../lib/users/user-table.ts';
+import { findUserByLogin, loggedIn, passwordChange } from '../../lib/users/user-table.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
 import { outcomeOf } from '../support/doubles/rule-outcome.ts';
@@ -34,7 +35,11 @@ const NOW = Date.parse(TIME);
 useFrozenClock(NOW, { AUDIT_DAYS: '400' });
 
 const by = (table: MemoryTable, { id, accountStamp }: User, { access } = UpdateUser) =>
-  authorize(table, { id, accountStamp, jti: 'j', passwordChanges: 0 }, access);
+  authorize(
+    table,
+    { id, accountStamp, jti: 'j', expires: 0, passwordChanges: 0, sessionEndings: 0 },
+    access,
+  );
 const stamp = expect.stringMatching(/^[\w-]{16}$/);
 
 const ADMIN: Role[] = ['ROLE_ADMIN'];
@@ -225,6 +230,7 @@ describe('updateUser', () => {
       ...entityKey('USER', 7),
       ...expected,
       resetStamp: isVoided ? stamp : 'reset',
+      ...(field === 'activated' && { sessionEndings: 1 }),
     });
     if (isVoided) expect(stored?.resetStamp).not.toBe('reset');
     expect(audit).toMatchObject(entry('user.updated', 'ada', [field]));
@@ -511,7 +517,7 @@ describe('deleteUser', () => {
 });
 
 describe('setting a password', () => {
-  const changed = async (write: ReturnType<typeof rehash>, before = ada) => {
+  const changed = async (write: Write, before = ada) => {
     const table = memoryTable([itemOf(before)]);
     await table.transact([write], 'token');
     return table.find(entityKey('USER', 7));
@@ -537,10 +543,11 @@ describe('setting a password', () => {
     expect(stored).not.toHaveProperty('tokenExcepted');
   });
 
-  it('by rehashing the same one changes nothing else', async () => {
-    expect(await changed(rehash(ada, 'new hash'))).toEqual({
+  it('by rehashing the same one changes nothing else but the time of the login', async () => {
+    expect(await changed(loggedIn(ada, NOW, 'new hash'))).toEqual({
       ...itemOf(ada),
       passwordHash: 'new hash',
+      lastLogin: TIME,
     });
   });
 

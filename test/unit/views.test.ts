@@ -11,7 +11,7 @@ import { parameterView } from '../../lib/integrations/parameter.ts';
 import { parameterOf } from '../../lib/integrations/parameter-table.ts';
 import { GetHealth, health } from '../../lib/status/health.ts';
 import { GetInfo, info } from '../../lib/status/info.ts';
-import { newStamp, type User, userView } from '../../lib/users/user.ts';
+import { administratorView, newStamp, type User, userView } from '../../lib/users/user.ts';
 import { userOf } from '../../lib/users/user-table.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
@@ -51,6 +51,9 @@ describe('a user', () => {
     accountStamp: 's',
     resetStamp: 'r',
     tokenExcepted: 't',
+    sessionEndings: 2,
+    sessionsEnded: new Set(['9-t']),
+    lastLogin: '2026-01-03',
     emailKeyRule: 'UTS46',
   };
 
@@ -70,6 +73,16 @@ describe('a user', () => {
       lastModifiedDate: '2026-01-02',
       ...person,
     });
+  });
+
+  it('is shown to administrators with the time of the last login', () => {
+    const { lastLogin } = secrets;
+
+    expect(administratorView({ ...required, lastLogin })).toEqual({
+      ...userView(required),
+      lastLogin,
+    });
+    expect(administratorView(required).lastLogin).toBeNull();
   });
 
   it('has null for absent fields and keeps empty ones', () => {
@@ -160,6 +173,8 @@ it('an audit entry is shown as stored, without its expiry', () => {
     ...entry,
     integrationId: null,
     integrationName: null,
+    session: null,
+    source: null,
   });
 });
 

@@ -20,7 +20,12 @@ function toAttributeValue(value: unknown): AttributeValue {
   if (value === null) return { NULL: true };
   if (value instanceof Uint8Array) return { B: Buffer.from(value).toString('base64') };
   if (Array.isArray(value)) return { L: value.map(toAttributeValue) };
-  if (value instanceof Set && value.size > 0) return { NS: Array.from(value, numberText) };
+  if (value instanceof Set && value.size > 0) {
+    const elements = [...value];
+    return elements.every((element) => typeof element === 'string')
+      ? { SS: elements }
+      : { NS: elements.map(numberText) };
+  }
   if (typeof value === 'object' && [Object.prototype, null].includes(Object.getPrototypeOf(value)))
     return { M: toAttributes(value) };
   throw new Error('The value cannot be stored in DynamoDB');

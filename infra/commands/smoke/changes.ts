@@ -74,7 +74,29 @@ async function checkAccount(checks: Checks, username: string, password: string):
   const newPassword = random();
   const body = { currentPassword: password, newPassword };
   await checks.step('POST /api/account/change-password', { token, body });
-  await logIn(newPassword);
+  await checkSessions(checks, { token, path: { login: username } }, () => logIn(newPassword));
+}
+
+/** Ends sessions of the marked user, by its token and as an administrator. */
+async function checkSessions(
+  checks: Checks,
+  { token, path }: { token: string; path: { login: string } },
+  logIn: () => Promise<unknown>,
+): Promise<void> {
+  const latest = async (list: 'GET /api/account/sessions' | 'GET /api/users/{login}/sessions') => {
+    await logIn();
+    const isOwn = list === 'GET /api/account/sessions';
+    const { body } = await checks.step(list, isOwn ? { token } : { path });
+    return { series: body[0]?.series as string };
+  };
+  const own = await latest('GET /api/account/sessions');
+  await checks.step('DELETE /api/account/sessions/{series}', { token, path: own });
+  await checks.step('DELETE /api/account/sessions', { token });
+  const series = await latest('GET /api/users/{login}/sessions');
+  const end = 'DELETE /api/users/{login}/sessions/{series}';
+  await checks.step(end, { path: { ...path, ...series } });
+  await checks.step('DELETE /api/users/{login}/sessions', { path });
+  await checks.step('GET /api/account', { status: 401, token });
 }
 
 /** Creates the marked integration with two parameters, changes them, and deletes them. */

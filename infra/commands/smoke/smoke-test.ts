@@ -31,6 +31,7 @@ export async function smokeTest(checks: Checks, inputs: Inputs): Promise<void> {
     await checks.sequence(() => removeMarked(checks));
   }
   await checks.reads();
+  if (checks.token) await checks.sequence(() => checks.step('POST /api/logout'));
 }
 
 /** What something in front of the service could rename, drop or answer itself. */

@@ -22,13 +22,14 @@ export class Mail extends Construct {
         MAIL_LINK_BASE: linkBase,
         MAIL_TEMPLATES: JSON.stringify(templates),
         RESETS_PER_HOUR: String(resetsPerHour),
+        AUDIT_DAYS: String(deployment.settings.auditDays),
         ...(configurationSet && { MAIL_CONFIGURATION_SET: configurationSet }),
       },
     });
     table.grantTo(this.sender, {
       get: [...MAIL_PARTITIONS, PARTITION.mailCount, PARTITION.email, PARTITION.user],
       batchGet: [PARTITION.mailCount],
-      put: [PARTITION.mailCount, PARTITION.resetKey],
+      put: [PARTITION.mailCount, PARTITION.resetKey, PARTITION.audit],
       update: MAIL_PARTITIONS,
       delete: MAIL_PARTITIONS,
     });

@@ -14,11 +14,16 @@ interface Logs {
 /** Log groups, and the commands of a query on them. */
 type Query = readonly [readonly string[], ...string[]];
 
-/** Saves the Logs Insights query of each section of docs/runbook.md under the name of its alarm. */
+/** Saves the Logs Insights queries of docs/runbook.md: of each alarm under its name, and others. */
 export class Queries extends Construct {
   constructor(scope: Construct, id: string, logs: Logs) {
     super(scope, id);
-    const queries = { ...ofService(logs), ...ofClients(logs), ...ofVerification(logs) };
+    const queries = {
+      ...ofService(logs),
+      ...ofQuestions(logs),
+      ...ofClients(logs),
+      ...ofVerification(logs),
+    };
     for (const [name, [logGroups, ...commands]] of Object.entries(queries))
       new CfnQueryDefinition(this, name, {
         // Slashes make folders in the console.
@@ -93,7 +98,23 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
       '/^(Disabled|KMSInvalidState|KeyUnavailable|NotFound|AccessDenied)/',
     'stats count(*) as times, latest(@timestamp) as last by defect, at',
   ],
+});
+
+/** Those that answer questions without an alarm. */
+const ofQuestions = ({ access, functions }: Logs): Record<string, Query> => ({
   request: [[access, ...functions], 'filter requestId = "ID"', 'sort @timestamp asc'],
+  logins: [
+    functions,
+    'filter kind = "login"',
+    'fields @timestamp, status, failure, callerId, loginPseudonym, clientAddress, requestId',
+    BY_TIME,
+  ],
+  'rejected-callers': [
+    functions,
+    'filter status = 401 or status = 403',
+    'stats count(*) as times, latest(requestId) as lastRequest by route, failure, callerId',
+    BY_TIMES,
+  ],
 });
 
 /** Behind an edge, only the functions know the addresses of clients. */

@@ -192,7 +192,9 @@ export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string =>
 /** What the example of traffic demands of the quotas at several rates. */
 export const demandTable = (costs: ReadonlyMap<string, RequestCost>): string => {
   const changes = total(
-    Object.keys(TRAFFIC).map((route) => (route.startsWith('PUT ') ? (TRAFFIC[route] ?? 0) : 0)),
+    Object.keys(TRAFFIC).map((route) =>
+      /^PUT |authenticate/.test(route) ? (TRAFFIC[route] ?? 0) : 0,
+    ),
   );
   const rows: [string, number][] = [
     ['read units of the table', mean(costs, ({ reads }) => reads)],

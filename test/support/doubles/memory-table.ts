@@ -140,6 +140,7 @@ function isMet({ condition = '', names = {}, values = {} }: Write, item: Item | 
     .replaceAll(' = ', ' === ')
     .replaceAll(' AND ', ' && ')
     .replaceAll(' OR ', ' || ')
+    .replaceAll('NOT ', '!')
     .replaceAll(/\b(attribute_not_exists|attribute_exists|contains|size)\(/g, 'functions.$1(');
   return new Function('operand', 'functions', `return ${expression}`)(
     operand,

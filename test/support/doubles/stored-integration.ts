@@ -57,4 +57,8 @@ export const callerWith = (role: Role, login = 'ada'): Item => ({
 
 /** The caller, where a role of integrators is required. */
 export const asIntegrator = (table: Table): AuthorizedCaller =>
-  authorize(table, { id: 1, accountStamp: undefined, jti: 'j', passwordChanges: 0 }, integrators);
+  authorize(
+    table,
+    { id: 1, accountStamp: undefined, jti: 'j', expires: 0, passwordChanges: 0, sessionEndings: 0 },
+    integrators,
+  );

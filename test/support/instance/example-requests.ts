@@ -3,7 +3,6 @@ import type { Access } from '../../../lib/contract/contract.ts';
 import { commit } from '../../../lib/table/change.ts';
 import {
   auditPartition,
-  entityKey,
   integrationIdOf,
   PARTITION,
   parameterId,
@@ -136,11 +135,13 @@ async function valuesOf(
     foreignEmail: caller.email,
     shownLogin: fresh,
   };
-  if (needs === 'user') {
+  if (needs === 'user' || needs === 'session') {
     const { user } = await setup.account({ authorities: ['ROLE_USER'] });
     const { id: userId, login, email: shownEmail } = user;
-    return { ...values, userId, login, shownLogin: login, shownEmail };
+    const series = needs === 'session' ? await setup.session(user) : 'none';
+    return { ...values, userId, login, shownLogin: login, shownEmail, series };
   }
+  if (needs === 'ownSession') return { ...values, series: await setup.session(caller) };
   if (needs === 'resetKey') {
     const { key, write } = newResetKey(caller, Date.now());
     await commit(setup.gatehouse.table, [write]);
@@ -164,10 +165,7 @@ async function countEntries({ gatehouse }: Setup, { id }: User, since: number): 
   return entries.flat().filter(({ actorId }) => actorId === id).length;
 }
 
-/** Counts renewed hashes and mailed keys; all other requests that are not audited only read. */
+/** Counts mailed keys; all other requests that are not audited only read. */
 async function countOthers({ gatehouse }: Setup, user: User, route: string): Promise<number> {
-  if (route === RESET) return (await gatehouse.mailsTo(user.email)).length;
-  if (route !== LOGIN) return 0;
-  const stored = await gatehouse.table.get(entityKey('USER', user.id));
-  return Number(stored?.passwordHash !== user.passwordHash);
+  return route === RESET ? (await gatehouse.mailsTo(user.email)).length : 0;
 }

@@ -35,7 +35,7 @@ export function es256(input: string, key: KeyObject): string {
 
 /** The attributes of an account that go into its tokens. */
 type TokenHolder = Pick<User, 'id' | 'accountStamp'> &
-  Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges'>>;
+  Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges' | 'sessionEndings'>>;
 
 /**
  * One key for all files of a worker: after an unknown key a function does not read keys again for a
@@ -60,6 +60,7 @@ export function makeTokens(real: string) {
       accountStamp,
       authorities: roles = [],
       passwordChanges = 0,
+      sessionEndings,
     }: TokenHolder): string {
       const iat = Math.floor(Date.now() / 1000);
       const own = {
@@ -68,6 +69,7 @@ export function makeTokens(real: string) {
         accountStamp,
         roles,
         passwordChanges,
+        sessionEndings,
       };
       const mine = { ...claims, ...own, jti: randomUUID(), iat, exp: iat + 3600 };
       const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;

@@ -43,6 +43,14 @@ export function httpRequestFor(
       ];
     case 'log in':
       return ['POST', '/api/authenticate', { username: request.login, password: request.password }];
+    case 'log out':
+      return ['POST', '/api/logout'];
+    case 'end other sessions':
+      return ['DELETE', '/api/account/sessions'];
+    case 'end sessions of':
+      return ['DELETE', `/api/users/${request.login}/sessions`];
+    case 'read account':
+      return ['GET', '/api/account'];
     case 'read user':
       return ['GET', `/api/users/${request.login}`];
     case 'create integration':
@@ -90,5 +98,6 @@ export function comparable({ status, headers, body }: Received, expected: ModelR
 export const withoutDates = ({
   createdDate: _c,
   lastModifiedDate: _m,
+  lastLogin: _l,
   ...rest
 }: Record<string, unknown>) => rest;

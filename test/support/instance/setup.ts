@@ -1,6 +1,7 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
+import { sessionStarted } from '../../../lib/accounts/session-table.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey, parameterId } from '../../../lib/table/keys.ts';
@@ -8,6 +9,7 @@ import { changeTotal, claim } from '../../../lib/table/write.ts';
 import { newAccount } from '../../../lib/users/create-user.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { creation } from '../../../lib/users/user-table.ts';
+import { storedSession } from '../doubles/stored-session.ts';
 import type { Gatehouse } from './gatehouse.ts';
 import { makeTokens } from './mint.ts';
 
@@ -19,6 +21,8 @@ export interface Setup {
   readonly gatehouse: Gatehouse;
   /** Creates an account with the password `pass`, a token for it, and `<pk>/<sk>` of its item. */
   account(fields?: Partial<User>): Promise<{ user: User; token: string; item: string }>;
+  /** Starts a session of the user, and returns its series. */
+  session(user: User): Promise<string>;
   /** Creates an integration with this many parameters, whose module needs a restart. */
   integration(parameters: number): Promise<number>;
   /** The id of a parameter whose value KMS can decrypt, the same one each time. */
@@ -53,6 +57,16 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       );
       await untilCommitted(() => commit(table, creation(user)));
       return { user, token: tokens.of(user), item: Object.values(entityKey('USER', id)).join('/') };
+    },
+    async session(user) {
+      const expires = Math.floor(Date.now() / 1000) + 3600;
+      const session = {
+        ...storedSession(user),
+        jti: randomBytes(12).toString('base64url'),
+        expires,
+      };
+      await untilCommitted(() => commit(table, [sessionStarted(user, session)]));
+      return session.jti;
     },
     async integration(parameters) {
       const id = await table.nextId('INTEGRATION');

@@ -115,9 +115,18 @@ const change = oneOf(
   [1, command('delete parameter')],
 );
 
+/** Rare, because a caller without a session changes nothing more. */
+const endingOfSessions = fc.oneof(
+  command('log out'),
+  command('end other sessions'),
+  command('end sessions of'),
+);
+
 const singleCommand = oneOf(
   [40, change],
   [3, command('read user')],
+  [2, command('read account')],
+  [1, endingOfSessions],
   // Each of these computes one or two password hashes.
   [1, command('create user', fc.record({ login, email, authorities, password }))],
   [2, command('change password', fc.record({ text: password, password }))],
@@ -145,6 +154,7 @@ export const steps = fc.array(
     [12, fc.record({ commands: fc.tuple(anyCommand), ...single })],
     [4, fc.record({ commands: fc.tuple(change), ...single, transactionFault })],
     [3, two(fc.tuple(change, change))],
+    [1, two(fc.tuple(change, endingOfSessions))],
     [2, two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice))],
   ),
   { maxLength: 16, size: 'max' },
@@ -179,7 +189,7 @@ export function requestFor(
       Object.entries(entities).toSorted(([a, one], [b, other]) => rank(a, one) - rank(b, other)),
     );
   const caller = nth(
-    sortedBy(state.sessions, (_, { user, stale }) => Number(stale) * 2 + administratorRank(user)),
+    sortedBy(state.sessions, (_, { user, ended }) => Number(ended) * 2 + administratorRank(user)),
     callerSession,
   );
   const user = nth(sortedBy(state.users, administratorRank));
@@ -210,6 +220,10 @@ export function requestFor(
     'finish reset': () => ({ key: nth(state.keys), to: fields.password ?? text }),
     'log in': () => ({ as: name, login, password: target < 4 ? (password ?? text) : text }),
     'read user': () => ({ login }),
+    'read account': () => ({}),
+    'log out': () => ({}),
+    'end other sessions': () => ({}),
+    'end sessions of': () => ({ login }),
     'create integration': () => ({ as: name, name: text }),
     'update integration': () => ({
       integration,
@@ -241,7 +255,7 @@ export function requestFor(
     },
     'delete parameter': () => ({ parameter, version: version(state.parameters[parameter]) }),
   };
-  const isPublic = ['request reset', 'finish reset', 'log in', 'read user'].includes(operation);
+  const isPublic = ['request reset', 'finish reset', 'log in'].includes(operation);
   const request = fieldsOf[operation]();
   return (isPublic ? { ...request, do: operation } : { ...request, ...call }) as ModelRequest;
 }

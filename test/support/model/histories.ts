@@ -2,6 +2,7 @@ import { AssertionError } from 'node:assert';
 import { setTimeout as wait } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Fault } from '../../../infra/local/aws/faults.ts';
+import { findUser } from '../../../lib/users/user-table.ts';
 import { expectIntact } from '../instance/intact.ts';
 import { comparable, httpRequestFor } from '../instance/requests.ts';
 import { type Command, requestFor, userCommands } from './commands.ts';
@@ -52,24 +53,36 @@ export async function runHistory(bench: Bench, load: Load): Promise<string | und
   }
 }
 
-/** The model for a caller with a valid token. */
-const specification: Specification<ModelRequest> = (text, request) => {
+/** A request, with the number of endings of all sessions that its token states. */
+type Sent = ModelRequest & { readonly sessionEndings: number };
+
+const specification: Specification<Sent> = (text, request) => {
   const users: Users = JSON.parse(text);
   const callerSession = 'callerSession' in request ? request.callerSession : 'nobody';
-  const sessions = { [callerSession]: { user: callerSession, stale: false } };
+  const ended = users[callerSession]?.sessionEndings !== request.sessionEndings;
+  const sessions = { [callerSession]: { user: callerSession, ended } };
   const { response, state } = perform({ ...START, users, sessions }, request);
   const outcomes = [{ state: JSON.stringify(state.users), output: textOf(response) }];
   // The service reads the target and the caller in parallel, not atomically: a caller who gets 404
   // may have lost the right to the change just before, and changes nothing either way.
-  if (response.status === 403 && request.do === 'update user' && !users[request.user]) {
+  const isRefused = response.status === 401 || response.status === 403;
+  if (isRefused && request.do === 'update user' && !users[request.user]) {
     outcomes.push({ state: text, output: textOf({ status: 404, message: 'error.idnotfound' }) });
   }
   if (
-    response.status === 403 &&
+    isRefused &&
     request.do === 'delete user' &&
     !Object.values(users).some((u) => u.login === request.login)
   ) {
     outcomes.push({ state: text, output: textOf({ status: 404, message: 'error.http.404' }) });
+  }
+  if (isRefused && request.do === 'read user') {
+    const served = {
+      ...START,
+      users,
+      sessions: { [callerSession]: { user: 'none', ended: false } },
+    };
+    outcomes.push({ state: text, output: textOf(perform(served, request).response) });
   }
   return outcomes;
 };
@@ -77,7 +90,7 @@ const specification: Specification<ModelRequest> = (text, request) => {
 async function record(
   bench: Bench,
   { seed, clients, operations, faults }: Load,
-): Promise<Operation<ModelRequest>[]> {
+): Promise<Operation<Sent>[]> {
   const { gatehouse } = bench;
   const sample = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number, salt: number): T[] =>
     fc.sample(arbitrary, { seed: seed + salt, numRuns });
@@ -89,7 +102,7 @@ async function record(
    */
   const seen = { ...START.users };
   const gone: string[] = [];
-  const history: Operation<ModelRequest>[] = [];
+  const history: Operation<Sent>[] = [];
   let time = 0;
 
   if (faults) bench.faults.inject(faultsOf(sample(fc.nat(), 3 * clients * operations, clients)));
@@ -108,9 +121,10 @@ async function record(
       (handle) => ids.get(handle) ?? UNKNOWN_ID,
       () => '',
     );
-    const token = await bench.token(
-      'callerSession' in request ? (ids.get(request.callerSession) ?? UNKNOWN_ID) : 1,
-    );
+    const callerId =
+      'callerSession' in request ? (ids.get(request.callerSession) ?? UNKNOWN_ID) : 1;
+    const { sessionEndings = 0 } = (await findUser(gatehouse.table, callerId)) ?? {};
+    const token = await bench.token(callerId, 0, sessionEndings);
     const invoked = time++;
     const received = await gatehouse.call(method, path, { token, body, mayCrash: true });
     const returned = time++;
@@ -137,14 +151,14 @@ async function record(
       client,
       invoked,
       returned: known ? returned : Number.POSITIVE_INFINITY,
-      input: request,
+      input: { ...request, sessionEndings },
       output,
     });
   }
 
   function stateSeen(): State {
     const callers = [...Object.keys(seen), ...gone.slice(-1)];
-    const sessions = Object.fromEntries(callers.map((user) => [user, { user, stale: false }]));
+    const sessions = Object.fromEntries(callers.map((user) => [user, { user, ended: false }]));
     return { ...START, users: seen, sessions };
   }
 

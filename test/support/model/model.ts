@@ -15,6 +15,8 @@ interface User {
   readonly lastModifiedBy: string;
   readonly password: string | undefined;
   readonly passwordChanges: number;
+  /** The number of times that all sessions were ended, by deactivations included. */
+  readonly sessionEndings: number;
   /** The number of changes of the e-mail address, including changes of its spelling. */
   readonly addressChanges: number;
   readonly version: number;
@@ -35,13 +37,10 @@ interface Parameter {
   readonly version: number;
 }
 
-/**
- * A token. It is stale once the password has been changed with another token or set with a reset
- * key.
- */
+/** The session of a token, and whether it has ended before the token expires. */
 interface Session {
   readonly user: string;
-  readonly stale: boolean;
+  readonly ended: boolean;
 }
 
 /** A mailed key to set a password. */
@@ -83,7 +82,11 @@ interface ModelRequests {
   'request reset': WithNewHandle & { email: string };
   'finish reset': { key: string; to: string };
   'log in': WithNewHandle & { login: string; password: string };
-  'read user': { login: string };
+  'read user': WithCaller & { login: string };
+  'read account': WithCaller;
+  'log out': WithCaller;
+  'end other sessions': WithCaller;
+  'end sessions of': WithCaller & { login: string };
   'create integration': WithCaller & WithNewHandle & Pick<Integration, 'name'>;
   'update integration': WithCaller &
     WithPrecondition & { integration: string } & Pick<Integration, 'name' | 'active'> & {
@@ -160,9 +163,9 @@ function authorizedCaller(
   { callerSession }: WithCaller,
   roles: readonly string[],
 ): [handle: string, user: User] {
-  const { user: handle, stale } = state.sessions[callerSession] as Session;
+  const { user: handle, ended } = state.sessions[callerSession] as Session;
   const user = state.users[handle];
-  if (!user?.activated || stale) throw new Rejection(401);
+  if (!user?.activated || ended) throw new Rejection(401);
   const hasRole = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
   check(hasRole, 403);
   return [handle, user];
@@ -201,14 +204,26 @@ function checkInvariants(state: State, before: State, handle: string): void {
 const userWithLogin = ({ users }: State, login: string) =>
   Object.entries(users).find(([, user]) => user.login === login);
 
-/** Sets the password and makes all sessions of the user stale but one. */
+/** Ends all sessions of the user but one. */
+function endSessions(state: Draft, handle: string, keptSession?: string): void {
+  for (const [name, session] of Object.entries(state.sessions)) {
+    if (session.user === handle && name !== keptSession)
+      state.sessions[name] = { ...session, ended: true };
+  }
+}
+
+/** Ends them, and counts that. */
+function endAllSessions(state: Draft, handle: string, keptSession?: string): void {
+  const user = state.users[handle] as User;
+  state.users[handle] = { ...user, sessionEndings: user.sessionEndings + 1 };
+  endSessions(state, handle, keptSession);
+}
+
+/** Sets the password, which ends all sessions of the user but one. */
 function setPassword(state: Draft, handle: string, password: string, keptSession?: string): void {
   const user = state.users[handle] as User;
   state.users[handle] = { ...user, password, passwordChanges: user.passwordChanges + 1 };
-  for (const [name, session] of Object.entries(state.sessions)) {
-    if (session.user === handle && name !== keptSession)
-      state.sessions[name] = { ...session, stale: true };
-  }
+  endSessions(state, handle, keptSession);
 }
 
 const isValidKey = (state: State, { user, addressChanges, passwordChanges }: ResetKey): boolean => {
@@ -228,7 +243,14 @@ const newKey = (user: string, { addressChanges, passwordChanges }: User): ResetK
 
 const userBody = (
   id: string,
-  { password: _p, passwordChanges: _c, addressChanges: _a, version: _v, ...user }: User,
+  {
+    password: _p,
+    passwordChanges: _c,
+    sessionEndings: _e,
+    addressChanges: _a,
+    version: _v,
+    ...user
+  }: User,
 ) => ({
   id,
   ...user,
@@ -276,7 +298,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
         authorities = [],
       } = request;
       const person = { login, email, firstName, lastName: null, activated, authorities };
-      const counts = { passwordChanges: 0, addressChanges: 0, version: 1 };
+      const counts = { passwordChanges: 0, sessionEndings: 0, addressChanges: 0, version: 1 };
       const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
       state.users[request.as] = user;
       checkInvariants(state, before, request.as);
@@ -294,6 +316,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       const after = changedUser(user, fields as Partial<User>);
       state.users[request.user] = after;
       checkInvariants(state, before, request.user);
+      if (user.activated && !after.activated) endAllSessions(state, request.user);
       return { status: 200, version: after.version, body: userBody(request.user, after) };
     },
 
@@ -349,11 +372,39 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       const [handle, user] = userWithLogin(state, request.login) ?? [];
       if (!handle || !user?.activated || user.password !== request.password)
         throw new Rejection(401);
-      state.sessions[request.as] = { user: handle, stale: false };
+      state.sessions[request.as] = { user: handle, ended: false };
       return OK;
     },
 
+    'log out'(state, { callerSession }) {
+      const session = state.sessions[callerSession] as Session;
+      state.sessions[callerSession] = { ...session, ended: true };
+      return OK;
+    },
+
+    'end other sessions'(state, request) {
+      const [handle] = authorizedCaller(state, request, []);
+      endAllSessions(state, handle, request.callerSession);
+      return OK;
+    },
+
+    'end sessions of'(state, request) {
+      authorizedCaller(state, request, ADMINISTRATORS);
+      const [handle] = userWithLogin(state, request.login) ?? [];
+      if (!handle) throw new Rejection(404);
+      endAllSessions(state, handle);
+      return OK;
+    },
+
+    'read account'(state, request) {
+      const [handle, user] = authorizedCaller(state, request, []);
+      return { status: 200, body: userBody(handle, user) };
+    },
+
     'read user'(state, request) {
+      // What requires no role stays readable for the tokens of a deleted account.
+      const { user: caller } = state.sessions[request.callerSession] as Session;
+      if (state.users[caller]) authorizedCaller(state, request, []);
       const [handle, user] = userWithLogin(state, request.login) ?? [];
       if (!handle || !user) throw new Rejection(404);
       return { status: 200, version: user.version, body: userBody(handle, user) };

@@ -17,10 +17,10 @@ export interface Bench {
   /** Delays every further transaction of a function until the promise of `wait` resolves. */
   delay(wait: () => Promise<unknown>): void;
   /**
-   * A token for the current user with this id, as a login after this many password changes would
-   * issue it.
+   * A token for the current user with this id, as a login after this many password changes and
+   * endings of all sessions would issue it.
    */
-  token(id: number, passwordChanges?: number): Promise<string>;
+  token(id: number, passwordChanges?: number, sessionEndings?: number): Promise<string>;
   /** Restores the table to its state when the bench was opened. */
   restore(): Promise<void>;
 }
@@ -52,11 +52,12 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
     new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]),
   );
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
-  const tokenOf = async (id: number, passwordChanges = 0) =>
+  const tokenOf = async (id: number, passwordChanges = 0, sessionEndings = 0) =>
     tokens.of({
       id,
       accountStamp: (await findUser(gatehouse.table, id))?.accountStamp,
       passwordChanges,
+      ...(sessionEndings > 0 && { sessionEndings }),
     });
   const token = await tokenOf(1);
   const first = { name: 'First', shortName: 'short', integrationType: 'API' };
@@ -88,6 +89,7 @@ const person = (login: string, fields: object) => ({
   createdBy: 'admin',
   password: login.padEnd(4, '.'),
   passwordChanges: 0,
+  sessionEndings: 0,
   addressChanges: 0,
   version: 1,
   lastName: null,
@@ -110,9 +112,9 @@ export const START: State = {
     user: person('user', { firstName: 'User', lastName: 'User', authorities: ['ROLE_USER'] }),
   },
   sessions: {
-    admin: { user: 'admin', stale: false },
-    ann: { user: 'ann', stale: false },
-    user: { user: 'user', stale: false },
+    admin: { user: 'admin', ended: false },
+    ann: { user: 'ann', ended: false },
+    user: { user: 'user', ended: false },
   },
   integrations: {
     first: { name: 'First', description: null, active: true, module: null, version: 1 },

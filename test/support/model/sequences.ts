@@ -118,10 +118,10 @@ export function startRun(bench: Bench) {
 
   /** Reads the lists as a caller who may read all of them. */
   async function readLists(state: State) {
-    const [reader, { passwordChanges }] = Object.entries(state.users).find(
+    const [reader, { passwordChanges, sessionEndings }] = Object.entries(state.users).find(
       ([, { activated, authorities }]) => activated && authorities.includes('ROLE_ADMIN'),
     ) as [string, State['users'][string]];
-    const token = await bench.token(idOf(reader), passwordChanges);
+    const token = await bench.token(idOf(reader), passwordChanges, sessionEndings);
     const list = async (path: string) => {
       const { body } = await gatehouse.call('GET', path, { token });
       return body.map(withoutDates);

@@ -70,10 +70,10 @@ export const stackMutants = {
     },
     {
       file: 'lib/users/user-table.ts',
-      from: '      versionIs(before),\n    ),\n  ];',
-      to: `membership(before, after).length === 0 ? versionIs(before) : {
+      from: 'attributesAre({ version, ...(isDeactivated && { sessionEndings }) }),',
+      to: `membership(before, after).length === 0 ? attributesAre({ version }) : {
           condition: 'attribute_exists(pk)', onConditionFailed: 'retry',
-        },\n    ),\n  ];`,
+        },`,
     },
   ],
   'a transaction conflict is reported as a violated rule': [
@@ -133,8 +133,8 @@ export const stackMutants = {
   'attempts are counted without checking for concurrent ones': [
     {
       file: 'lib/accounts/login-throttle-rules.ts',
-      from: 'unchangedSinceRead(isKnown ? network : elsewhere)',
-      to: "{ condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
+      from: 'put(key, { ...failures }), unchangedSinceRead(isKnown ? network : elsewhere)',
+      to: "put(key, { ...failures }), { condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
     },
   ],
 } satisfies Record<string, readonly Mutation[]>;

@@ -1,0 +1,13 @@
+import { EndSession } from '../lib/accounts/session-contracts.ts';
+import { endSession } from '../lib/accounts/sessions.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** DELETE /api/account/sessions/{series}: ends one of the caller's sessions. */
+export const handler = endpoint(EndSession, async ({ caller, source, path }) => {
+  await endSession(table, caller, source, path.series);
+  return okEmpty();
+});

@@ -1,0 +1,13 @@
+import { EndUserSession } from '../lib/accounts/session-contracts.ts';
+import { endSessionOf } from '../lib/accounts/sessions.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** DELETE /api/users/{login}/sessions/{series}: ends a session of a user. */
+export const handler = endpoint(EndUserSession, async ({ caller, source, path }) => {
+  await endSessionOf(table, caller, source, path);
+  return okEmpty();
+});

@@ -1,0 +1,13 @@
+import { EndUserSessions } from '../lib/accounts/session-contracts.ts';
+import { endSessionsOf } from '../lib/accounts/sessions.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** DELETE /api/users/{login}/sessions: ends all sessions of a user. */
+export const handler = endpoint(EndUserSessions, async ({ caller, source, path }) => {
+  await endSessionsOf(table, caller, source, path.login);
+  return okEmpty();
+});

@@ -1,0 +1,14 @@
+import { sessionView } from '../lib/accounts/session.ts';
+import { ListSessions } from '../lib/accounts/session-contracts.ts';
+import { listSessions } from '../lib/accounts/sessions.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { ok } from '../lib/http/response.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** GET /api/account/sessions: the caller's sessions. */
+export const handler = endpoint(ListSessions, async ({ caller }) => {
+  const sessions = await listSessions(table, caller);
+  return ok(sessions.map((session) => sessionView(session, caller.jti)));
+});

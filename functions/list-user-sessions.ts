@@ -1,0 +1,14 @@
+import { sessionView } from '../lib/accounts/session.ts';
+import { ListUserSessions } from '../lib/accounts/session-contracts.ts';
+import { listSessionsOf } from '../lib/accounts/sessions.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { ok } from '../lib/http/response.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** GET /api/users/{login}/sessions: the sessions of a user. */
+export const handler = endpoint(ListUserSessions, async ({ caller, path }) => {
+  const sessions = await listSessionsOf(table, caller, path.login);
+  return ok(sessions.map((session) => sessionView(session, caller.jti)));
+});

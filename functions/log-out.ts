@@ -1,0 +1,10 @@
+import { LogOut } from '../lib/accounts/session-contracts.ts';
+import { logOut } from '../lib/accounts/sessions.ts';
+import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
+
+/** POST /api/logout: ends the session of the token. */
+export const handler = endpoint(LogOut, async ({ caller, source }) => {
+  await logOut(caller, source);
+  return okEmpty();
+});

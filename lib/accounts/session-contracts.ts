@@ -1,0 +1,83 @@
+import * as v from 'valibot';
+import type { Contract } from '../contract/contract.ts';
+import { matching } from '../contract/limits.ts';
+import { loginInPath } from '../users/user-schema.ts';
+
+const about = { tag: 'Sessions', entityName: 'userManagement' } as const;
+const administrators = { anyRole: ['ROLE_ADMIN'] } as const;
+
+/** The `{series}` of a path. A path without a valid series names no session. */
+const seriesInPath = v.object({
+  series: v.pipe(v.string(), matching(/^[A-Za-z0-9_-]{1,64}$/)),
+});
+const seriesOfUserInPath = v.object({ ...loginInPath.entries, ...seriesInPath.entries });
+
+const instant = v.pipe(v.string(), v.isoTimestamp());
+const sessions = v.array(
+  v.strictObject({
+    series: v.string(),
+    tokenDate: instant,
+    ipAddress: v.string(),
+    userAgent: v.string(),
+    remembered: v.boolean(),
+    expires: instant,
+    current: v.boolean(),
+  }),
+);
+
+/** POST /api/logout. Also with a token whose session has ended already. */
+export const LogOut = {
+  ...about,
+  summary: "End the caller's session",
+  access: 'issued-token',
+} satisfies Contract;
+
+/** GET /api/account/sessions */
+export const ListSessions = {
+  ...about,
+  summary: "List the caller's sessions, the latest first",
+  access: 'authenticated',
+  response: sessions,
+  failures: ['read-budget-spent'],
+} satisfies Contract;
+
+/** DELETE /api/account/sessions */
+export const EndOtherSessions = {
+  ...about,
+  summary: "End the caller's other sessions",
+  access: 'authenticated',
+} satisfies Contract;
+
+/** DELETE /api/account/sessions/{series} */
+export const EndSession = {
+  ...about,
+  summary: "End one of the caller's sessions",
+  access: 'authenticated',
+  path: seriesInPath,
+} satisfies Contract;
+
+/** GET /api/users/{login}/sessions */
+export const ListUserSessions = {
+  ...about,
+  summary: 'List the sessions of a user, the latest first',
+  access: administrators,
+  path: loginInPath,
+  response: sessions,
+  failures: ['read-budget-spent'],
+} satisfies Contract;
+
+/** DELETE /api/users/{login}/sessions */
+export const EndUserSessions = {
+  ...about,
+  summary: 'End all sessions of a user',
+  access: administrators,
+  path: loginInPath,
+} satisfies Contract;
+
+/** DELETE /api/users/{login}/sessions/{series} */
+export const EndUserSession = {
+  ...about,
+  summary: 'End a session of a user',
+  access: administrators,
+  path: seriesOfUserInPath,
+} satisfies Contract;

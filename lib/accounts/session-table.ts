@@ -1,0 +1,50 @@
+import type { AuditEvent } from '../audit/audit-entry.ts';
+import { sessionKey, sessionsPartition } from '../table/keys.ts';
+import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
+import { claim, type Write } from '../table/write.ts';
+import type { User } from '../users/user.ts';
+import { auditEventFor } from '../users/user-table.ts';
+import { isLive, type Session } from './session.ts';
+
+/** How many sessions of a user are listed at most. */
+const LISTED_SESSIONS_MAX = 1000;
+
+const sessionOf = (item: Item): Session =>
+  ({ userAgent: '', ...attributesOf(item) }) as unknown as Session;
+
+/** The session of this user and series, or undefined. */
+export async function findSession(
+  table: Table,
+  userId: number,
+  series: string,
+): Promise<Session | undefined> {
+  const item = await table.get(sessionKey(userId, series));
+  return item && sessionOf(item);
+}
+
+/** The sessions of a user that have not ended, the latest first. */
+export async function findLiveSessions(
+  table: Table,
+  user: User,
+  onConsumed: OnConsumed,
+): Promise<Session[]> {
+  const range = { limit: LISTED_SESSIONS_MAX };
+  const items = await table.query(sessionsPartition(user.id), range, onConsumed);
+  return items
+    .map(sessionOf)
+    .filter((session) => isLive(session, user, Date.now()))
+    .toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1));
+}
+
+/** The write that stores a session of the user, as of the transaction of its log-in. */
+export const sessionStarted = ({ id, sessionEndings = 0 }: User, session: Session): Write =>
+  // Stryker disable next-line StringLiteral: a random series exists only if the write is repeated
+  claim(sessionKey(id, session.jti), { ...session, sessionEndings }, 'retry');
+
+/** The audit event about a session of the user. `source` is the address of the request. */
+export const sessionEventFor = (
+  action: 'session.started' | 'session.ended',
+  user: User,
+  { jti }: Pick<Session, 'jti'>,
+  source: string,
+): AuditEvent => ({ ...auditEventFor(action, user), session: jti, source });

@@ -1,0 +1,154 @@
+import type { AuditEvent } from '../audit/audit-entry.ts';
+import { Failure } from '../contract/failure.ts';
+import { sessionKey } from '../table/keys.ts';
+import { readBudget } from '../table/read-budget.ts';
+import type { Table } from '../table/table.ts';
+import type { Write } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { allSessionsEnded, type IssuedToken, sessionEnded } from '../users/token-validity.ts';
+import type { User } from '../users/user.ts';
+import { auditEventFor, findUserByLogin, sessionsChanged } from '../users/user-table.ts';
+import { isLive, type Session } from './session.ts';
+import { findLiveSessions, findSession, sessionEventFor } from './session-table.ts';
+import type { Source } from './source.ts';
+
+/** Lists the caller's own sessions. Fails with invalid-token and read-budget-spent. */
+export async function listSessions(table: Table, caller: AuthorizedCaller): Promise<Session[]> {
+  return chargedList(table, caller, () => caller.findUser());
+}
+
+/** Lists the sessions of the user with this login. Fails as `listSessions` and with not-found. */
+export async function listSessionsOf(
+  table: Table,
+  caller: AuthorizedCaller,
+  login: string,
+): Promise<Session[]> {
+  return chargedList(table, caller, async () => {
+    const user = await findUserByLogin(table, login);
+    if (!user) throw new Failure('not-found');
+    return user;
+  });
+}
+
+async function chargedList(
+  table: Table,
+  caller: AuthorizedCaller,
+  findOwner: () => Promise<User>,
+): Promise<Session[]> {
+  const budget = readBudget(table, caller);
+  await budget.requireUnspent();
+  let consumed = 0;
+  const sessions = await findLiveSessions(table, await findOwner(), (units) => {
+    consumed += units;
+  });
+  await budget.settle(consumed);
+  return sessions;
+}
+
+/** Ends the session of the caller's token. Succeeds as well if it has ended already. */
+export async function logOut(caller: AuthorizedCaller, { address }: Source): Promise<void> {
+  const change = caller.change({
+    decide: ({ callerUser, now }) => ({
+      writes: endOne(callerUser, caller, now),
+      result: undefined,
+      event: sessionEventFor('session.ended', callerUser, caller, address),
+    }),
+  });
+  await change.catch((error) => {
+    if (!(error instanceof Failure && error.code === 'invalid-token')) throw error;
+  });
+}
+
+/** Ends one of the caller's sessions. Fails with not-found if it does not exist or has ended. */
+export function endSession(
+  table: Table,
+  caller: AuthorizedCaller,
+  { address }: Source,
+  series: string,
+): Promise<void> {
+  return caller.change({
+    loadEarly: () => findSession(table, caller.id, series),
+    decide: ({ loaded: session, callerUser, now }) => ({
+      writes: endOne(callerUser, liveSession(session, callerUser, now), now, caller.jti),
+      result: undefined,
+      event: sessionEventFor('session.ended', callerUser, { jti: series }, address),
+    }),
+  });
+}
+
+/** Ends all sessions of the caller but that of the request. */
+export function endOtherSessions(caller: AuthorizedCaller, { address }: Source): Promise<void> {
+  return caller.change({
+    decide: ({ callerUser }) => ({
+      writes: [sessionsChanged(callerUser, allSessionsEnded(callerUser, caller.jti))],
+      result: undefined,
+      event: allEndedEvent(callerUser, address),
+    }),
+  });
+}
+
+/** Ends all sessions of the user with this login. Fails with not-found and forbidden. */
+export function endSessionsOf(
+  table: Table,
+  caller: AuthorizedCaller,
+  { address }: Source,
+  login: string,
+): Promise<void> {
+  return caller.change({
+    load: () => findUserByLogin(table, login),
+    decide: ({ loaded: user }) => {
+      if (!user) throw new Failure('not-found');
+      return {
+        writes: [sessionsChanged(user, allSessionsEnded(user))],
+        result: undefined,
+        event: allEndedEvent(user, address),
+      };
+    },
+    targetUserOf: (user) => user,
+  });
+}
+
+/** Ends a session of the user with this login. Fails with not-found and forbidden. */
+export function endSessionOf(
+  table: Table,
+  caller: AuthorizedCaller,
+  { address }: Source,
+  { login, series }: { readonly login: string; readonly series: string },
+): Promise<void> {
+  return caller.change({
+    async load() {
+      const user = await findUserByLogin(table, login);
+      return { user, session: user && (await findSession(table, user.id, series)) };
+    },
+    decide: ({ loaded: { user, session }, now }) => {
+      if (!user) throw new Failure('not-found');
+      return {
+        writes: endOne(user, liveSession(session, user, now), now),
+        result: undefined,
+        event: sessionEventFor('session.ended', user, { jti: series }, address),
+      };
+    },
+    targetUserOf: ({ user }) => user,
+  });
+}
+
+function liveSession(session: Session | undefined, user: User, now: number): Session {
+  if (!session || !isLive(session, user, now)) throw new Failure('not-found');
+  return session;
+}
+
+/** The writes that end the session of a token. `kept` is one that stays if all others must end. */
+const endOne = (
+  user: User,
+  token: Pick<IssuedToken, 'jti' | 'expires'>,
+  now: number,
+  kept?: string,
+): Write[] => [
+  sessionsChanged(user, sessionEnded(user, token, now, kept)),
+  { act: 'Delete', key: sessionKey(user.id, token.jti) },
+];
+
+const allEndedEvent = (user: User, source: string): AuditEvent => ({
+  ...auditEventFor('sessions.ended', user),
+  source,
+});

@@ -1,0 +1,102 @@
+import type { Condition } from '../table/write.ts';
+import type { User } from './user.ts';
+
+/** What a token states about the time at which it was issued. */
+export interface IssuedToken {
+  /** Undefined for an account without a stamp. */
+  readonly accountStamp: string | undefined;
+  /** The token's id (RFC 7519, 4.1.7), which is the series of its session. */
+  readonly jti: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
+  /** The number of password changes, and of times that all sessions of the user were ended. */
+  readonly passwordChanges: number;
+  readonly sessionEndings: number;
+}
+
+/** How many sessions can end one by one before their tokens expire: the item of a user is small. */
+export const ENDED_SESSIONS_MAX = 50;
+
+/** How an ended session is stored in its user, until its token expires. */
+const endedToken = ({ expires, jti }: Pick<IssuedToken, 'expires' | 'jti'>): string =>
+  `${expires}-${jti}`;
+
+/**
+ * Whether the token was issued for this account; false if it was deleted, even if its id was
+ * assigned again.
+ */
+export const isOfAccount = (user: User | undefined, { accountStamp }: IssuedToken): user is User =>
+  user !== undefined && user.accountStamp === accountStamp;
+
+/**
+ * Whether the session of the token was ended: alone, or with all others by a new password or on
+ * request, unless this very token made that change.
+ */
+export function isEnded(user: User, token: IssuedToken): boolean {
+  const { passwordChanges, sessionEndings = 0, tokenExcepted, sessionsEnded } = user;
+  if (sessionsEnded?.has(endedToken(token))) return true;
+  return (
+    tokenExcepted !== token.jti &&
+    (passwordChanges !== token.passwordChanges || sessionEndings !== token.sessionEndings)
+  );
+}
+
+/**
+ * The rules of `isOfAccount` and `isEnded` as a condition on the user's item. Its placeholders
+ * differ from those of writes of that item.
+ */
+export function stillValid(token: IssuedToken): Condition {
+  const { accountStamp, jti, passwordChanges, sessionEndings } = token;
+  const isSame = (name: string, value: unknown) =>
+    value === undefined
+      ? `attribute_not_exists(#token_${name})`
+      : `#token_${name} = :token_${name}`;
+  const endings = sessionEndings === 0 ? undefined : sessionEndings;
+  return {
+    condition:
+      `${isSame('accountStamp', accountStamp)} AND ` +
+      `(#token_passwordChanges = :token_passwordChanges AND ${isSame('sessionEndings', endings)} ` +
+      'OR #token_excepted = :token_jti) AND NOT contains(#token_ended, :token_ended)',
+    names: {
+      '#token_accountStamp': 'accountStamp',
+      '#token_passwordChanges': 'passwordChanges',
+      '#token_sessionEndings': 'sessionEndings',
+      '#token_excepted': 'tokenExcepted',
+      '#token_ended': 'sessionsEnded',
+    },
+    values: {
+      ':token_accountStamp': accountStamp,
+      ':token_passwordChanges': passwordChanges,
+      ':token_sessionEndings': endings,
+      ':token_jti': jti,
+      ':token_ended': endedToken(token),
+    },
+    onConditionFailed: 'retry',
+  };
+}
+
+/** The attributes of a user all of whose sessions end, but that of the token `kept`, if any. */
+export const allSessionsEnded = ({ sessionEndings = 0 }: User, kept?: string) => ({
+  sessionEndings: sessionEndings + 1,
+  tokenExcepted: kept,
+  sessionsEnded: undefined,
+});
+
+/**
+ * The attributes of a user one of whose sessions ends. Beyond ENDED_SESSIONS_MAX, all others end as
+ * well but that of the token `kept`. `now` is in milliseconds since 1970.
+ */
+export function sessionEnded(
+  user: User,
+  token: Pick<IssuedToken, 'expires' | 'jti'>,
+  now: number,
+  kept?: string,
+) {
+  // Stryker disable next-line ArrayDeclaration: another text is no time
+  const stillCounting = [...(user.sessionsEnded ?? [])].filter(
+    (ended) => Number.parseInt(ended, 10) * 1000 >= now,
+  );
+  return stillCounting.length < ENDED_SESSIONS_MAX
+    ? { sessionsEnded: new Set([...stillCounting, endedToken(token)]) }
+    : allSessionsEnded(user, kept === token.jti ? undefined : kept);
+}

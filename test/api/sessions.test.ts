@@ -1,0 +1,314 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sessionStarted } from '../../lib/accounts/session-table.ts';
+import { commit } from '../../lib/table/change.ts';
+import { readBudgetKey } from '../../lib/table/keys.ts';
+import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
+import { storedSession } from '../support/doubles/stored-session.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { decode } from '../support/instance/mint.ts';
+
+/** What happens before the next log-in stores its session, once it has verified the password. */
+let meanwhile: (() => Promise<unknown>) | undefined;
+const gatehouse = await useGatehouse({
+  async intercept(call, forward) {
+    if (meanwhile && JSON.stringify(call.input).includes('SESSION#')) {
+      const act = meanwhile;
+      meanwhile = undefined;
+      await act();
+    }
+    return forward();
+  },
+});
+let admin: string;
+beforeAll(async () => {
+  admin = await gatehouse.adminToken();
+});
+
+const call = (method: string, path: string, token: string) =>
+  gatehouse.call(method, path, { token });
+const statusOf = async (token: string) => (await call('GET', '/api/account', token)).status;
+const statusesOf = (...tokens: string[]) => Promise.all(tokens.map(statusOf));
+const seriesOf = (token: string) => String(decode(token.split('.')[1]).jti);
+const sessionsOf = async (token: string) =>
+  (await call('GET', '/api/account/sessions', token)).body as Record<string, unknown>[];
+const entriesOf = async (query: string) =>
+  (await call('GET', `/api/audits?${query}`, admin)).body as Record<string, unknown>[];
+
+/** Makes an account and logs it in this many times. */
+async function loggedIn(login: string, times: number): Promise<[User, ...string[]]> {
+  await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
+  const tokens: string[] = [];
+  for (let n = 0; n < times; n++) tokens.push(await gatehouse.logIn(login));
+  return [(await findUserByLogin(gatehouse.table, login)) as User, ...tokens];
+}
+
+describe('the sessions of an account', () => {
+  it('are listed with their origin and times, the latest first', async () => {
+    await gatehouse.makeUser('lister');
+    const logIn = async (rememberMe: boolean, userAgent: string) => {
+      const body = { username: 'lister', password: 'lister', rememberMe };
+      const headers = { 'User-Agent': userAgent };
+      return (await gatehouse.call('POST', '/api/authenticate', { body, headers })).body.id_token;
+    };
+    const first = await logIn(true, `curl/8.5 <script>${'x'.repeat(200)}`);
+    const second = await logIn(false, 'Mozilla/5.0 (X11; Linux x86_64)');
+
+    const sessions = await sessionsOf(first);
+
+    const common = { ipAddress: '127.0.0.1', tokenDate: expect.stringMatching(/^20.*Z$/) };
+    expect(sessions).toEqual([
+      {
+        ...common,
+        series: seriesOf(second),
+        userAgent: 'Mozilla/5.0 (X11; Linux x86_64)',
+        remembered: false,
+        current: false,
+        expires: expect.any(String),
+      },
+      {
+        ...common,
+        series: seriesOf(first),
+        userAgent: `curl/8.5 script${'x'.repeat(105)}`,
+        remembered: true,
+        current: true,
+        expires: new Date(Number(decode(first.split('.')[1]).exp) * 1000).toISOString(),
+      },
+    ]);
+  });
+
+  it('end one by one, with the next request', async () => {
+    const [, kept, ended] = await loggedIn('ender', 2);
+    const path = `/api/account/sessions/${seriesOf(ended as string)}`;
+
+    const { status, text } = await call('DELETE', path, kept as string);
+
+    expect([status, text]).toEqual([200, '']);
+    expect(await statusesOf(kept as string, ended as string)).toEqual([200, 401]);
+    expect((await sessionsOf(kept as string)).map(({ series }) => series)).toEqual([
+      seriesOf(kept as string),
+    ]);
+    expect((await call('DELETE', path, kept as string)).status).toBe(404);
+  });
+
+  it('end by logging out, as often as that is repeated', async () => {
+    const [user, token, other] = await loggedIn('leaver', 2);
+
+    const { status, text } = await call('POST', '/api/logout', token as string);
+    const again = await call('POST', '/api/logout', token as string);
+
+    expect([status, text, again.status]).toEqual([200, '', 200]);
+    expect(await statusesOf(token as string, other as string)).toEqual([401, 200]);
+    const entries = await entriesOf(`actorId.equals=${user.id}&action.equals=session.ended`);
+    expect(entries).toMatchObject([{ session: seriesOf(token as string), source: '127.0.0.1' }]);
+  });
+
+  it('end all but the current one, which can then end itself', async () => {
+    const [, own, ...others] = await loggedIn('sweeper', 3);
+
+    const { status } = await call('DELETE', '/api/account/sessions', own as string);
+    const later = await gatehouse.logIn('sweeper');
+
+    expect(status).toBe(200);
+    expect(await statusesOf(own as string, ...others, later)).toEqual([200, 401, 401, 200]);
+    await call('POST', '/api/logout', own as string);
+    expect(await statusesOf(own as string, later)).toEqual([401, 200]);
+  });
+
+  it('stay ended when the account is activated again', async () => {
+    const [{ id, login, email }, token] = await loggedIn('dormant', 1);
+    const update = (activated: boolean) =>
+      gatehouse.call('PUT', '/api/users', { token: admin, body: { id, login, email, activated } });
+
+    await update(false);
+    const whileDeactivated = await statusOf(token as string);
+    await update(true);
+
+    expect([whileDeactivated, await statusOf(token as string)]).toEqual([401, 401]);
+    expect(await statusOf(await gatehouse.logIn('dormant'))).toBe(200);
+  });
+
+  it('are those of the account only, whatever series is given', async () => {
+    const [, own] = await loggedIn('nosy', 1);
+    const [, foreign] = await loggedIn('target', 1);
+    const path = `/api/account/sessions/${seriesOf(foreign as string)}`;
+
+    expect((await call('DELETE', path, own as string)).status).toBe(404);
+    expect(await statusOf(foreign as string)).toBe(200);
+  });
+
+  it('end together when more have ended than the item of a user records', async () => {
+    const [user, own, other] = await loggedIn('script', 2);
+    const series = Array.from({ length: ENDED_SESSIONS_MAX + 1 }, (_, n) => `short-${n}`);
+    const expires = Math.floor(Date.now() / 1000) + 600;
+    for (const jti of series)
+      await commit(gatehouse.table, [sessionStarted(user, storedSession(user, { jti, expires }))]);
+    const end = (jti: string | undefined) =>
+      call('DELETE', `/api/account/sessions/${jti}`, own as string);
+
+    for (const jti of series.slice(0, -1)) expect((await end(jti)).status).toBe(200);
+    const before = await statusesOf(own as string, other as string);
+    const last = await end(series.at(-1));
+
+    expect([before, last.status]).toEqual([[200, 200], 200]);
+    expect(await statusesOf(own as string, other as string)).toEqual([200, 401]);
+  });
+});
+
+it('a long list of sessions is charged to the read budget of the caller', async () => {
+  const [user, token] = await loggedIn('busy', 1);
+  const [manager, managersToken] = await loggedIn('manager', 1);
+  const { id, login, email } = manager;
+  const body = { id, login, email, authorities: ['ROLE_ADMIN'] };
+  await gatehouse.call('PUT', '/api/users', { token: admin, body });
+  const expires = Math.floor(Date.now() / 1000) + 600;
+  const writes = Array.from({ length: 90 }, (_, n) =>
+    sessionStarted(user, storedSession(user, { jti: `n-${n}`, expires })),
+  );
+  await commit(gatehouse.table, writes);
+
+  const own = await call('GET', '/api/account/sessions', token as string);
+  const foreign = await call('GET', '/api/users/busy/sessions', managersToken as string);
+
+  expect([own.body.length, foreign.body.length]).toEqual([91, 91]);
+  for (const caller of [user, manager])
+    expect((await gatehouse.table.get(readBudgetKey(caller.id)))?.paidBackAt).toBeGreaterThan(0);
+});
+
+describe('a login', () => {
+  const logInWhile = async (login: string, act: () => Promise<unknown>) => {
+    meanwhile = act;
+    const body = { username: login, password: login };
+    return gatehouse.call('POST', '/api/authenticate', { body });
+  };
+  const listOf = async (login: string) =>
+    (await call('GET', `/api/users/${login}/sessions`, admin)).body;
+
+  it.each([
+    ['all sessions end', '/api/users/racer-0/sessions', 'racer-0'],
+    ['another session ends', '/api/logout', 'racer-1'],
+  ])('starts a valid session while %s', async (_, path, login) => {
+    const [, other] = await loggedIn(login, 1);
+
+    const { status, body } = await logInWhile(login, () =>
+      path === '/api/logout' ? call('POST', path, other as string) : call('DELETE', path, admin),
+    );
+
+    expect([status, await statusOf(body.id_token)]).toEqual([200, 200]);
+    expect(await statusOf(other as string)).toBe(401);
+    expect(await listOf(login)).toMatchObject([{ series: seriesOf(body.id_token) }]);
+  });
+
+  it.each<[string, (user: User, token: string) => Promise<unknown>]>([
+    [
+      'is deactivated',
+      ({ id, login, email }) =>
+        gatehouse.call('PUT', '/api/users', {
+          token: admin,
+          body: { id, login, email, activated: false },
+        }),
+    ],
+    ['is deleted', ({ login }) => call('DELETE', `/api/users/${login}`, admin)],
+    [
+      'changes the password',
+      ({ login }, token) =>
+        gatehouse.call('POST', '/api/account/change-password', {
+          token,
+          body: { currentPassword: login, newPassword: 'another' },
+        }),
+    ],
+  ])('starts none while the user %s', async (what, act) => {
+    const name = what.replaceAll(' ', '-');
+    const [user, token] = await loggedIn(name, 1);
+
+    const { status } = await logInWhile(name, () => act(user, token as string));
+
+    expect(status).toBe(401);
+    const entries = await entriesOf(`target.equals=user/${user.id}&action.equals=session.started`);
+    expect(entries).toHaveLength(1);
+  });
+});
+
+describe('an administrator', () => {
+  it('lists the sessions of a user and ends one or all of them', async () => {
+    const [user, one, other] = await loggedIn('managed', 2);
+    const path = '/api/users/managed/sessions';
+
+    const listed = await call('GET', path, admin);
+    const ended = await call('DELETE', `${path}/${seriesOf(one as string)}`, admin);
+    const statuses = await statusesOf(one as string, other as string);
+    const all = await call('DELETE', path, admin);
+
+    expect(listed.body.map(({ series }: { series: string }) => series)).toEqual(
+      [other, one].map((token) => seriesOf(token as string)),
+    );
+    expect([ended.status, statuses, all.status]).toEqual([200, [401, 200], 200]);
+    expect(await statusOf(other as string)).toBe(401);
+    expect((await call('GET', path, admin)).body).toEqual([]);
+    const entries = await entriesOf(
+      `target.equals=user/${user.id}&action.in=session.ended,sessions.ended`,
+    );
+    expect(entries).toMatchObject([
+      { actor: 'admin', action: 'sessions.ended', session: null, source: '127.0.0.1' },
+      { actor: 'admin', action: 'session.ended', session: seriesOf(one as string) },
+    ]);
+  });
+
+  it.each([
+    ['GET', '/api/users/nobody/sessions'],
+    ['DELETE', '/api/users/nobody/sessions'],
+    ['DELETE', '/api/users/nobody/sessions/series'],
+    ['DELETE', '/api/users/user/sessions/series'],
+  ])('gets 404 for an unknown user or session: %s %s', async (method, path) => {
+    expect((await call(method, path, admin)).status).toBe(404);
+  });
+});
+
+it('a login is audited with its session and source', async () => {
+  const [user, token] = await loggedIn('visible', 1);
+
+  const entries = await entriesOf(`actorId.equals=${user.id}&action.equals=session.started`);
+
+  expect(entries).toMatchObject([
+    { target: `user/${user.id}`, session: seriesOf(token as string), source: '127.0.0.1' },
+  ]);
+});
+
+it('only administrators see when a user last logged in; it leaves the ETag alone', async () => {
+  const [user, token] = await loggedIn('regular', 1);
+  const read = async (path: string, as: string) => gatehouse.call('GET', path, { token: as });
+  const path = '/api/users/regular';
+  const list = '/api/users?login.equals=regular';
+
+  const before = await read(path, admin);
+  await gatehouse.logIn('regular');
+  const after = await read(path, admin);
+
+  expect(before.body.lastLogin).toBe(user.lastLogin);
+  expect(after.body.lastLogin > before.body.lastLogin).toBe(true);
+  expect(after.headers.etag).toBe(before.headers.etag);
+  expect((await read(list, admin)).body[0].lastLogin).toBe(after.body.lastLogin);
+  for (const { body } of [await read(path, token as string), await read(list, token as string)])
+    expect(JSON.stringify(body)).not.toContain('lastLogin');
+});
+
+it('a rejected login and a mailed reset are audited with their source', async () => {
+  const [user] = await loggedIn('attacked', 1);
+  await gatehouse.call('POST', '/api/account/reset-password/init', { body: { email: user.email } });
+  await gatehouse.keyMailedTo(user.email);
+  const body = { username: 'attacked', password: 'wrong' };
+  const statuses: number[] = [];
+  for (let n = 0; n < 13; n++)
+    statuses.push((await gatehouse.call('POST', '/api/authenticate', { body })).status);
+
+  const entries = await entriesOf(`target.equals=user/${user.id}&actorId.equals=0&sort=time,asc`);
+
+  expect(statuses.slice(-3)).toEqual([429, 429, 429]);
+  const common = { actor: 'anonymous', targetName: 'attacked', source: '127.0.0.1' };
+  expect(entries).toMatchObject([
+    { action: 'reset.requested', ...common },
+    { action: 'login.throttled', ...common },
+  ]);
+  expect(entries).toHaveLength(2);
+});

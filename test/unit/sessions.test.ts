@@ -1,0 +1,274 @@
+import { describe, expect, it } from 'vitest';
+import { newSession, type Session, sessionView } from '../../lib/accounts/session.ts';
+import {
+  EndOtherSessions,
+  EndUserSession,
+  ListSessions,
+  LogOut,
+} from '../../lib/accounts/session-contracts.ts';
+import {
+  endOtherSessions,
+  endSession,
+  endSessionOf,
+  endSessionsOf,
+  listSessions,
+  listSessionsOf,
+  logOut,
+} from '../../lib/accounts/sessions.ts';
+import { authorize } from '../../lib/authorization/authorize.ts';
+import type { Access } from '../../lib/contract/contract.ts';
+import { entityKey, loginGuardKey, precedenceKey, sessionKey } from '../../lib/table/keys.ts';
+import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
+import type { User } from '../../lib/users/user.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
+import { storedSession } from '../support/doubles/stored-session.ts';
+
+/* What the rules read and write; over HTTP: test/api/sessions.test.ts. */
+
+const NOW = Date.UTC(2030, 0, 1);
+const SECONDS = NOW / 1000;
+useFrozenClock(NOW, {
+  AUDIT_DAYS: '400',
+  TOKEN_SECONDS: '3600',
+  REMEMBERED_TOKEN_SECONDS: '86400',
+});
+
+const SOURCE = { address: '203.0.113.7', arrivedAt: NOW };
+const userOf = (id: number, login: string, fields: Partial<User> = {}) =>
+  ({
+    ...entityKey('USER', id),
+    id,
+    login,
+    activated: true,
+    accountStamp: login,
+    passwordChanges: 2,
+    authorities: ['ROLE_ADMIN'],
+    ...fields,
+  }) as unknown as User & { pk: string; sk: string };
+const ada = userOf(7, 'ada');
+const bob = userOf(8, 'bob', { authorities: [] });
+const expires = SECONDS + 60;
+const sessionOf = (user: User, jti: string, fields: Partial<Session> = {}) => ({
+  ...sessionKey(user.id, jti),
+  ...storedSession(user, { jti, expires, ...fields }),
+});
+const tableWith = (...items: { pk: string; sk: string }[]) =>
+  memoryTable([
+    ada,
+    bob,
+    { ...loginGuardKey('bob'), id: 8 },
+    ...['mine', 'older'].map((jti, n) =>
+      sessionOf(ada, jti, { startedAt: `2029-12-3${1 - n}T00:00:00.000Z` }),
+    ),
+    sessionOf(bob, 'his'),
+    ...items,
+  ]);
+const by = (table: MemoryTable, access: Access = EndOtherSessions.access, user = ada) =>
+  authorize(table, { ...storedSession(user, { jti: 'mine', expires }), id: user.id }, access);
+const admin = (table: MemoryTable) => by(table, EndUserSession.access);
+const auditOf = (table: MemoryTable) => table.transactions.at(-1)?.at(-1)?.attributes;
+
+describe('a session', () => {
+  it.each([
+    [false, 3600],
+    [true, 86_400],
+  ])('lasts as long as its token, and names no more of the client: %s', (remembered, lifetime) => {
+    const userAgent = `<b>é\u0000"curl"</b> (8.5; x_86/64: +a,b) ${'x'.repeat(200)}`;
+    const session = newSession(bob, { ...SOURCE, userAgent }, remembered, NOW + 999);
+
+    expect(session).toEqual({
+      jti: expect.stringMatching(/^[\w-]{16}$/),
+      startedAt: '2030-01-01T00:00:00.999Z',
+      expires: SECONDS + lifetime,
+      ipAddress: '203.0.113.7',
+      userAgent: `bcurl/b (8.5; x_86/64: +a,b) ${'x'.repeat(91)}`,
+      remembered,
+      accountStamp: 'bob',
+      passwordChanges: 2,
+      sessionEndings: 0,
+    });
+    expect(newSession(bob, SOURCE, false, NOW).userAgent).toBe('');
+    expect(newSession(bob, SOURCE, false, NOW).jti).not.toBe(session.jti);
+  });
+
+  it('is shown without what its token states', () => {
+    const shown = {
+      series: 'his',
+      tokenDate: '2030-01-01T00:00:00.000Z',
+      ipAddress: '198.51.100.7',
+      userAgent: 'curl/8.5.0',
+      remembered: false,
+      expires: '2030-01-01T00:01:00.000Z',
+    };
+
+    const session = sessionOf(bob, 'his');
+    expect(sessionView(session, 'his')).toEqual({ ...shown, current: true });
+    expect(sessionView(session, 'mine')).toEqual({ ...shown, current: false });
+  });
+});
+
+describe('the list of sessions', () => {
+  const seriesOf = (sessions: Session[]) => sessions.map(({ jti }) => jti);
+
+  it('has the live ones of the user, the latest first, also without a user agent', async () => {
+    const { userAgent: _none, ...bare } = sessionOf(ada, 'bare', {
+      startedAt: '2029-12-29T00:00:00.000Z',
+    });
+    const ended = sessionOf(ada, 'ended', { passwordChanges: 1 });
+    const table = tableWith(bare as never, ended, sessionOf(ada, 'past', { expires: SECONDS }));
+
+    const own = await listSessions(table, by(table, ListSessions.access));
+
+    expect(seriesOf(own)).toEqual(['mine', 'older', 'bare']);
+    expect(own[2]?.userAgent).toBe('');
+    expect(seriesOf(await listSessionsOf(table, admin(table), 'bob'))).toEqual(['his']);
+    expect(table.queries.map(({ range }) => range.limit)).toEqual([1000, 1000]);
+    await expect(listSessionsOf(table, admin(table), 'eve')).rejects.toThrow('not-found');
+  });
+
+  it('is charged to the caller if it is long', async () => {
+    const many = Array.from({ length: 40 }, (_, n) => sessionOf(ada, `n${n}`));
+    const table = tableWith(...many);
+
+    await listSessions(table, by(table, ListSessions.access));
+
+    expect(table.updates[0]?.key.pk).toBe('READS#0000000000000007');
+  });
+});
+
+describe('ending', () => {
+  const lostAll = { sessionEndings: 1, sessionsEnded: undefined };
+  const named = nameOf(sessionKey(7, 'older'));
+  const his = nameOf(sessionKey(8, 'his'));
+  type Ending = (table: MemoryTable) => Promise<void>;
+
+  it.each<[string, Ending, User, object, string | undefined, object]>([
+    [
+      "one of one's own",
+      (table) => endSession(table, by(table), SOURCE, 'older'),
+      ada,
+      { sessionsEnded: new Set([`${expires}-older`]) },
+      named,
+      { action: 'session.ended', session: 'older' },
+    ],
+    [
+      'the current one',
+      (table) => logOut(by(table, LogOut.access), SOURCE),
+      ada,
+      { sessionsEnded: new Set([`${expires}-mine`]) },
+      nameOf(sessionKey(7, 'mine')),
+      { action: 'session.ended', session: 'mine' },
+    ],
+    [
+      'all others',
+      (table) => endOtherSessions(by(table), SOURCE),
+      ada,
+      { ...lostAll, tokenExcepted: 'mine' },
+      undefined,
+      { action: 'sessions.ended' },
+    ],
+    [
+      'one of another user',
+      (table) => endSessionOf(table, admin(table), SOURCE, { login: 'bob', series: 'his' }),
+      bob,
+      { sessionsEnded: new Set([`${expires}-his`]) },
+      his,
+      { action: 'session.ended', session: 'his' },
+    ],
+    [
+      'all of another user',
+      (table) => endSessionsOf(table, admin(table), SOURCE, 'bob'),
+      bob,
+      lostAll,
+      undefined,
+      { action: 'sessions.ended' },
+    ],
+  ])('%s changes the user and is audited', async (_, end, user, changes, deleted, event) => {
+    const table = tableWith();
+
+    await end(table);
+
+    expect(table.find(entityKey('USER', user.id))).toEqual({ ...user, ...changes });
+    const others = Object.keys(table.changed()).filter((name) => !/^(USER|AUDIT)/.test(name));
+    expect(others).toEqual(deleted ? [deleted] : []);
+    const target = { target: `user/${user.id}`, targetName: user.login };
+    expect(auditOf(table)).toMatchObject({
+      actorId: 7,
+      source: '203.0.113.7',
+      ...event,
+      ...target,
+    });
+  });
+
+  it.each<[string, Ending]>([
+    ["one's own", (table) => endSession(table, by(table), SOURCE, 'none')],
+    ['an expired one', (table) => endSession(table, by(table), SOURCE, 'past')],
+    ['that of another', (table) => endSession(table, by(table), SOURCE, 'his')],
+    [
+      'of a user',
+      (table) => endSessionOf(table, admin(table), SOURCE, { login: 'bob', series: 'x' }),
+    ],
+    [
+      'of nobody',
+      (table) => endSessionOf(table, admin(table), SOURCE, { login: 'eve', series: 'x' }),
+    ],
+    ['all of nobody', (table) => endSessionsOf(table, admin(table), SOURCE, 'eve')],
+  ])('an unknown session fails: %s', async (_, end) => {
+    const table = tableWith(sessionOf(ada, 'past', { expires: SECONDS }));
+
+    await expect(end(table)).rejects.toMatchObject({ code: 'not-found' });
+    expect(table.transactions).toEqual([]);
+  });
+
+  it.each<[string, Ending]>([
+    ['one', (table) => endSessionOf(table, admin(table), SOURCE, { login: 'bob', series: 'his' })],
+    ['all', (table) => endSessionsOf(table, admin(table), SOURCE, 'bob')],
+  ])('%s as an administrator takes precedence over changes by the user', async (_, end) => {
+    const table = tableWith();
+    table.concurrent.push([
+      { act: 'Put', key: entityKey('USER', 8), attributes: { ...bob, sessionEndings: 4 } },
+    ]);
+    const session = sessionOf(bob, 'his', { sessionEndings: 4 });
+    table.concurrent[0] = [
+      ...(table.concurrent[0] ?? []),
+      { act: 'Put', key: sessionKey(8, 'his'), attributes: session },
+    ];
+
+    await end(table);
+
+    expect(table.transactions.map(([first]) => first?.key.pk)).toContain(precedenceKey(8).pk);
+  });
+
+  it('keeps the current session when all must end, unless it is the one that ends', async () => {
+    const full = new Set(Array.from({ length: ENDED_SESSIONS_MAX }, (_, n) => `${expires}-${n}`));
+    const outcomes = [];
+    for (const end of [
+      (table: MemoryTable) => endSession(table, by(table), SOURCE, 'older'),
+      (table: MemoryTable) => logOut(by(table), SOURCE),
+    ]) {
+      const table = tableWith({ ...ada, sessionsEnded: full } as never);
+      await end(table);
+      outcomes.push(table.find(entityKey('USER', 7))?.tokenExcepted);
+    }
+
+    expect(outcomes).toEqual(['mine', undefined]);
+  });
+
+  it.each([
+    ['has ended', { sessionsEnded: new Set([`${expires}-mine`]) }],
+    ['is that of a deactivated user', { activated: false }],
+  ])('the current session succeeds and changes nothing if it %s', async (_, fields) => {
+    const table = tableWith({ ...ada, ...fields } as never);
+
+    await logOut(by(table, LogOut.access), SOURCE);
+
+    expect(table.transactions).toEqual([]);
+  });
+
+  it('the current session fails as any change does otherwise', async () => {
+    const table = tableWith({ ...precedenceKey(7), until: NOW + 5000 } as never);
+
+    await expect(logOut(by(table, LogOut.access), SOURCE)).rejects.toThrow('unavailable');
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { isLive } from '../../lib/accounts/session.ts';
+import {
+  allSessionsEnded,
+  ENDED_SESSIONS_MAX,
+  isEnded,
+  isOfAccount,
+  sessionEnded,
+} from '../../lib/users/token-validity.ts';
+import type { User } from '../../lib/users/user.ts';
+import { storedSession } from '../support/doubles/stored-session.ts';
+
+/* The condition of transactions that states the same is tested in authorize.test.ts. */
+
+const NOW = Date.UTC(2030, 0, 1);
+const SECONDS = NOW / 1000;
+const user = { accountStamp: 'stamp', passwordChanges: 2, sessionEndings: 1 } as User;
+const token = storedSession(user, { jti: 'mine', expires: SECONDS + 60 });
+const other = storedSession(user, { jti: 'other', expires: SECONDS + 60 });
+const outcomes = (after: User) => [isEnded(after, token), isEnded(after, other)];
+
+describe('a token', () => {
+  it.each<[string, object, boolean[]]>([
+    ['nothing has changed', {}, [false, false]],
+    ['the password changes', { passwordChanges: 3 }, [true, true]],
+    ['it changes the password', { passwordChanges: 3, tokenExcepted: 'mine' }, [false, true]],
+    ['a restore undoes a new password', { passwordChanges: 1 }, [true, true]],
+    ['all sessions end', allSessionsEnded(user), [true, true]],
+    ['all sessions but its own end', allSessionsEnded(user, 'mine'), [false, true]],
+    ['its session ends', sessionEnded(user, token, NOW), [true, false]],
+  ])('is still valid, and another one, after %s', async (_, changes, ended) => {
+    expect(outcomes({ ...user, ...changes })).toEqual(ended);
+  });
+
+  it('of a session that ends after it was excepted has ended', () => {
+    const excepted = { ...user, ...allSessionsEnded(user, 'mine') };
+
+    expect(outcomes({ ...excepted, ...sessionEnded(excepted, token, NOW) })).toEqual([true, true]);
+  });
+
+  it('of an account whose sessions never ended states none', () => {
+    const { sessionEndings: _none, ...fresh } = user;
+
+    expect(isEnded(fresh as User, { ...token, sessionEndings: 0 })).toBe(false);
+    expect(isEnded({ ...user, sessionEndings: 1 }, { ...token, sessionEndings: 0 })).toBe(true);
+  });
+
+  it.each([
+    ['same', user, true],
+    ['deleted', undefined, false],
+    ['recreated', { ...user, accountStamp: 'next' }, false],
+  ])('is of its account only: %s', (_, stored, expected) => {
+    expect(isOfAccount(stored as User | undefined, token)).toBe(expected);
+  });
+});
+
+describe('a user', () => {
+  const series = (count: number, expires: number) =>
+    Array.from({ length: count }, (_, n) => `${expires}-${n}`);
+
+  it('records ended sessions until their tokens expire', () => {
+    const sessionsEnded = new Set([`${SECONDS - 1}-past`, `${SECONDS}-last`]);
+
+    expect(sessionEnded({ ...user, sessionsEnded }, token, NOW)).toEqual({
+      sessionsEnded: new Set([`${SECONDS}-last`, `${SECONDS + 60}-mine`]),
+    });
+  });
+
+  it.each([
+    [ENDED_SESSIONS_MAX - 1, 'other', undefined],
+    [ENDED_SESSIONS_MAX, 'other', 'other'],
+    // The session that ends is not kept.
+    [ENDED_SESSIONS_MAX, 'mine', undefined],
+  ])('with %i ended sessions keeps %s when one more ends', (count, kept, tokenExcepted) => {
+    const before = { ...user, sessionsEnded: new Set(series(count, SECONDS + 9)) };
+
+    const after = sessionEnded(before, token, NOW, kept);
+
+    expect(after).toEqual(
+      count < ENDED_SESSIONS_MAX
+        ? { sessionsEnded: new Set([...before.sessionsEnded, `${SECONDS + 60}-mine`]) }
+        : { sessionEndings: 2, sessionsEnded: undefined, tokenExcepted },
+    );
+  });
+});
+
+it.each<[string, object, number, boolean]>([
+  ['in its last millisecond', {}, NOW + 59_999, true],
+  ['when its token expires', {}, NOW + 60_000, false],
+  ['after the password has changed', { passwordChanges: 3 }, NOW, false],
+  ['of an earlier account', { accountStamp: 'next' }, NOW, false],
+])('a session is listed only while it is live: %s', (_, changes, now, expected) => {
+  expect(isLive(token, { ...user, ...changes }, now)).toBe(expected);
+});
