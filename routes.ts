@@ -31,6 +31,7 @@ const {
   audit,
   attempts,
   session,
+  formerUser,
   mail,
   precedence,
   readBudget,
@@ -101,7 +102,12 @@ export const routes: readonly Route[] = [
     route: 'POST /api/logout',
     handler: 'log-out',
     contract: Sessions.LogOut,
-    permissions: { put: [audit], update: [user], delete: [session] },
+    permissions: {
+      get: [formerUser],
+      put: [audit],
+      update: [user, formerUser],
+      delete: [session],
+    },
   },
   {
     route: 'GET /api/account/sessions',
@@ -204,7 +210,7 @@ export const routes: readonly Route[] = [
     contract: Users.DeleteUser,
     permissions: {
       get: [login, user],
-      put: [audit, precedence],
+      put: [audit, precedence, formerUser],
       update: [administrators, total],
       delete: [user, login, email, precedence],
       conditionCheck: [user],
@@ -446,13 +452,18 @@ export interface Permissions {
 }
 
 /**
- * The permissions in the route's row, plus reading the public keys and the caller's user if it
- * requires a token, and the precedence item if it is not a GET.
+ * The permissions in the route's row, plus reading the public keys and the caller's user, also a
+ * deleted one where no role is required, if it requires a token, and the precedence item if it is
+ * not a GET.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
   const { get = [], query = [] } = permissions;
-  const ofCaller = route.startsWith('GET ') ? [user] : [user, precedence];
+  const ofCaller = [
+    user,
+    ...(contract.access === 'authenticated' ? [formerUser] : []),
+    ...(route.startsWith('GET ') ? [] : [precedence]),
+  ];
   return {
     ...permissions,
     get: [...new Set([...get, ...ofCaller])],

@@ -1,8 +1,8 @@
 import { retryingFetch } from './retrying-fetch.ts';
 
 /**
- * A fetch that sends a token. After 401, it repeats the request once with a new token: the service
- * checks the token before anything else, so that the rejected request has changed nothing.
+ * A fetch that sends a token. After 401, it repeats the request once with a new token: a rejected
+ * request has changed nothing.
  */
 export function authenticatedFetch(
   firstToken: string,

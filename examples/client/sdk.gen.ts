@@ -102,7 +102,7 @@ export const changePassword = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * End the caller's session
+ * End the caller's session, if it has not ended
  *
  * Requires a token, whose session may have ended.
  */

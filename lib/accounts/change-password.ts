@@ -24,7 +24,13 @@ export async function changePassword(
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
   await throttle.attempt(
-    { login: user.login, password: currentPassword, source, userIdIn: () => user.id },
+    {
+      login: user.login,
+      password: currentPassword,
+      source,
+      userIdIn: () => user.id,
+      actor: user,
+    },
     {
       async verify() {
         // Concurrently: neither depends on the other, and a wrong password is rare.

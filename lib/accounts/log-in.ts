@@ -1,7 +1,6 @@
 import { auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { settleAll } from '../runtime/settle-all.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -67,11 +66,11 @@ export async function logIn(
         return async (clearFailures) => {
           const passwordHash = isOutdated ? await passwords.hash(password) : undefined;
           const session = newSession(user, source, rememberMe, Date.now());
-          // Concurrently: the counts that the token states rarely change in between.
-          const [token, committed] = await settleAll([
-            issueToken(user, session),
-            storeSession(table, user, session, { passwordHash, clearFailures }),
-          ]);
+          // Before the session is stored: one without a token would be listed and audited.
+          const token = await issueToken(user, session);
+          const replaced = { passwordHash, clearFailures };
+          const committed = await storeSession(table, user, session, replaced);
+          // The counts that the token states rarely change in between.
           const isCurrent = committed.sessionEndings === user.sessionEndings;
           return {
             token: isCurrent ? token : await issueToken(committed, session),

@@ -42,7 +42,7 @@ interface LoginFailures {
   readonly last: number;
   /** When the network stops being known, or the failures stop counting; seconds since 1970. */
   readonly expires: number;
-  /** Whether the audit trail records already that attempts were rejected because of these failures. */
+  /** Whether the audit trail already records a rejection because of these failures. */
   readonly rejected?: true;
   /**
    * The latest attempt, until its outcome is stored: a fingerprint of its password, and the count

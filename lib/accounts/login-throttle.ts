@@ -1,4 +1,4 @@
-import { ANONYMOUS, auditEntry } from '../audit/audit-entry.ts';
+import { type Actor, ANONYMOUS, type AuditEvent, auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import { openConnection } from '../runtime/aws.ts';
 import { allowTimeToUndo } from '../runtime/deadline.ts';
@@ -6,9 +6,9 @@ import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { commit, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
-import { type Key, PARTITION } from '../table/keys.ts';
+import { type Key, PARTITION, rejectedKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import type { Write } from '../table/write.ts';
+import { put } from '../table/write.ts';
 import { type AttemptKeys, openAttemptKeys } from './attempt-keys.ts';
 import {
   clearFailures,
@@ -42,6 +42,8 @@ export interface PasswordAttempt {
   readonly alsoRead?: readonly Key[];
   /** The id of the user with this login, by the items of `alsoRead`; undefined if there is none. */
   readonly userIdIn: (items: Found) => number | undefined;
+  /** Who makes the attempt, if that is known. */
+  readonly actor?: Actor;
 }
 
 /** Bounds how fast passwords can be guessed. */
@@ -138,7 +140,7 @@ interface Services {
 async function beginAttempt(
   { table, limits, attemptKeys }: Services,
   keys: FailureKeys,
-  { login, password, source, alsoRead = [], userIdIn }: PasswordAttempt,
+  { login, password, source, alsoRead = [], userIdIn, actor = ANONYMOUS }: PasswordAttempt,
 ): Promise<{ steps: AttemptSteps; items: Found }> {
   const fingerprint = await attemptKeys.fingerprint(login, password);
   const [counts, items] = await readCounts(table, keys, alsoRead);
@@ -148,10 +150,14 @@ async function beginAttempt(
     requireNoWait(counts, timed, limits);
   } catch (error) {
     const marked = markRejected(keys, counts, timed);
-    const user = { id: userIdIn(items), login };
-    // Equal work for known and unknown logins, and one entry until the failures are cleared.
-    if (marked)
-      await ignoreUnavailable(commit(table, [marked, throttledEntry(user, address, timed.now)]));
+    const id = userIdIn(items);
+    // One entry until the failures are cleared. Equal work for a login that no account has, which
+    // can be a password in the wrong field.
+    const entry =
+      id === undefined
+        ? put(rejectedKey(keys.elsewhere), { expires: Math.floor(timed.now / 1000) })
+        : auditEntry(actor, throttledEvent(id, login, address), timed.now);
+    if (marked) await ignoreUnavailable(commit(table, [marked, entry]));
     throw error;
   }
 
@@ -193,20 +199,14 @@ async function beginAttempt(
   return { steps, items };
 }
 
-/**
- * The entry about the first rejection of attempts at a login. A login that no account has is not
- * recorded: it can be a password in the wrong field.
- */
-function throttledEntry(
-  { id, login }: { id: number | undefined; login: string },
-  source: string,
-  now: number,
-): Write {
-  const targetName = id === undefined ? '' : login;
-  const target = `user/${id ?? 0}` as const;
-  const event = { action: 'login.throttled', target, targetName, fields: [], source } as const;
-  return auditEntry(ANONYMOUS, event, now);
-}
+/** The audit event about the first rejection of attempts at a login. */
+const throttledEvent = (id: number, login: string, source: string): AuditEvent => ({
+  action: 'login.throttled',
+  target: `user/${id}`,
+  targetName: login,
+  fields: [],
+  source,
+});
 
 async function readCounts(
   table: Table,

@@ -28,7 +28,7 @@ const sessions = v.array(
 /** POST /api/logout. Also with a token whose session has ended already. */
 export const LogOut = {
   ...about,
-  summary: "End the caller's session",
+  summary: "End the caller's session, if it has not ended",
   access: 'issued-token',
 } satisfies Contract;
 

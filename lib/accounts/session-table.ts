@@ -6,7 +6,7 @@ import type { User } from '../users/user.ts';
 import { auditEventFor } from '../users/user-table.ts';
 import { isLive, type Session } from './session.ts';
 
-/** How many sessions of a user are listed at most. */
+/** The latest sessions of a user that are read for a list. */
 const LISTED_SESSIONS_MAX = 1000;
 
 const sessionOf = (item: Item): Session =>
@@ -28,12 +28,9 @@ export async function findLiveSessions(
   user: User,
   onConsumed: OnConsumed,
 ): Promise<Session[]> {
-  const range = { limit: LISTED_SESSIONS_MAX };
+  const range = { backwards: true, limit: LISTED_SESSIONS_MAX };
   const items = await table.query(sessionsPartition(user.id), range, onConsumed);
-  return items
-    .map(sessionOf)
-    .filter((session) => isLive(session, user, Date.now()))
-    .toSorted((one, other) => (one.startedAt < other.startedAt ? 1 : -1));
+  return items.map(sessionOf).filter((session) => isLive(session, user, Date.now()));
 }
 
 /** The write that stores a session of the user, as of the transaction of its log-in. */

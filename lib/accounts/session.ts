@@ -23,6 +23,10 @@ const USER_AGENT_LENGTH_MAX = 120;
 const harmless = (userAgent: string): string =>
   userAgent.replace(/[^\w ()/;:.,+-]/g, '').slice(0, USER_AGENT_LENGTH_MAX);
 
+/** A random series that begins with the time, so that the latest sessions can be read first. */
+const newSeries = (now: number): string =>
+  now.toString(36).padStart(9, '0') + randomBytes(9).toString('base64url');
+
 /** A session that begins now, in milliseconds since 1970. */
 export function newSession(
   user: User,
@@ -33,7 +37,7 @@ export function newSession(
   const lifetime = tokenLifetimeSeconds();
   const { accountStamp, passwordChanges, sessionEndings = 0 } = user;
   return {
-    jti: randomBytes(12).toString('base64url'),
+    jti: newSeries(now),
     startedAt: new Date(now).toISOString(),
     expires: Math.floor(now / 1000) + (remembered ? lifetime.remembered : lifetime.usual),
     ipAddress: address,

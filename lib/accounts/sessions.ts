@@ -1,13 +1,24 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
+import { loadDecideCommit } from '../table/change.ts';
 import { sessionKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
-import type { Write } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import { allSessionsEnded, type IssuedToken, sessionEnded } from '../users/token-validity.ts';
+import {
+  allSessionsEnded,
+  type IssuedToken,
+  isOfAccount,
+  sessionEnded,
+} from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
-import { auditEventFor, findUserByLogin, sessionsChanged } from '../users/user-table.ts';
+import {
+  auditEventFor,
+  findFormerUser,
+  findUserByLogin,
+  formerSessionEnded,
+  sessionsChanged,
+} from '../users/user-table.ts';
 import { isLive, type Session } from './session.ts';
 import { findLiveSessions, findSession, sessionEventFor } from './session-table.ts';
 import type { Source } from './source.ts';
@@ -45,18 +56,30 @@ async function chargedList(
   return sessions;
 }
 
-/** Ends the session of the caller's token. Succeeds as well if it has ended already. */
-export async function logOut(caller: AuthorizedCaller, { address }: Source): Promise<void> {
-  const change = caller.change({
-    decide: ({ callerUser, now }) => ({
-      writes: endOne(callerUser, caller, now),
-      result: undefined,
-      event: sessionEventFor('session.ended', callerUser, caller, address),
-    }),
-  });
-  await change.catch((error) => {
+/**
+ * Ends the session of the caller's token, also if the user was deleted. Succeeds as well if it has
+ * ended already.
+ */
+export async function logOut(
+  table: Table,
+  caller: AuthorizedCaller,
+  { address }: Source,
+): Promise<void> {
+  try {
+    await caller.change({
+      decide: ({ callerUser, now }) => endOne(callerUser, caller, { now, address }),
+    });
+  } catch (error) {
     if (!(error instanceof Failure && error.code === 'invalid-token')) throw error;
-  });
+    await loadDecideCommit(
+      table,
+      () => findFormerUser(table, caller.id),
+      (former, now) => ({
+        writes: isOfAccount(former, caller) ? [formerSessionEnded(caller, former, now)] : [],
+        result: undefined,
+      }),
+    );
+  }
 }
 
 /** Ends one of the caller's sessions. Fails with not-found if it does not exist or has ended. */
@@ -68,11 +91,10 @@ export function endSession(
 ): Promise<void> {
   return caller.change({
     loadEarly: () => findSession(table, caller.id, series),
-    decide: ({ loaded: session, callerUser, now }) => ({
-      writes: endOne(callerUser, liveSession(session, callerUser, now), now, caller.jti),
-      result: undefined,
-      event: sessionEventFor('session.ended', callerUser, { jti: series }, address),
-    }),
+    decide: ({ loaded: session, callerUser, now }) => {
+      if (!session || !isLive(session, callerUser, now)) throw new Failure('not-found');
+      return endOne(callerUser, session, { now, address, kept: caller.jti });
+    },
   });
 }
 
@@ -121,32 +143,35 @@ export function endSessionOf(
       return { user, session: user && (await findSession(table, user.id, series)) };
     },
     decide: ({ loaded: { user, session }, now }) => {
-      if (!user) throw new Failure('not-found');
-      return {
-        writes: endOne(user, liveSession(session, user, now), now),
-        result: undefined,
-        event: sessionEventFor('session.ended', user, { jti: series }, address),
-      };
+      if (!user || !session || !isLive(session, user, now)) throw new Failure('not-found');
+      return endOne(user, session, { now, address });
     },
     targetUserOf: ({ user }) => user,
   });
 }
 
-function liveSession(session: Session | undefined, user: User, now: number): Session {
-  if (!session || !isLive(session, user, now)) throw new Failure('not-found');
-  return session;
-}
-
-/** The writes that end the session of a token. `kept` is one that stays if all others must end. */
-const endOne = (
+/**
+ * Ends the session of a token. If all others must end with it, `kept` stays, and that is what is
+ * audited.
+ */
+function endOne(
   user: User,
   token: Pick<IssuedToken, 'jti' | 'expires'>,
-  now: number,
-  kept?: string,
-): Write[] => [
-  sessionsChanged(user, sessionEnded(user, token, now, kept)),
-  { act: 'Delete', key: sessionKey(user.id, token.jti) },
-];
+  { now, address, kept }: { now: number; address: string; kept?: string },
+) {
+  const ended = sessionEnded(user, token, now, kept);
+  const isAlone = !('sessionEndings' in ended);
+  return {
+    writes: [
+      sessionsChanged(user, ended),
+      { act: 'Delete', key: sessionKey(user.id, token.jti) } as const,
+    ],
+    result: undefined,
+    event: isAlone
+      ? sessionEventFor('session.ended', user, token, address)
+      : allEndedEvent(user, address),
+  };
+}
 
 const allEndedEvent = (user: User, source: string): AuditEvent => ({
   ...auditEventFor('sessions.ended', user),

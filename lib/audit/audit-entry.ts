@@ -57,7 +57,7 @@ export interface AuditEntry extends AuditEvent {
 }
 
 /** The user that makes a change. */
-interface Actor {
+export interface Actor {
   readonly id: number;
   readonly login: string;
 }
@@ -89,8 +89,8 @@ export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write 
     targetName,
     ...(integrationName !== undefined && { integrationName }),
     fields,
-    ...(session !== undefined && { session }),
-    ...(source !== undefined && { source }),
+    session,
+    source,
     ...(auditDays > 0 && { expires: Math.floor((now + auditDays * MILLISECONDS_PER_DAY) / 1000) }),
   };
   const key =

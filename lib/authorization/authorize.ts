@@ -8,9 +8,9 @@ import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
 import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
 import type { Caller } from '../users/caller.ts';
-import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
+import { isEnded, isOfAccount, stillValid, type TokenState } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
-import { findUser } from '../users/user-table.ts';
+import { findFormerUser, findUser } from '../users/user-table.ts';
 import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';
 
 /**
@@ -18,14 +18,14 @@ import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence
  * that has ended is 401, after which clients log in again; a missing role is 403 (RFC 6750, 3.1).
  */
 function denialReason(
-  user: User | undefined,
+  user: (TokenState & Partial<Pick<User, 'authorities'>>) | undefined,
   caller: Caller,
   access: Access,
 ): FailureCode | undefined {
   if (!isOfAccount(user, caller) || !user.activated || isEnded(user, caller))
     return 'invalid-token';
   const roles = rolesOf(access);
-  const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities.includes(role));
+  const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities?.includes(role));
   return isAuthorized ? undefined : 'forbidden';
 }
 
@@ -90,6 +90,13 @@ export function authorize(
     read ??= findUser(table, caller.id);
     return read;
   };
+  // The contract: deleting a user does not immediately end existing sessions.
+  const canOutliveUser = access === 'authenticated' && !deletionEndsSessions;
+  let readFormer: Promise<TokenState | undefined> | undefined;
+  const readFormerOnce = async (): Promise<TokenState | undefined> => {
+    if (canOutliveUser) readFormer ??= findFormerUser(table, caller.id);
+    return readFormer;
+  };
   const confirm = async (): Promise<User> => authorizedUser(await readOnce(), caller, access);
   const loadUser = (): Promise<User> => {
     if (isLoaded) read = undefined;
@@ -105,11 +112,8 @@ export function authorize(
     },
     async requireAuthorized() {
       if (access === 'issued-token') return;
-      const user = await readOnce();
-      const isDeleted = !isOfAccount(user, caller);
-      // The contract: deleting a user does not immediately end existing sessions.
-      if (isDeleted && access === 'authenticated' && !deletionEndsSessions) return;
-      authorizedUser(user, caller, access);
+      const reason = denialReason((await readOnce()) ?? (await readFormerOnce()), caller, access);
+      if (reason) throw new Failure(reason);
     },
     change: (rule) => changeBy({ table, caller, access, loadUser }, rule),
   };

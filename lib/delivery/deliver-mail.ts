@@ -118,7 +118,7 @@ function decideMail(
   ]);
   if (!mail.counted && !ofAll) return { writes: [], result: 'resets-used-up' };
   if (!counted) return NOTHING;
-  const event = { ...auditEventFor('reset.requested', user), ...(source && { source }) };
+  const event = { ...auditEventFor('reset.requested', user), source };
   const entries = mail.counted ? [] : [auditEntry(ANONYMOUS, event, now)];
   return { writes: [...counted, write, ...entries], result };
 }

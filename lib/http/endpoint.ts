@@ -16,8 +16,8 @@ type AuthorizedRequest<C extends ProtectedContract> = Request<C> & {
 
 /**
  * The Lambda handler of a row of routes.ts that requires a token. Requests are rejected in this
- * order: unauthenticated callers, invalid requests, callers without a required role, requests that
- * `handle` rejects.
+ * order: tokens that are not valid, invalid requests, callers whose session has ended or who lack a
+ * required role, requests that `handle` rejects.
  */
 export function endpoint<const C extends ProtectedContract>(
   contract: C,

@@ -155,6 +155,20 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ paidBackAt: v.optional(count), expires: count }),
   },
   {
+    owns: ({ pk, sk }) => /^FORMER#\d{16}$/.test(pk) && sk === 'USER',
+    attributes: v.object({
+      activated: v.boolean(),
+      passwordChanges: count,
+      sessionEndings: v.optional(count),
+      sessionsEnded: v.optional(v.set(text)),
+      expires: count,
+    }),
+  },
+  {
+    owns: prefixed(PARTITION.attempts, 'REJECTED'),
+    attributes: v.object({ expires: count }),
+  },
+  {
     owns: ({ pk, sk }) => /^SESSION#\d{16}$/.test(pk) && sk !== '',
     attributes: v.object({
       jti: text,

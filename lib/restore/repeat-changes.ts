@@ -109,7 +109,10 @@ const NOTHING: Decision<boolean> = { writes: [], result: false };
 
 function repeatDeletion(user: User, now: number): Decision<boolean> {
   return {
-    writes: [...deletion(user), auditEntry(OPERATOR, auditEventFor('user.deleted', user), now)],
+    writes: [
+      ...deletion(user, now),
+      auditEntry(OPERATOR, auditEventFor('user.deleted', user), now),
+    ],
     result: true,
   };
 }

@@ -21,7 +21,9 @@
  *   password reset (TTL)     RESET#<hash of reset key>  RESET
  *   read budget of a user    READS#<user id, 16 digits> BUDGET
  *     (TTL)
- *   session (TTL)            SESSION#<user id,          series
+ *   what ended of a deleted  FORMER#<user id,           USER
+ *     user's tokens (TTL)      16 digits>
+ *   session (TTL)            SESSION#<user id,          series: begins with the time
  *                              16 digits>
  *   precedence over changes  PRECEDENCE#<user id,       PRECEDENCE: the user's own changes are
  *     by a user (TTL)          16 digits>               rejected
@@ -34,6 +36,7 @@
  *   attempts by login or by  ATTEMPTS#<HMAC of login>   NETWORK#<HMAC of network and login>: a
  *     source (TTL)                                      known network
  *                                                       ELSEWHERE: all other networks together
+ *                                                       REJECTED: a rejection at an unknown login
  *                            ATTEMPTS#<HMAC of address> SOURCE: logins; RESETS: resets
  *   import marker of a       IMPORTED#<hash of what     USER or INTEGRATION
  *     record                   identifies the record>
@@ -62,6 +65,7 @@ export const PARTITION = {
   publicKey: 'JWKS',
   resetKey: 'RESET#',
   readBudget: 'READS#',
+  formerUser: 'FORMER#',
   session: 'SESSION#',
   precedence: 'PRECEDENCE#',
   mail: 'MAIL#',
@@ -98,6 +102,10 @@ export const resetItemKey = (hash: string): Key => ({
 export const readBudgetKey = (userId: number): Key => ({
   pk: `${PARTITION.readBudget}${idText(userId)}`,
   sk: 'BUDGET',
+});
+export const formerUserKey = (userId: number): Key => ({
+  pk: `${PARTITION.formerUser}${idText(userId)}`,
+  sk: 'USER',
 });
 export const sessionsPartition = (userId: number): string =>
   `${PARTITION.session}${idText(userId)}`;
@@ -162,6 +170,8 @@ export const elsewhereAttemptsKey = (login: string): Key => ({
   pk: `${PARTITION.attempts}${login}`,
   sk: 'ELSEWHERE',
 });
+/** Stands for an audit entry where no account has the login. */
+export const rejectedKey = ({ pk }: Key): Key => ({ pk, sk: 'REJECTED' });
 export const sourceAttemptsKey = (address: string): Key => ({
   pk: `${PARTITION.attempts}${address}`,
   sk: 'SOURCE',

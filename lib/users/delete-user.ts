@@ -5,7 +5,8 @@ import type { AuthorizedCaller } from './authorized-caller.ts';
 import { auditEventFor, deletion, findUserByLogin } from './user-table.ts';
 
 /**
- * Deletes an account permanently. Its tokens can still read until they expire. Fails with
+ * Deletes an account permanently. Its tokens that have not ended can still read what requires no
+ * role until they expire. Fails with
  * not-found, version-changed, last-administrator, forbidden.
  */
 export async function deleteUser(
@@ -16,11 +17,11 @@ export async function deleteUser(
 ): Promise<void> {
   await caller.change({
     load: () => findUserByLogin(table, login),
-    decide: ({ loaded: targetUser }) => {
+    decide: ({ loaded: targetUser, now }) => {
       if (!targetUser) throw new Failure('not-found');
       requireVersion(targetUser, precondition);
       return {
-        writes: deletion(targetUser),
+        writes: deletion(targetUser, now),
         result: undefined,
         event: auditEventFor('user.deleted', targetUser),
       };

@@ -1,5 +1,17 @@
+import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import type { Condition } from '../table/write.ts';
 import type { User } from './user.ts';
+
+/** The part of a user, or of a deleted one, that decides on its tokens. */
+export type TokenState = Pick<
+  User,
+  | 'activated'
+  | 'accountStamp'
+  | 'passwordChanges'
+  | 'sessionEndings'
+  | 'tokenExcepted'
+  | 'sessionsEnded'
+>;
 
 /** What a token states about the time at which it was issued. */
 export interface IssuedToken {
@@ -25,14 +37,16 @@ const endedToken = ({ expires, jti }: Pick<IssuedToken, 'expires' | 'jti'>): str
  * Whether the token was issued for this account; false if it was deleted, even if its id was
  * assigned again.
  */
-export const isOfAccount = (user: User | undefined, { accountStamp }: IssuedToken): user is User =>
-  user !== undefined && user.accountStamp === accountStamp;
+export const isOfAccount = <U extends TokenState>(
+  user: U | undefined,
+  { accountStamp }: IssuedToken,
+): user is U => user !== undefined && user.accountStamp === accountStamp;
 
 /**
  * Whether the session of the token was ended: alone, or with all others by a new password or on
  * request, unless this very token made that change.
  */
-export function isEnded(user: User, token: IssuedToken): boolean {
+export function isEnded(user: TokenState, token: IssuedToken): boolean {
   const { passwordChanges, sessionEndings = 0, tokenExcepted, sessionsEnded } = user;
   if (sessionsEnded?.has(endedToken(token))) return true;
   return (
@@ -76,7 +90,7 @@ export function stillValid(token: IssuedToken): Condition {
 }
 
 /** The attributes of a user all of whose sessions end, but that of the token `kept`, if any. */
-export const allSessionsEnded = ({ sessionEndings = 0 }: User, kept?: string) => ({
+export const allSessionsEnded = ({ sessionEndings = 0 }: TokenState, kept?: string) => ({
   sessionEndings: sessionEndings + 1,
   tokenExcepted: kept,
   sessionsEnded: undefined,
@@ -87,14 +101,14 @@ export const allSessionsEnded = ({ sessionEndings = 0 }: User, kept?: string) =>
  * well but that of the token `kept`. `now` is in milliseconds since 1970.
  */
 export function sessionEnded(
-  user: User,
+  user: TokenState,
   token: Pick<IssuedToken, 'expires' | 'jti'>,
   now: number,
   kept?: string,
 ) {
   // Stryker disable next-line ArrayDeclaration: another text is no time
   const stillCounting = [...(user.sessionsEnded ?? [])].filter(
-    (ended) => Number.parseInt(ended, 10) * 1000 >= now,
+    (ended) => (Number.parseInt(ended, 10) + CLOCK_SKEW_SECONDS) * 1000 >= now,
   );
   return stillCounting.length < ENDED_SESSIONS_MAX
     ? { sessionsEnded: new Set([...stillCounting, endedToken(token)]) }

@@ -1,7 +1,7 @@
 import { type AuditEvent, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
-import { emailGuardKey, entityKey, loginGuardKey } from '../table/keys.ts';
+import { emailGuardKey, entityKey, formerUserKey, loginGuardKey } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
@@ -10,14 +10,16 @@ import {
   check,
   claim,
   isAbsent,
+  put,
   remove,
   set,
   versionIs,
   type Write,
 } from '../table/write.ts';
 import { membership } from './administrators.ts';
+import type { Caller } from './caller.ts';
 import { emailKey, formerEmailKey, formerEmailKeys, heldEmailKey } from './email-key.ts';
-import { allSessionsEnded, type sessionEnded } from './token-validity.ts';
+import { allSessionsEnded, sessionEnded, type TokenState } from './token-validity.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
 /** Converts a table item to a user. */
@@ -233,13 +235,47 @@ function setPassword({ id, passwordHash }: User, attributes: Record<string, unkn
   return set(entityKey('USER', id), attributes, attributesAre({ passwordHash }));
 }
 
-/** The writes that delete a user permanently; the id is never reused. */
-export function deletion(user: User): Write[] {
+/** For how long the tokens of a deleted user can still read, at most. */
+const FORMER_USER_SECONDS = 30 * 24 * 60 * 60;
+
+/** What decides on the tokens of the deleted user with this id, or undefined. */
+export async function findFormerUser(table: Table, id: number): Promise<TokenState | undefined> {
+  const item = await table.get(formerUserKey(id));
+  return item && (attributesOf(item) as unknown as TokenState);
+}
+
+/** The write that ends the session of a token of a deleted user. */
+export function formerSessionEnded(
+  { id, ...token }: Caller,
+  former: TokenState,
+  now: number,
+): Write {
+  const { sessionsEnded } = former;
+  return set(formerUserKey(id), sessionEnded(former, token, now), attributesAre({ sessionsEnded }));
+}
+
+/**
+ * The writes that delete a user permanently; the id is never reused. What has ended of its tokens
+ * is kept, because those that have not can still read. `now` is in milliseconds since 1970.
+ */
+export function deletion(user: User, now: number): Write[] {
+  const { accountStamp, activated, passwordChanges, sessionEndings } = user;
+  const { tokenExcepted, sessionsEnded } = user;
+  const former: TokenState = {
+    accountStamp,
+    activated,
+    passwordChanges,
+    sessionEndings,
+    tokenExcepted,
+    sessionsEnded,
+  };
+  const expires = Math.floor(now / 1000) + FORMER_USER_SECONDS;
   return [
     ...membership(user, undefined),
     releaseLogin(user),
     releaseEmail(user),
     remove(entityKey('USER', user.id), versionIs(user)),
     changeTotal('USER', -1),
+    put(formerUserKey(user.id), { ...former, expires }),
   ];
 }

@@ -129,6 +129,23 @@ describe('the sessions of an account', () => {
     expect(await statusOf(await gatehouse.logIn('dormant'))).toBe(200);
   });
 
+  it('stay ended when the account is deleted, and the others can still read', async () => {
+    const [, live, ended, last] = await loggedIn('deleted', 3);
+    await call('POST', '/api/logout', ended as string);
+    await call('DELETE', '/api/users/deleted', admin);
+    const read = async () => {
+      const tokens = [live, ended, last] as string[];
+      return Promise.all(
+        tokens.map(async (token) => (await call('GET', '/api/users', token)).status),
+      );
+    };
+
+    const after = await read();
+    const { status } = await call('POST', '/api/logout', last as string);
+
+    expect([after, status, await read()]).toEqual([[200, 401, 200], 200, [200, 401, 401]]);
+  });
+
   it('are those of the account only, whatever series is given', async () => {
     const [, own] = await loggedIn('nosy', 1);
     const [, foreign] = await loggedIn('target', 1);

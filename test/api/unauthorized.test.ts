@@ -63,10 +63,9 @@ function rejectionOf({ route, access }: ExampleRequest, loss: Loss): 401 | 403 |
   // Ended tokens can be given back.
   if (access === 'issued-token') return undefined;
   if (loss === 'demoted') return access === 'authenticated' ? undefined : 403;
-  const isGone = loss === 'deleted' || loss === 'replaced';
   // What requires no role stays readable for the tokens of a deleted account.
   const isReadable = access === 'authenticated' && !route.includes('/api/account');
-  return isGone && isReadable ? undefined : 401;
+  return loss === 'deleted' && isReadable ? undefined : 401;
 }
 
 describe.each(PROTECTED)('$route', (example) => {

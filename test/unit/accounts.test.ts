@@ -126,13 +126,6 @@ const throttle: LoginThrottle = {
     return FAILURE_KEYS;
   },
 };
-/** The same work, ended long after all other work of a request would have ended. */
-const slowly =
-  <A extends unknown[], R>(work: (...parameters: A) => Promise<R>) =>
-  async (...parameters: A): Promise<R> => {
-    await waitMicrotasks(1000);
-    return work(...parameters);
-  };
 const throttled = () => Promise.reject(new Failure('too-many-attempts', { retryAfter: 7 }));
 /** A throttle that rejects every request that it counts. */
 const throttledRequests = (table: RecordingTable): LoginThrottle => ({
@@ -236,7 +229,7 @@ describe('logIn', () => {
         onConditionFailed: 'retry',
       });
       const series = session?.key.sk;
-      expect(series).toMatch(/^[\w-]{16}$/);
+      expect(series).toMatch(/^0[a-z\d]{8}[\w-]{12}$/);
       expect(session).toMatchObject({
         key: sessionKey(7, series as string),
         attributes: {
@@ -327,19 +320,12 @@ describe('logIn', () => {
     expect(overlap.most).toBe(2);
   });
 
-  it('signs the token while it stores the session, and ends only after both', async () => {
+  it('stores no session when the token cannot be signed', async () => {
     const table = tableOf(ada);
-    const overlap = overlapCounter();
-    const { transact } = table;
-    table.transact = slowly((...parameters) => overlap.run(() => transact(...parameters)));
-    const { issueToken } = services(table);
-    const issue = slowly((...of: Parameters<typeof issueToken>) =>
-      overlap.run(() => issueToken(...of)),
-    );
+    const issueToken = () => Promise.reject(new Error('KMS is unavailable'));
 
-    await logInOn(table, { issueToken: issue });
-
-    expect([overlap.most, table.transactions.length]).toEqual([2, 1]);
+    await expect(logInOn(table, { issueToken })).rejects.toThrow('KMS is unavailable');
+    expect(table.transactions).toEqual([]);
   });
 
   it.each([

@@ -38,7 +38,8 @@ function rolesTable(): string {
 /** The request, what it does and whom it requires. */
 function requestsTable(): string {
   const rows = routes.map(({ route, contract: { summary, access } }) => {
-    const required = typeof access === 'object' ? access.anyRole.join(', ') : access;
+    const required =
+      typeof access === 'object' ? access.anyRole.join(', ') : access.replace('-', ' ');
     return `| \`${route}\` | ${summary} | ${required} |`;
   });
   return ['| request | | access |', '|---|---|---|', ...rows].join('\n');

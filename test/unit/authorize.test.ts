@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-import { entityKey, precedenceKey } from '../../lib/table/keys.ts';
+import { entityKey, formerUserKey, precedenceKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
@@ -143,23 +143,59 @@ describe('a caller', () => {
     ]).toEqual([undefined, 'invalid-token', 'invalid-token']);
   });
 
-  it.each<[string, Stored]>([
-    ['deleted', undefined],
-    ['replaced under the same id', another],
-  ])(
-    'whose user is %s may read what requires no role, unless deletion ends sessions',
-    async (_, fields) => {
-      const table = tableWith(fields);
-      const code = 'invalid-token';
-      const ending = authorize(table, CALLER, 'authenticated', { deletionEndsSessions: true });
-      const caller = authorize(table, CALLER, 'authenticated');
+  describe('whose user was deleted', () => {
+    const FORMER = {
+      ...formerUserKey(7),
+      activated: true,
+      accountStamp: 'stamp',
+      passwordChanges: 2,
+    };
+    const outcome = (table: Table, access: Access, deletionEndsSessions = false) =>
+      authorize(table, CALLER, access, { deletionEndsSessions })
+        .requireAuthorized()
+        .catch(({ code }) => code);
 
-      await expect(caller.requireAuthorized()).resolves.toBeUndefined();
-      await expect(ending.requireAuthorized()).rejects.toMatchObject({ code });
+    it('may read what requires no role, unless deletion ends sessions', async () => {
+      const table = memoryTable([FORMER]);
+
+      expect([
+        await outcome(table, 'authenticated'),
+        await outcome(table, 'authenticated', true),
+        await outcome(table, INTEGRATORS),
+      ]).toEqual([undefined, 'invalid-token', 'invalid-token']);
+      const caller = authorize(table, CALLER, 'authenticated');
+      const code = 'invalid-token';
       await expect(caller.findUser()).rejects.toMatchObject({ code });
       await expect(changeOf(table, 'authenticated', [OTHER])).rejects.toMatchObject({ code });
-    },
-  );
+      expect(await caller.isAdministrator()).toBe(false);
+    });
+
+    it.each<[string, object]>([
+      ['that had ended alone', { sessionsEnded: new Set(['1900000000-token']) }],
+      ['that had ended with all others', { sessionEndings: 1 }],
+      ['from before the last password', { passwordChanges: 3 }],
+      ['of a deactivated user', { activated: false }],
+      ['of another account', { accountStamp: 'other' }],
+      ['of a user with another id', formerUserKey(8)],
+    ])('may not with a token %s', async (_, fields) => {
+      expect(await outcome(memoryTable([{ ...FORMER, ...fields }]), 'authenticated')).toBe(
+        'invalid-token',
+      );
+    });
+
+    it('may not once another account has the id', async () => {
+      expect(await outcome(tableWith(another, [FORMER]), 'authenticated')).toBe('invalid-token');
+    });
+  });
+
+  it.each([
+    [['ROLE_USER', 'ROLE_ADMIN'], true],
+    [['ROLE_USER'], false],
+  ])('with the roles %j is an administrator: %s', async (authorities, expected) => {
+    const caller = authorize(tableWith({ authorities }), CALLER, 'authenticated');
+
+    expect(await caller.isAdministrator()).toBe(expected);
+  });
 
   it('is read once for the access and the first load', async () => {
     const table = tableWith({});

@@ -83,6 +83,19 @@ describe('a mail', () => {
     expect(Object.keys(changed)).toHaveLength(1 + others);
   });
 
+  it('of a reset is audited as requested by anybody, with its source', async () => {
+    const entries = [];
+    for (const source of [{ source: '203.0.113.7' }, {}]) {
+      const { changed } = await deliver([ada, guard, { ...RESET, ...source }]);
+      const name = Object.keys(changed).find((key) => key.startsWith('AUDIT#')) as string;
+      entries.push(changed[name]);
+    }
+
+    const entry = { action: 'reset.requested', actor: 'anonymous', actorId: 0, target: 'user/7' };
+    expect(entries).toMatchObject([{ ...entry, source: '203.0.113.7' }, entry]);
+    expect(entries[1]?.source).toBeUndefined();
+  });
+
   it.each<[string, Item[]]>([
     ['has expired', [ada, guard, { ...RESET, expires: NOW / 1000 }]],
     ['is a reset of an unknown address', [ada, RESET]],

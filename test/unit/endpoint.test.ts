@@ -104,6 +104,28 @@ const COMMON = {
   'Referrer-Policy': 'no-referrer',
 };
 
+it.each([[7], [undefined]])(
+  'logs the user that a public request has authenticated: %s',
+  async (callerId) => {
+    const handler = publicEndpoint(PUBLIC, async () => ({
+      ...okEmpty(),
+      ...(callerId && { callerId }),
+    }));
+
+    const { statusCode } = await call(handler);
+
+    expect([statusCode, lines[0]?.callerId]).toEqual([200, callerId]);
+  },
+);
+
+it('a request has the client that it states', async () => {
+  const { handler, requests } = endpointOf(PUBLIC);
+
+  await call(handler, { headers: { 'user-agent': 'curl/8' } });
+
+  expect(requests[0]?.source.userAgent).toBe('curl/8');
+});
+
 describe('a response', () => {
   it('is JSON, with the common headers and its own', async () => {
     const handler = publicEndpoint(PUBLIC, async () => ({
@@ -572,7 +594,7 @@ describe('a protected endpoint', () => {
   });
 
   it.each<[string, object | undefined, number]>([
-    ['is deleted, for what requires no role', undefined, 200],
+    ['is deleted', undefined, 401],
     ['is deactivated', { activated: false }, 401],
     ['is authorized', {}, 200],
   ])('logs the caller, whose user %s', async (_, fields, status) => {

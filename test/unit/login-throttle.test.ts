@@ -269,25 +269,44 @@ describe('a login attempt', () => {
   );
 
   it.each([
-    ['a user', () => 7, { target: 'user/7', targetName: 'ada' }],
-    ['nobody', () => undefined, { target: 'user/0', targetName: '' }],
-  ])('is audited when it is the first one that is rejected: of %s', async (_, userIdIn, of) => {
+    ['by somebody', undefined, { actor: 'anonymous', actorId: 0 }],
+    ['by a caller', { id: 7, login: 'ada' }, { actor: 'ada', actorId: 7 }],
+  ])('is audited when it is the first one that is rejected: %s', async (_, actor, by) => {
     const { table, throttle } = await opened(failed(11, NOW - 500));
 
-    await expect(attempt(throttle, right, { userIdIn })).rejects.toThrow('too-many-attempts');
+    const rejected = attempt(throttle, right, actor && { actor });
 
+    await expect(rejected).rejects.toThrow('too-many-attempts');
     const [[mark, entry] = []] = table.transactions;
     expect(table.transactions).toHaveLength(1);
     expect(mark).toMatchObject({
+      act: 'Update',
       key: elsewhere,
       update: 'SET #rejected = :rejected',
-      act: 'Update',
       condition: '#n = :n AND #last = :last AND attribute_not_exists(#rejected)',
       names: { '#n': 'n', '#last': 'last', '#rejected': 'rejected' },
       values: { ':n': 11, ':last': NOW - 500, ':rejected': true },
     });
-    const event = { action: 'login.throttled', actorId: 0, source: '203.0.113.7' };
-    expect(entry?.attributes).toMatchObject({ ...event, ...of });
+    const event = { action: 'login.throttled', target: 'user/7', targetName: 'ada' };
+    expect(entry?.attributes).toMatchObject({ ...event, source: '203.0.113.7', ...by });
+  });
+
+  it('is as much work, without an entry, when no account has the login', async () => {
+    const { table, throttle } = await opened(failed(11, NOW - 500));
+
+    const rejected = attempt(throttle, right, { userIdIn: () => undefined });
+
+    await expect(rejected).rejects.toThrow('too-many-attempts');
+    expect(table.transactions).toEqual([
+      [
+        expect.objectContaining({ update: 'SET #rejected = :rejected' }),
+        {
+          act: 'Put',
+          key: { pk: elsewhere.pk, sk: 'REJECTED' },
+          attributes: { expires: NOW / 1000 },
+        },
+      ],
+    ]);
   });
 
   it('is not audited for its login when only its source is throttled', async () => {

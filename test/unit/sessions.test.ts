@@ -17,7 +17,13 @@ import {
 } from '../../lib/accounts/sessions.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
-import { entityKey, loginGuardKey, precedenceKey, sessionKey } from '../../lib/table/keys.ts';
+import {
+  entityKey,
+  formerUserKey,
+  loginGuardKey,
+  precedenceKey,
+  sessionKey,
+} from '../../lib/table/keys.ts';
 import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
@@ -58,9 +64,7 @@ const tableWith = (...items: { pk: string; sk: string }[]) =>
     ada,
     bob,
     { ...loginGuardKey('bob'), id: 8 },
-    ...['mine', 'older'].map((jti, n) =>
-      sessionOf(ada, jti, { startedAt: `2029-12-3${1 - n}T00:00:00.000Z` }),
-    ),
+    ...['older', 'mine'].map((jti) => sessionOf(ada, jti)),
     sessionOf(bob, 'his'),
     ...items,
   ]);
@@ -78,7 +82,7 @@ describe('a session', () => {
     const session = newSession(bob, { ...SOURCE, userAgent }, remembered, NOW + 999);
 
     expect(session).toEqual({
-      jti: expect.stringMatching(/^[\w-]{16}$/),
+      jti: expect.stringMatching(/^0[a-z\d]{8}[\w-]{12}$/),
       startedAt: '2030-01-01T00:00:00.999Z',
       expires: SECONDS + lifetime,
       ipAddress: '203.0.113.7',
@@ -89,7 +93,8 @@ describe('a session', () => {
       sessionEndings: 0,
     });
     expect(newSession(bob, SOURCE, false, NOW).userAgent).toBe('');
-    expect(newSession(bob, SOURCE, false, NOW).jti).not.toBe(session.jti);
+    expect(newSession(bob, SOURCE, false, NOW + 999).jti).not.toBe(session.jti);
+    expect(newSession(bob, SOURCE, false, NOW + 1000).jti > session.jti).toBe(true);
   });
 
   it('is shown without what its token states', () => {
@@ -112,18 +117,19 @@ describe('the list of sessions', () => {
   const seriesOf = (sessions: Session[]) => sessions.map(({ jti }) => jti);
 
   it('has the live ones of the user, the latest first, also without a user agent', async () => {
-    const { userAgent: _none, ...bare } = sessionOf(ada, 'bare', {
-      startedAt: '2029-12-29T00:00:00.000Z',
-    });
+    const { userAgent: _none, ...bare } = sessionOf(ada, 'bare');
     const ended = sessionOf(ada, 'ended', { passwordChanges: 1 });
     const table = tableWith(bare as never, ended, sessionOf(ada, 'past', { expires: SECONDS }));
 
     const own = await listSessions(table, by(table, ListSessions.access));
 
-    expect(seriesOf(own)).toEqual(['mine', 'older', 'bare']);
+    expect(seriesOf(own)).toEqual(['older', 'mine', 'bare']);
     expect(own[2]?.userAgent).toBe('');
     expect(seriesOf(await listSessionsOf(table, admin(table), 'bob'))).toEqual(['his']);
-    expect(table.queries.map(({ range }) => range.limit)).toEqual([1000, 1000]);
+    expect(table.queries.map(({ range }) => range)).toEqual([
+      { backwards: true, limit: 1000 },
+      { backwards: true, limit: 1000 },
+    ]);
     await expect(listSessionsOf(table, admin(table), 'eve')).rejects.toThrow('not-found');
   });
 
@@ -154,7 +160,7 @@ describe('ending', () => {
     ],
     [
       'the current one',
-      (table) => logOut(by(table, LogOut.access), SOURCE),
+      (table) => logOut(table, by(table, LogOut.access), SOURCE),
       ada,
       { sessionsEnded: new Set([`${expires}-mine`]) },
       nameOf(sessionKey(7, 'mine')),
@@ -245,14 +251,18 @@ describe('ending', () => {
     const outcomes = [];
     for (const end of [
       (table: MemoryTable) => endSession(table, by(table), SOURCE, 'older'),
-      (table: MemoryTable) => logOut(by(table), SOURCE),
+      (table: MemoryTable) => logOut(table, by(table), SOURCE),
     ]) {
       const table = tableWith({ ...ada, sessionsEnded: full } as never);
       await end(table);
-      outcomes.push(table.find(entityKey('USER', 7))?.tokenExcepted);
+      const kept = table.find(entityKey('USER', 7))?.tokenExcepted;
+      outcomes.push([kept, auditOf(table)?.action, auditOf(table)?.session]);
     }
 
-    expect(outcomes).toEqual(['mine', undefined]);
+    expect(outcomes).toEqual([
+      ['mine', 'sessions.ended', undefined],
+      [undefined, 'sessions.ended', undefined],
+    ]);
   });
 
   it.each([
@@ -261,14 +271,29 @@ describe('ending', () => {
   ])('the current session succeeds and changes nothing if it %s', async (_, fields) => {
     const table = tableWith({ ...ada, ...fields } as never);
 
-    await logOut(by(table, LogOut.access), SOURCE);
+    await logOut(table, by(table, LogOut.access), SOURCE);
 
     expect(table.transactions).toEqual([]);
+  });
+
+  it('the current session ends as well when the user was deleted', async () => {
+    const { pk: _pk, sk: _sk, ...state } = ada;
+    const former = { ...formerUserKey(7), ...state };
+    const [admitting, foreign] = [former, { ...former, accountStamp: 'other' }];
+    for (const stored of [admitting, foreign, undefined]) {
+      const table = memoryTable(stored ? [stored] : []);
+
+      await logOut(table, by(table, LogOut.access), SOURCE);
+
+      expect(table.find(formerUserKey(7))?.sessionsEnded).toEqual(
+        stored === admitting ? new Set([`${expires}-mine`]) : undefined,
+      );
+    }
   });
 
   it('the current session fails as any change does otherwise', async () => {
     const table = tableWith({ ...precedenceKey(7), until: NOW + 5000 } as never);
 
-    await expect(logOut(by(table, LogOut.access), SOURCE)).rejects.toThrow('unavailable');
+    await expect(logOut(table, by(table, LogOut.access), SOURCE)).rejects.toThrow('unavailable');
   });
 });

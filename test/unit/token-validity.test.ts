@@ -58,11 +58,11 @@ describe('a user', () => {
   const series = (count: number, expires: number) =>
     Array.from({ length: count }, (_, n) => `${expires}-${n}`);
 
-  it('records ended sessions until their tokens expire', () => {
-    const sessionsEnded = new Set([`${SECONDS - 1}-past`, `${SECONDS}-last`]);
+  it('records ended sessions until their tokens have expired by every clock', () => {
+    const sessionsEnded = new Set([`${SECONDS - 61}-past`, `${SECONDS - 60}-last`]);
 
     expect(sessionEnded({ ...user, sessionsEnded }, token, NOW)).toEqual({
-      sessionsEnded: new Set([`${SECONDS}-last`, `${SECONDS + 60}-mine`]),
+      sessionsEnded: new Set([`${SECONDS - 60}-last`, `${SECONDS + 60}-mine`]),
     });
   });
 

@@ -24,7 +24,7 @@ const LOSSES = {
   deactivated: (user) =>
     modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
   'given another password': (user) => [passwordChange(user, 'another')],
-  deleted: deletion,
+  deleted: (user) => deletion(user, Date.now()),
   // Under the same id, after a restore.
   replaced: ({ id }) => [set(entityKey('USER', id), { accountStamp: 'another' }, EXISTS)],
   'logged out': (user, token) => [sessionsChanged(user, sessionEnded(user, token, Date.now()))],

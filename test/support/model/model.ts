@@ -403,8 +403,9 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
 
     'read user'(state, request) {
       // What requires no role stays readable for the tokens of a deleted account.
-      const { user: caller } = state.sessions[request.callerSession] as Session;
+      const { user: caller, ended } = state.sessions[request.callerSession] as Session;
       if (state.users[caller]) authorizedCaller(state, request, []);
+      else check(!ended, 401);
       const [handle, user] = userWithLogin(state, request.login) ?? [];
       if (!handle || !user) throw new Rejection(404);
       return { status: 200, version: user.version, body: userBody(handle, user) };

@@ -38,8 +38,8 @@ export const stackMutants = {
     },
     {
       file: 'lib/authorization/authorize.ts',
-      from: "import { findUser } from '../users/user-table.ts';",
-      to: "import { findUser } from '../users/user-table.ts';\nimport { count } from '../users/administrators.ts';",
+      from: "import { findFormerUser, findUser } from '../users/user-table.ts';",
+      to: "import { findFormerUser, findUser } from '../users/user-table.ts';\nimport { count } from '../users/administrators.ts';",
     },
   ],
   'a renamed user keeps the guard of the old login': [
