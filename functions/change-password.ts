@@ -3,17 +3,19 @@ import { changePassword } from '../lib/accounts/change-password.ts';
 import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
+import { openPasswordPolicy } from '../lib/passwords/password-policy.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();
 const passwords = openPasswords();
+const policy = openPasswordPolicy();
 const throttle = openLoginThrottle(table);
 
 /** POST /api/account/change-password: changes the caller's password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
   await changePassword(
-    { passwords, throttle },
+    { passwords, policy, throttle },
     caller,
     source,
     body.currentPassword,

@@ -170,11 +170,17 @@ export type ParameterCreation = {
 
 export type PasswordChange = {
     currentPassword: string;
+    /**
+     * An environment can require more characters, and reject common passwords.
+     */
     newPassword: string;
 };
 
 export type PasswordReset = {
     key: string;
+    /**
+     * An environment can require more characters, and reject common passwords.
+     */
     newPassword: string;
 };
 
@@ -726,11 +732,11 @@ export type ChangePasswordData = {
 
 export type ChangePasswordErrors = {
     /**
-     * Bad Request; Method argument not valid; Incorrect password; API Gateway: Bad Request
+     * Bad Request; Method argument not valid; Incorrect password; The password is easy to guess; API Gateway: Bad Request
      */
     400: Problem & {
         status: 400;
-        message: 'error.http.400' | 'error.validation';
+        message: 'error.http.400' | 'error.validation' | 'error.commonpassword';
     };
     /**
      * Unauthorized
@@ -1118,11 +1124,11 @@ export type FinishResetData = {
 
 export type FinishResetErrors = {
     /**
-     * Bad Request; Method argument not valid; Unknown key; API Gateway: Bad Request
+     * Bad Request; Method argument not valid; Unknown key; The password is easy to guess; API Gateway: Bad Request
      */
     400: Problem & {
         status: 400;
-        message: 'error.http.400' | 'error.validation';
+        message: 'error.http.400' | 'error.validation' | 'error.commonpassword';
     };
     /**
      * Forbidden
@@ -1353,11 +1359,11 @@ export type CreateUserData = {
 
 export type CreateUserErrors = {
     /**
-     * Bad Request; Method argument not valid; A new entity cannot already have an ID; Login name already used!; Email is already in use!; API Gateway: Bad Request
+     * Bad Request; Method argument not valid; A new entity cannot already have an ID; The password is easy to guess; Login name already used!; Email is already in use!; API Gateway: Bad Request
      */
     400: Problem & {
         status: 400;
-        message: 'error.http.400' | 'error.validation' | 'error.idexists' | 'error.userexists' | 'error.emailexists';
+        message: 'error.http.400' | 'error.validation' | 'error.idexists' | 'error.commonpassword' | 'error.userexists' | 'error.emailexists';
     };
     /**
      * Unauthorized

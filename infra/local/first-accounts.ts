@@ -3,6 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { openHasher } from '../../lib/passwords/hasher.ts';
+import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import { openTable, type Table } from '../../lib/table/table.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
@@ -13,6 +14,9 @@ import { OPERATOR } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';
+
+/** The passwords of these accounts are their logins, whatever the settings require. */
+const ANY_PASSWORD = openPasswordPolicy({ minimum: 1, rejectCommon: false });
 
 /** Opens the table of a local cloud with the operator's credentials. */
 export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
@@ -46,7 +50,7 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
     const { id, accountStamp, passwordChanges, sessionEndings = 0 } = admin;
     const token = { jti: DONE, expires: 0, accountStamp, passwordChanges, sessionEndings };
     const caller = authorize(table, { id, ...token }, CreateUser.access);
-    await createUser(table, hasher, caller, {
+    await createUser({ table, hasher, policy: ANY_PASSWORD }, caller, {
       id: undefined,
       login: 'user',
       email: 'user@example.com',

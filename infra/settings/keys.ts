@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { LENGTH as PASSWORD_LENGTH } from '../../lib/passwords/password-schema.ts';
 import { count, distinct, matching, setting } from './setting.ts';
 
-/* The keys of tokens and of password hashes, and how long tokens last. */
+/* The keys of tokens and of password hashes, new passwords, and how long tokens last. */
 
 /** The logical ids of keys of one kind. */
 const logicalIds = (name: string) => {
@@ -27,6 +28,38 @@ export const pepperKeys = v.optional(
     v.pipe(logicalIds('PepperKey'), v.maxLength(3, 'There can be three at most')),
   ),
   ['PepperKey'],
+);
+
+export const passwords = v.optional(
+  setting(
+    'What [new passwords](api.md#limits-of-fields) must satisfy. Passwords that are already set, ' +
+      'and those of imported users, stay valid.',
+    v.strictObject({
+      minimum: v.optional(
+        setting(
+          'The minimum length.',
+          v.pipe(
+            v.number(),
+            v.integer(),
+            v.minValue(PASSWORD_LENGTH.min),
+            v.maxValue(64, 'must not exceed 64, so that every environment accepts long passwords'),
+          ),
+          { unit: 'characters', example: 8 },
+        ),
+        PASSWORD_LENGTH.min,
+      ),
+      rejectCommon: v.optional(
+        setting(
+          'Whether the 10,000 most common passwords, the login, the e-mail address, and their ' +
+            '[simple variations](api.md#common-passwords) are rejected.',
+          v.boolean(),
+          { example: true },
+        ),
+        false,
+      ),
+    }),
+  ),
+  { minimum: PASSWORD_LENGTH.min, rejectCommon: false },
 );
 
 export const tokenLife = setting(

@@ -12,7 +12,7 @@ import {
 } from './environment.ts';
 import { existing } from './existing.ts';
 import { corsOrigins, domain } from './host-names.ts';
-import { deletionEndsSessions, pepperKeys, signingKeys, tokenLife } from './keys.ts';
+import { deletionEndsSessions, passwords, pepperKeys, signingKeys, tokenLife } from './keys.ts';
 import { guessing, loginConcurrency, tableMaximum, throttle } from './limits.ts';
 import { mail } from './mail.ts';
 
@@ -35,6 +35,7 @@ const fields = v.strictObject({
   guessing,
   signingKeys,
   pepperKeys,
+  passwords,
   tokenLife,
   deletionEndsSessions,
   mail,

@@ -48,7 +48,7 @@ export const ChangePassword = {
   summary: "Change the caller's password",
   access: 'authenticated',
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
-  failures: ['wrong-password', 'too-many-attempts'],
+  failures: ['wrong-password', 'common-password', 'too-many-attempts'],
 } satisfies Contract;
 
 /**
@@ -75,5 +75,5 @@ export const FinishReset = {
     key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
     newPassword: password,
   }),
-  failures: ['unknown-key', 'too-many-attempts'],
+  failures: ['unknown-key', 'common-password', 'too-many-attempts'],
 } satisfies Contract;

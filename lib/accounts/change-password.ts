@@ -1,5 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import { notified } from '../mail/outbox.ts';
+import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Write } from '../table/write.ts';
@@ -11,18 +12,25 @@ import type { Source } from './source.ts';
 
 /**
  * Changes the caller's password and notifies the user by mail. The caller's token keeps its rights;
- * the user's other tokens end. Fails with wrong-password, with invalid-token, and with
- * too-many-attempts under the same limits as a login.
+ * the user's other tokens end. Fails with wrong-password, with invalid-token, with
+ * too-many-attempts under the same limits as a login, and as the policy does, which does not count
+ * as an attempt.
  */
 export async function changePassword(
-  { passwords, throttle }: { passwords: Passwords; throttle: LoginThrottle },
+  {
+    passwords,
+    policy,
+    throttle,
+  }: { passwords: Passwords; policy: PasswordPolicy; throttle: LoginThrottle },
   caller: AuthorizedCaller,
   source: Source,
   currentPassword: string,
   newPassword: string,
 ): Promise<void> {
+  policy.requireLength('newPassword', newPassword);
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
+  policy.requireUncommon(newPassword, user);
   await throttle.attempt(
     {
       login: user.login,

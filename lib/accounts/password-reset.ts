@@ -3,6 +3,7 @@ import { takePrecedence } from '../authorization/precedence.ts';
 import { Failure } from '../contract/failure.ts';
 import { notified, resetRequested } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
+import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { commitWithRetries, loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key, resetItemKey } from '../table/keys.ts';
@@ -35,14 +36,21 @@ export async function requestReset(
  * sessions of the account end. The key proves control of the mailbox, so the request's network
  * becomes known and failed logins are cleared. Fails with unknown-key when the key was
  * used, has expired, was never issued, is no longer usable (`isUsable`), or belongs to a
- * deactivated account; with too-many-attempts when the source sends too many requests.
+ * deactivated account; with too-many-attempts when the source sends too many requests; and as the
+ * policy does, which leaves the key usable.
  */
 export async function finishReset(
-  { table, hasher, throttle }: { table: Table; hasher: PasswordHasher; throttle: LoginThrottle },
+  {
+    table,
+    hasher,
+    policy,
+    throttle,
+  }: { table: Table; hasher: PasswordHasher; policy: PasswordPolicy; throttle: LoginThrottle },
   source: Source,
   key: string,
   newPassword: string,
 ): Promise<void> {
+  policy.requireLength('newPassword', newPassword);
   const itemKey = resetItemKey(hashOf(key));
   const { count, items } = await throttle.beginReset(source, [itemKey]);
   const [issuedKey] = items as unknown as [StoredResetKey | undefined];
@@ -52,6 +60,7 @@ export async function finishReset(
     const [, found] = await settleAll([counted, readKeyAndUser(table, itemKey, issuedKey)]);
     // No hash is computed for a key that the decision would reject.
     if (!found || !isUsable(found.storedKey, found.user, Date.now())) return undefined;
+    policy.requireUncommon(newPassword, found.user);
     hashing ??= hasher.hash(newPassword);
     const [passwordHash, failureKeys] = await settleAll([
       hashing,

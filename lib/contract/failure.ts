@@ -19,6 +19,7 @@ export type FailureCode =
   | 'last-administrator'
   | 'version-changed'
   | 'wrong-password'
+  | 'common-password'
   | 'unknown-key'
   | 'too-many-attempts'
   | 'read-budget-spent'

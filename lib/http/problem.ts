@@ -128,6 +128,14 @@ const PROBLEMS = {
     title: 'Incorrect password',
     type: 'invalid-password',
   },
+  'common-password': {
+    status: 400,
+    message: 'error.commonpassword',
+    title: 'The password is easy to guess',
+    detail:
+      'It is one of the most common passwords, the login or the e-mail address, or a simple ' +
+      'variation of one of them: choose another password',
+  },
   'unknown-key': {
     status: 400,
     message: 'error.http.400',

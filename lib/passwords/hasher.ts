@@ -7,9 +7,9 @@ import { sharedKms } from '../runtime/kms.ts';
 
 /*
  * Passwords are hashed with argon2id, then with an HMAC under a key that never leaves KMS (a
- * pepper): a password may have only four characters, so argon2id alone would not protect a leaked
- * table. The stored PHC string names the key, so that the key can be replaced, and the next login
- * rehashes the password with the new one:
+ * pepper): a password may have only four characters by default, so argon2id alone would not protect
+ * a leaked table. The stored PHC string names the key, so that the key can be replaced, and the
+ * next login rehashes the password with the new one:
  *
  *   $argon2id$v=19$m=19456,t=2,p=1,keyid=<id of the key>$<salt>$<HMAC of the hash>
  *

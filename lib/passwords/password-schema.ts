@@ -3,7 +3,7 @@ import { codePoints, wellFormed } from '../contract/fields.ts';
 import { limited } from '../contract/limits.ts';
 
 /** The length of a new password in code points, given by the API contract. */
-const LENGTH = { min: 4, max: 100 };
+export const LENGTH = { min: 4, max: 100 };
 
 /**
  * The length in UTF-16 units above which no text is a password. Longer texts are not normalized:
@@ -12,9 +12,13 @@ const LENGTH = { min: 4, max: 100 };
  */
 const UNITS_MAX = 8 * LENGTH.max;
 
+/** A client cannot know it from the document, which is the same for all environments. */
+const POLICY = 'An environment can require more characters, and reject common passwords.';
+
 /** The JSON Schema of a new password. */
 export const PASSWORD_JSON = {
   type: 'string',
+  description: POLICY,
   minLength: LENGTH.min,
   maxLength: LENGTH.max,
 } as const;
@@ -34,4 +38,5 @@ export const password = v.pipe(
     (value) => codePoints(value) >= LENGTH.min && codePoints(value) <= LENGTH.max,
     'Size',
   ),
+  v.description(POLICY),
 );

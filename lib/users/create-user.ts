@@ -1,6 +1,7 @@
 import { pick } from '../contract/entity-fields.ts';
 import { invited } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
+import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
@@ -11,15 +12,18 @@ import { auditEventFor, creation } from './user-table.ts';
 
 /**
  * Creates an account. The user of an activated account without a password is invited by mail to set
- * one. Fails with login-taken, email-taken, forbidden.
+ * one. Fails with login-taken, email-taken, forbidden, and as the policy does.
  */
 export async function createUser(
-  table: Table,
-  hasher: PasswordHasher,
+  { table, hasher, policy }: { table: Table; hasher: PasswordHasher; policy: PasswordPolicy },
   caller: AuthorizedCaller,
   newUser: NewUser,
 ): Promise<User> {
   const { password } = newUser;
+  if (password !== undefined) {
+    policy.requireLength('password', password);
+    policy.requireUncommon(password, newUser);
+  }
   return caller.change({
     prepare: () =>
       settleAll([

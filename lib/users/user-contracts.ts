@@ -20,7 +20,7 @@ export const CreateUser = {
   status: 201,
   headers: ['Location', 'ETag', ...ALERT],
   response: userWithLastLogin,
-  failures: ['id-not-wanted', 'login-taken', 'email-taken'],
+  failures: ['id-not-wanted', 'common-password', 'login-taken', 'email-taken'],
 } satisfies Contract;
 
 /** PUT /api/users */

@@ -275,7 +275,12 @@ function statementsFor(
 }
 
 describe('the function', () => {
-  const variablesOf = ({ contract, permissions: { keys, ...rights } }: Route) => {
+  const SETS_PASSWORD = [
+    'POST /api/account/change-password',
+    'POST /api/account/reset-password/finish',
+    'POST /api/users',
+  ];
+  const variablesOf = ({ route, contract, permissions: { keys, ...rights } }: Route) => {
     const joined = (one: string, two: string) => ({
       'Fn::Join': ['', [arnOf(one), ',', arnOf(two)]],
     });
@@ -287,6 +292,10 @@ describe('the function', () => {
       REMEMBERED_TOKEN_SECONDS: '1740',
       AUDIT_DAYS: '411',
       ...(!isPublic && { DELETION_ENDS_SESSIONS: 'true' }),
+      ...(SETS_PASSWORD.includes(route) && {
+        PASSWORD_MINIMUM: '15',
+        REJECT_COMMON_PASSWORDS: 'true',
+      }),
       FAILURES_PER_SOURCE: '19',
       REQUESTS_PER_SOURCE: '23',
       RESETS_PER_SOURCE: '37',
@@ -315,6 +324,15 @@ describe('the function', () => {
       expect(statements).toEqual(expect.arrayContaining(expected));
     },
   );
+
+  it('that sets passwords accepts all that the contract does, unless the settings say more', () => {
+    const named = functionsOf(prod).flatMap(({ Environment, Description }) => {
+      const { PASSWORD_MINIMUM, REJECT_COMMON_PASSWORDS } = Environment.Variables;
+      return PASSWORD_MINIMUM ? [[Description, PASSWORD_MINIMUM, REJECT_COMMON_PASSWORDS]] : [];
+    });
+
+    expect(named.sort()).toEqual(SETS_PASSWORD.map((route) => [route, '4', undefined]));
+  });
 
   it('of each route has its own role and its own bundle', () => {
     const functions = functionsOf(prod);

@@ -10,6 +10,7 @@ import { type AttemptSteps, runAttempt } from '../../lib/accounts/run-attempt.ts
 import type { Session } from '../../lib/accounts/session.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { Failure } from '../../lib/contract/failure.ts';
+import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import {
   elsewhereAttemptsKey,
@@ -52,6 +53,9 @@ beforeEach(() => {
   vi.stubEnv('TOKEN_SECONDS', '3600');
   vi.stubEnv('REMEMBERED_TOKEN_SECONDS', '86400');
 });
+
+const lenient = openPasswordPolicy({ minimum: 1, rejectCommon: false });
+const strict = openPasswordPolicy({ minimum: 6, rejectCommon: true });
 
 /** Calls of the test doubles, in order of completion. */
 let events: string[] = [];
@@ -504,7 +508,11 @@ describe('finishReset', () => {
   const at = resetItemKey(createHash('sha256').update(KEY).digest('hex'));
   const stored = { ...at, userId: 7, resetStamp: 'reset', expires: SECONDS + 1 };
   const finish = (table: RecordingTable, throttle = throttleOn(table)) =>
-    finishReset({ table, hasher: passwords, throttle }, SOURCE, KEY, 'new');
+    finishReset({ table, hasher: passwords, policy: lenient, throttle }, SOURCE, KEY, 'new');
+  const finishStrictly = (table: RecordingTable, newPassword: string, key = KEY) => {
+    const services = { table, hasher: passwords, policy: strict, throttle: throttleOn(table) };
+    return finishReset(services, SOURCE, key, newPassword);
+  };
   const tableWithKey = (reset: object = {}, user: User = ada): RecordingTable => {
     const table = tableOf(user);
     table.items.push({ ...stored, ...reset });
@@ -600,6 +608,31 @@ describe('finishReset', () => {
     expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
+  it.each(['dragon', 'Ada2030', 'ada@example.com'])(
+    'rejects %s without computing a hash or using up the key',
+    async (newPassword) => {
+      const table = tableWithKey();
+
+      const finished = finishStrictly(table, newPassword);
+
+      await expect(finished).rejects.toMatchObject({ code: 'common-password' });
+      expect([events, table.transactions]).toEqual([[counted], []]);
+    },
+  );
+
+  it('does not say whether a password is common without a key', async () => {
+    const finished = finishStrictly(tableWithKey(), 'dragon', 'another');
+
+    await expect(finished).rejects.toMatchObject({ code: 'unknown-key' });
+  });
+
+  it('rejects a short password before the request is counted', async () => {
+    const table = tableWithKey();
+
+    await expect(finishStrictly(table, 'x9k2v')).rejects.toMatchObject({ code: 'invalid' });
+    expect([events, table.reads, table.transactions]).toEqual([[], [], []]);
+  });
+
   it('makes one read for a key that was never issued', async () => {
     const table = tableOf(ada);
 
@@ -652,7 +685,11 @@ describe('finishReset', () => {
 });
 
 describe('changePassword', () => {
-  const services = (table: RecordingTable) => ({ passwords, throttle: throttleOn(table) });
+  const services = (table: RecordingTable) => ({
+    passwords,
+    policy: lenient,
+    throttle: throttleOn(table),
+  });
   const caller: Caller = {
     id: 7,
     accountStamp: 'account',
@@ -723,6 +760,25 @@ describe('changePassword', () => {
     await change(tableOf(ada), 'old', caller, { passwords: slow });
 
     expect(overlap.most).toBe(2);
+  });
+
+  it.each([
+    ['abc', 'invalid'],
+    ['dragon', 'common-password'],
+    ['4d4@ex4mple.c0m!', 'common-password'],
+  ])('rejects %s without an attempt or a hash', async (newPassword, code) => {
+    const table = tableOf(ada);
+
+    const changed = changePassword(
+      { ...services(table), policy: strict },
+      authorize(table, caller, ChangePassword.access),
+      SOURCE,
+      'old',
+      newPassword,
+    );
+
+    await expect(changed).rejects.toMatchObject({ code });
+    expect([events, table.transactions]).toEqual([[], []]);
   });
 
   it('rejects a wrong password and confirms the failure', async () => {

@@ -21,6 +21,7 @@ const STATUS: Record<FailureCode, number> = {
   'last-administrator': 400,
   'version-changed': 412,
   'wrong-password': 400,
+  'common-password': 400,
   'unknown-key': 400,
   'too-many-attempts': 429,
   'read-budget-spent': 429,

@@ -197,6 +197,10 @@ const WRONG: Record<string, readonly unknown[]> = {
   'guessing.other': [7],
   signingKeys: noKeys('SigningKey'),
   pepperKeys: [...noKeys('PepperKey'), ['', 2, 3, 4].map((number) => `PepperKey${number}`)],
+  passwords: [true],
+  'passwords.minimum': ['8', 3, 8.5, 65],
+  'passwords.rejectCommon': ['yes', 1],
+  'passwords.maximum': [100],
   tokenLife: [...NO_OBJECT, { minutes: 8, rememberedMinutes: 7 }],
   'tokenLife.minutes': NO_COUNT,
   'tokenLife.rememberedMinutes': NO_COUNT,
@@ -297,6 +301,8 @@ describe('a setting', () => {
     ['throttle', { all: { rate: 1, burst: 1 }, login: { rate: 1.5, burst: 1 } }],
     ['loginConcurrency', 1],
     ['guessing', { failuresPerSource: 1, requestsPerSource: 1, resetsPerSource: 1 }],
+    ['passwords.minimum', 4],
+    ['passwords.minimum', 64],
     ['tokenLife', { minutes: 1, rememberedMinutes: 1 }],
     ['signingKeys', ['SigningKey2026', 'SigningKeyA', 'SigningKey']],
     ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3']],
@@ -327,6 +333,9 @@ describe('a setting', () => {
     ['deployment', { deployment: 'all-at-once' }],
     ['signingKeys', { signingKeys: ['SigningKey'] }],
     ['pepperKeys', { pepperKeys: ['PepperKey'] }],
+    ['passwords', { passwords: { minimum: 4, rejectCommon: false } }],
+    ['passwords.minimum', { passwords: { minimum: 4, rejectCommon: true } }],
+    ['passwords.rejectCommon', { passwords: { minimum: 15, rejectCommon: false } }],
   ])('%s is optional, with the default %j', (path, byDefault) => {
     const environment = withValue(path, ABSENT);
 

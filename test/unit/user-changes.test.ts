@@ -3,6 +3,7 @@ import { UpdateAccount } from '../../lib/accounts/account-contracts.ts';
 import { updateAccount } from '../../lib/accounts/update-account.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Role } from '../../lib/contract/contract.ts';
+import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import {
   emailGuardKey,
@@ -109,13 +110,12 @@ describe('createUser', () => {
     lastName: undefined,
     imageUrl: undefined,
   };
+  const lenient = openPasswordPolicy({ minimum: 1, rejectCommon: false });
   const passwordsWith = (hash = async (text: string) => `hash of ${text}`) =>
     ({ hash }) as Partial<Passwords> as Passwords;
   const create = (fields: Partial<NewUser> = {}, table = tableWith(admin)) => {
-    const created = createUser(table, passwordsWith(), by(table, admin), {
-      ...requested,
-      ...fields,
-    });
+    const services = { table, hasher: passwordsWith(), policy: lenient };
+    const created = createUser(services, by(table, admin), { ...requested, ...fields });
     return changesOf(table, created, 1001);
   };
 
@@ -170,13 +170,36 @@ describe('createUser', () => {
     const [rejected, renamed] = [tableWith({ ...admin, authorities: [] }), tableWith(admin)];
     renamed.concurrent.push([put(entityKey('USER', 1), itemOf({ ...admin, login: 'root' }))]);
     const run = (table: MemoryTable) =>
-      createUser(table, passwordsWith(hash), by(table, admin), requested);
+      createUser(
+        { table, hasher: passwordsWith(hash), policy: lenient },
+        by(table, admin),
+        requested,
+      );
 
     await expect(run(rejected)).rejects.toMatchObject({ code: 'forbidden' });
     expect([rejected.calls.includes('nextId USER'), hash.mock.calls]).toEqual([false, []]);
     expect(await run(renamed)).toMatchObject({ createdBy: 'root' });
     expect(renamed.calls.filter((call) => call === 'nextId USER')).toHaveLength(1);
     expect(hash).toHaveBeenCalledTimes(1);
+  });
+
+  it.each<[string, Partial<NewUser>]>([
+    ['invalid', { password: 'x9k2v' }],
+    ['common-password', { password: 'P@ssw0rd' }],
+    ['common-password', { password: 'eve-2030' }],
+    ['common-password', { password: 'EVE@EXAMPLE.COM' }],
+  ])('fails with %s for %j, without an id or a hash', async (code, fields) => {
+    const table = tableWith(admin);
+    const hash = vi.fn(async () => 'hash');
+    const policy = openPasswordPolicy({ minimum: 6, rejectCommon: true });
+
+    const created = createUser({ table, hasher: passwordsWith(hash), policy }, by(table, admin), {
+      ...requested,
+      ...fields,
+    });
+
+    await expect(created).rejects.toMatchObject({ code });
+    expect([table.calls.includes('nextId USER'), hash.mock.calls]).toEqual([false, []]);
   });
 
   it('rejects a reserved login', async () => {

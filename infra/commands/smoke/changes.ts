@@ -16,7 +16,8 @@ const INTEGRATION_NAME = 'gatehouse-smoke';
 /** The mailbox simulator of SES accepts these, even in the sandbox, and delivers nothing. */
 const simulated = (name: string): string => `success+${name}@simulator.amazonses.com`;
 
-const random = (): string => randomBytes(15).toString('base64url');
+/** Of 64 characters, which is the highest minimum of passwords. */
+const random = (): string => randomBytes(48).toString('base64url');
 
 /** Deletes marked users and integrations, and nothing without the mark. */
 export async function removeMarked(checks: Checks): Promise<void> {

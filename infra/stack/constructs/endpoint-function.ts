@@ -16,7 +16,8 @@ export class EndpointFunction extends GatehouseFunction {
   ) {
     const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } =
       deployment.settings;
-    const { deletionEndsSessions } = deployment.settings;
+    const { deletionEndsSessions, passwords } = deployment.settings;
+    const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
     super(scope, handler, deployment, {
       file: handler,
@@ -33,6 +34,8 @@ export class EndpointFunction extends GatehouseFunction {
         REMEMBERED_TOKEN_SECONDS: String(tokenLife.rememberedMinutes * 60),
         AUDIT_DAYS: String(auditDays),
         ...(!isPublic && deletionEndsSessions && { DELETION_ENDS_SESSIONS: 'true' }),
+        ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
+        ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),
         FAILURES_PER_SOURCE: String(guessing.failuresPerSource),
         REQUESTS_PER_SOURCE: String(guessing.requestsPerSource),
         RESETS_PER_SOURCE: String(guessing.resetsPerSource),

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { dictionary } from '@zxcvbn-ts/language-common';
+import { describe, expect, it } from 'vitest';
+import {
+  isVariation,
+  plainOf,
+  readCommonPasswords,
+  wordsOf,
+} from '../../lib/passwords/common-passwords.ts';
+
+/** The commonest first. */
+const RANKED = dictionary['passwords-common'].slice(0, 10_000).map(String);
+const SOURCE = '@zxcvbn-ts/language-common';
+
+/**
+ * The passwords of the source, without those that are variations of others. Of digits alone, only
+ * more than half is compared: a variation of `123456` need not be one of `1234`.
+ */
+function reduced(): string[] {
+  const words = new Set<string>();
+  const shortestFirst = RANKED.filter(({ length }) => length >= 4).toSorted(
+    (one, other) => one.length - other.length,
+  );
+  for (const password of shortestFirst)
+    if (!/[a-z]/.test(password) || !isVariation(password, words)) words.add(plainOf(password));
+  return [...words].sort();
+}
+
+/** The text that `readCommonPasswords` reads. */
+function encoded(words: readonly string[]): string {
+  return words
+    .map((word, index) => {
+      const previous = words[index - 1] ?? '';
+      let shared = 0;
+      while (shared < 25 && shared < word.length && word[shared] === previous[shared]) shared++;
+      return String.fromCharCode('A'.charCodeAt(0) + shared) + word.slice(shared);
+    })
+    .join('');
+}
+
+it('common-passwords.json is current: npm run update updates it', () => {
+  const folder = join(dirname(fileURLToPath(import.meta.resolve(SOURCE))), '..');
+  const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
+  const text = JSON.stringify(
+    {
+      source: `The first 10,000 passwords of ${SOURCE} ${JSON.parse(read('package.json')).version}`,
+      license: read('LICENSE.txt').trim().split('\n'),
+      passwords: encoded(reduced()),
+    },
+    null,
+    2,
+  );
+
+  return expect(`${text}\n`).toMatchFileSnapshot('../../lib/passwords/common-passwords.json');
+});
+
+const COMMON = readCommonPasswords();
+
+it('every one of the 10,000 most common passwords that a password may be is recognized', () => {
+  const possible = RANKED.filter(({ length }) => length >= 4);
+
+  expect(possible.length).toBeGreaterThan(9_990);
+  expect(possible.filter((password) => !isVariation(password, COMMON))).toEqual([]);
+});
+
+describe('a variation of a common password is', () => {
+  it.each([
+    ['the password itself', 'dragon'],
+    ['in other letter case', 'DraGON'],
+    ['in full-width letters', '\uff44\uff52\uff41\uff47\uff4f\uff4e'],
+    ['with 0 for o', 'drag0n'],
+    ['with 1 for l', '1etme1n'],
+    ['with l for i', 'dan1el'],
+    ['with 3, 4 and 7', 'l37m31n'],
+    ['with @ and $', 'P@$$word'],
+    ['with 5', 'pa55word'],
+    ['with $ at its beginning', '$hadow'],
+    ['with 7 at its end, and a sign', 'l3tm31n!'],
+    ['with a digit', 'dragon7'],
+    ['with a year and signs', 'Dragon2026!!'],
+    ['with a date', 'dragon20261231'],
+    ['with digits before it', '007dragon'],
+    ['with digits and signs around it', '#1 dragon #1'],
+    ['reversed', 'nogard'],
+    ['reversed and varied', '99N0gard!'],
+    ['digits with a sign', '123456!'],
+    ['digits that are more than half of it', '80612345'],
+  ])('%s', (_, password) => {
+    expect(isVariation(password, COMMON)).toBe(true);
+  });
+
+  it.each([
+    ['a passphrase of common words', 'correct horse battery staple'],
+    ['a passphrase that begins and ends with one', 'dragon swims with a dragon'],
+    ['a common password with letters around it', 'xdragonx'],
+    ['a common password with a letter after its digits', 'dragon99x'],
+    ['random letters and digits', 'x9k2v7qm'],
+    ['a number of which a common one is half', '80691234'],
+    ['a long random number', '8374928374912345'],
+    ['signs only', '?!-_?!-_'],
+    ['letters of another script', '\u043f\u0430\u0440\u043e\u043b\u044c-7'],
+    ['emoji', '\u{1f40e}\u{1f50b}\u{1f4ce}\u{1f40e}'],
+  ])('not %s', (_, password) => {
+    expect(isVariation(password, COMMON)).toBe(false);
+  });
+});
+
+describe('a password of an account', () => {
+  const isWordOf = (account: { login: string; email: string }, password: string) =>
+    isVariation(password, wordsOf(account));
+  const ada = { login: 'Lovelace', email: 'Ada.Byron@Engine.example' };
+
+  it.each([
+    ['the login', 'lovelace'],
+    ['the login, varied', 'L0ve1ace!'],
+    ['the login, reversed', 'ecalevol1843'],
+    ['the address', 'ada.byron@engine.example'],
+    ['the address, varied', '4da.Byr0n@engine.example1'],
+    ['the local part of the address', 'ada.byron'],
+    ['the local part of the address, varied', '12AD@.BYRON34'],
+  ])('varies %s', (_, password) => {
+    expect(isWordOf(ada, password)).toBe(true);
+  });
+
+  it.each([
+    ['a passphrase that contains the login', 'lovelace counts the engine wheels'],
+    ['the domain of the address', 'engine.example'],
+    ['a part of the login', 'love'],
+    ['the login of another account', 'babbage'],
+  ])('may be %s', (_, password) => {
+    expect(isWordOf(ada, password)).toBe(false);
+  });
+
+  it('may begin with a login of one or two characters, but not of three', () => {
+    const logins = ['x', 'xy', 'xyz'];
+
+    const varies = logins.map((login) =>
+      isWordOf({ login, email: `${login}@example.com` }, `${login}20481632`),
+    );
+
+    expect(varies).toEqual([false, false, true]);
+  });
+});
