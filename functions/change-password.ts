@@ -7,19 +7,15 @@ import { openPasswordPolicy } from '../lib/passwords/password-policy.ts';
 import { openPasswords } from '../lib/passwords/passwords.ts';
 import { openTable } from '../lib/table/table.ts';
 
-const table = openTable();
-const passwords = openPasswords();
-const policy = openPasswordPolicy();
-const throttle = openLoginThrottle(table);
+const services = {
+  passwords: openPasswords(),
+  policy: openPasswordPolicy(),
+  throttle: openLoginThrottle(openTable()),
+};
 
 /** POST /api/account/change-password: changes the caller's password. */
 export const handler = endpoint(ChangePassword, async ({ caller, source, body }) => {
-  await changePassword(
-    { passwords, policy, throttle },
-    caller,
-    source,
-    body.currentPassword,
-    body.newPassword,
-  );
+  const { currentPassword, newPassword } = body;
+  await changePassword(services, caller, source, currentPassword, newPassword);
   return okEmpty();
 });

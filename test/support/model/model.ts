@@ -143,6 +143,9 @@ export function listsOf(state: State) {
 /** The key under which all spellings of an e-mail address are equal. */
 const addressOf = (email: string): string => email.toLowerCase().replace('ß', 'ss');
 
+/** SES sends no mail to a local part that is not ASCII. */
+const canReceive = (email: string): boolean => /^\p{ASCII}*@/u.test(email);
+
 type Draft = { -readonly [K in keyof State]: State[K] };
 
 class Rejection extends Error {
@@ -302,7 +305,8 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
       state.users[request.as] = user;
       checkInvariants(state, before, request.as);
-      if (password === undefined && activated) state.keys[request.as] = newKey(request.as, user);
+      const isInvited = password === undefined && activated && canReceive(email);
+      if (isInvited) state.keys[request.as] = newKey(request.as, user);
       return { status: 201, version: 1, body: userBody(request.as, user) };
     },
 
@@ -357,7 +361,8 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       const owner = Object.entries(state.users).find(
         ([, { email }]) => addressOf(email) === addressOf(request.email),
       );
-      if (owner?.[1].activated) state.keys[request.as] = newKey(...owner);
+      if (owner?.[1].activated && canReceive(owner[1].email))
+        state.keys[request.as] = newKey(...owner);
       return OK;
     },
 
