@@ -20,8 +20,8 @@ const STANDS_FOR: Readonly<Record<string, string>> = {
   '7': 't',
 };
 
-/** A shorter login followed by digits is not easier to guess than the digits. */
-const ACCOUNT_WORD_MIN = 3;
+/** A shorter word followed by digits is not easier to guess than the digits. */
+const WORD_MIN = 3;
 
 /** What a password must not be made of. */
 export interface Account {
@@ -37,8 +37,7 @@ const withoutLeet = (folded: string): string =>
 
 /** The words of an account that its password must not vary. */
 export function wordsOf({ login, email }: Account): ReadonlySet<string> {
-  const words = [login, email, email.slice(0, email.lastIndexOf('@'))].map(plainOf);
-  return new Set(words.filter((word) => word.length >= ACCOUNT_WORD_MIN));
+  return new Set([login, email, email.slice(0, email.lastIndexOf('@'))].map(plainOf));
 }
 
 /** Whether a password is a simple variation of a word in one of the sets. */
@@ -58,7 +57,7 @@ function* coresOf(folded: string): Generator<string> {
   const letters = /\p{L}(?:.*\p{L})?/su.exec(folded);
   const first = letters?.index ?? text.length;
   const last = letters ? first + letters[0].length : 0;
-  const shortest = letters ? ACCOUNT_WORD_MIN : Math.floor(text.length / 2) + 1;
+  const shortest = letters ? WORD_MIN : Math.floor(text.length / 2) + 1;
   for (let start = 0; start <= first; start++)
     for (let end = Math.max(last, start + shortest); end <= text.length; end++)
       yield text.slice(start, end);

@@ -150,8 +150,8 @@ describe('a caller', () => {
       accountStamp: 'stamp',
       passwordChanges: 2,
     };
-    const outcome = (table: Table, access: Access, deletionEndsSessions = false) =>
-      authorize(table, CALLER, access, { deletionEndsSessions })
+    const outcome = (table: Table, access: Access, options?: { deletionEndsSessions: boolean }) =>
+      authorize(table, CALLER, access, options)
         .requireAuthorized()
         .catch(({ code }) => code);
 
@@ -160,7 +160,7 @@ describe('a caller', () => {
 
       expect([
         await outcome(table, 'authenticated'),
-        await outcome(table, 'authenticated', true),
+        await outcome(table, 'authenticated', { deletionEndsSessions: true }),
         await outcome(table, INTEGRATORS),
       ]).toEqual([undefined, 'invalid-token', 'invalid-token']);
       const caller = authorize(table, CALLER, 'authenticated');

@@ -24,6 +24,7 @@ import {
   precedenceKey,
   sessionKey,
 } from '../../lib/table/keys.ts';
+import { put } from '../../lib/table/write.ts';
 import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
@@ -289,6 +290,20 @@ describe('ending', () => {
         stored === admitting ? new Set([`${expires}-mine`]) : undefined,
       );
     }
+  });
+
+  it('two sessions of a deleted user at once ends both', async () => {
+    const { pk: _pk, sk: _sk, ...state } = ada;
+    const former = { ...formerUserKey(7), ...state };
+    const table = memoryTable([former]);
+    const other = `${expires}-other`;
+    table.concurrent.push([put(formerUserKey(7), { ...former, sessionsEnded: new Set([other]) })]);
+
+    await logOut(table, by(table, LogOut.access), SOURCE);
+
+    expect(table.find(formerUserKey(7))?.sessionsEnded).toEqual(
+      new Set([other, `${expires}-mine`]),
+    );
   });
 
   it('the current session fails as any change does otherwise', async () => {

@@ -8,14 +8,14 @@ import type { Passwords } from '../../lib/passwords/passwords.ts';
 import {
   emailGuardKey,
   entityKey,
+  formerUserKey,
   type Key,
   loginGuardKey,
   rosterKey,
   totalKey,
 } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
-import { put } from '../../lib/table/write.ts';
+import { put, type Write } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
 import { heldEmailKey } from '../../lib/users/email-key.ts';
@@ -259,6 +259,27 @@ describe('updateUser', () => {
     expect(audit).toMatchObject(entry('user.updated', 'ada', [field]));
   });
 
+  it('counts the end of all sessions by a deactivation on top of a concurrent one', async () => {
+    const table = tableWith(admin, ada);
+    const ended = { ...itemOf(ada), sessionEndings: 1 };
+    table.concurrent.push([put(entityKey('USER', 7), ended)]);
+
+    await update({ activated: false }, ada, { table });
+
+    expect(table.find(entityKey('USER', 7))?.sessionEndings).toBe(2);
+  });
+
+  it('changes nothing of the sessions, and is no conflict with their end, otherwise', async () => {
+    const table = tableWith(admin, ada);
+    table.concurrent.push([put(entityKey('USER', 7), { ...itemOf(ada), sessionEndings: 1 })]);
+
+    await update({ firstName: 'Grace' }, ada, { table });
+
+    expect(table.find(entityKey('USER', 7))?.sessionEndings).toBe(1);
+    expect(table.concurrent).toEqual([]);
+    expect(table.calls.filter((call) => call === 'get USER')).toHaveLength(2);
+  });
+
   it('audits all changed fields in their order, and none when nothing changes', async () => {
     const all = await update(Object.fromEntries(FIELDS));
     const none = await update({});
@@ -494,6 +515,18 @@ describe('deleteUser', () => {
     expect(guards).toStrictEqual({ 'LOGIN#ada': null, 'EMAIL#ada@example.com': null });
     expect([roster, total]).toEqual([undefined, totalOf(1)]);
     expect(audit).toMatchObject(entry('user.deleted', 'ada'));
+  });
+
+  it('keeps what has ended of the tokens for 30 days', async () => {
+    const { accountStamp, activated, passwordChanges } = ada;
+    const ended = { sessionEndings: 2, tokenExcepted: 't', sessionsEnded: new Set(['9-s']) };
+    const state = { ...ended, accountStamp, activated, passwordChanges };
+    const table = tableWith(admin, adaWith(state));
+
+    await remove(ada, undefined, table);
+
+    const expires = NOW / 1000 + 30 * 24 * 60 * 60;
+    expect(table.find(formerUserKey(7))).toEqual({ ...formerUserKey(7), ...state, expires });
   });
 
   it('removes an activated administrator from the roster', async () => {
