@@ -1,7 +1,7 @@
 import type { Client } from './client/client/types.gen.ts';
 import { getParameter, updateParameter } from './client/sdk.gen.ts';
 import type { Parameter } from './client/types.gen.ts';
-import { connect, readArguments } from './session.ts';
+import { readArguments, withClient } from './session.ts';
 
 /*
  * Adds a host to the value of a parameter: `npx node examples/change-parameter.ts 1000001
@@ -34,10 +34,12 @@ export async function changeValue(
 
 if (import.meta.main) {
   const [id, host] = readArguments('npx node examples/change-parameter.ts ID HOST', /^\d+$/, /./);
-  const { confName, confValue } = await changeValue(
-    await connect(),
-    Number(id),
-    (hosts) => `${hosts},${host}`,
-  );
-  console.log(`${confName} = ${confValue}`);
+  await withClient(async (client) => {
+    const { confName, confValue } = await changeValue(
+      client,
+      Number(id),
+      (hosts) => `${hosts},${host}`,
+    );
+    console.log(`${confName} = ${confValue}`);
+  });
 }

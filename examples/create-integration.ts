@@ -1,7 +1,7 @@
 import type { Client } from './client/client/types.gen.ts';
 import { createIntegration, createParameter } from './client/sdk.gen.ts';
 import type { Integration, IntegrationCreation, Parameter } from './client/types.gen.ts';
-import { connect, readArguments } from './session.ts';
+import { readArguments, withClient } from './session.ts';
 
 /* Creates an integration with a parameter: `npx node examples/create-integration.ts`. */
 
@@ -26,10 +26,12 @@ export async function createWithParameters(
 
 if (import.meta.main) {
   readArguments('npx node examples/create-integration.ts');
-  const { integration, parameters } = await createWithParameters(
-    await connect(),
-    { name: 'Firewalls', shortName: 'firewalls', integrationType: 'COLLECTOR' },
-    { hosts: 'fw1.example.com' },
-  );
-  console.log(`Integration ${integration.id} has the parameter ${parameters[0]?.id}`);
+  await withClient(async (client) => {
+    const { integration, parameters } = await createWithParameters(
+      client,
+      { name: 'Firewalls', shortName: 'firewalls', integrationType: 'COLLECTOR' },
+      { hosts: 'fw1.example.com' },
+    );
+    console.log(`Integration ${integration.id} has the parameter ${parameters[0]?.id}`);
+  });
 }

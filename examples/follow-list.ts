@@ -1,6 +1,6 @@
 import type { Client } from './client/client/types.gen.ts';
 import { listUsers } from './client/sdk.gen.ts';
-import { connect, readArguments } from './session.ts';
+import { readArguments, withClient } from './session.ts';
 
 /* Prints all users: `npx node examples/follow-list.ts`. */
 
@@ -36,7 +36,8 @@ async function nextPage<Entity>(
 
 if (import.meta.main) {
   readArguments('npx node examples/follow-list.ts');
-  const client = await connect();
-  const first = await listUsers({ client, query: { size: 100 }, throwOnError: true });
-  for await (const { id, login } of followList(client, first)) console.log(id, login);
+  await withClient(async (client) => {
+    const first = await listUsers({ client, query: { size: 100 }, throwOnError: true });
+    for await (const { id, login } of followList(client, first)) console.log(id, login);
+  });
 }

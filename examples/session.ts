@@ -1,7 +1,7 @@
 import { authenticatedFetch } from './authenticated-fetch.ts';
 import { createClient } from './client/client/client.gen.ts';
 import type { Client } from './client/client/types.gen.ts';
-import { authenticate } from './client/sdk.gen.ts';
+import { authenticate, logOut } from './client/sdk.gen.ts';
 import { retryingFetch } from './retrying-fetch.ts';
 
 /** A client that is logged in, and logs in again when its token has ended. */
@@ -34,13 +34,19 @@ export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
 }
 
 /**
- * A client that is logged in with the account in the environment, by default that of `npm start`.
+ * Runs a program as the account in the environment, by default that of `npm start`, and logs out at
+ * its end: forgetting the token would leave the session until it expires.
  */
-export function connect(): Promise<Client> {
+export async function withClient(run: (client: Client) => Promise<void>): Promise<void> {
   const {
     GATEHOUSE_URL = 'http://127.0.0.1:3000',
     GATEHOUSE_LOGIN = 'admin',
     GATEHOUSE_PASSWORD = 'admin',
   } = process.env;
-  return logIn(GATEHOUSE_URL, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD);
+  const client = await logIn(GATEHOUSE_URL, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD);
+  try {
+    await run(client);
+  } finally {
+    await logOut({ client });
+  }
 }

@@ -43,6 +43,9 @@ describe('the scripts', () => {
 
     expect(changed).toBe('hosts = fw1.example.com,fw2.example.com\n');
     expect(listed).toBe('1 admin\n2 user\n');
+    const token = await gatehouse.adminToken();
+    const path = '/api/audits?action.equals=session.ended';
+    expect((await gatehouse.call('GET', path, { token })).body).toHaveLength(3);
   });
 
   it.each([
