@@ -78,6 +78,8 @@ async function measureStart(root: string): Promise<Start> {
     cwd: root,
     env: { ...process.env, PORT: '0', STATE_DIR: ':memory:' },
     stdio: ['ignore', 'pipe', 'inherit'],
+    // npm does not forward SIGTERM, so the whole group is ended.
+    detached: true,
   });
   endWithThis(child);
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
@@ -97,7 +99,8 @@ async function measureStart(root: string): Promise<Start> {
     await printed('reloaded in');
     reloadMs.push(performance.now() - changed);
   }
-  child.kill();
-  await once(child, 'exit');
+  const exited = once(child, 'exit');
+  process.kill(-(child.pid as number));
+  await exited;
   return { readyMs, reloadMs };
 }
