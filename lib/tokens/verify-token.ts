@@ -12,8 +12,7 @@ import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from '.
 export interface Verifier {
   /**
    * Takes the value of the Authorization header. Fails with unauthorized without it, with
-   * invalid-token, or as reads of the table
-   * do.
+   * invalid-token, or as reads of the table do.
    */
   verify(authorization: string | undefined): Promise<Caller>;
 }
