@@ -11,8 +11,8 @@ import type { LoginThrottle } from './login-throttle.ts';
 import type { Source } from './source.ts';
 
 /**
- * Changes the caller's password and notifies the user by mail. The caller's token keeps its rights;
- * the user's other tokens end. Fails with wrong-password, with invalid-token, with
+ * Changes the caller's password and notifies the user by mail. The session of the request stays;
+ * the user's others end. Fails with wrong-password, with invalid-token, with
  * too-many-attempts under the same limits as a login, and as the policy does, which does not count
  * as an attempt.
  */

@@ -135,7 +135,8 @@ interface Services {
 
 /**
  * Reads the counts that decide on an attempt. Returns the steps of the attempt, and the items of
- * `alsoRead`. Fails with too-many-attempts during a waiting period.
+ * `alsoRead`. Fails with too-many-attempts during a waiting period; the first time, until the
+ * failures are cleared, that is audited.
  */
 async function beginAttempt(
   { table, limits, attemptKeys }: Services,
@@ -150,14 +151,15 @@ async function beginAttempt(
     requireNoWait(counts, timed, limits);
   } catch (error) {
     const marked = markRejected(keys, counts, timed);
-    const id = userIdIn(items);
-    // One entry until the failures are cleared. Equal work for a login that no account has, which
-    // can be a password in the wrong field.
-    const entry =
-      id === undefined
-        ? put(rejectedKey(keys.elsewhere), { expires: Math.floor(timed.now / 1000) })
-        : auditEntry(actor, throttledEvent(id, login, address), timed.now);
-    if (marked) await ignoreUnavailable(commit(table, [marked, entry]));
+    if (marked) {
+      const id = userIdIn(items);
+      // Equal work for a login that no account has, which can be a password in the wrong field.
+      const entry =
+        id === undefined
+          ? put(rejectedKey(keys.elsewhere), { expires: Math.floor(timed.now / 1000) })
+          : auditEntry(actor, throttledEvent(id, login, address), timed.now);
+      await ignoreUnavailable(commit(table, [marked, entry]));
+    }
     throw error;
   }
 

@@ -8,7 +8,7 @@ export type Found = readonly (Item | undefined)[];
 
 /**
  * What a request does with the right password. It commits the writes of `clearFailures`, which
- * clear the failures of the login, in a transaction of its own.
+ * clear the failures of the login, in its own transaction.
  */
 type Proceed<R> = (clearFailures: (now: number) => readonly Write[]) => Promise<R>;
 

@@ -2,16 +2,17 @@ import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import type { Condition } from '../table/write.ts';
 import type { User } from './user.ts';
 
-/** The part of a user, or of a deleted one, that decides on its tokens. */
-export type TokenState = Pick<
-  User,
-  | 'activated'
-  | 'accountStamp'
-  | 'passwordChanges'
-  | 'sessionEndings'
-  | 'tokenExcepted'
-  | 'sessionsEnded'
->;
+/** The attributes of a user that decide on its tokens. */
+export const TOKEN_STATE = [
+  'activated',
+  'accountStamp',
+  'passwordChanges',
+  'sessionEndings',
+  'tokenExcepted',
+  'sessionsEnded',
+] as const satisfies (keyof User)[];
+/** They are kept when the user is deleted. */
+export type TokenState = Pick<User, (typeof TOKEN_STATE)[number]>;
 
 /** What a token states about the time at which it was issued. */
 export interface IssuedToken {

@@ -13,13 +13,12 @@ import {
   put,
   remove,
   set,
-  versionIs,
   type Write,
 } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import type { Caller } from './caller.ts';
 import { emailKey, formerEmailKey, formerEmailKeys, heldEmailKey } from './email-key.ts';
-import { allSessionsEnded, sessionEnded, type TokenState } from './token-validity.ts';
+import { allSessionsEnded, sessionEnded, TOKEN_STATE, type TokenState } from './token-validity.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
 /** Converts a table item to a user. */
@@ -259,23 +258,15 @@ export function formerSessionEnded(
  * is kept, because those that have not can still read. `now` is in milliseconds since 1970.
  */
 export function deletion(user: User, now: number): Write[] {
-  const { accountStamp, activated, passwordChanges, sessionEndings } = user;
-  const { tokenExcepted, sessionsEnded } = user;
-  const former: TokenState = {
-    accountStamp,
-    activated,
-    passwordChanges,
-    sessionEndings,
-    tokenExcepted,
-    sessionsEnded,
-  };
+  const state = Object.fromEntries(TOKEN_STATE.map((name) => [name, user[name]]));
   const expires = Math.floor(now / 1000) + FORMER_USER_SECONDS;
   return [
     ...membership(user, undefined),
     releaseLogin(user),
     releaseEmail(user),
-    remove(entityKey('USER', user.id), versionIs(user)),
+    // The end of a session creates no version.
+    remove(entityKey('USER', user.id), attributesAre({ version: user.version, ...state })),
     changeTotal('USER', -1),
-    put(formerUserKey(user.id), { ...former, expires }),
+    put(formerUserKey(user.id), { ...state, expires }),
   ];
 }

@@ -529,6 +529,16 @@ describe('deleteUser', () => {
     expect(table.find(formerUserKey(7))).toEqual({ ...formerUserKey(7), ...state, expires });
   });
 
+  it('keeps a session ended that ends during the deletion', async () => {
+    const table = tableWith(admin, ada);
+    const sessionsEnded = new Set(['9-s']);
+    table.concurrent.push([put(entityKey('USER', 7), { ...itemOf(ada), sessionsEnded })]);
+
+    await remove(ada, undefined, table);
+
+    expect(table.find(formerUserKey(7))?.sessionsEnded).toEqual(sessionsEnded);
+  });
+
   it('removes an activated administrator from the roster', async () => {
     expect((await remove(adaWith({ authorities: ADMIN }))).roster).toEqual([1]);
     expect(
