@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { externalEngine } from './aws/engine.ts';
 import type { Cloud } from './cloud.ts';
 import { createFirstAccounts } from './first-accounts.ts';
 import type { State } from './state/state.ts';
@@ -9,12 +8,16 @@ export const logFileIn = ({ folder }: State): string | undefined =>
   folder && join(folder, 'functions.log');
 
 /** Creates the first accounts, and tells how to use the service. */
-export async function announcement(cloud: Cloud, state: State): Promise<string[]> {
+export async function announcement(
+  cloud: Cloud,
+  state: State,
+  engineUrl: string | undefined,
+): Promise<string[]> {
   const aboutAccounts = await createFirstAccounts(cloud, state);
   const { url, endpoint, region, tableName } = cloud;
   const logFile = logFileIn(state);
   return [
-    whereDataIs(state.folder, externalEngine()),
+    whereDataIs(state.folder, engineUrl),
     ...(logFile ? [`The log of the functions is in ${logFile}`] : []),
     `Mail that the service sends is shown at ${endpoint}/mailbox`,
     `Table ${tableName} in ${region}; set AWS_ENDPOINT_URL=${endpoint} to access it`,
@@ -24,7 +27,7 @@ export async function announcement(cloud: Cloud, state: State): Promise<string[]
   ];
 }
 
-/** Where what must be kept is, and whether it is deleted when the service stops. */
+/** Where the data and the keys are, and whether they are deleted when the service stops. */
 export function whereDataIs(folder: string | undefined, engineUrl: string | undefined): string {
   if (!engineUrl)
     return folder

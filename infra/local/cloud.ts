@@ -27,7 +27,7 @@ export interface CloudOptions extends RunOptions {
   readonly state: State;
   readonly engineUrl?: string | undefined;
   readonly port: number;
-  /** Receives each request that the HTTP API itself rejects, of which no function logs a line. */
+  /** Receives each request that the HTTP API itself rejects: no function logs it. */
   readonly onRejection?: (rejection: RequestSummary) => void;
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */

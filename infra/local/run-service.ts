@@ -47,11 +47,12 @@ export async function runService(options: ServiceOptions): Promise<Status> {
 
   const assembly = openAssembly(state.assemblies, inspectPort !== undefined);
   const faults = openFaults();
+  const engineUrl = externalEngine();
   print('Synthesizing the stack');
   starting = startCloud({
     assembly: assembly.synthesize(),
     state,
-    engineUrl: externalEngine(),
+    engineUrl,
     port,
     onLine: openRequestLog(print, logFileIn(state)),
     onRejection: (rejection) => print(requestLine(rejection)),
@@ -67,7 +68,7 @@ export async function runService(options: ServiceOptions): Promise<Status> {
   try {
     const cloud = await starting;
     if (!stopping) watchFaults(faults, cloud, state);
-    if (!stopping) for (const line of await announcement(cloud, state)) print(line);
+    if (!stopping) for (const line of await announcement(cloud, state, engineUrl)) print(line);
   } catch (error) {
     if (!stopping) {
       await close();

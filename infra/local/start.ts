@@ -13,7 +13,7 @@ export const command = defineCommand({
 Options:
   --inspect PORT  listen for a debugger on this port of 127.0.0.1; functions then have no timeouts
 
-Environment variables, of which wrong ones end it like wrong arguments:
+Environment variables; an invalid value is treated like a wrong argument:
   PORT                       the port to listen on; default 3000; 0 chooses a free port
   STATE_DIR                  the folder for data and keys; default .local; :memory: keeps nothing
   AWS_ENDPOINT_URL_DYNAMODB  the URL of a DynamoDB engine to use instead of the embedded one

@@ -81,13 +81,11 @@ export const tokenLife = setting(
 );
 
 export const deletionEndsSessions = v.optional(
-  v.pipe(
+  setting(
+    'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
+      'read what requires no role until they expire.',
     v.boolean(),
-    v.description(
-      'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
-        'read what requires no role until they expire.',
-    ),
-    v.metadata({ example: true }),
+    { example: true },
   ),
   false,
 );

@@ -13,7 +13,7 @@ const WAITED_MS = 60_000;
 /** `npm run mails`: lists the mails that were not sent, and sends them again. */
 export const command = defineCommand({
   usage: 'npm run mails -- [--table NAME] [--send]',
-  help: `Lists the mails that have waited for more than a minute, also of a running service: those
+  help: `Lists the mails that have waited for more than a minute, even while a service runs: those
 that SES has rejected, and those that the stream of the table no longer holds, as after a restore.
 
 ${TABLE_HELP}

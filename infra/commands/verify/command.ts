@@ -7,7 +7,7 @@ import { verifyAndReport } from './verify-and-report.ts';
 /** `npm run verify`: checks the rules that span several items, and repairs derived items. */
 export const command = defineCommand({
   usage: 'npm run verify -- [--table NAME] [--repair]',
-  help: `Verifies that a table is intact, also of a running service, and prints each finding with
+  help: `Verifies that a table is intact, even while a service uses it, and prints each finding with
 its remedy.
 
 ${TABLE_HELP}

@@ -50,7 +50,7 @@ export function localKms(region: string, keys: readonly StoredKey[]) {
     try {
       return { status: 200, body: { KeyId: keyArn(region, key.id), ...perform(key, input) } };
     } catch (error) {
-      // Of a ciphertext that is not of this key, or of a key that cannot perform the operation.
+      // The ciphertext is not of this key, or the key cannot perform the operation.
       return errorResponse('InvalidCiphertextException', String(error));
     }
   };

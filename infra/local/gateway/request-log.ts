@@ -14,8 +14,8 @@ export interface RequestSummary {
 }
 
 /**
- * Prints one line per request, and writes the log of the functions to a file that each start begins
- * anew. Anything else that a function writes is printed as it is.
+ * Prints one line per request, and writes the log of the functions to a file, which each start
+ * overwrites. Anything else that a function writes is printed as it is.
  */
 export function openRequestLog(print: (line: string) => void, file: string | undefined) {
   const log = file === undefined ? undefined : createWriteStream(file, { mode: 0o600 });

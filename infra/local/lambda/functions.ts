@@ -20,11 +20,10 @@ export interface RunOptions extends InstanceOptions {
  * environment. There are none before the first `replace`.
  */
 export function runFunctions(options: RunOptions) {
-  const { maxInstancesPerFunction = 8 } = options;
   let configs = new Map<string, FunctionConfig>();
   /** Those that may handle further requests; the most recently used one is the last. */
   const instances = new Set<Instance>();
-  /** By access key, also after their end: their calls may still arrive for a moment. */
+  /** By access key, also for a minute after their end: their calls may still arrive. */
   const started = new Map<string, Instance>();
   let change = Promise.withResolvers<void>();
 
@@ -43,7 +42,7 @@ export function runFunctions(options: RunOptions) {
       idle.state = 'busy';
       return idle;
     }
-    if (candidates.length >= maxInstancesPerFunction) return undefined;
+    if (candidates.length >= (options.maxInstancesPerFunction ?? 8)) return undefined;
     if (instances.size >= INSTANCES_MAX) {
       const oldest = [...instances].find(({ state }) => state === 'idle');
       if (!oldest) return undefined;
@@ -51,6 +50,7 @@ export function runFunctions(options: RunOptions) {
     }
     const instance = startInstance(config, options, () => {
       instances.delete(instance);
+      setTimeout(() => started.delete(instance.accessKey), 60_000).unref();
       announceChange();
     });
     instances.add(instance);

@@ -14,9 +14,9 @@ export class EndpointFunction extends GatehouseFunction {
     { route, handler, contract, permissions, strictThrottle }: Route,
     deployment: Deployment,
   ) {
-    const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } =
-      deployment.settings;
-    const { deletionEndsSessions, passwords } = deployment.settings;
+    const { settings } = deployment;
+    const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } = settings;
+    const { deletionEndsSessions, passwords } = settings;
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
     super(scope, handler, deployment, {

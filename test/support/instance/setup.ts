@@ -60,11 +60,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
     },
     async session(user) {
       const expires = Math.floor(Date.now() / 1000) + 3600;
-      const session = {
-        ...storedSession(user),
-        jti: randomBytes(12).toString('base64url'),
-        expires,
-      };
+      const session = storedSession(user, { jti: randomBytes(12).toString('base64url'), expires });
       await untilCommitted(() => commit(table, [sessionStarted(user, session)]));
       return session.jti;
     },

@@ -52,7 +52,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
     new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]),
   );
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
-  // Those of the start are remembered: their tokens may be made after they were deleted.
+  // The stamps of the first accounts: tokens may be made for them after their deletion.
   const stamps = new Map<number, string | undefined>();
   for (const id of [1, 2, 3]) stamps.set(id, (await findUser(gatehouse.table, id))?.accountStamp);
   const tokenOf = async (id: number, passwordChanges = 0, sessionEndings = 0) =>
