@@ -35,7 +35,7 @@ export async function issueToken(
     roles: user.authorities,
     accountStamp: user.accountStamp,
     passwordChanges: user.passwordChanges,
-    sessionEndings: user.sessionEndings,
+    sessionEndings: user.sessionEndings ?? 0,
   };
   const input = `${encode(header)}.${encode(claims)}`;
   return `${input}.${(await signer.sign(input)).toString('base64url')}`;

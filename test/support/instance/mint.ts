@@ -60,7 +60,7 @@ export function makeTokens(real: string) {
       accountStamp,
       authorities: roles = [],
       passwordChanges = 0,
-      sessionEndings,
+      sessionEndings = 0,
     }: TokenHolder): string {
       const iat = Math.floor(Date.now() / 1000);
       const own = {
