@@ -74,10 +74,15 @@ describe('npm start', { timeout: 60_000 }, () => {
       ['GET', '/api/health', '200'],
       ['GET', '/unknown', '404'],
     ]);
-    const log = readFileSync(join(folder, 'functions.log'), 'utf8').trim().split('\n');
+    const readLog = () =>
+      readFileSync(join(folder, 'functions.log'), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
     const logged = { route: 'GET /api/health', _aws: expect.anything() };
-    expect(log.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining(logged));
-    expect(service.lines.join('\n') + log.join('\n')).not.toContain('secret');
+    // The file is written in the background.
+    await expect.poll(readLog).toContainEqual(expect.objectContaining(logged));
+    expect(service.lines.join('\n') + JSON.stringify(readLog())).not.toContain('secret');
   });
 
   it('serves pages that link to the API reference and to the mailbox', async () => {
