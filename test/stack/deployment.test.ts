@@ -1,4 +1,6 @@
+import { Stack } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
+import { CanaryDeployments } from '../../infra/stack/constructs/canary-deployments.ts';
 import { routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
@@ -39,6 +41,9 @@ describe('a deployment', () => {
     Object.entries(resourcesOf(template, 'AWS::Lambda::Alias'));
   const policyOf = (alias: Resource) =>
     (alias as { UpdatePolicy?: Resource['Properties'] }).UpdatePolicy;
+  const functions = resourcesOf(prod, 'AWS::Lambda::Function');
+  const canaries = aliases(prod).filter(([, alias]) => policyOf(alias));
+  const others = aliases(prod).filter(([, alias]) => !policyOf(alias));
 
   it('moves the alias of every function of a route to a version of it', () => {
     for (const template of [dev, prod]) {
@@ -56,6 +61,7 @@ describe('a deployment', () => {
 
   it('happens at once in dev', () => {
     expect(aliases(dev).flatMap(([, alias]) => policyOf(alias) ?? [])).toEqual([]);
+    expect(aliases(dev).flatMap(([, { DependsOn }]) => DependsOn ?? [])).toEqual([]);
     expect(resourcesOf(dev, 'AWS::CodeDeploy::DeploymentGroup')).toEqual({});
   });
 
@@ -67,7 +73,7 @@ describe('a deployment', () => {
           ? [{ Name: { Ref: id } }]
           : [],
     );
-    const used = aliases(prod).map(
+    const used = canaries.map(
       ([, alias]) => policyOf(alias)?.CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref,
     );
 
@@ -84,19 +90,46 @@ describe('a deployment', () => {
       });
   });
 
-  it('lets CodeDeploy move the aliases of the functions of the stack, and nothing else', () => {
+  it('tries the log-in, one read and one change in prod, all at the same time', () => {
+    const tried = canaries.map(
+      ([, { Properties }]) => functions[Properties.FunctionName.Ref]?.Properties.Description,
+    );
+
+    expect(tried.sort()).toEqual(['GET /api/users', 'POST /api/authenticate', 'PUT /api/users']);
+    expect(canaries.flatMap(([, { DependsOn }]) => DependsOn ?? [])).toEqual([]);
+  });
+
+  it('moves every other alias in prod only after the canary has succeeded', () => {
+    const waitedFor = canaries.map(([id]) => id).sort();
+
+    expect(others).toHaveLength(routes.length - canaries.length);
+    expect(others.map(([id, { DependsOn }]) => [id, DependsOn])).toEqual(
+      others.map(([id]) => [id, waitedFor]),
+    );
+  });
+
+  it('is not synthesized without the routes of its canary', () => {
+    const withoutRoutes = () =>
+      new CanaryDeployments(new Stack(), 'Deployments', { functions: [], alarms: [] });
+
+    expect(withoutRoutes).toThrow('routes.ts has no POST /api/authenticate');
+  });
+
+  it('lets CodeDeploy move the aliases of the canary, and nothing else', () => {
     const policies = Object.values(resourcesOf(prod, 'AWS::IAM::Policy')).filter(({ Properties }) =>
       JSON.stringify(Properties).includes('lambda:UpdateAlias'),
     );
-    const [move, ...others] = policies.flatMap(
+    const [move, ...rest] = policies.flatMap(
       ({ Properties }) => Properties.PolicyDocument.Statement,
     );
+    const arns = canaries.map(([, { Properties }]) => ({
+      'Fn::GetAtt': [Properties.FunctionName.Ref, 'Arn'],
+    }));
+    const expected = arns.flatMap((arn) => [arn, { 'Fn::Join': ['', [arn, ':live']] }]);
 
-    expect(move.Resource).toHaveLength(2 * routes.length);
-    expect(JSON.stringify(move.Resource)).not.toContain('*');
-    expect(others).toEqual([
-      { Effect: 'Allow', Action: 'cloudwatch:DescribeAlarms', Resource: '*' },
-    ]);
+    expect(move.Resource).toHaveLength(expected.length);
+    expect(move.Resource).toEqual(expect.arrayContaining(expected));
+    expect(rest).toEqual([{ Effect: 'Allow', Action: 'cloudwatch:DescribeAlarms', Resource: '*' }]);
     expect(JSON.stringify(resourcesOf(prod, 'AWS::IAM::Role'))).not.toContain('ManagedPolicy');
   });
 });

@@ -6,6 +6,7 @@ import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
 /** The function of one row of `routes.ts`. */
 export class EndpointFunction extends GatehouseFunction {
+  readonly route: Route['route'];
   /** The version that serves requests. */
   readonly live: Alias;
 
@@ -45,6 +46,7 @@ export class EndpointFunction extends GatehouseFunction {
         ...(edge && { EDGE_SECRET_HASHES: edge.secretHashes.join(',') }),
       },
     });
+    this.route = route;
     this.live = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion });
   }
 }
