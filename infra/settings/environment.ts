@@ -79,9 +79,9 @@ export const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 
 export const deployment = v.optional(
   setting(
-    'How new versions of the functions get requests: all at once, or [a tenth of them for ten ' +
-      'minutes](deploying-a-change.md#what-a-deployment-does) before the rest, with a rollback ' +
-      'on alarms.',
+    'How new versions of the functions get requests: all at once, or after a ' +
+      '[canary](deploying-a-change.md#the-canary), which gives those of three functions a tenth ' +
+      'of the requests for ten minutes and rolls back on alarms.',
     DEPLOYMENTS,
   ),
   'all-at-once',
