@@ -1,4 +1,5 @@
 import * as Accounts from './lib/accounts/account-contracts.ts';
+import * as SecondFactor from './lib/accounts/second-factor-contracts.ts';
 import * as Sessions from './lib/accounts/session-contracts.ts';
 import { ListAudits } from './lib/audit/audit-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
@@ -50,7 +51,7 @@ export const routes: readonly Route[] = [
       put: [publicKey, attempts, session, audit],
       update: [user, attempts],
       updateOutsideTransaction: [attempts],
-      keys: ['sign', 'pepper'],
+      keys: ['sign', 'pepper', 'factor'],
     },
     strictThrottle,
   },
@@ -130,6 +131,54 @@ export const routes: readonly Route[] = [
     handler: 'end-session',
     contract: Sessions.EndSession,
     permissions: { get: [session], put: [audit], update: [user], delete: [session] },
+  },
+  {
+    route: 'POST /api/account/second-factor',
+    handler: 'request-second-factor',
+    contract: SecondFactor.RequestFactor,
+    permissions: {
+      batchGet: [attempts],
+      put: [attempts, audit],
+      update: [user, attempts],
+      updateOutsideTransaction: [attempts],
+      keys: ['pepper', 'factor'],
+    },
+  },
+  {
+    route: 'POST /api/account/second-factor/confirm',
+    handler: 'confirm-second-factor',
+    contract: SecondFactor.ConfirmFactor,
+    permissions: {
+      batchGet: [attempts],
+      put: [attempts, mail, audit],
+      update: [user, attempts],
+      updateOutsideTransaction: [attempts],
+      keys: ['pepper', 'factor'],
+    },
+  },
+  {
+    route: 'POST /api/account/second-factor/disable',
+    handler: 'disable-second-factor',
+    contract: SecondFactor.DisableFactor,
+    permissions: {
+      batchGet: [attempts],
+      put: [attempts, mail, audit],
+      update: [user, attempts],
+      updateOutsideTransaction: [attempts],
+      keys: ['pepper', 'factor'],
+    },
+  },
+  {
+    route: 'POST /api/account/second-factor/recovery-codes',
+    handler: 'replace-recovery-codes',
+    contract: SecondFactor.ReplaceRecoveryCodes,
+    permissions: {
+      batchGet: [attempts],
+      put: [attempts, mail, audit],
+      update: [user, attempts],
+      updateOutsideTransaction: [attempts],
+      keys: ['pepper', 'factor'],
+    },
   },
   {
     route: 'POST /api/account/reset-password/init',
@@ -248,6 +297,18 @@ export const routes: readonly Route[] = [
       put: [audit, precedence],
       update: [user],
       delete: [session, precedence],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'DELETE /api/users/{login}/second-factor',
+    handler: 'remove-second-factor',
+    contract: Users.RemoveSecondFactor,
+    permissions: {
+      get: [login, user],
+      put: [mail, audit, precedence],
+      update: [user],
+      delete: [precedence],
       conditionCheck: [user],
     },
   },
@@ -445,10 +506,10 @@ export interface Permissions {
   readonly delete?: readonly Partition[];
   readonly conditionCheck?: readonly Partition[];
   /**
-   * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' kms:GenerateMac, 'seal'
+   * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' and 'factor' kms:GenerateMac, 'seal'
    * kms:GenerateDataKey, 'unseal' kms:Decrypt.
    */
-  readonly keys?: readonly ('sign' | 'pepper' | 'seal' | 'unseal')[];
+  readonly keys?: readonly ('sign' | 'pepper' | 'factor' | 'seal' | 'unseal')[];
 }
 
 /**

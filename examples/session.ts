@@ -4,13 +4,21 @@ import type { Client } from './client/client/types.gen.ts';
 import { authenticate, logOut } from './client/sdk.gen.ts';
 import { retryingFetch } from './retrying-fetch.ts';
 
-/** A client that is logged in, and logs in again when its token has ended. */
-export async function logIn(baseUrl: string, username: string, password: string): Promise<Client> {
+/**
+ * A client that is logged in, and logs in again when its token has ended. The code is that of a
+ * user with a second factor; logging in again fails with it, because a code is accepted once.
+ */
+export async function logIn(
+  baseUrl: string,
+  username: string,
+  password: string,
+  code?: string,
+): Promise<Client> {
   const client = createClient({ baseUrl, fetch: retryingFetch() });
   const newToken = async () => {
     const { data: token } = await authenticate({
       client,
-      body: { username, password },
+      body: { username, password, ...(code && { code }) },
       throwOnError: true,
     });
     return token.id_token;
@@ -42,8 +50,9 @@ export async function withClient(run: (client: Client) => Promise<void>): Promis
     GATEHOUSE_URL = 'http://127.0.0.1:3000',
     GATEHOUSE_LOGIN = 'admin',
     GATEHOUSE_PASSWORD = 'admin',
+    GATEHOUSE_CODE,
   } = process.env;
-  const client = await logIn(GATEHOUSE_URL, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD);
+  const client = await logIn(GATEHOUSE_URL, GATEHOUSE_LOGIN, GATEHOUSE_PASSWORD, GATEHOUSE_CODE);
   try {
     await run(client);
   } finally {

@@ -1,9 +1,13 @@
 import { GetAccount } from '../lib/accounts/account-contracts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
+import { factorView, openFactorRequirement } from '../lib/second-factor/requirement.ts';
 import { userView } from '../lib/users/user.ts';
 
+const requirement = openFactorRequirement();
+
 /** GET /api/account: the caller's own account. */
-export const handler = endpoint(GetAccount, async ({ caller }) =>
-  ok(userView(await caller.findUser())),
-);
+export const handler = endpoint(GetAccount, async ({ caller }) => {
+  const user = await caller.findUser();
+  return ok({ ...userView(user), ...factorView(user, requirement) });
+});

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.ts';
-import type { AuthenticateData, AuthenticateErrors, AuthenticateResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CountIntegrationsData, CountIntegrationsErrors, CountIntegrationsResponses, CountParametersData, CountParametersErrors, CountParametersResponses, CreateIntegrationData, CreateIntegrationErrors, CreateIntegrationResponses, CreateParameterData, CreateParameterErrors, CreateParameterResponses, CreateUserData, CreateUserErrors, CreateUserResponses, DeleteIntegrationData, DeleteIntegrationErrors, DeleteIntegrationResponses, DeleteParameterData, DeleteParameterErrors, DeleteParameterResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, EndOtherSessionsData, EndOtherSessionsErrors, EndOtherSessionsResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EndUserSessionData, EndUserSessionErrors, EndUserSessionResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, FinishResetData, FinishResetErrors, FinishResetResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetIntegrationData, GetIntegrationErrors, GetIntegrationResponses, GetOpenapiData, GetOpenapiErrors, GetOpenapiResponses, GetParameterData, GetParameterErrors, GetParameterResponses, GetUserData, GetUserErrors, GetUserResponses, ListAuditsData, ListAuditsErrors, ListAuditsResponses, ListAuthoritiesData, ListAuthoritiesErrors, ListAuthoritiesResponses, ListIntegrationsData, ListIntegrationsErrors, ListIntegrationsResponses, ListParametersData, ListParametersErrors, ListParametersResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUsersData, ListUsersErrors, ListUserSessionsData, ListUserSessionsErrors, ListUserSessionsResponses, ListUsersResponses, LogOutData, LogOutErrors, LogOutResponses, PublishKeysData, PublishKeysErrors, PublishKeysResponses, ReportRestartData, ReportRestartErrors, ReportRestartResponses, RequestResetData, RequestResetErrors, RequestResetResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateIntegrationData, UpdateIntegrationErrors, UpdateIntegrationResponses, UpdateParameterData, UpdateParameterErrors, UpdateParameterResponses, UpdateUserData, UpdateUserErrors, UpdateUserResponses } from './types.gen.ts';
+import type { AuthenticateData, AuthenticateErrors, AuthenticateResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ConfirmSecondFactorData, ConfirmSecondFactorErrors, ConfirmSecondFactorResponses, CountIntegrationsData, CountIntegrationsErrors, CountIntegrationsResponses, CountParametersData, CountParametersErrors, CountParametersResponses, CreateIntegrationData, CreateIntegrationErrors, CreateIntegrationResponses, CreateParameterData, CreateParameterErrors, CreateParameterResponses, CreateUserData, CreateUserErrors, CreateUserResponses, DeleteIntegrationData, DeleteIntegrationErrors, DeleteIntegrationResponses, DeleteParameterData, DeleteParameterErrors, DeleteParameterResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DisableSecondFactorData, DisableSecondFactorErrors, DisableSecondFactorResponses, EndOtherSessionsData, EndOtherSessionsErrors, EndOtherSessionsResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EndUserSessionData, EndUserSessionErrors, EndUserSessionResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, FinishResetData, FinishResetErrors, FinishResetResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetIntegrationData, GetIntegrationErrors, GetIntegrationResponses, GetOpenapiData, GetOpenapiErrors, GetOpenapiResponses, GetParameterData, GetParameterErrors, GetParameterResponses, GetUserData, GetUserErrors, GetUserResponses, ListAuditsData, ListAuditsErrors, ListAuditsResponses, ListAuthoritiesData, ListAuthoritiesErrors, ListAuthoritiesResponses, ListIntegrationsData, ListIntegrationsErrors, ListIntegrationsResponses, ListParametersData, ListParametersErrors, ListParametersResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUsersData, ListUsersErrors, ListUserSessionsData, ListUserSessionsErrors, ListUserSessionsResponses, ListUsersResponses, LogOutData, LogOutErrors, LogOutResponses, PublishKeysData, PublishKeysErrors, PublishKeysResponses, RemoveSecondFactorData, RemoveSecondFactorErrors, RemoveSecondFactorResponses, ReplaceRecoveryCodesData, ReplaceRecoveryCodesErrors, ReplaceRecoveryCodesResponses, ReportRestartData, ReportRestartErrors, ReportRestartResponses, RequestResetData, RequestResetErrors, RequestResetResponses, RequestSecondFactorData, RequestSecondFactorErrors, RequestSecondFactorResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateIntegrationData, UpdateIntegrationErrors, UpdateIntegrationResponses, UpdateParameterData, UpdateParameterErrors, UpdateParameterResponses, UpdateUserData, UpdateUserErrors, UpdateUserResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -63,7 +63,7 @@ export const getOpenapi = <ThrowOnError extends boolean = false>(options?: Optio
 /**
  * Get the caller's own account
  *
- * Requires a token.
+ * Requires a token, also without a second factor that is required.
  */
 export const getAccount = <ThrowOnError extends boolean = false>(options?: Options<GetAccountData, ThrowOnError>): RequestResult<GetAccountResponses, GetAccountErrors, ThrowOnError> => (options?.client ?? client).get<GetAccountResponses, GetAccountErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -143,6 +143,66 @@ export const endSession = <ThrowOnError extends boolean = false>(options: Option
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/account/sessions/{series}',
     ...options
+});
+
+/**
+ * Request a secret for the caller's second factor
+ *
+ * Requires a token, also without a second factor that is required.
+ */
+export const requestSecondFactor = <ThrowOnError extends boolean = false>(options: Options<RequestSecondFactorData, ThrowOnError>): RequestResult<RequestSecondFactorResponses, RequestSecondFactorErrors, ThrowOnError> => (options.client ?? client).post<RequestSecondFactorResponses, RequestSecondFactorErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/account/second-factor',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Turn on the caller's second factor with a code under the requested secret
+ *
+ * Requires a token, also without a second factor that is required.
+ */
+export const confirmSecondFactor = <ThrowOnError extends boolean = false>(options: Options<ConfirmSecondFactorData, ThrowOnError>): RequestResult<ConfirmSecondFactorResponses, ConfirmSecondFactorErrors, ThrowOnError> => (options.client ?? client).post<ConfirmSecondFactorResponses, ConfirmSecondFactorErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/account/second-factor/confirm',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Turn off the caller's second factor
+ *
+ * Requires a token.
+ */
+export const disableSecondFactor = <ThrowOnError extends boolean = false>(options: Options<DisableSecondFactorData, ThrowOnError>): RequestResult<DisableSecondFactorResponses, DisableSecondFactorErrors, ThrowOnError> => (options.client ?? client).post<DisableSecondFactorResponses, DisableSecondFactorErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/account/second-factor/disable',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Replace the caller's recovery codes
+ *
+ * Requires a token.
+ */
+export const replaceRecoveryCodes = <ThrowOnError extends boolean = false>(options: Options<ReplaceRecoveryCodesData, ThrowOnError>): RequestResult<ReplaceRecoveryCodesResponses, ReplaceRecoveryCodesErrors, ThrowOnError> => (options.client ?? client).post<ReplaceRecoveryCodesResponses, ReplaceRecoveryCodesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/account/second-factor/recovery-codes',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**
@@ -303,6 +363,17 @@ export const listUserSessions = <ThrowOnError extends boolean = false>(options: 
 export const endUserSession = <ThrowOnError extends boolean = false>(options: Options<EndUserSessionData, ThrowOnError>): RequestResult<EndUserSessionResponses, EndUserSessionErrors, ThrowOnError> => (options.client ?? client).delete<EndUserSessionResponses, EndUserSessionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/api/users/{login}/sessions/{series}',
+    ...options
+});
+
+/**
+ * Remove the second factor of another user and end all their sessions
+ *
+ * Requires ROLE_ADMIN.
+ */
+export const removeSecondFactor = <ThrowOnError extends boolean = false>(options: Options<RemoveSecondFactorData, ThrowOnError>): RequestResult<RemoveSecondFactorResponses, RemoveSecondFactorErrors, ThrowOnError> => (options.client ?? client).delete<RemoveSecondFactorResponses, RemoveSecondFactorErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/api/users/{login}/second-factor',
     ...options
 });
 

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'reset.requested' | 'session.started' | 'session.ended' | 'sessions.ended' | 'login.throttled' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
+export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'reset.requested' | 'session.started' | 'session.ended' | 'sessions.ended' | 'secondFactor.requested' | 'secondFactor.enabled' | 'secondFactor.disabled' | 'secondFactor.removed' | 'recoveryCodes.replaced' | 'login.throttled' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
 
 export type AuditEntry = {
     id: string;
@@ -24,6 +24,7 @@ export type AuditEntry = {
 export type Credentials = {
     username: string;
     password: string;
+    code?: string | null;
     rememberMe?: boolean | null;
 };
 
@@ -218,6 +219,7 @@ export type Role = 'ROLE_ADMIN' | 'ROLE_USER' | 'ROLE_ANALYST';
 
 export type Token = {
     id_token: string;
+    secondFactorRequiredFrom?: string;
 };
 
 export type User = {
@@ -235,6 +237,7 @@ export type User = {
     lastModifiedBy: string;
     lastModifiedDate: string;
     lastLogin?: string | null;
+    secondFactor?: boolean;
 };
 
 export type UserChange = {
@@ -279,11 +282,11 @@ export type AuthenticateErrors = {
         message: 'error.http.400' | 'error.validation';
     };
     /**
-     * Unauthorized
+     * Unauthorized; Code required
      */
     401: Problem & {
         status: 401;
-        message: 'error.http.401';
+        message: 'error.http.401' | 'error.coderequired';
     };
     /**
      * Forbidden
@@ -649,6 +652,9 @@ export type GetAccountResponses = {
         createdDate: string;
         lastModifiedBy: string;
         lastModifiedDate: string;
+        secondFactor: boolean;
+        recoveryCodesLeft: number;
+        secondFactorRequiredFrom: string | null;
     };
 };
 
@@ -675,6 +681,13 @@ export type UpdateAccountErrors = {
     401: Problem & {
         status: 401;
         message: 'error.http.401';
+    };
+    /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
@@ -744,6 +757,13 @@ export type ChangePasswordErrors = {
     401: Problem & {
         status: 401;
         message: 'error.http.401';
+    };
+    /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
@@ -871,6 +891,13 @@ export type EndOtherSessionsErrors = {
         message: 'error.http.401';
     };
     /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
      * API Gateway: Request Entity Too Large
      */
     413: GatewayError;
@@ -927,6 +954,13 @@ export type ListSessionsErrors = {
         message: 'error.http.401';
     };
     /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
      * API Gateway: Request Entity Too Large
      */
     413: GatewayError;
@@ -969,6 +1003,7 @@ export type ListSessionsResponses = {
         ipAddress: string;
         userAgent: string;
         remembered: boolean;
+        secondFactor: boolean;
         expires: string;
         current: boolean;
     }>;
@@ -996,6 +1031,13 @@ export type EndSessionErrors = {
     401: Problem & {
         status: 401;
         message: 'error.http.401';
+    };
+    /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
     };
     /**
      * Not Found
@@ -1040,6 +1082,331 @@ export type EndSessionResponses = {
      */
     200: unknown;
 };
+
+export type RequestSecondFactorData = {
+    body: {
+        currentPassword: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/account/second-factor';
+};
+
+export type RequestSecondFactorErrors = {
+    /**
+     * Bad Request; Method argument not valid; The second factor is on; Incorrect password; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.secondfactoron';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: Problem & {
+        status: 413;
+        message: 'error.http.413';
+    };
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem & {
+        status: 415;
+        message: 'error.http.415';
+    };
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type RequestSecondFactorError = RequestSecondFactorErrors[keyof RequestSecondFactorErrors];
+
+export type RequestSecondFactorResponses = {
+    /**
+     * Success
+     */
+    200: {
+        secret: string;
+        uri: string;
+    };
+};
+
+export type RequestSecondFactorResponse = RequestSecondFactorResponses[keyof RequestSecondFactorResponses];
+
+export type ConfirmSecondFactorData = {
+    body: {
+        code: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/account/second-factor/confirm';
+};
+
+export type ConfirmSecondFactorErrors = {
+    /**
+     * Bad Request; Method argument not valid; The second factor is off; Wrong code; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.secondfactoroff' | 'error.wrongcode';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: Problem & {
+        status: 413;
+        message: 'error.http.413';
+    };
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem & {
+        status: 415;
+        message: 'error.http.415';
+    };
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ConfirmSecondFactorError = ConfirmSecondFactorErrors[keyof ConfirmSecondFactorErrors];
+
+export type ConfirmSecondFactorResponses = {
+    /**
+     * Success
+     */
+    200: {
+        recoveryCodes: Array<string>;
+    };
+};
+
+export type ConfirmSecondFactorResponse = ConfirmSecondFactorResponses[keyof ConfirmSecondFactorResponses];
+
+export type DisableSecondFactorData = {
+    body: {
+        currentPassword: string;
+        code: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/account/second-factor/disable';
+};
+
+export type DisableSecondFactorErrors = {
+    /**
+     * Bad Request; Method argument not valid; The second factor is off; Incorrect password; Wrong code; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.secondfactoroff' | 'error.wrongcode';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: Problem & {
+        status: 413;
+        message: 'error.http.413';
+    };
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem & {
+        status: 415;
+        message: 'error.http.415';
+    };
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type DisableSecondFactorError = DisableSecondFactorErrors[keyof DisableSecondFactorErrors];
+
+export type DisableSecondFactorResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type ReplaceRecoveryCodesData = {
+    body: {
+        currentPassword: string;
+        code: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/account/second-factor/recovery-codes';
+};
+
+export type ReplaceRecoveryCodesErrors = {
+    /**
+     * Bad Request; Method argument not valid; The second factor is off; Incorrect password; Wrong code; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.secondfactoroff' | 'error.wrongcode';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: Problem & {
+        status: 413;
+        message: 'error.http.413';
+    };
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem & {
+        status: 415;
+        message: 'error.http.415';
+    };
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ReplaceRecoveryCodesError = ReplaceRecoveryCodesErrors[keyof ReplaceRecoveryCodesErrors];
+
+export type ReplaceRecoveryCodesResponses = {
+    /**
+     * Success
+     */
+    200: {
+        recoveryCodes: Array<string>;
+    };
+};
+
+export type ReplaceRecoveryCodesResponse = ReplaceRecoveryCodesResponses[keyof ReplaceRecoveryCodesResponses];
 
 export type RequestResetData = {
     body: {
@@ -1309,6 +1676,13 @@ export type ListUsersErrors = {
         message: 'error.http.401';
     };
     /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
      * API Gateway: Request Entity Too Large
      */
     413: GatewayError;
@@ -1373,11 +1747,11 @@ export type CreateUserErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
@@ -1461,11 +1835,11 @@ export type UpdateUserErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Entity not found
@@ -1550,11 +1924,11 @@ export type ListAuthoritiesErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -1630,11 +2004,11 @@ export type DeleteUserErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -1719,6 +2093,13 @@ export type GetUserErrors = {
         message: 'error.http.401';
     };
     /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
      * Not Found
      */
     404: Problem & {
@@ -1793,11 +2174,11 @@ export type EndUserSessionsErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -1865,11 +2246,11 @@ export type ListUserSessionsErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -1921,6 +2302,7 @@ export type ListUserSessionsResponses = {
         ipAddress: string;
         userAgent: string;
         remembered: boolean;
+        secondFactor: boolean;
         expires: string;
         current: boolean;
     }>;
@@ -1951,11 +2333,11 @@ export type EndUserSessionErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -1995,6 +2377,78 @@ export type EndUserSessionErrors = {
 export type EndUserSessionError = EndUserSessionErrors[keyof EndUserSessionErrors];
 
 export type EndUserSessionResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type RemoveSecondFactorData = {
+    body?: never;
+    path: {
+        login: string;
+    };
+    query?: never;
+    url: '/api/users/{login}/second-factor';
+};
+
+export type RemoveSecondFactorErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required; Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired' | 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type RemoveSecondFactorError = RemoveSecondFactorErrors[keyof RemoveSecondFactorErrors];
+
+export type RemoveSecondFactorResponses = {
     /**
      * Success; the response has no body
      */
@@ -2077,6 +2531,13 @@ export type ListIntegrationsErrors = {
         message: 'error.http.401';
     };
     /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
      * API Gateway: Request Entity Too Large
      */
     413: GatewayError;
@@ -2141,11 +2602,11 @@ export type CreateIntegrationErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Content Too Large; API Gateway: Request Entity Too Large
@@ -2229,11 +2690,11 @@ export type UpdateIntegrationErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Entity not found
@@ -2362,6 +2823,13 @@ export type CountIntegrationsErrors = {
         message: 'error.http.401';
     };
     /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
      * API Gateway: Request Entity Too Large
      */
     413: GatewayError;
@@ -2435,11 +2903,11 @@ export type DeleteIntegrationErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -2527,6 +2995,13 @@ export type GetIntegrationErrors = {
         message: 'error.http.401';
     };
     /**
+     * Second factor required
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired';
+    };
+    /**
      * Not Found
      */
     404: Problem & {
@@ -2606,11 +3081,11 @@ export type ReportRestartErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -2736,11 +3211,11 @@ export type ListParametersErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -2807,11 +3282,11 @@ export type CreateParameterErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Entity not found
@@ -2902,11 +3377,11 @@ export type UpdateParameterErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Entity not found
@@ -3030,11 +3505,11 @@ export type CountParametersErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large
@@ -3110,11 +3585,11 @@ export type DeleteParameterErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -3202,11 +3677,11 @@ export type GetParameterErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * Not Found
@@ -3374,11 +3849,11 @@ export type ListAuditsErrors = {
         message: 'error.http.401';
     };
     /**
-     * Forbidden
+     * Second factor required; Forbidden
      */
     403: Problem & {
         status: 403;
-        message: 'error.http.403';
+        message: 'error.secondfactorrequired' | 'error.http.403';
     };
     /**
      * API Gateway: Request Entity Too Large

@@ -34,6 +34,7 @@ placeholders.`;
 const TAGS: Readonly<Record<Tag, string>> = {
   Tokens: 'Logging in, and verifying tokens.',
   Sessions: 'Who is logged in where, and how to end it.',
+  'Second factor': 'One-time codes of an authenticator (TOTP, RFC 6238) beside the password.',
   Account: "The caller's own account.",
   Users: 'User accounts and their roles.',
   Integrations: 'Data sources and sinks.',
@@ -45,6 +46,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
 const TOKEN = {
   public: 'no token',
   'issued-token': 'a token, whose session may have ended',
+  enrolling: 'a token, also without a second factor that is required',
   authenticated: 'a token',
 };
 

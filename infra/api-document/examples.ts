@@ -20,6 +20,7 @@ export const PLACEHOLDERS = {
   newEmail: '"the address"@example.com',
   password: 'your current password',
   key: 'the key in the mail',
+  code: 'a code of your authenticator',
   series: 'no-such-series',
   /** The user of the examples that change nothing. */
   shownLogin: 'etienne',
@@ -30,9 +31,18 @@ export const PLACEHOLDERS = {
 export interface Example {
   /**
    * What must exist before the request can succeed: `integration` is one with parameters,
-   * `ownSession` one of the caller, and `session` one of another user.
+   * `ownSession` and `ownFactor` those of the caller, and `session` and `factor` those of another
+   * user. A `pendingFactor` is one of the caller that no code has confirmed.
    */
-  readonly needs?: 'user' | 'integration' | 'resetKey' | 'ownSession' | 'session';
+  readonly needs?:
+    | 'user'
+    | 'integration'
+    | 'resetKey'
+    | 'ownSession'
+    | 'session'
+    | 'pendingFactor'
+    | 'ownFactor'
+    | 'factor';
   readonly path?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -63,6 +73,7 @@ const STORED = {
   imageUrl: null,
   ...changedBy('admin'),
   lastLogin: null,
+  secondFactor: false,
 };
 const ADMIN = {
   id: 1,
@@ -105,12 +116,15 @@ const KEY = {
   y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
 };
 
+const RECOVERY_CODES = { recoveryCodes: ['K7QD-3MZA', '5XEB-WT2N'] };
+
 const SESSION = {
   series: 'b6Qe1Xo9rT0uYk2m',
   tokenDate: DATE,
   ipAddress: '198.51.100.7',
   userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
   remembered: false,
+  secondFactor: false,
   expires: '2026-11-22T17:30:00.000Z',
   current: true,
 };
@@ -155,7 +169,7 @@ const onlyPage = (path: string, query: Record<string, string>, entity: object) =
 /** The example of every route. */
 export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/authenticate': {
-    body: { username: 'admin', password: 'admin', rememberMe: false },
+    body: { username: 'admin', password: 'admin', code: '', rememberMe: false },
     response: { id_token: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl' },
     headers: { Authorization: 'Bearer *' },
   },
@@ -267,7 +281,14 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     headers: integrationAlert('deleted'),
   },
 
-  'GET /api/account': { response: ADMIN },
+  'GET /api/account': {
+    response: {
+      ...ADMIN,
+      secondFactor: false,
+      recoveryCodesLeft: 0,
+      secondFactorRequiredFrom: null,
+    },
+  },
   'POST /api/account': {
     body: { firstName: 'Ada', lastName: 'Admin', email: PLACEHOLDERS.ownEmail, langKey: 'en' },
   },
@@ -277,6 +298,29 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     path: { series: PLACEHOLDERS.series },
   },
   'DELETE /api/account/sessions': {},
+  'POST /api/account/second-factor': {
+    body: { currentPassword: PLACEHOLDERS.password },
+    response: {
+      secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+      uri:
+        'otpauth://totp/gatehouse-prod:admin?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&' +
+        'issuer=gatehouse-prod&algorithm=SHA1&digits=6&period=30',
+    },
+  },
+  'POST /api/account/second-factor/confirm': {
+    needs: 'pendingFactor',
+    body: { code: PLACEHOLDERS.code },
+    response: RECOVERY_CODES,
+  },
+  'POST /api/account/second-factor/recovery-codes': {
+    needs: 'ownFactor',
+    body: { currentPassword: PLACEHOLDERS.password, code: PLACEHOLDERS.code },
+    response: RECOVERY_CODES,
+  },
+  'POST /api/account/second-factor/disable': {
+    needs: 'ownFactor',
+    body: { currentPassword: PLACEHOLDERS.password, code: PLACEHOLDERS.code },
+  },
   'POST /api/account/change-password': {
     body: { currentPassword: PLACEHOLDERS.password, newPassword: 'correct horse battery' },
   },
@@ -296,6 +340,10 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   },
   'DELETE /api/users/{login}/sessions': {
     needs: 'user',
+    path: { login: PLACEHOLDERS.login },
+  },
+  'DELETE /api/users/{login}/second-factor': {
+    needs: 'factor',
     path: { login: PLACEHOLDERS.login },
   },
   'DELETE /api/users/{login}': {

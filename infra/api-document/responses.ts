@@ -1,6 +1,7 @@
 import type { Contract, EntityName, ResponseHeader } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { problem } from '../../lib/http/problem.ts';
+import { needsFactor } from '../../lib/second-factor/requirement.ts';
 import type { Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../stack/edge-rejection.ts';
 import { jsonSchemaOf } from './schemas.ts';
@@ -57,30 +58,30 @@ const FROM_API_GATEWAY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Responses that look the same on every route, in alphabetical order: to the only failure with its
+ * Responses that look the same on every route, in alphabetical order: to all failures with their
  * status or, for a status, of API Gateway alone.
  */
-const SHARED: Readonly<Record<string, FailureCode | number>> = {
+const SHARED: Readonly<Record<string, readonly FailureCode[] | number>> = {
   BadRequest: 400,
-  ContentTooLarge: 'too-large',
-  CrossSite: 'cross-site',
-  Forbidden: 'forbidden',
-  InternalServerError: 'unexpected',
-  PreconditionFailed: 'version-changed',
+  ContentTooLarge: ['too-large'],
+  CrossSite: ['cross-site'],
+  Forbidden: ['second-factor-required', 'forbidden'],
+  InternalServerError: ['unexpected'],
+  PreconditionFailed: ['version-changed'],
   RequestHeaderFieldsTooLarge: 431,
-  ServiceUnavailable: 'unavailable',
+  SecondFactorRequired: ['second-factor-required'],
+  ServiceUnavailable: ['unavailable'],
   TooManyRequests: 429,
-  Unauthorized: 'unauthorized',
-  UnsupportedMediaType: 'unsupported-media-type',
+  Unauthorized: ['unauthorized', 'invalid-token'],
+  UnsupportedMediaType: ['unsupported-media-type'],
 };
 
 /** The responses that several routes have. */
 export function sharedResponses(): object {
   const responses = Object.entries(SHARED).map(([name, of]) => {
     if (typeof of === 'number') return [name, rejection(of, [], '')];
-    const path = of === 'cross-site' ? '/api/authenticate' : '/api/users';
-    const codes = of === 'unauthorized' ? ([of, 'invalid-token'] as const) : [of];
-    return [name, rejection(statusOf(of), codes, path)];
+    const path = of.includes('cross-site') ? '/api/authenticate' : '/api/users';
+    return [name, rejection(statusOf(of[0] as FailureCode), of, path)];
   });
   return Object.fromEntries(responses);
 }
@@ -99,8 +100,8 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
     ...Object.groupBy(failuresOf(contract), statusOf),
   };
   const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
-    const of = codes.length > 1 ? undefined : (codes[0] ?? Number(status));
-    const [name] = Object.entries(SHARED).find(([, shared]) => shared === of) ?? [];
+    const of = codes.length > 0 ? codes : Number(status);
+    const [name] = Object.entries(SHARED).find(([, shared]) => `${shared}` === `${of}`) ?? [];
     if (name) return [status, { $ref: `#/components/responses/${name}` }];
     return [status, rejection(Number(status), codes, path, entityName)];
   });
@@ -121,7 +122,10 @@ const statusOf = (code: FailureCode): number => problem(new Failure(code), undef
 /** The failures that a request can meet: those of the contract and those that its parts imply. */
 function failuresOf({ access, path, query, body, failures = [] }: Contract): FailureCode[] {
   const codes: (FailureCode | false)[] = [
-    access === 'public' ? 'cross-site' : 'unauthorized',
+    ...(access === 'public'
+      ? (['cross-site'] as const)
+      : (['unauthorized', 'invalid-token'] as const)),
+    needsFactor(access) && 'second-factor-required',
     typeof access === 'object' && 'forbidden',
     ...(body ? (['malformed', 'too-large', 'unsupported-media-type'] as const) : []),
     (body ?? query) !== undefined && 'invalid',

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ROLES } from '../../lib/contract/contract.ts';
 import { LENGTH as PASSWORD_LENGTH } from '../../lib/passwords/password-schema.ts';
 import { count, distinct, matching, setting } from './setting.ts';
 
@@ -60,6 +61,26 @@ export const passwords = v.optional(
     }),
   ),
   { minimum: PASSWORD_LENGTH.min, rejectCommon: false },
+);
+
+const isDay = (text: string): boolean => new Date(text).toJSON()?.slice(0, 10) === text;
+
+export const secondFactor = v.optional(
+  setting(
+    'Who must have a [second factor](api.md#second-factor), and from when on. Everybody can turn ' +
+      'one on.',
+    v.strictObject({
+      requiredFor: setting('The roles that require it.', distinct('role', v.picklist(ROLES)), {
+        example: ['ROLE_ADMIN'],
+      }),
+      from: setting(
+        'The day, in UTC, from which on such a user without a second factor can only turn one ' +
+          'on. Until then, responses to logins and to requests for the own account announce it.',
+        v.pipe(v.string(), v.isoDate(), v.check(isDay, 'must be a day that exists')),
+        { example: '2027-01-15' },
+      ),
+    }),
+  ),
 );
 
 export const tokenLife = setting(

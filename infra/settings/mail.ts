@@ -20,6 +20,15 @@ const notice = mailWith(
   ),
 );
 
+/** For templates of an earlier release, in any language. */
+const SECOND_FACTOR_CHANGED = {
+  subject: 'Your second factor was changed',
+  text:
+    'Dear {login},\n\nThe second factor of your account was turned on or off, or its recovery ' +
+    'codes were replaced.\n\nIf neither you nor your administrator did this, someone else may be ' +
+    'using your account: tell your administrator immediately.\n',
+};
+
 const language = setting(
   'The texts in one language.',
   v.strictObject({
@@ -27,6 +36,10 @@ const language = setting(
     invitation: mailWithLink('Sent to a user who was created without a password.'),
     passwordChanged: notice('Sent after every change of a password.'),
     emailChanged: notice('Sent to the former address after a change of the address.'),
+    secondFactorChanged: v.optional(
+      notice('Sent after a change of the second factor. An English text by default.'),
+      SECOND_FACTOR_CHANGED,
+    ),
   }),
 );
 

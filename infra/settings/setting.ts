@@ -24,7 +24,7 @@ export const count = (unit: string, meaning: string) =>
   setting(meaning, v.pipe(v.number(), v.integer(), v.minValue(1)), { unit });
 
 /** A list of texts in which none is repeated. */
-export const distinct = (noun: string, text: ReturnType<typeof matching>) =>
+export const distinct = <T extends string>(noun: string, text: v.GenericSchema<string, T>) =>
   v.pipe(
     v.array(text),
     v.minLength(1),

@@ -12,7 +12,14 @@ import {
 } from './environment.ts';
 import { existing } from './existing.ts';
 import { corsOrigins, domain } from './host-names.ts';
-import { deletionEndsSessions, passwords, pepperKeys, signingKeys, tokenLife } from './keys.ts';
+import {
+  deletionEndsSessions,
+  passwords,
+  pepperKeys,
+  secondFactor,
+  signingKeys,
+  tokenLife,
+} from './keys.ts';
 import { guessing, loginConcurrency, tableMaximum, throttle } from './limits.ts';
 import { mail } from './mail.ts';
 
@@ -36,6 +43,7 @@ const fields = v.strictObject({
   signingKeys,
   pepperKeys,
   passwords,
+  secondFactor,
   tokenLife,
   deletionEndsSessions,
   mail,
@@ -137,10 +145,10 @@ export const settings = v.pipe(
   rule(
     ['existing', 'keys'],
     ({ pepperKeys, signingKeys, existing: { keys = {} } = {} }) => {
-      const known = ['TableKey', 'ValuesKey', ...pepperKeys, ...signingKeys];
+      const known = ['TableKey', 'ValuesKey', 'FactorKey', ...pepperKeys, ...signingKeys];
       return Object.keys(keys).every((id) => known.includes(id));
     },
-    'There are only TableKey, ValuesKey and the keys in pepperKeys and signingKeys',
+    'There are only TableKey, ValuesKey, FactorKey and the keys in pepperKeys and signingKeys',
   ),
   rule(
     ['existing', 'keys'],

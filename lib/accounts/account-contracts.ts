@@ -5,6 +5,8 @@ import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
 
 const about = { tag: 'Account', entityName: 'userManagement' } as const;
 
+const date = v.pipe(v.string(), v.isoDate());
+
 /**
  * POST /api/authenticate. Accepts any string as a password: one that breaks the password rules is
  * simply wrong.
@@ -18,19 +20,28 @@ export const Authenticate = {
   body: v.object({
     username: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
     password: v.string('TypeMismatch'),
+    code: v.nullish(v.string('TypeMismatch'), null),
     rememberMe: v.nullish(v.boolean('TypeMismatch'), false),
   }),
   headers: ['Authorization'],
-  response: v.strictObject({ id_token: v.string() }),
-  failures: ['bad-credentials', 'too-many-attempts'],
+  response: v.strictObject({
+    id_token: v.string(),
+    secondFactorRequiredFrom: v.optional(date),
+  }),
+  failures: ['bad-credentials', 'code-required', 'too-many-attempts'],
 } satisfies Contract;
 
 /** GET /api/account */
 export const GetAccount = {
   ...about,
   summary: "Get the caller's own account",
-  access: 'authenticated',
-  response: userResponse,
+  access: 'enrolling',
+  response: v.strictObject({
+    ...userResponse.entries,
+    secondFactor: v.boolean(),
+    recoveryCodesLeft: v.pipe(v.number(), v.integer()),
+    secondFactorRequiredFrom: v.nullable(date),
+  }),
 } satisfies Contract;
 
 /** POST /api/account */

@@ -48,9 +48,8 @@ export async function changePassword(
         ]);
         return matches
           ? (clearFailures) => replacePassword(caller, user, passwordHash, clearFailures)
-          : undefined;
+          : 'wrong-password';
       },
-      failure: 'wrong-password',
     },
   );
 }

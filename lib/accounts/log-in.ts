@@ -1,14 +1,26 @@
 import { auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
-import type { Passwords } from '../passwords/passwords.ts';
+import { openPasswords, type Passwords } from '../passwords/passwords.ts';
+import {
+  type DeriveFactorSecrets,
+  type FactorSecrets,
+  openFactorSecrets,
+} from '../second-factor/factor-secrets.ts';
+import {
+  type FactorRequirement,
+  factorNeededFrom,
+  openFactorRequirement,
+} from '../second-factor/requirement.ts';
+import { factorAfter, separateCode } from '../second-factor/second-factor.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
+import { openIssuer } from '../tokens/issue-token.ts';
 import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { findUser, loggedIn, userOf } from '../users/user-table.ts';
-import type { LoginThrottle } from './login-throttle.ts';
+import { type LoginThrottle, openLoginThrottle } from './login-throttle.ts';
 import { newSession, type Session } from './session.ts';
 import { sessionEventFor, sessionStarted } from './session-table.ts';
 import type { Source } from './source.ts';
@@ -17,35 +29,56 @@ import type { Source } from './source.ts';
 interface Services {
   readonly table: Table;
   readonly passwords: Passwords;
+  readonly factorSecrets: DeriveFactorSecrets;
+  readonly requirement: FactorRequirement | undefined;
   readonly throttle: LoginThrottle;
   readonly issueToken: (user: User, session: Session) => Promise<string>;
 }
 
+/** Opens what a login needs, with the keys and settings of the stack. */
+export const openLogIn = (table: Table): Services => ({
+  table,
+  passwords: openPasswords(),
+  factorSecrets: openFactorSecrets(),
+  requirement: openFactorRequirement(),
+  throttle: openLoginThrottle(table),
+  issueToken: openIssuer(table),
+});
+
 interface Credentials {
   readonly username: string;
   readonly password: string;
+  /**
+   * A code of the second factor or a recovery code; empty if the client will ask for one, and null
+   * if it does not know of codes: the password of a user with a factor then ends with the code.
+   */
+  readonly code: string | null;
   /** Whether the session has the longer lifetime. */
   readonly rememberMe: boolean;
 }
 
-/** The token of a session and its user. */
+/** The token of a session and its user, who may need a second factor from a day on. */
 export interface LoggedIn {
   readonly token: string;
   readonly userId: number;
+  readonly factorNeededFrom: string | undefined;
 }
 
 /**
- * Starts a session for the user that the login and password authenticate. Fails with
+ * Starts a session for the user that the login, the password and the code authenticate. Fails with
  * bad-credentials for an unknown login, a wrong password or a deactivated account, after the same
- * amount of work in each case, so that the timing does not reveal which logins exist. Fails with
- * too-many-attempts before any of that work, and with unavailable when the session could not be
- * stored.
+ * amount of work in each case, so that the timing reveals neither which logins exist nor who has a
+ * second factor. After the right password, fails with code-required without a code, and with
+ * bad-credentials for one that is wrong or was used. Fails with too-many-attempts before any of
+ * that work, and with unavailable when the session could not be stored.
  */
 export async function logIn(
-  { table, passwords, throttle, issueToken }: Services,
+  services: Services,
   source: Source,
-  { username: login, password, rememberMe }: Credentials,
+  credentials: Credentials,
 ): Promise<LoggedIn> {
+  const { table, throttle } = services;
+  const { username: login, password, code } = credentials;
   // An invalid login may be too long for a key. The guard of an empty login is read instead; none
   // exists.
   const guardKey = loginGuardKey(isLogin(login) ? login : '');
@@ -53,6 +86,7 @@ export async function logIn(
     {
       login,
       password,
+      code,
       source,
       alsoRead: [guardKey],
       userIdIn: ([guard]) => guard?.id as number | undefined,
@@ -60,27 +94,74 @@ export async function logIn(
     {
       load: ([guard]) => readUser(table, login, guard, guardKey),
       async verify(user) {
-        const matches = await passwords.matches(password, user?.passwordHash);
-        if (!user?.passwordHash || !matches || !user.activated) return undefined;
-        const isOutdated = passwords.isOutdated(user.passwordHash, password);
-        return async (clearFailures) => {
-          const passwordHash = isOutdated ? await passwords.hash(password) : undefined;
-          const session = newSession(user, source, rememberMe, Date.now());
-          // Before the session is stored: one without a token would be listed and audited.
-          const token = await issueToken(user, session);
-          const replaced = { passwordHash, clearFailures };
-          const committed = await storeSession(table, user, session, replaced);
-          // The counts that the token states rarely change in between.
-          const isCurrent = committed.sessionEndings === user.sessionEndings;
-          return {
-            token: isCurrent ? token : await issueToken(committed, session),
-            userId: user.id,
-          };
-        };
+        const verified = await verify(services, user, credentials);
+        if (!verified) return 'bad-credentials';
+        return (clearFailures) =>
+          startSession(services, verified, { source, credentials, clearFailures });
       },
-      failure: 'bad-credentials',
     },
   );
+}
+
+/** A user whose password was verified, and the code if the user has a second factor. */
+interface Verified {
+  readonly user: User;
+  /** The password without the code. */
+  readonly password: string;
+  /** Undefined for a user without a second factor. */
+  readonly used: { readonly secrets: FactorSecrets; readonly code: string } | undefined;
+}
+
+/**
+ * Verifies password and code; undefined if one is wrong or the account must not be used. Only after
+ * the right password does the work depend on whether the user has a second factor. Fails with
+ * code-required.
+ */
+async function verify(
+  { passwords, factorSecrets }: Services,
+  user: User | undefined,
+  { password: typed, code: separate }: Credentials,
+): Promise<Verified | undefined> {
+  const factor = user?.secondFactor;
+  const { password, code } = factor ? separateCode(typed, separate) : { password: typed, code: '' };
+  const matches = await passwords.matches(password, user?.passwordHash);
+  if (!user?.passwordHash || !matches || !user.activated) return undefined;
+  if (!factor) return { user, password, used: undefined };
+  if (code === '') throw new Failure('code-required');
+  const secrets = await factorSecrets(user.id, factor.nonce);
+  const isRight = factorAfter(factor, secrets, code, Date.now()) !== undefined;
+  return isRight ? { user, password, used: { secrets, code } } : undefined;
+}
+
+/** Starts the session of a verified log-in. Fails as `storeSession` does. */
+async function startSession(
+  services: Services,
+  verified: Verified,
+  request: {
+    readonly source: Source;
+    readonly credentials: Credentials;
+    readonly clearFailures: (now: number) => readonly Write[];
+  },
+): Promise<LoggedIn> {
+  const { table, passwords, requirement, issueToken } = services;
+  const { user, password, used } = verified;
+  const { source, credentials, clearFailures } = request;
+  const isOutdated = passwords.isOutdated(user.passwordHash as string, password);
+  const passwordHash = isOutdated ? await passwords.hash(password) : undefined;
+  const { rememberMe: remembered } = credentials;
+  const traits = { remembered, secondFactor: used !== undefined };
+  const session = newSession(user, source, traits, Date.now());
+  // Before the session is stored: one without a token would be listed and audited.
+  const token = await issueToken(user, session);
+  const replaced = { passwordHash, clearFailures };
+  const committed = await storeSession(table, verified, session, replaced);
+  // The counts that the token states rarely change in between.
+  const isCurrent = committed.sessionEndings === user.sessionEndings;
+  return {
+    token: isCurrent ? token : await issueToken(committed, session),
+    userId: user.id,
+    factorNeededFrom: factorNeededFrom(committed, requirement),
+  };
 }
 
 /**
@@ -99,13 +180,13 @@ async function readUser(
 }
 
 /**
- * Stores a session of the user whose password was verified. Returns the user as of the commit.
- * Fails with bad-credentials if the password has been changed or the account must no longer be
- * used, and with unavailable.
+ * Stores a session of the user whose password and code were verified. Returns the user as of the
+ * commit. Fails with bad-credentials if the password or the second factor has been changed, the
+ * code has been used, or the account must no longer be used, and with unavailable.
  */
 function storeSession(
   table: Table,
-  verified: User,
+  { user: verified, used }: Verified,
   session: Session,
   {
     passwordHash,
@@ -129,15 +210,20 @@ function storeSession(
       user.login === login &&
       user.accountStamp === accountStamp &&
       user.passwordChanges === passwordChanges;
-    if (!isVerified) throw new Failure('bad-credentials');
+    if (!isVerified || user.secondFactor?.nonce !== verified.secondFactor?.nonce)
+      throw new Failure('bad-credentials');
+    const factor = user.secondFactor;
+    const secondFactor = factor && used && factorAfter(factor, used.secrets, used.code, now);
+    if (factor && !secondFactor) throw new Failure('bad-credentials');
     const renewed = user.passwordHash === hash ? passwordHash : undefined;
+    const spent = secondFactor?.recoveryCodes !== factor?.recoveryCodes ? ['recoveryCodes'] : [];
     const event = sessionEventFor('session.started', user, session, session.ipAddress);
     return {
       writes: [
         ...clearFailures(now),
-        loggedIn(user, now, renewed),
+        loggedIn(user, now, { passwordHash: renewed, secondFactor }),
         sessionStarted(user, session),
-        auditEntry(user, event, now),
+        auditEntry(user, { ...event, fields: spent }, now),
       ],
       result: user,
     };

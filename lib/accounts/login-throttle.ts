@@ -33,10 +33,13 @@ import type { Source } from './source.ts';
  */
 const TRIES_MAX = 5;
 
-/** An attempt to prove an identity by a login and a password, as they were typed. */
+/** An attempt to prove an identity by a login, a password and a code, as they were typed. */
 export interface PasswordAttempt {
   readonly login: string;
-  readonly password: string;
+  /** Absent where only a code is asked for. */
+  readonly password?: string;
+  /** Another code is another guess, also with the same password. */
+  readonly code?: string | null;
   readonly source: Source;
   /** The keys of items to read together with the counts. */
   readonly alsoRead?: readonly Key[];
@@ -141,9 +144,18 @@ interface Services {
 async function beginAttempt(
   { table, limits, attemptKeys }: Services,
   keys: FailureKeys,
-  { login, password, source, alsoRead = [], userIdIn, actor = ANONYMOUS }: PasswordAttempt,
+  {
+    login,
+    password = '',
+    code,
+    source,
+    alsoRead = [],
+    userIdIn,
+    actor = ANONYMOUS,
+  }: PasswordAttempt,
 ): Promise<{ steps: AttemptSteps; items: Found }> {
-  const fingerprint = await attemptKeys.fingerprint(login, password);
+  const typed = code ? `${password}\n${code}` : password;
+  const fingerprint = await attemptKeys.fingerprint(login, typed);
   const [counts, items] = await readCounts(table, keys, alsoRead);
   const { address, arrivedAt } = source;
   const timed = { now: Date.now(), arrivedAt, fingerprint };

@@ -17,12 +17,11 @@ export interface Check<T, R> {
   /** Reads what `verify` needs, from the items of the keys, while the attempt is recorded. */
   readonly load?: (items: Found) => Promise<T>;
   /**
-   * Verifies the password. Returns what the request does with the right one, or undefined if the
-   * password is wrong or its account must not be used.
+   * Verifies the password, and the code if one is needed. Returns what the request does with the
+   * right ones, or the failure of a wrong one or an account that must not be used. What it throws
+   * is no verdict.
    */
-  readonly verify: (loaded: T) => Promise<Proceed<R> | undefined>;
-  /** The failure of a request with a wrong password. */
-  readonly failure: FailureCode;
+  readonly verify: (loaded: T) => Promise<Proceed<R> | FailureCode>;
 }
 
 /** The steps of an attempt: `record`, then one of the others. */
@@ -52,14 +51,14 @@ export interface AttemptSteps {
  * is given again, which is no further guess. An attempt that ends without a verdict is taken back:
  * during an outage, users would otherwise lock themselves out with correct passwords.
  *
- * Fails with the `failure` of the check, with too-many-attempts, with unavailable, and as the check
- * and the request do.
+ * Fails with what `verify` returns, with too-many-attempts, with unavailable, and as the check and
+ * the request do.
  */
 export async function runAttempt<T, R>(
   steps: AttemptSteps,
   items: Found,
   // Stryker disable next-line ArrowFunction: settleAll accepts a value in place of its promise
-  { load = async () => undefined as T, verify, failure }: Check<T, R>,
+  { load = async () => undefined as T, verify }: Check<T, R>,
 ): Promise<R> {
   const recordAndVerify = async () => {
     const [, loaded] = await settleAll([steps.record(), load(items)]);
@@ -69,9 +68,9 @@ export async function runAttempt<T, R>(
     await steps.takeBack();
     throw error;
   });
-  if (!proceed) {
+  if (typeof proceed === 'string') {
     await steps.confirmFailure();
-    throw new Failure(failure);
+    throw new Failure(proceed);
   }
   return proceed(steps.clearFailures);
 }

@@ -20,6 +20,7 @@ const sessions = v.array(
     ipAddress: v.string(),
     userAgent: v.string(),
     remembered: v.boolean(),
+    secondFactor: v.boolean(),
     expires: instant,
     current: v.boolean(),
   }),

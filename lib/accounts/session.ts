@@ -12,6 +12,8 @@ export interface Session extends IssuedToken {
   readonly userAgent: string;
   /** Whether the log-in asked for the longer lifetime. */
   readonly remembered: boolean;
+  /** Whether the log-in had a code. Absent in sessions of an earlier release. */
+  readonly secondFactor?: boolean;
 }
 
 const USER_AGENT_LENGTH_MAX = 120;
@@ -31,7 +33,7 @@ const newSeries = (now: number): string =>
 export function newSession(
   user: User,
   { address, userAgent = '' }: Source,
-  remembered: boolean,
+  { remembered, secondFactor }: Required<Pick<Session, 'remembered' | 'secondFactor'>>,
   now: number,
 ): Session {
   const lifetime = tokenLifetimeSeconds();
@@ -43,6 +45,7 @@ export function newSession(
     ipAddress: address,
     userAgent: harmless(userAgent),
     remembered,
+    secondFactor,
     accountStamp,
     passwordChanges,
     sessionEndings,
@@ -60,6 +63,7 @@ export const sessionView = (session: Session, currentSeries: string) => ({
   ipAddress: session.ipAddress,
   userAgent: session.userAgent,
   remembered: session.remembered,
+  secondFactor: session.secondFactor ?? false,
   expires: new Date(session.expires * 1000).toISOString(),
   current: session.jti === currentSeries,
 });

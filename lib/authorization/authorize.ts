@@ -2,28 +2,43 @@ import { auditEntry } from '../audit/audit-entry.ts';
 import type { Access, Role } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
+import {
+  type FactorRequirement,
+  hasRequiredFactor,
+  lacksFactor,
+  needsFactor,
+} from '../second-factor/requirement.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, check, type Write, withCondition } from '../table/write.ts';
 import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
 import type { Caller } from '../users/caller.ts';
-import { isEnded, isOfAccount, stillValid, type TokenState } from '../users/token-validity.ts';
+import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
-import { findFormerUser, findUser } from '../users/user-table.ts';
+import { type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';
 import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';
+
+/** What a request requires of its caller. */
+interface Required {
+  readonly access: Access;
+  readonly secondFactor: FactorRequirement | undefined;
+}
 
 /**
  * The failure for a caller that is not authorized by its stored user; undefined if it is. A token
- * that has ended is 401, after which clients log in again; a missing role is 403 (RFC 6750, 3.1).
+ * that has ended is 401, after which clients log in again; a missing role or second factor is 403
+ * (RFC 6750, 3.1).
  */
 function denialReason(
-  user: (TokenState & Partial<Pick<User, 'authorities'>>) | undefined,
+  user: FormerUser | undefined,
   caller: Caller,
-  access: Access,
+  { access, secondFactor }: Required,
 ): FailureCode | undefined {
   if (!isOfAccount(user, caller) || !user.activated || isEnded(user, caller))
     return 'invalid-token';
+  if (needsFactor(access) && lacksFactor(user, secondFactor, Date.now()))
+    return 'second-factor-required';
   const roles = rolesOf(access);
   const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities?.includes(role));
   return isAuthorized ? undefined : 'forbidden';
@@ -34,7 +49,13 @@ function denialReason(
  * change. The login must be unchanged as well: it is written to the audit fields, and may meanwhile
  * belong to another user.
  */
-function callerStillAuthorized({ login }: User, caller: Caller, access: Access): Condition {
+function callerStillAuthorized(
+  { login }: User,
+  caller: Caller,
+  { access, secondFactor }: Required,
+  now: number,
+): Condition {
+  const factor = needsFactor(access) ? hasRequiredFactor(secondFactor, now) : undefined;
   const roles = rolesOf(access).map((role, index) => ({ name: `:role${index}`, role }));
   const anyRoleHeld = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
   const valid = stillValid(caller);
@@ -42,15 +63,18 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
     ...valid,
     condition:
       `${valid.condition} AND #callerActivated = :activated AND #callerLogin = :callerLogin` +
-      (anyRoleHeld && ` AND (${anyRoleHeld})`),
+      (anyRoleHeld && ` AND (${anyRoleHeld})`) +
+      (factor ? ` AND (${factor.condition})` : ''),
     names: {
       ...valid.names,
+      ...factor?.names,
       '#callerActivated': 'activated',
       '#callerLogin': 'login',
       ...(anyRoleHeld && { '#callerRoles': 'authorities' }),
     },
     values: {
       ...valid.values,
+      ...factor?.values,
       ':activated': true,
       ':callerLogin': login,
       ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
@@ -60,9 +84,9 @@ function callerStillAuthorized({ login }: User, caller: Caller, access: Access):
 
 const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'] };
 
-/** The stored user of an authorized caller. Fails with forbidden or invalid-token. */
-function authorizedUser(user: User | undefined, caller: Caller, access: Access): User {
-  const reason = denialReason(user, caller, access);
+/** The stored user of an authorized caller. Fails with the denial reason. */
+function authorizedUser(user: User | undefined, caller: Caller, required: Required): User {
+  const reason = denialReason(user, caller, required);
   // Stryker disable next-line StringLiteral: there is a reason whenever there is no user
   if (reason || !user) throw new Failure(reason ?? 'forbidden');
   return user;
@@ -80,8 +104,15 @@ export function authorize(
   table: Table,
   caller: Caller,
   access: Access,
-  { deletionEndsSessions = false } = {},
+  {
+    deletionEndsSessions = false,
+    secondFactor,
+  }: {
+    readonly deletionEndsSessions?: boolean;
+    readonly secondFactor?: FactorRequirement | undefined;
+  } = {},
 ): AuthorizedCaller {
+  const required: Required = { access, secondFactor };
   // The endpoint, the read budget and the first load of a change share one read; a retry must read
   // the current state.
   let read: Promise<User | undefined> | undefined;
@@ -92,12 +123,12 @@ export function authorize(
   };
   // The contract: deleting a user does not immediately end existing sessions.
   const canOutliveUser = access === 'authenticated' && !deletionEndsSessions;
-  let readFormer: Promise<TokenState | undefined> | undefined;
-  const readFormerOnce = async (): Promise<TokenState | undefined> => {
+  let readFormer: Promise<FormerUser | undefined> | undefined;
+  const readFormerOnce = async (): Promise<FormerUser | undefined> => {
     if (canOutliveUser) readFormer ??= findFormerUser(table, caller.id);
     return readFormer;
   };
-  const confirm = async (): Promise<User> => authorizedUser(await readOnce(), caller, access);
+  const confirm = async (): Promise<User> => authorizedUser(await readOnce(), caller, required);
   const loadUser = (): Promise<User> => {
     if (isLoaded) read = undefined;
     isLoaded = true;
@@ -108,14 +139,17 @@ export function authorize(
     ...caller,
     findUser: confirm,
     async isAdministrator() {
-      return denialReason(await readOnce(), caller, ADMINISTRATORS) === undefined;
+      return (
+        denialReason(await readOnce(), caller, { ...required, access: ADMINISTRATORS }) ===
+        undefined
+      );
     },
     async requireAuthorized() {
       if (access === 'issued-token') return;
-      const reason = denialReason((await readOnce()) ?? (await readFormerOnce()), caller, access);
+      const reason = denialReason((await readOnce()) ?? (await readFormerOnce()), caller, required);
       if (reason) throw new Failure(reason);
     },
-    change: (rule) => changeBy({ table, caller, access, loadUser }, rule),
+    change: (rule) => changeBy({ table, caller, required, loadUser }, rule),
   };
 }
 
@@ -123,13 +157,13 @@ export function authorize(
 interface ChangingCaller {
   readonly table: Table;
   readonly caller: Caller;
-  readonly access: Access;
+  readonly required: Required;
   readonly loadUser: () => Promise<User>;
 }
 
 /** Applies a rule on behalf of a caller, as `AuthorizedCaller.change` states. */
 async function changeBy<R, E, L, P>(
-  { table, caller, access, loadUser }: ChangingCaller,
+  { table, caller, required, loadUser }: ChangingCaller,
   rule: ChangeRule<R, E, L, P>,
 ): Promise<R> {
   const load = rule.load ?? (async (early: E) => early as unknown as L);
@@ -157,7 +191,11 @@ async function changeBy<R, E, L, P>(
     if (writes.length === 0) return { writes, result };
     return {
       writes: [
-        ...withCallerCondition(writes, callerUser, caller, access),
+        ...withCallerCondition(
+          writes,
+          caller.id,
+          callerStillAuthorized(callerUser, caller, required, now),
+        ),
         auditEntry(callerUser, event, now),
       ],
       result,
@@ -180,12 +218,10 @@ async function changeBy<R, E, L, P>(
  */
 function withCallerCondition(
   writes: readonly Write[],
-  callerUser: User,
-  caller: Caller,
-  access: Access,
+  callerId: number,
+  stillAuthorized: Condition,
 ): Write[] {
-  const { pk, sk } = entityKey('USER', caller.id);
-  const stillAuthorized = callerStillAuthorized(callerUser, caller, access);
+  const { pk, sk } = entityKey('USER', callerId);
   const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
   return own < 0
     ? [check({ pk, sk }, stillAuthorized), ...writes]

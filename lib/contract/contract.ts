@@ -16,6 +16,8 @@ export type Access =
   | 'public'
   /** Any token that this service has issued and that has not expired, even if it has ended. */
   | 'issued-token'
+  /** As 'authenticated', also without the second factor that a role of the caller requires. */
+  | 'enrolling'
   | 'authenticated'
   | { readonly anyRole: readonly Role[] };
 
@@ -23,6 +25,7 @@ export type Access =
 export type Tag =
   | 'Tokens'
   | 'Sessions'
+  | 'Second factor'
   | 'Account'
   | 'Users'
   | 'Integrations'

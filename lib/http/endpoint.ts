@@ -2,6 +2,7 @@ import { authorize } from '../authorization/authorize.ts';
 import type { ProtectedContract } from '../contract/contract.ts';
 import { limitColdStart } from '../runtime/cold-start.ts';
 import { settleAll } from '../runtime/settle-all.ts';
+import { openFactorRequirement } from '../second-factor/requirement.ts';
 import { openTable } from '../table/table.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
@@ -26,13 +27,14 @@ export function endpoint<const C extends ProtectedContract>(
   limitColdStart();
   const table = openTable();
   const verifier = openVerifier(table);
-  const deletionEndsSessions = process.env.DELETION_ENDS_SESSIONS === 'true';
+  const settings = {
+    deletionEndsSessions: process.env.DELETION_ENDS_SESSIONS === 'true',
+    secondFactor: openFactorRequirement(),
+  };
   return lambdaHandler(contract, {
     authenticate: (authorization) => verifier.verify(authorization),
     async respondTo(readRequest, authenticated) {
-      const caller = authorize(table, authenticated as Caller, contract.access, {
-        deletionEndsSessions,
-      });
+      const caller = authorize(table, authenticated as Caller, contract.access, settings);
       // Inside the promise: `settleAll` reports the 401 or 403 of the table before the 404 of an
       // invalid path.
       const handled = async () => handle({ ...readRequest(), caller });

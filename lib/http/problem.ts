@@ -45,11 +45,28 @@ const PROBLEMS = {
     detail: 'Bad credentials',
     headers: BEARER_CHALLENGE,
   },
+  'code-required': {
+    status: 401,
+    message: 'error.coderequired',
+    title: 'Code required',
+    detail:
+      'The password is right: send it again, with a code of the second factor or a recovery code ' +
+      'in the field code',
+    headers: BEARER_CHALLENGE,
+  },
   forbidden: {
     status: 403,
     message: 'error.http.403',
     title: 'Forbidden',
     detail: 'Access is denied',
+  },
+  'second-factor-required': {
+    status: 403,
+    message: 'error.secondfactorrequired',
+    title: 'Second factor required',
+    detail:
+      'A role of this account requires a second factor: until it is on, the account can only be ' +
+      'read, and the second factor be turned on',
   },
   malformed: {
     status: 400,
@@ -127,6 +144,26 @@ const PROBLEMS = {
     message: 'error.http.400',
     title: 'Incorrect password',
     type: 'invalid-password',
+  },
+  'wrong-code': {
+    status: 400,
+    message: 'error.wrongcode',
+    title: 'Wrong code',
+    detail:
+      'The code is wrong or was used before: wait for the next one, and check the clock of the ' +
+      'device',
+  },
+  'second-factor-on': {
+    status: 400,
+    message: 'error.secondfactoron',
+    title: 'The second factor is on',
+    detail: 'To replace it, turn it off first',
+  },
+  'second-factor-off': {
+    status: 400,
+    message: 'error.secondfactoroff',
+    title: 'The second factor is off',
+    detail: 'It is off, or no new one has been requested',
   },
   'common-password': {
     status: 400,

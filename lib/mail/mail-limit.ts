@@ -14,6 +14,7 @@ export const MAILS_PER_WINDOW: Readonly<Record<LimitedOccasion, number>> = {
   reset: 5,
   passwordChanged: 20,
   emailChanged: 20,
+  secondFactorChanged: 20,
 };
 const WINDOW_SECONDS = 60 * 60;
 

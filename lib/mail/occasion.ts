@@ -2,6 +2,12 @@
  * The occasions of a mail to a user: it has a link for setting a password, or is a notice of a
  * change.
  */
-export const OCCASIONS = ['reset', 'invitation', 'passwordChanged', 'emailChanged'] as const;
+export const OCCASIONS = [
+  'reset',
+  'invitation',
+  'passwordChanged',
+  'emailChanged',
+  'secondFactorChanged',
+] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 export type NoticeOccasion = Exclude<Occasion, 'reset' | 'invitation'>;

@@ -3,7 +3,7 @@ import { type Access, ALERT, type Contract, ROLES, type Role } from '../contract
 import { filterableFields } from '../contract/entity-fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { USER_FIELDS } from './user.ts';
-import { loginInPath, newUser, userChange, userWithLastLogin } from './user-schema.ts';
+import { loginInPath, newUser, userChange, userForAdministrators } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators = { anyRole: ADMIN } as const satisfies Access;
@@ -19,7 +19,7 @@ export const CreateUser = {
   body: newUser,
   status: 201,
   headers: ['Location', 'ETag', ...ALERT],
-  response: userWithLastLogin,
+  response: userForAdministrators,
   failures: ['id-not-wanted', 'common-password', 'login-taken', 'email-taken'],
 } satisfies Contract;
 
@@ -30,7 +30,7 @@ export const UpdateUser = {
   access: administrators,
   body: userChange,
   headers: ['ETag', ...ALERT],
-  response: userWithLastLogin,
+  response: userForAdministrators,
   failures: [
     'no-id',
     'unknown-id',
@@ -51,6 +51,16 @@ export const DeleteUser = {
   failures: ['not-found', 'last-administrator', 'version-changed'],
 } satisfies Contract;
 
+/** DELETE /api/users/{login}/second-factor */
+export const RemoveSecondFactor = {
+  ...about,
+  tag: 'Second factor',
+  summary: 'Remove the second factor of another user and end all their sessions',
+  access: administrators,
+  path: loginInPath,
+  failures: ['not-found'],
+} satisfies Contract;
+
 /** GET /api/users/{login} */
 export const GetUser = {
   ...about,
@@ -58,7 +68,7 @@ export const GetUser = {
   access: 'authenticated',
   path: loginInPath,
   headers: ['ETag'],
-  response: userWithLastLogin,
+  response: userForAdministrators,
   failures: ['not-found', 'version-changed'],
 } satisfies Contract;
 
@@ -69,7 +79,7 @@ export const ListUsers = {
   access: 'authenticated',
   query,
   headers: ['X-Total-Count', 'Link'],
-  response: v.array(userWithLastLogin),
+  response: v.array(userForAdministrators),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;
 

@@ -151,8 +151,9 @@ export const userResponse = v.strictObject({
   lastModifiedDate: v.pipe(v.string(), v.isoTimestamp()),
 });
 
-/** The schema of a user in responses that tell administrators when the user last logged in. */
-export const userWithLastLogin = v.strictObject({
+/** The schema of a user in responses to callers of whom some are administrators. */
+export const userForAdministrators = v.strictObject({
   ...userResponse.entries,
   lastLogin: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
+  secondFactor: v.optional(v.boolean()),
 });

@@ -198,22 +198,48 @@ export function passwordVoided(user: User, passwordChanges: number): Write {
 }
 
 /**
- * The write of a log-in, with a new hash of the same password if it was outdated. Its conditions
- * hold while the password that was verified is that of an activated account, and while the counts
- * are as the token of the log-in states them.
+ * The write of a log-in, with a new hash of the same password if it was outdated, and the second
+ * factor as the code leaves it. Its conditions hold while the password that was verified is that of
+ * an activated account, while the counts are as the token of the log-in states them, and while the
+ * code has not been used.
  */
-export function loggedIn(user: User, now: number, passwordHash?: string): Write {
+export function loggedIn(
+  user: User,
+  now: number,
+  { passwordHash, secondFactor }: Pick<User, 'passwordHash' | 'secondFactor'> = {},
+): Write {
   const { id, login, activated, passwordChanges, sessionEndings } = user;
   return set(
     entityKey('USER', id),
-    { lastLogin: new Date(now).toISOString(), ...(passwordHash && { passwordHash }) },
+    {
+      lastLogin: new Date(now).toISOString(),
+      ...(passwordHash && { passwordHash }),
+      ...(secondFactor && { secondFactor }),
+    },
     attributesAre({
       login,
       activated,
       passwordChanges,
       sessionEndings,
+      secondFactor: user.secondFactor,
       ...(passwordHash && { passwordHash: user.passwordHash }),
     }),
+  );
+}
+
+/**
+ * The write of attributes of the second factor, on condition that neither it nor the password has
+ * changed since the read.
+ */
+export function factorChange(
+  { id, secondFactor, pendingFactor, passwordChanges, sessionEndings }: User,
+  changed: Partial<Pick<User, 'secondFactor' | 'pendingFactor'>> &
+    Partial<ReturnType<typeof allSessionsEnded>>,
+): Write {
+  return set(
+    entityKey('USER', id),
+    changed,
+    attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
   );
 }
 
@@ -237,10 +263,16 @@ function setPassword({ id, passwordHash }: User, attributes: Record<string, unkn
 /** For how long the tokens of a deleted user can still read, at most. */
 const FORMER_USER_SECONDS = 30 * 24 * 60 * 60;
 
+/**
+ * What decides on the tokens of a deleted user. What is optional is absent in users that an earlier
+ * release has deleted.
+ */
+export type FormerUser = TokenState & Partial<Pick<User, 'authorities' | 'secondFactor'>>;
+
 /** What decides on the tokens of the deleted user with this id, or undefined. */
-export async function findFormerUser(table: Table, id: number): Promise<TokenState | undefined> {
+export async function findFormerUser(table: Table, id: number): Promise<FormerUser | undefined> {
   const item = await table.get(formerUserKey(id));
-  return item && (attributesOf(item) as unknown as TokenState);
+  return item && (attributesOf(item) as unknown as FormerUser);
 }
 
 /** The write that ends the session of a token of a deleted user. */
@@ -259,6 +291,7 @@ export function formerSessionEnded(
  */
 export function deletion(user: User, now: number): Write[] {
   const state = Object.fromEntries(TOKEN_STATE.map((name) => [name, user[name]]));
+  const { authorities, secondFactor } = user;
   const expires = Math.floor(now / 1000) + FORMER_USER_SECONDS;
   return [
     ...membership(user, undefined),
@@ -267,6 +300,6 @@ export function deletion(user: User, now: number): Write[] {
     // The end of a session creates no version.
     remove(entityKey('USER', user.id), attributesAre({ version: user.version, ...state })),
     changeTotal('USER', -1),
-    put(formerUserKey(user.id), { ...state, expires }),
+    put(formerUserKey(user.id), { ...state, authorities, secondFactor, expires }),
   ];
 }

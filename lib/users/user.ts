@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
+import type { SecondFactor } from '../second-factor/second-factor.ts';
 import type { Version } from '../table/version.ts';
 
 /** A user account as stored, without the item's keys. */
@@ -49,6 +50,9 @@ export interface User {
   readonly sessionsEnded?: ReadonlySet<string> | undefined;
   /** The time of the last log-in. ISO 8601, UTC. */
   readonly lastLogin?: string | undefined;
+  readonly secondFactor?: SecondFactor | undefined;
+  /** The nonce of a second factor that no code has confirmed. */
+  readonly pendingFactor?: string | undefined;
 }
 
 /** A new account stamp or reset stamp: 96 random bits. */
@@ -65,7 +69,9 @@ type InternalField =
   | 'sessionEndings'
   | 'tokenExcepted'
   | 'sessionsEnded'
-  | 'lastLogin';
+  | 'lastLogin'
+  | 'secondFactor'
+  | 'pendingFactor';
 
 /**
  * The fields that clients see, in response order. The view, the attributes that a change writes,
@@ -99,4 +105,5 @@ export const userView = (user: User) => viewOf(user, USER_FIELDS);
 export const administratorView = (user: User) => ({
   ...userView(user),
   lastLogin: user.lastLogin ?? null,
+  secondFactor: user.secondFactor !== undefined,
 });

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 const gatehouse = await useGatehouse();
 
@@ -157,6 +159,20 @@ describe('a JHipster client', () => {
     const response = await gatehouse.call(method, path, { token, body: body(), headers });
 
     expect(response).toMatchObject(expected);
+  });
+
+  it('logs in with the code of a second factor after the password', async () => {
+    const setup = await openSetup(gatehouse);
+    const { user } = await setup.account();
+    const { secrets } = await setup.secondFactor(user, 'on');
+    const password = `pass${codeOf(secrets.totp, stepAt(Date.now()))}`;
+    const body = { username: user.login, password, rememberMe: true };
+
+    const response = await gatehouse.call('POST', '/api/authenticate', { body });
+    const account = await gatehouse.call('GET', '/api/account', { token: response.body.id_token });
+
+    expect(response.headers.authorization).toBe(`Bearer ${response.body.id_token}`);
+    expect(account.body.login).toBe(user.login);
   });
 
   it('finds the token in the header and in the body, and the roles of the account', async () => {

@@ -17,6 +17,7 @@ import { createWithParameters } from '../../examples/create-integration.ts';
 import { followList } from '../../examples/follow-list.ts';
 import { logIn } from '../../examples/session.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 /* The examples for developers of clients, with the generated client and against the service. */
 
@@ -27,8 +28,9 @@ beforeAll(async () => {
 });
 
 describe('the scripts', () => {
+  let account: Record<string, string> = {};
   const run = async (name: string, ...args: string[]): Promise<string> => {
-    const env = { ...process.env, GATEHOUSE_URL: gatehouse.cloud.url };
+    const env = { ...process.env, GATEHOUSE_URL: gatehouse.cloud.url, ...account };
     const file = join(import.meta.dirname, '../../examples', `${name}.ts`);
     return (await promisify(execFile)(process.execPath, [file, ...args], { env })).stdout;
   };
@@ -46,6 +48,22 @@ describe('the scripts', () => {
     const token = await gatehouse.adminToken();
     const path = '/api/audits?action.equals=session.ended';
     expect((await gatehouse.call('GET', path, { token })).body).toHaveLength(3);
+  });
+
+  it('log in with a code, and out', async () => {
+    const setup = await openSetup(gatehouse);
+    const { user, token } = await setup.account();
+    const { recoveryCodes } = await setup.secondFactor(user, 'on');
+    const [GATEHOUSE_CODE = ''] = recoveryCodes;
+    account = { GATEHOUSE_LOGIN: user.login, GATEHOUSE_PASSWORD: 'pass', GATEHOUSE_CODE };
+
+    const listed = await run('follow-list').finally(() => {
+      account = {};
+    });
+
+    expect(listed).toContain(user.login);
+    const sessions = await gatehouse.call('GET', '/api/account/sessions', { token });
+    expect(sessions.body).toEqual([]);
   });
 
   it.each([

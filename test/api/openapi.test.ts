@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/api-document/examples.ts';
+import { authenticator } from '../../infra/commands/smoke/authenticator.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
 import { fillExample } from '../support/instance/fill-example.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { decode } from '../support/instance/mint.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 /* All other tests check every response against the document; these send its examples. */
 
@@ -63,12 +65,31 @@ const queryOf = (query: Example['query']): string =>
   query ? `?${new URLSearchParams(query)}` : '';
 
 async function send(token: string, route: string, { needs, path, query, body }: Example) {
-  const values = { ...REAL, key: await keyOf(body), series: await seriesFor(needs) };
+  if (needs === 'factor') await turnOnFactor(REAL.userId);
+  const values = {
+    ...REAL,
+    key: await keyOf(body),
+    series: await seriesFor(needs),
+    code: authenticator(secret).code(steps++),
+  };
   const [method, pathname] = methodAndPath(route, fillExample(path, values));
-  return gatehouse.call(method, pathname + queryOf(query), {
+  const received = await gatehouse.call(method, pathname + queryOf(query), {
     token,
     ...(body !== undefined && { body: fillExample(body, values) }),
   });
+  if (received.body?.secret) {
+    secret = received.body.secret;
+    steps = -1;
+  }
+  return received;
+}
+
+/** The secret of the caller's second factor, and the step of the next code, from now. */
+let secret = '';
+let steps = 0;
+
+async function turnOnFactor(id: number): Promise<void> {
+  await (await openSetup(gatehouse)).secondFactor({ id }, 'on');
 }
 
 /** The entities that earlier examples have created, and the caller's own password. */
@@ -101,11 +122,14 @@ async function seriesFor(needs: Example['needs']): Promise<string> {
 /** A value without what differs from run to run. */
 function lasting(value: unknown): unknown {
   const isVolatile = (name: string) =>
-    /Date$|^(time|kid|[xy]|id_token|series|ipAddress|userAgent|expires|current)$/.test(name);
+    /Date$|^(time|kid|[xy]|id_token|series|ipAddress|userAgent|expires|current|secret|uri)$/.test(
+      name,
+    );
   return JSON.parse(JSON.stringify(value), (name, part) => {
     if (isVolatile(name)) return typeof part;
     // The second key signs the tokens that the tests mint.
     if (name === 'keys') return part.slice(0, 1);
+    if (name === 'recoveryCodes') return typeof part[0];
     if (Array.isArray(part) && part[0]?.series) return part.slice(0, 1);
     return typeof part === 'string' && /^[\da-f]{8}-/.test(part) ? 'uuid' : part;
   });

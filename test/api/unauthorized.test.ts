@@ -62,7 +62,7 @@ const itemsBesidesCounts = async () =>
 function rejectionOf({ route, access }: ExampleRequest, loss: Loss): 401 | 403 | undefined {
   // Ended tokens can be given back.
   if (access === 'issued-token') return undefined;
-  if (loss === 'demoted') return access === 'authenticated' ? undefined : 403;
+  if (loss === 'demoted') return typeof access === 'string' ? undefined : 403;
   // What requires no role stays readable for the tokens of a deleted account.
   const isReadable = access === 'authenticated' && !route.includes('/api/account');
   return loss === 'deleted' && isReadable ? undefined : 401;

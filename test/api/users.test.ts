@@ -46,6 +46,7 @@ describe('creating a user', () => {
       lastName: null,
       imageUrl: null,
       lastLogin: null,
+      secondFactor: false,
     });
     expect(await stored(id)).toEqual({
       ...entityKey('USER', id),
@@ -164,8 +165,8 @@ describe('reading a user', () => {
       const found = await gatehouse.call('GET', headers.location ?? '', { token });
       const removed = await remove(login);
 
-      // Only administrators see when a user last logged in.
-      expect({ ...found.body, lastLogin: null }).toEqual(body);
+      // Only administrators see more.
+      expect({ ...found.body, lastLogin: null, secondFactor: false }).toEqual(body);
       expect(removed.headers['x-gatehouseapp-params']).toBe(encodeURIComponent(login));
       expect((await get(login)).status).toBe(404);
     },

@@ -13,7 +13,7 @@ import { type StackMutant, stackMutants } from '../support/stack/mutants.ts';
  * eight, because each function instance that starts on a mutant costs time.
  */
 
-const SEARCHES: { mutant: StackMutant; path: string; faults?: boolean }[] = [
+const SEARCHES: { mutant: StackMutant; path: string; faults?: boolean; logsIn?: boolean }[] = [
   {
     mutant: 'the last administrator is checked before the write instead of by its condition',
     path: '5',
@@ -26,6 +26,11 @@ const SEARCHES: { mutant: StackMutant; path: string; faults?: boolean }[] = [
     path: '7',
     faults: true,
   },
+  {
+    mutant: 'a code of the second factor is checked before the write instead of by its condition',
+    path: '11',
+    logsIn: true,
+  },
 ];
 
 let bench: Bench;
@@ -34,7 +39,8 @@ beforeAll(async () => {
 });
 afterAll(() => bench.gatehouse.stop());
 
-describe.each(SEARCHES)('the mutant in which $mutant', ({ mutant, path, faults = false }) => {
+describe.each(SEARCHES)('the mutant in which $mutant', (search) => {
+  const { mutant, path, faults = false, logsIn = false } = search;
   let remove: () => void;
   beforeAll(async () => {
     const mutated = await buildMutantStack(stackMutants[mutant]);
@@ -49,8 +55,9 @@ describe.each(SEARCHES)('the mutant in which $mutant', ({ mutant, path, faults =
     expect(found).toBeDefined();
   });
 
-  // Administrators who change each other reject each other's changes for a second.
-  it('is found by the histories', { timeout: 180_000 }, async () => {
+  // Administrators who change each other reject each other's changes for a second. The histories
+  // have no log-ins.
+  it.skipIf(logsIn)('is found by the histories', { timeout: 180_000 }, async () => {
     let found: string | undefined;
     for (let seed = 1; seed <= 60 && !found; seed++) {
       found = await runHistory(bench, { seed, clients: 4, operations: 20, faults });

@@ -8,10 +8,10 @@ import { type Resource, resourcesOf, templateOf } from '../support/stack/stack.t
 const prod = templateOf('prod');
 const dev = templateOf('dev');
 
-/** CloudFormation accepts 500; the rest is for rows to come. */
-const RESOURCES_MAX = 450;
+/** CloudFormation accepts 500; the rest is for an adopted table or a host name. */
+const RESOURCES_MAX = 490;
 
-it('the stack with all options has fewer than 450 resources', () => {
+it('the stack with all options has fewer than 490 resources', () => {
   const { Resources } = templateOf('prod', OTHER_SETTINGS).toJSON();
 
   expect(Object.keys(Resources).length).toBeLessThan(RESOURCES_MAX);

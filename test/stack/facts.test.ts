@@ -87,6 +87,7 @@ describe.each(ENVIRONMENTS)('the data of $name', ({ template, keep, days }) => {
     expect(Object.fromEntries(keys)).toEqual({
       TableKey: 'SYMMETRIC_DEFAULT,ENCRYPT_DECRYPT,true,false',
       ValuesKey: 'SYMMETRIC_DEFAULT,ENCRYPT_DECRYPT,true,true',
+      FactorKey: 'HMAC_256,GENERATE_VERIFY_MAC,false,true',
       ...Object.fromEntries(
         ids.flatMap((id) => [
           [`Pepper${id}`, 'HMAC_256,GENERATE_VERIFY_MAC,false,true'],
@@ -137,7 +138,7 @@ it.each<[string, Partial<Settings>, boolean, string]>([
 
 describe('a stack with an existing table and existing keys', () => {
   const keys = Object.fromEntries(
-    ['TableKey', 'ValuesKey', 'PepperKey', 'SigningKey'].map((id) => [
+    ['TableKey', 'ValuesKey', 'PepperKey', 'FactorKey', 'SigningKey'].map((id) => [
       id,
       `arn:aws:kms:eu-central-1:123456789012:key/${id}`,
     ]),
@@ -205,6 +206,7 @@ describe('a stack with an existing table and existing keys', () => {
     const [table] = propertiesOf(adopting, 'AWS::DynamoDB::Table');
 
     expect(Object.keys(resourcesOf(adopting, 'AWS::KMS::Key')).sort()).toEqual([
+      'FactorKey',
       'SigningKey',
       'TableKey',
       'ValuesKey',
@@ -224,6 +226,7 @@ const KEY_STATEMENTS = {
     Resource: ['SigningKeyB', 'SigningKeyA'].map(arnOf),
   },
   pepper: { Action: 'kms:GenerateMac', Resource: ['PepperKeyB', 'PepperKeyA'].map(arnOf) },
+  factor: { Action: 'kms:GenerateMac', Resource: arnOf('FactorKey') },
   seal: { Action: 'kms:GenerateDataKey', Resource: arnOf('ValuesKey'), Condition: inContext },
   unseal: { Action: 'kms:Decrypt', Resource: arnOf('ValuesKey'), Condition: inContext },
 };
@@ -307,6 +310,11 @@ describe('the function', () => {
       ...((!isPublic || Object.keys(rights).length > 0) && { TABLE_NAME: { Ref: 'Table' } }),
       ...(keys?.includes('sign') && { SIGNING_KEYS: joined('SigningKeyB', 'SigningKeyA') }),
       ...(keys?.includes('pepper') && { PEPPER_KEYS: joined('PepperKeyB', 'PepperKeyA') }),
+      ...(keys?.includes('factor') && { FACTOR_KEY: arnOf('FactorKey') }),
+      ...((!isPublic || keys?.includes('factor')) && {
+        FACTOR_REQUIRED_FOR: 'ROLE_ADMIN,ROLE_ANALYST',
+        FACTOR_REQUIRED_FROM: '2031-02-03',
+      }),
       ...(keys?.some((use) => /seal/.test(use)) && { VALUES_KEY: arnOf('ValuesKey') }),
     };
   };
@@ -345,17 +353,23 @@ describe('the function', () => {
   });
 
   it('of a route may use a key only where it is needed', () => {
-    const holders = (key: 'sign' | 'pepper' | 'seal' | 'unseal') =>
+    const holders = (key: 'sign' | 'pepper' | 'factor' | 'seal' | 'unseal') =>
       routes.flatMap(({ route, permissions }) => (permissions.keys?.includes(key) ? [route] : []));
+
+    const changesFactor = ['', '/confirm', '/disable', '/recovery-codes'].map(
+      (path) => `POST /api/account/second-factor${path}`,
+    );
 
     expect(holders('sign')).toEqual(['POST /api/authenticate']);
     expect(holders('pepper')).toEqual([
       'POST /api/authenticate',
       'POST /api/account/change-password',
+      ...changesFactor,
       'POST /api/account/reset-password/init',
       'POST /api/account/reset-password/finish',
       'POST /api/users',
     ]);
+    expect(holders('factor')).toEqual(['POST /api/authenticate', ...changesFactor]);
     expect(holders('seal')).toEqual([
       'POST /api/utm-integration-confs',
       'PUT /api/utm-integration-confs',

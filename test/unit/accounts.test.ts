@@ -183,6 +183,8 @@ describe('logIn', () => {
   const services = (table: RecordingTable) => ({
     table,
     passwords,
+    factorSecrets: () => Promise.reject(new Error('Nobody here has a second factor')),
+    requirement: undefined,
     throttle: throttleOn(table),
     async issueToken(user: User, session: Session) {
       await waitMicrotasks();
@@ -198,7 +200,13 @@ describe('logIn', () => {
     login = 'ada',
     password = 'old',
     rememberMe = false,
-  ) => logIn({ ...services(table), ...others }, SOURCE, { username: login, password, rememberMe });
+  ) =>
+    logIn({ ...services(table), ...others }, SOURCE, {
+      username: login,
+      password,
+      code: null,
+      rememberMe,
+    });
 
   it.each([
     [false, 3600],
@@ -222,7 +230,8 @@ describe('logIn', () => {
         update: 'SET #set0 = :set0',
         condition:
           '#login = :login AND #activated = :activated AND ' +
-          '#passwordChanges = :passwordChanges AND attribute_not_exists(#sessionEndings)',
+          '#passwordChanges = :passwordChanges AND attribute_not_exists(#sessionEndings) AND ' +
+          'attribute_not_exists(#secondFactor)',
         names: expect.objectContaining({ '#set0': 'lastLogin' }),
         values: {
           ':set0': new Date(NOW).toISOString(),

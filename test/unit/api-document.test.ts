@@ -38,8 +38,8 @@ function rolesTable(): string {
 /** The request, what it does and whom it requires. */
 function requestsTable(): string {
   const rows = routes.map(({ route, contract: { summary, access } }) => {
-    const required =
-      typeof access === 'object' ? access.anyRole.join(', ') : access.replace('-', ' ');
+    const named = access === 'enrolling' ? 'authenticated' : access;
+    const required = typeof named === 'object' ? named.anyRole.join(', ') : named.replace('-', ' ');
     return `| \`${route}\` | ${summary} | ${required} |`;
   });
   return ['| request | | access |', '|---|---|---|', ...rows].join('\n');

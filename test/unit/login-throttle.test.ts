@@ -7,7 +7,7 @@ import {
   type PasswordAttempt,
 } from '../../lib/accounts/login-throttle.ts';
 import type { Source } from '../../lib/accounts/source.ts';
-import { Failure } from '../../lib/contract/failure.ts';
+import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
 import type { Key } from '../../lib/table/keys.ts';
@@ -59,18 +59,14 @@ const right = async () => async (clearFailures: ClearFailures) => {
 };
 /** The writes with which the last request with the right password has cleared its failures. */
 let cleared: readonly Write[] = [];
-const wrong = async () => undefined;
+const wrong = async () => 'bad-credentials' as const;
 const unverified = () => Promise.reject(new Error('no verdict'));
 /** Makes an attempt of Ada whose password `verify` verifies. */
 const attempt = (
   throttle: LoginThrottle,
-  verify: () => Promise<((clear: ClearFailures) => Promise<string>) | undefined> = right,
+  verify: () => Promise<((clear: ClearFailures) => Promise<string>) | FailureCode> = right,
   more: Partial<PasswordAttempt> = {},
-) =>
-  throttle.attempt(
-    { ...ADA, source: HOME, userIdIn: () => 7, ...more },
-    { verify, failure: 'bad-credentials' },
-  );
+) => throttle.attempt({ ...ADA, source: HOME, userIdIn: () => 7, ...more }, { verify });
 const lost = () => awsError('TimeoutError');
 const BAD_CREDENTIALS = { code: 'bad-credentials' };
 
@@ -206,7 +202,6 @@ describe('a login attempt', () => {
       {
         load: async (found) => found,
         verify: async (loaded) => async () => loaded,
-        failure: 'bad-credentials',
       },
     );
 
@@ -226,7 +221,6 @@ describe('a login attempt', () => {
           const verified = writes();
           return async () => [loaded, verified];
         },
-        failure: 'bad-credentials',
       },
     );
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import * as Accounts from '../../lib/accounts/account-contracts.ts';
+import * as SecondFactor from '../../lib/accounts/second-factor-contracts.ts';
 import { idFromText, idInPath } from '../../lib/contract/fields.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
@@ -66,12 +67,22 @@ const BODIES: Record<string, Body> = {
   'a login': {
     schema: Accounts.Authenticate.body,
     least: { username: 'x', password: '' },
-    parsed: { username: 'x', password: '', rememberMe: false },
+    parsed: { username: 'x', password: '', code: null, rememberMe: false },
   },
   'a changed password': {
     schema: Accounts.ChangePassword.body,
     least: { currentPassword: '', newPassword: 'abcd' },
     parsed: { currentPassword: '', newPassword: 'abcd' },
+  },
+  'a code': {
+    schema: SecondFactor.ConfirmFactor.body,
+    least: { code: '1' },
+    parsed: { code: '1' },
+  },
+  'a proof': {
+    schema: SecondFactor.DisableFactor.body,
+    least: { currentPassword: '', code: '1' },
+    parsed: { currentPassword: '', code: '1' },
   },
   'a reset request': {
     schema: Accounts.RequestReset.body,
@@ -307,8 +318,10 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
     { Size: ['x', ' '], TypeMismatch: [7] },
   ],
   ['password', ['a login'], ...ANY_TEXT],
+  ['code', ['a login'], asSent('', '123 456', null), { TypeMismatch: [123456] }],
+  ['code', ['a code', 'a proof'], ...NOT_EMPTY],
   ['rememberMe', ['a login'], ...flag(false)],
-  ['currentPassword', ['a changed password'], ...ANY_TEXT],
+  ['currentPassword', ['a changed password', 'a proof'], ...ANY_TEXT],
   ['username', ['a login'], ...NOT_EMPTY],
   ['key', ['a reset password'], ...NOT_EMPTY],
   [

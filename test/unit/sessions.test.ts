@@ -75,12 +75,14 @@ const admin = (table: MemoryTable) => by(table, EndUserSession.access);
 const auditOf = (table: MemoryTable) => table.transactions.at(-1)?.at(-1)?.attributes;
 
 describe('a session', () => {
+  const traits = { remembered: false, secondFactor: true };
+
   it.each([
     [false, 3600],
     [true, 86_400],
   ])('lasts as long as its token, and names no more of the client: %s', (remembered, lifetime) => {
     const userAgent = `<b>é\u0000"curl"</b> (8.5; x_86/64: +a,b) ${'x'.repeat(200)}`;
-    const session = newSession(bob, { ...SOURCE, userAgent }, remembered, NOW + 999);
+    const session = newSession(bob, { ...SOURCE, userAgent }, { ...traits, remembered }, NOW + 999);
 
     expect(session).toEqual({
       jti: expect.stringMatching(/^0[a-z\d]{8}[\w-]{12}$/),
@@ -89,13 +91,14 @@ describe('a session', () => {
       ipAddress: '203.0.113.7',
       userAgent: `bcurl/b (8.5; x_86/64: +a,b) ${'x'.repeat(91)}`,
       remembered,
+      secondFactor: true,
       accountStamp: 'bob',
       passwordChanges: 2,
       sessionEndings: 0,
     });
-    expect(newSession(bob, SOURCE, false, NOW).userAgent).toBe('');
-    expect(newSession(bob, SOURCE, false, NOW + 999).jti).not.toBe(session.jti);
-    expect(newSession(bob, SOURCE, false, NOW + 1000).jti > session.jti).toBe(true);
+    expect(newSession(bob, SOURCE, traits, NOW).userAgent).toBe('');
+    expect(newSession(bob, SOURCE, traits, NOW + 999).jti).not.toBe(session.jti);
+    expect(newSession(bob, SOURCE, traits, NOW + 1000).jti > session.jti).toBe(true);
   });
 
   it('is shown without what its token states', () => {
@@ -105,6 +108,7 @@ describe('a session', () => {
       ipAddress: '198.51.100.7',
       userAgent: 'curl/8.5.0',
       remembered: false,
+      secondFactor: false,
       expires: '2030-01-01T00:01:00.000Z',
     };
 

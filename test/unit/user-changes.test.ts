@@ -520,7 +520,9 @@ describe('deleteUser', () => {
   it('keeps what has ended of the tokens for 30 days', async () => {
     const { accountStamp, activated, passwordChanges } = ada;
     const ended = { sessionEndings: 2, tokenExcepted: 't', sessionsEnded: new Set(['9-s']) };
-    const state = { ...ended, accountStamp, activated, passwordChanges };
+    const factor = { nonce: 'n', lastStep: 1, recoveryNonce: 'r', recoveryCodes: 3 };
+    const held = { authorities: ada.authorities, secondFactor: factor };
+    const state = { ...ended, ...held, accountStamp, activated, passwordChanges };
     const table = tableWith(admin, adaWith(state));
 
     await remove(ada, undefined, table);
@@ -610,7 +612,7 @@ describe('setting a password', () => {
   });
 
   it('by rehashing the same one changes nothing else but the time of the login', async () => {
-    expect(await changed(loggedIn(ada, NOW, 'new hash'))).toEqual({
+    expect(await changed(loggedIn(ada, NOW, { passwordHash: 'new hash' }))).toEqual({
       ...itemOf(ada),
       passwordHash: 'new hash',
       lastLogin: TIME,

@@ -54,6 +54,8 @@ describe('a user', () => {
     sessionEndings: 2,
     sessionsEnded: new Set(['9-t']),
     lastLogin: '2026-01-03',
+    secondFactor: { nonce: 'n', lastStep: 1, recoveryNonce: 'm', recoveryCodes: 1023 },
+    pendingFactor: 'p',
     emailKeyRule: 'UTS46',
   };
 
@@ -75,14 +77,16 @@ describe('a user', () => {
     });
   });
 
-  it('is shown to administrators with the time of the last login', () => {
+  it('is shown to administrators with its last login and whether it has a second factor', () => {
     const { lastLogin } = secrets;
 
     expect(administratorView({ ...required, lastLogin })).toEqual({
       ...userView(required),
       lastLogin,
+      secondFactor: false,
     });
     expect(administratorView(required).lastLogin).toBeNull();
+    expect(administratorView({ ...required, ...secrets } as User).secondFactor).toBe(true);
   });
 
   it('has null for absent fields and keeps empty ones', () => {

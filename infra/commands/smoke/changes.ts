@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { authenticator } from './authenticator.ts';
 import type { Checks } from './checks.ts';
 import type { Inputs } from './smoke-test.ts';
 
@@ -66,16 +67,39 @@ export async function checkUsers(checks: Checks, { mail, askForLink }: Inputs): 
 
 /** Uses the account of the marked user, and changes its address and password. */
 async function checkAccount(checks: Checks, username: string, password: string): Promise<void> {
-  const logIn = (password: string) =>
-    checks.step('POST /api/authenticate', { body: { username, password } });
+  const logIn = (password: string, code?: string | undefined) =>
+    checks.step('POST /api/authenticate', { body: { username, password, code } });
   const token: string = (await logIn(password)).body.id_token;
+  // First, because the roles of the user may require it.
+  const codes = await checkSecondFactor(checks, token, password);
   const email = simulated(`${username}-changed`);
   await checks.step('POST /api/account', { token, body: { email, firstName: 'Smoke' } });
   await checks.step('POST /api/account/reset-password/init', { body: { email } });
   const newPassword = random();
   const body = { currentPassword: password, newPassword };
   await checks.step('POST /api/account/change-password', { token, body });
-  await checkSessions(checks, { token, path: { login: username } }, () => logIn(newPassword));
+  const path = { login: username };
+  await checkSessions(checks, { token, path }, () => logIn(newPassword, codes.pop()));
+  await checks.step('DELETE /api/users/{login}/second-factor', { path });
+}
+
+/** Turns on the second factor of the marked user. Returns its recovery codes. */
+async function checkSecondFactor(
+  checks: Checks,
+  token: string,
+  currentPassword: string,
+): Promise<string[]> {
+  const path = '/api/account/second-factor';
+  const turnOn = async (): Promise<string[]> => {
+    const requested = await checks.step(`POST ${path}`, { token, body: { currentPassword } });
+    const body = { code: authenticator(requested.body.secret).code() };
+    return (await checks.step(`POST ${path}/confirm`, { token, body })).body.recoveryCodes;
+  };
+  const [code] = await turnOn();
+  await checks.step(`POST ${path}/disable`, { token, body: { currentPassword, code } });
+  const [other] = await turnOn();
+  const body = { currentPassword, code: other };
+  return (await checks.step(`POST ${path}/recovery-codes`, { token, body })).body.recoveryCodes;
 }
 
 /** Ends sessions of the marked user, by its token and as an administrator. */

@@ -22,8 +22,9 @@ left.
 
 Environment
   SMOKE_LOGIN     the login of an activated user with ROLE_ADMIN
-  SMOKE_PASSWORD  the password
-Both are asked for if they are not set. The password is sent to the URL only.`,
+  SMOKE_PASSWORD  the password; that of a user with a second factor ends with a code
+  SMOKE_SECRET    instead of that code, the secret of the second factor, for unattended runs
+Login and password are asked for if they are not set. The password is sent to the URL only.`,
   options: {
     url: { type: 'string' },
     mail: { type: 'string' },
@@ -49,6 +50,7 @@ Both are asked for if they are not set. The password is sent to the URL only.`,
     const inputs = {
       login: await variable('SMOKE_LOGIN', () => ask('Login: ')),
       password: await variable('SMOKE_PASSWORD', () => ask('Password: ', true)),
+      factorSecret: process.env.SMOKE_SECRET,
       mail,
       askForLink: () => ask(`Link in the mail to ${mail}: `),
       origin,

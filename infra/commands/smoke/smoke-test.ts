@@ -1,4 +1,5 @@
 import { EDGE_HEADERS } from '../../../lib/http/edge.ts';
+import { authenticator } from './authenticator.ts';
 import { checkIntegrations, checkUsers, removeMarked } from './changes.ts';
 import type { Checks } from './checks.ts';
 
@@ -6,6 +7,8 @@ import type { Checks } from './checks.ts';
 export interface Inputs {
   readonly login: string;
   readonly password: string;
+  /** The secret of the second factor of this user, in base32. */
+  readonly factorSecret: string | undefined;
   /** The address that an invitation is sent to. */
   readonly mail: string | undefined;
   /** The link in the invitation. */
@@ -45,9 +48,11 @@ async function checkHeaders(checks: Checks): Promise<void> {
   );
 }
 
-async function logIn(checks: Checks, { login, password }: Inputs): Promise<void> {
+async function logIn(checks: Checks, inputs: Inputs): Promise<void> {
+  const { login, password, factorSecret } = inputs;
+  const code = factorSecret && authenticator(factorSecret).code();
   const { body } = await checks.step('POST /api/authenticate', {
-    body: { username: login, password },
+    body: { username: login, password, ...(code && { code }) },
   });
   checks.token = body.id_token;
   const { authorities } = (await checks.step('GET /api/account')).body;

@@ -17,7 +17,7 @@ export class EndpointFunction extends GatehouseFunction {
   ) {
     const { settings } = deployment;
     const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } = settings;
-    const { deletionEndsSessions, passwords } = settings;
+    const { deletionEndsSessions, passwords, secondFactor } = settings;
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
     super(scope, handler, deployment, {
@@ -35,6 +35,11 @@ export class EndpointFunction extends GatehouseFunction {
         REMEMBERED_TOKEN_SECONDS: String(tokenLife.rememberedMinutes * 60),
         AUDIT_DAYS: String(auditDays),
         ...(!isPublic && deletionEndsSessions && { DELETION_ENDS_SESSIONS: 'true' }),
+        ...(secondFactor &&
+          (!isPublic || permissions.keys?.includes('factor')) && {
+            FACTOR_REQUIRED_FOR: secondFactor.requiredFor.join(','),
+            FACTOR_REQUIRED_FROM: secondFactor.from,
+          }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
         ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),
         FAILURES_PER_SOURCE: String(guessing.failuresPerSource),

@@ -12,7 +12,7 @@ const SYMMETRIC = {
 // KMS creates a single-Region key unless told otherwise, which cannot be changed later. What these
 // keys protect would be lost with the region; docs/adr/0016 has the reasons.
 const VALUES = { ...SYMMETRIC, multiRegion: true };
-const PEPPER = {
+const HMAC = {
   keySpec: KeySpec.HMAC_256,
   keyUsage: KeyUsage.GENERATE_VERIFY_MAC,
   enableKeyRotation: false,
@@ -31,6 +31,8 @@ export class Keys extends Construct {
   readonly values: IKey;
   /** Compute the HMAC over password hashes. The first one does so for new hashes; all verify. */
   readonly pepper: readonly IKey[];
+  /** Derives the secrets of second factors. */
+  private readonly factor: IKey;
   /** The first one signs tokens; all are published. */
   private readonly signing: readonly IKey[];
 
@@ -47,12 +49,13 @@ export class Keys extends Construct {
     };
     this.table = addKey('TableKey', 'encrypts the table', SYMMETRIC);
     this.values = addKey('ValuesKey', 'wraps the keys of parameter values', VALUES);
-    this.pepper = pepperKeys.map((name) => addKey(name, 'protects password hashes', PEPPER));
+    this.pepper = pepperKeys.map((name) => addKey(name, 'protects password hashes', HMAC));
+    this.factor = addKey('FactorKey', 'derives the secrets of second factors', HMAC);
     this.signing = signingKeys.map((name) => addKey(name, 'signs tokens', SIGNING));
   }
 
   get all(): readonly IKey[] {
-    return [this.table, this.values, ...this.pepper, ...this.signing];
+    return [this.table, this.values, ...this.pepper, this.factor, ...this.signing];
   }
 
   grantTo(fn: GatehouseFunction, { permissions }: Route): void {
@@ -64,6 +67,7 @@ export class Keys extends Construct {
     const uses = {
       sign: ['SIGNING_KEYS', this.signing, ['kms:Sign', 'kms:GetPublicKey']],
       pepper: ['PEPPER_KEYS', this.pepper, ['kms:GenerateMac']],
+      factor: ['FACTOR_KEY', [this.factor], ['kms:GenerateMac']],
       seal: ['VALUES_KEY', [this.values], ['kms:GenerateDataKey'], conditions],
       unseal: ['VALUES_KEY', [this.values], ['kms:Decrypt'], conditions],
     } satisfies Record<string, [string, readonly IKey[], string[], Record<string, object>?]>;

@@ -33,6 +33,7 @@ const ajv = new Ajv2020({
   strict: false,
   formats: {
     'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,
+    date: /^\d{4}-\d\d-\d\d$/,
     uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
     uri: (text) => URL.canParse(text),
     // The service has more rules for addresses.

@@ -1,5 +1,6 @@
 import { EXAMPLES, type Example } from '../../../infra/api-document/examples.ts';
 import type { Access } from '../../../lib/contract/contract.ts';
+import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
 import { commit } from '../../../lib/table/change.ts';
 import {
   auditPartition,
@@ -135,13 +136,19 @@ async function valuesOf(
     foreignEmail: caller.email,
     shownLogin: fresh,
   };
-  if (needs === 'user' || needs === 'session') {
+  if (needs === 'user' || needs === 'session' || needs === 'factor') {
     const { user } = await setup.account({ authorities: ['ROLE_USER'] });
     const { id: userId, login, email: shownEmail } = user;
+    if (needs === 'factor') await setup.secondFactor(user, 'on');
     const series = needs === 'session' ? await setup.session(user) : 'none';
     return { ...values, userId, login, shownLogin: login, shownEmail, series };
   }
   if (needs === 'ownSession') return { ...values, series: await setup.session(caller) };
+  if (needs === 'pendingFactor' || needs === 'ownFactor') {
+    const state = needs === 'ownFactor' ? 'on' : 'pending';
+    const { secrets } = await setup.secondFactor(caller, state);
+    return { ...values, code: codeOf(secrets.totp, stepAt(Date.now())) };
+  }
   if (needs === 'resetKey') {
     const { key, write } = newResetKey(caller, Date.now());
     await commit(setup.gatehouse.table, [write]);

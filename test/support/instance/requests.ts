@@ -8,6 +8,7 @@ export function httpRequestFor(
   request: ModelRequest,
   idOf: (handle: string) => number,
   keyOf: (handle: string) => string,
+  recoveryCode: (number: number) => string,
 ): HttpRequest {
   const integration = (active = true) => ({ shortName: 'short', integrationType: 'API', active });
   switch (request.do) {
@@ -42,7 +43,23 @@ export function httpRequestFor(
         { key: keyOf(request.key), newPassword: request.to },
       ];
     case 'log in':
-      return ['POST', '/api/authenticate', { username: request.login, password: request.password }];
+      return [
+        'POST',
+        '/api/authenticate',
+        {
+          username: request.login,
+          password: request.password,
+          ...(request.code !== undefined && { code: recoveryCode(request.code) }),
+        },
+      ];
+    case 'disable factor':
+      return [
+        'POST',
+        '/api/account/second-factor/disable',
+        { currentPassword: request.password, code: recoveryCode(request.code) },
+      ];
+    case 'remove factor':
+      return ['DELETE', `/api/users/${request.login}/second-factor`];
     case 'log out':
       return ['POST', '/api/logout'];
     case 'end other sessions':
@@ -94,10 +111,11 @@ export function comparable({ status, headers, body }: Received, expected: ModelR
   };
 }
 
-/** An entity without its dates, which the model does not predict. */
+/** An entity without its dates and what only administrators see, which the model does not predict. */
 export const withoutDates = ({
   createdDate: _c,
   lastModifiedDate: _m,
   lastLogin: _l,
+  secondFactor: _f,
   ...rest
 }: Record<string, unknown>) => rest;

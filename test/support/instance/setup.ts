@@ -3,9 +3,14 @@ import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import { sessionStarted } from '../../../lib/accounts/session-table.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
+import {
+  type FactorSecrets,
+  openFactorSecrets,
+} from '../../../lib/second-factor/factor-secrets.ts';
+import { newNonce, newRecoveryCodes } from '../../../lib/second-factor/second-factor.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey, parameterId } from '../../../lib/table/keys.ts';
-import { changeTotal, claim } from '../../../lib/table/write.ts';
+import { changeTotal, claim, EXISTS, set } from '../../../lib/table/write.ts';
 import { newAccount } from '../../../lib/users/create-user.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { creation } from '../../../lib/users/user-table.ts';
@@ -23,6 +28,11 @@ export interface Setup {
   account(fields?: Partial<User>): Promise<{ user: User; token: string; item: string }>;
   /** Starts a session of the user, and returns its series. */
   session(user: User): Promise<string>;
+  /** Turns on a second factor of the user, or prepares one. Returns what its owner knows. */
+  secondFactor(
+    user: Pick<User, 'id'>,
+    state: 'pending' | 'on',
+  ): Promise<{ secrets: FactorSecrets; recoveryCodes: readonly string[] }>;
   /** Creates an integration with this many parameters, whose module needs a restart. */
   integration(parameters: number): Promise<number>;
   /** The id of a parameter whose value KMS can decrypt, the same one each time. */
@@ -37,6 +47,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const { endpoint, region, pepperKeys } = cloud;
   const [pepperKey = ''] = pepperKeys;
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
+  const factorSecrets = openFactorSecrets(factorKeyOf(cloud), kms);
   const tokens = makeTokens(await gatehouse.adminToken());
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
@@ -63,6 +74,15 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       const session = storedSession(user, { jti: randomBytes(12).toString('base64url'), expires });
       await untilCommitted(() => commit(table, [sessionStarted(user, session)]));
       return session.jti;
+    },
+    async secondFactor({ id }, state) {
+      const nonce = newNonce();
+      const secrets = await factorSecrets(id, nonce);
+      const factor = { nonce, lastStep: 0, ...newRecoveryCodes() };
+      const attributes = state === 'on' ? { secondFactor: factor } : { pendingFactor: nonce };
+      await untilCommitted(() => commit(table, [set(entityKey('USER', id), attributes, EXISTS)]));
+      const recoveryCodes = secrets.recoveryCodes(factor.recoveryNonce);
+      return { secrets, recoveryCodes };
     },
     async integration(parameters) {
       const id = await table.nextId('INTEGRATION');
@@ -95,7 +115,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
     },
     openParameter() {
       openParameter ??= (async () => {
-        const { token } = await setup.account();
+        const { token } = await setup.account({ authorities: ['ROLE_USER'] });
         const integration = { id: await setup.integration(0) };
         const body = { integration, confName: 'Key', confValue: 'value' };
         const path = '/api/utm-integration-confs';
@@ -119,6 +139,10 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   };
   return setup;
 }
+
+/** The key of the second factors of a stack. */
+export const factorKeyOf = ({ functions }: Gatehouse['cloud']): string =>
+  functions.find(({ environment }) => environment.FACTOR_KEY)?.environment.FACTOR_KEY ?? 'no key';
 
 /** Repeats a write until it commits: concurrent preparations update the same counters. */
 async function untilCommitted(send: () => Promise<string>): Promise<void> {

@@ -115,11 +115,15 @@ const change = oneOf(
   [1, command('delete parameter')],
 );
 
+const code = oneOf([8, one(0, 1)], [1, one(10)]);
+const logIn = command('log in', some({ password, number: code }));
+
 /** Rare, because a caller without a session changes nothing more. */
 const endingOfSessions = fc.oneof(
   command('log out'),
   command('end other sessions'),
   command('end sessions of'),
+  command('remove factor'),
 );
 
 const singleCommand = oneOf(
@@ -131,7 +135,8 @@ const singleCommand = oneOf(
   [1, command('create user', fc.record({ login, email, authorities, password }))],
   [2, command('change password', fc.record({ text: password, password }))],
   [2, command('finish reset', fc.record({ password }))],
-  [2, command('log in', fc.record({ password }))],
+  [3, logIn],
+  [1, command('disable factor', fc.record({ password, number: code }))],
 );
 const anyCommand = oneOf([100, singleCommand], [1, command('request reset', fc.record({ email }))]);
 
@@ -155,6 +160,7 @@ export const steps = fc.array(
     [4, fc.record({ commands: fc.tuple(change), ...single, transactionFault })],
     [3, two(fc.tuple(change, change))],
     [1, two(fc.tuple(change, endingOfSessions))],
+    [1, two(logIn.map((same): [Command, Command] => [same, same]))],
     [2, two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice))],
   ),
   { maxLength: 16, size: 'max' },
@@ -218,7 +224,17 @@ export function requestFor(
     },
     'request reset': () => ({ as: name, email: fields.email ?? email }),
     'finish reset': () => ({ key: nth(state.keys), to: fields.password ?? text }),
-    'log in': () => ({ as: name, login, password: target < 4 ? (password ?? text) : text }),
+    'log in': () => ({
+      as: name,
+      login,
+      password: target < 4 ? (password ?? text) : text,
+      code: fields.number,
+    }),
+    'disable factor': () => ({
+      password: state.users[state.sessions[caller]?.user ?? '']?.password ?? text,
+      code: number,
+    }),
+    'remove factor': () => ({ login }),
     'read user': () => ({ login }),
     'read account': () => ({}),
     'log out': () => ({}),

@@ -120,6 +120,7 @@ async function record(
       request,
       (handle) => ids.get(handle) ?? UNKNOWN_ID,
       () => '',
+      () => '',
     );
     const callerId =
       'callerSession' in request ? (ids.get(request.callerSession) ?? UNKNOWN_ID) : 1;

@@ -19,6 +19,8 @@ interface User {
   readonly sessionEndings: number;
   /** The number of changes of the e-mail address, including changes of its spelling. */
   readonly addressChanges: number;
+  /** The numbers of the unused recovery codes of a second factor, if it is on. */
+  readonly factor: readonly number[] | undefined;
   readonly version: number;
 }
 
@@ -81,7 +83,9 @@ interface ModelRequests {
   'change password': WithCaller & { from: string; to: string };
   'request reset': WithNewHandle & { email: string };
   'finish reset': { key: string; to: string };
-  'log in': WithNewHandle & { login: string; password: string };
+  'log in': WithNewHandle & { login: string; password: string; code: number | undefined };
+  'disable factor': WithCaller & { password: string; code: number };
+  'remove factor': WithCaller & { login: string };
   'read user': WithCaller & { login: string };
   'read account': WithCaller;
   'log out': WithCaller;
@@ -229,6 +233,18 @@ function setPassword(state: Draft, handle: string, password: string, keptSession
   endSessions(state, handle, keptSession);
 }
 
+/** Uses a recovery code, or fails. */
+function useCode(
+  state: Draft,
+  handle: string,
+  code: number,
+  ...failure: [status: number, message?: string]
+): void {
+  const user = state.users[handle] as User;
+  check(user.factor?.includes(code) === true, ...failure);
+  state.users[handle] = { ...user, factor: user.factor?.filter((unused) => unused !== code) };
+}
+
 const isValidKey = (state: State, { user, addressChanges, passwordChanges }: ResetKey): boolean => {
   const owner = state.users[user];
   return (
@@ -251,6 +267,7 @@ const userBody = (
     passwordChanges: _c,
     sessionEndings: _e,
     addressChanges: _a,
+    factor: _f,
     version: _v,
     ...user
   }: User,
@@ -302,7 +319,8 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       } = request;
       const person = { login, email, firstName, lastName: null, activated, authorities };
       const counts = { passwordChanges: 0, sessionEndings: 0, addressChanges: 0, version: 1 };
-      const user = { ...person, createdBy, lastModifiedBy: createdBy, password, ...counts };
+      const proofs = { password, factor: undefined };
+      const user = { ...person, createdBy, lastModifiedBy: createdBy, ...proofs, ...counts };
       state.users[request.as] = user;
       checkInvariants(state, before, request.as);
       const isInvited = password === undefined && activated && canReceive(email);
@@ -377,7 +395,31 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       const [handle, user] = userWithLogin(state, request.login) ?? [];
       if (!handle || !user?.activated || user.password !== request.password)
         throw new Rejection(401);
+      if (user.factor) {
+        check(request.code !== undefined, 401, 'error.coderequired');
+        useCode(state, handle, request.code as number, 401);
+      }
       state.sessions[request.as] = { user: handle, ended: false };
+      return OK;
+    },
+
+    'disable factor'(state, request) {
+      const [handle, user] = authorizedCaller(state, request, []);
+      check(user.factor !== undefined, 400, 'error.secondfactoroff');
+      check(user.password === request.password, 400);
+      useCode(state, handle, request.code, 400, 'error.wrongcode');
+      state.users[handle] = { ...user, factor: undefined };
+      return OK;
+    },
+
+    'remove factor'(state, request) {
+      const [caller] = authorizedCaller(state, request, ADMINISTRATORS);
+      const [handle, user] = userWithLogin(state, request.login) ?? [];
+      if (!handle || !user) throw new Rejection(404);
+      check(handle !== caller, 403);
+      check(user.factor !== undefined, 404);
+      state.users[handle] = { ...user, factor: undefined };
+      endAllSessions(state, handle);
       return OK;
     },
 
@@ -403,7 +445,11 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
 
     'read account'(state, request) {
       const [handle, user] = authorizedCaller(state, request, []);
-      return { status: 200, body: userBody(handle, user) };
+      const factor = {
+        recoveryCodesLeft: user.factor?.length ?? 0,
+        secondFactorRequiredFrom: null,
+      };
+      return { status: 200, body: { ...userBody(handle, user), ...factor } };
     },
 
     'read user'(state, request) {

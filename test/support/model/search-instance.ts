@@ -4,6 +4,7 @@ import { findUser } from '../../../lib/users/user-table.ts';
 import { itemsOf, restoreItems } from '../instance/items.ts';
 import { type Gatehouse, type LaunchOptions, launch } from '../instance/launch.ts';
 import { makeTokens } from '../instance/mint.ts';
+import { openSetup } from '../instance/setup.ts';
 import { type Barrier, openBarrier } from './barrier.ts';
 import type { State } from './model.ts';
 
@@ -21,13 +22,15 @@ export interface Bench {
    * endings of all sessions would issue it.
    */
   token(id: number, passwordChanges?: number, sessionEndings?: number): Promise<string>;
+  /** The recovery codes of ann, whose second factor is on. */
+  readonly recoveryCodes: readonly string[];
   /** Restores the table to its state when the bench was opened. */
   restore(): Promise<void>;
 }
 
 /**
- * Starts a bench with the accounts admin, user and ann (an administrator), and an integration with
- * a parameter.
+ * Starts a bench with the accounts admin, user and ann (an administrator with a second factor), and
+ * an integration with a parameter.
  */
 export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Promise<Bench> {
   const faults = openFaults();
@@ -68,6 +71,8 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   const parameter = { integration: { id: 1 }, confName: 'First', confValue: 'value' };
   await gatehouse.call('POST', '/api/utm-integration-confs', { token, body: parameter });
 
+  const { recoveryCodes } = await (await openSetup(gatehouse)).secondFactor({ id: 3 }, 'on');
+
   const start = await itemsOf(gatehouse.cloud);
 
   return {
@@ -78,6 +83,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
       wait = next;
     },
     token: tokenOf,
+    recoveryCodes,
     restore: () => restoreItems(gatehouse.cloud, start),
   };
 }
@@ -94,6 +100,7 @@ const person = (login: string, fields: object) => ({
   passwordChanges: 0,
   sessionEndings: 0,
   addressChanges: 0,
+  factor: undefined,
   version: 1,
   lastName: null,
   firstName: null,
@@ -111,7 +118,7 @@ export const START: State = {
       createdBy: 'system',
       lastModifiedBy: 'system',
     }),
-    ann: person('ann', { firstName: 'Ann' }),
+    ann: person('ann', { firstName: 'Ann', factor: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] }),
     user: person('user', { firstName: 'User', lastName: 'User', authorities: ['ROLE_USER'] }),
   },
   sessions: {

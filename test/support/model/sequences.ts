@@ -75,7 +75,12 @@ export function startRun(bench: Bench) {
   }
 
   async function send(request: ModelRequest): Promise<Received> {
-    const [method, path, body] = httpRequestFor(request, idOf, (key) => keys.get(key) ?? 'none');
+    const [method, path, body] = httpRequestFor(
+      request,
+      idOf,
+      (key) => keys.get(key) ?? 'none',
+      (number) => bench.recoveryCodes[number] ?? 'none',
+    );
     const version = 'version' in request ? request.version : undefined;
     const received = await gatehouse.call(method, path, {
       token: await tokenOf('callerSession' in request ? request.callerSession : 'admin'),

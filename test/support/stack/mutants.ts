@@ -38,8 +38,8 @@ export const stackMutants = {
     },
     {
       file: 'lib/authorization/authorize.ts',
-      from: "import { findFormerUser, findUser } from '../users/user-table.ts';",
-      to: "import { findFormerUser, findUser } from '../users/user-table.ts';\nimport { count } from '../users/administrators.ts';",
+      from: "import { type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';",
+      to: "import { type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';\nimport { count } from '../users/administrators.ts';",
     },
   ],
   'a renamed user keeps the guard of the old login': [
@@ -95,6 +95,13 @@ export const stackMutants = {
       to: 'await table.transact(writes, randomUUID())',
     },
   ],
+  'a code of the second factor is checked before the write instead of by its condition': [
+    {
+      file: 'lib/users/user-table.ts',
+      from: '      sessionEndings,\n      secondFactor: user.secondFactor,',
+      to: '      sessionEndings,',
+    },
+  ],
   'a login is checked before the write instead of by its condition': [
     {
       file: 'lib/users/user-table.ts',
@@ -126,8 +133,8 @@ export const stackMutants = {
     },
     {
       file: 'lib/accounts/run-attempt.ts',
-      from: '  if (!proceed) {',
-      to: '  await steps.record();\n  if (!proceed) {',
+      from: "  if (typeof proceed === 'string') {",
+      to: "  await steps.record();\n  if (typeof proceed === 'string') {",
     },
   ],
   'attempts are counted without checking for concurrent ones': [

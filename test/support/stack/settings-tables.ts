@@ -59,6 +59,7 @@ const RULES: Record<string, (requirement: unknown) => string> = {
   excludes: (text) => `must not contain \`${text}\``,
   includes: (text) => `must contain \`${text}\``,
   integer: () => 'a whole number',
+  iso_date: () => 'a date such as `2027-01-15`',
   max_length: (length) => `at most ${length} entries`,
   min_length: (length) => `at least ${length} entry`,
   min_value: (value) => `at least ${value}`,

@@ -1,0 +1,224 @@
+import { Failure } from '../contract/failure.ts';
+import { notified } from '../mail/outbox.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import type { DeriveFactorSecrets } from '../second-factor/factor-secrets.ts';
+import {
+  factorAfter,
+  newNonce,
+  newRecoveryCodes,
+  readable,
+  type SecondFactor,
+} from '../second-factor/second-factor.ts';
+import { base32, otpauthUri, stepOf } from '../second-factor/totp.ts';
+import { issuer } from '../tokens/token.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { allSessionsEnded } from '../users/token-validity.ts';
+import type { User } from '../users/user.ts';
+import { auditEventFor, factorChange } from '../users/user-table.ts';
+import type { LoginThrottle } from './login-throttle.ts';
+import type { Source } from './source.ts';
+
+interface Services {
+  readonly passwords: Passwords;
+  readonly factorSecrets: DeriveFactorSecrets;
+  readonly throttle: LoginThrottle;
+}
+
+/** What an authenticator needs: the secret in base32, and the same in a URI for a QR code. */
+interface Enrolment {
+  readonly secret: string;
+  readonly uri: string;
+}
+
+/**
+ * Begins to turn on the second factor of the caller: a code under the returned secret confirms it.
+ * Each request has another secret, and only the last one counts. Fails with second-factor-on, with
+ * wrong-password, and with too-many-attempts under the same limits as a login.
+ */
+export async function requestFactor(
+  { passwords, factorSecrets, throttle }: Services,
+  caller: AuthorizedCaller,
+  source: Source,
+  currentPassword: string,
+): Promise<Enrolment> {
+  const user = await caller.findUser();
+  if (user.secondFactor) throw new Failure('second-factor-on');
+  return throttle.attempt(
+    {
+      login: user.login,
+      password: currentPassword,
+      source,
+      userIdIn: () => user.id,
+      actor: user,
+    },
+    {
+      async verify() {
+        if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
+        const nonce = newNonce();
+        const { totp } = await factorSecrets(user.id, nonce);
+        return async (clearFailures) => {
+          await caller.change({
+            decide({ callerUser, now }) {
+              requireSamePassword(callerUser, user);
+              if (callerUser.secondFactor) throw new Failure('second-factor-on');
+              return {
+                writes: [factorChange(callerUser, { pendingFactor: nonce }), ...clearFailures(now)],
+                result: undefined,
+                event: auditEventFor('secondFactor.requested', callerUser),
+              };
+            },
+          });
+          const secret = base32(totp);
+          return { secret, uri: otpauthUri(issuer(), user.login, secret) };
+        };
+      },
+    },
+  );
+}
+
+/**
+ * Turns on the second factor whose secret the code proves, ends the caller's other sessions, and
+ * notifies the user by mail. Returns the recovery codes. Fails with second-factor-off unless one
+ * was requested, with wrong-code, and with too-many-attempts under the same limits as a login.
+ */
+export async function confirmFactor(
+  { factorSecrets, throttle }: Omit<Services, 'passwords'>,
+  caller: AuthorizedCaller,
+  source: Source,
+  code: string,
+): Promise<readonly string[]> {
+  const user = await caller.findUser();
+  const { pendingFactor: nonce } = user;
+  if (nonce === undefined) throw new Failure('second-factor-off');
+  return throttle.attempt(
+    { login: user.login, code, source, userIdIn: () => user.id, actor: user },
+    {
+      async verify() {
+        const secrets = await factorSecrets(user.id, nonce);
+        const lastStep = stepOf(secrets.totp, code.replace(/\s/g, ''), Date.now());
+        if (lastStep === undefined) return 'wrong-code';
+        const factor: SecondFactor = { nonce, lastStep, ...newRecoveryCodes() };
+        return (clearFailures) =>
+          caller.change({
+            decide({ callerUser, now }) {
+              // Another request has confirmed it, or replaced the secret.
+              if (callerUser.pendingFactor !== nonce) throw new Failure('wrong-code');
+              return {
+                writes: [
+                  factorChange(callerUser, {
+                    secondFactor: factor,
+                    pendingFactor: undefined,
+                    ...allSessionsEnded(callerUser, caller.jti),
+                  }),
+                  notified('secondFactorChanged', callerUser, now),
+                  ...clearFailures(now),
+                ],
+                result: secrets.recoveryCodes(factor.recoveryNonce).map(readable),
+                event: auditEventFor('secondFactor.enabled', callerUser),
+              };
+            },
+          });
+      },
+    },
+  );
+}
+
+/** The password and a code of a user who changes the second factor. */
+interface Proof {
+  readonly currentPassword: string;
+  readonly code: string;
+}
+
+/**
+ * Turns off the second factor of the caller, and notifies the user by mail. Fails with
+ * second-factor-off, with wrong-password, with wrong-code, and with too-many-attempts under the
+ * same limits as a login.
+ */
+export function disableFactor(
+  services: Services,
+  caller: AuthorizedCaller,
+  source: Source,
+  proof: Proof,
+): Promise<void> {
+  return changeFactor(services, caller, source, proof, {
+    action: 'secondFactor.disabled',
+    changed: () => undefined,
+    result: () => undefined,
+  });
+}
+
+/**
+ * Replaces the recovery codes of the caller, of which only the new ones are accepted then. Notifies
+ * the user by mail, and fails as `disableFactor` does.
+ */
+export function replaceRecoveryCodes(
+  services: Services,
+  caller: AuthorizedCaller,
+  source: Source,
+  proof: Proof,
+): Promise<readonly string[]> {
+  const recovery = newRecoveryCodes();
+  return changeFactor(services, caller, source, proof, {
+    action: 'recoveryCodes.replaced',
+    changed: (factor) => ({ ...factor, ...recovery }),
+    result: ({ recoveryCodes }) => recoveryCodes(recovery.recoveryNonce).map(readable),
+  });
+}
+
+async function changeFactor<R>(
+  { passwords, factorSecrets, throttle }: Services,
+  caller: AuthorizedCaller,
+  source: Source,
+  { currentPassword, code }: Proof,
+  change: {
+    readonly action: 'secondFactor.disabled' | 'recoveryCodes.replaced';
+    readonly changed: (factor: SecondFactor) => SecondFactor | undefined;
+    readonly result: (secrets: Awaited<ReturnType<DeriveFactorSecrets>>) => R;
+  },
+): Promise<R> {
+  const user = await caller.findUser();
+  const { secondFactor } = user;
+  if (!secondFactor) throw new Failure('second-factor-off');
+  return throttle.attempt(
+    {
+      login: user.login,
+      password: currentPassword,
+      code,
+      source,
+      userIdIn: () => user.id,
+      actor: user,
+    },
+    {
+      async verify() {
+        if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
+        const secrets = await factorSecrets(user.id, secondFactor.nonce);
+        if (!factorAfter(secondFactor, secrets, code, Date.now())) return 'wrong-code';
+        return (clearFailures) =>
+          caller.change({
+            decide({ callerUser, now }) {
+              requireSamePassword(callerUser, user);
+              const { secondFactor: current } = callerUser;
+              const isSame = current?.nonce === secondFactor.nonce;
+              const after = isSame && factorAfter(current, secrets, code, now);
+              // A concurrent request has used the code, or changed the factor.
+              if (!after) throw new Failure('wrong-code');
+              return {
+                writes: [
+                  factorChange(callerUser, { secondFactor: change.changed(after) }),
+                  notified('secondFactorChanged', callerUser, now),
+                  ...clearFailures(now),
+                ],
+                result: change.result(secrets),
+                event: auditEventFor(change.action, callerUser),
+              };
+            },
+          });
+      },
+    },
+  );
+}
+
+/** Fails with wrong-password if a concurrent request has changed the password that was verified. */
+function requireSamePassword(callerUser: User, verified: User): void {
+  if (callerUser.passwordChanges !== verified.passwordChanges) throw new Failure('wrong-password');
+}

@@ -1,0 +1,46 @@
+import { hkdfSync } from 'node:crypto';
+import { GenerateMacCommand } from '@aws-sdk/client-kms';
+import { abortBeforeDeadline } from '../runtime/deadline.ts';
+import { requireEnv } from '../runtime/env.ts';
+import { sharedKms } from '../runtime/kms.ts';
+import { base32 } from './totp.ts';
+
+/** The secrets of a second factor, which are never stored. */
+export interface FactorSecrets {
+  /** The shared secret of RFC 6238: 160 bits, as RFC 4226, 4 recommends. */
+  readonly totp: Buffer;
+  /** The recovery codes under this nonce, of eight letters and digits: 40 bits each. */
+  recoveryCodes(recoveryNonce: string): readonly string[];
+}
+
+/** Derives the secrets of the factor of a user. Throws SDK errors of KMS. */
+export type DeriveFactorSecrets = (userId: number, nonce: string) => Promise<FactorSecrets>;
+
+export const RECOVERY_CODES = 10;
+
+const TOTP_BYTES = 20;
+const RECOVERY_CODE_BYTES = 5;
+
+/**
+ * Opens the derivation of secrets under a key that never leaves KMS. A table, a backup or an export
+ * therefore contains none of them.
+ */
+export function openFactorSecrets(
+  key = requireEnv('FACTOR_KEY'),
+  kms = sharedKms(),
+): DeriveFactorSecrets {
+  return async (userId, nonce) => {
+    const Message = Buffer.from(`gatehouse: second factor of user ${userId}: ${nonce}`);
+    const command = new GenerateMacCommand({ KeyId: key, Message, MacAlgorithm: 'HMAC_SHA_256' });
+    const { Mac } = await kms.send(command, abortBeforeDeadline());
+    const derive = (purpose: string, bytes: number): Buffer =>
+      Buffer.from(hkdfSync('sha256', Mac as Uint8Array, '', purpose, bytes));
+    return {
+      totp: derive('totp', TOTP_BYTES),
+      recoveryCodes(recoveryNonce) {
+        const bytes = derive(`recovery ${recoveryNonce}`, RECOVERY_CODES * RECOVERY_CODE_BYTES);
+        return base32(bytes).match(/.{8}/g) as string[];
+      },
+    };
+  };
+}

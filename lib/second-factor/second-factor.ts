@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { type FactorSecrets, RECOVERY_CODES } from './factor-secrets.ts';
+import { isEqual, stepOf } from './totp.ts';
+
+/** A second factor as stored in its user. Nothing in it helps to compute a code. */
+export interface SecondFactor {
+  /** The secrets are derived from it. */
+  readonly nonce: string;
+  /**
+   * The latest time step whose code was accepted: no code of this step or an earlier one is
+   * accepted again (RFC 6238, 5.2).
+   */
+  readonly lastStep: number;
+  /** The recovery codes are derived from it. New codes have a new one. */
+  readonly recoveryNonce: string;
+  /** Bit n is set while recovery code n can be used. */
+  readonly recoveryCodes: number;
+}
+
+const ALL_RECOVERY_CODES = 2 ** RECOVERY_CODES - 1;
+
+/** A nonce from which secrets are derived: 128 random bits. */
+export const newNonce = (): string => randomBytes(16).toString('base64url');
+
+/** New recovery codes for a factor. */
+export const newRecoveryCodes = () => ({
+  recoveryNonce: newNonce(),
+  recoveryCodes: ALL_RECOVERY_CODES,
+});
+
+/** The number of recovery codes that can still be used. */
+export const recoveryCodesLeft = ({ recoveryCodes }: SecondFactor): number =>
+  recoveryCodes.toString(2).replaceAll('0', '').length;
+
+/** A recovery code as people read and type it. */
+export const readable = (recoveryCode: string): string => recoveryCode.replace(/^.{4}/, '$&-');
+
+/** What was typed as a code, without the blanks and hyphens that make it readable. */
+const normalized = (code: string): string => code.replace(/[\s-]/g, '').toUpperCase();
+
+/**
+ * The factor after the code was used: the code of a time step, or a recovery code. Undefined if the
+ * code is wrong or was used before.
+ */
+export function factorAfter(
+  factor: SecondFactor,
+  { totp, recoveryCodes }: FactorSecrets,
+  code: string,
+  now: number,
+): SecondFactor | undefined {
+  const typed = normalized(code);
+  const step = stepOf(totp, typed, now);
+  if (step !== undefined) return step > factor.lastStep ? { ...factor, lastStep: step } : undefined;
+  const used = recoveryCodes(factor.recoveryNonce).findIndex((known) => isEqual(known, typed));
+  const bit = 1 << used;
+  return used >= 0 && (factor.recoveryCodes & bit) !== 0
+    ? { ...factor, recoveryCodes: factor.recoveryCodes - bit }
+    : undefined;
+}
+
+/**
+ * Separates the code of a user with a second factor from the password. Clients without a field for
+ * the code append it to the password, as slapo-otp(5) of OpenLDAP and FreeIPA have it. A client
+ * that knows the field sends an empty code until its user has typed one. The code is empty if there
+ * is none.
+ */
+export function separateCode(
+  password: string,
+  code: string | null,
+): { readonly password: string; readonly code: string } {
+  if (code !== null) return { password, code: code.trim() };
+  const [, first = password, last = ''] = /^(.*)(\d{6})$/s.exec(password) ?? [];
+  return { password: first, code: last };
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { authenticator } from '../../infra/commands/smoke/authenticator.ts';
+import { commit } from '../../lib/table/change.ts';
+import type { User } from '../../lib/users/user.ts';
+import { deletion, findUser, modification } from '../../lib/users/user-table.ts';
+import { PROTECTED } from '../support/instance/example-requests.ts';
+import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+
+/*
+ * Every endpoint in an environment that requires a second factor of administrators since a day,
+ * called by an administrator without one.
+ */
+
+const FROM = '2026-01-15';
+const CHANGES = { secondFactor: { requiredFor: ['ROLE_ADMIN' as const], from: FROM } };
+const REQUIRED = [403, 'error.secondfactorrequired'];
+
+let gatehouse: Gatehouse;
+let setup: Setup;
+let kmsCalls = 0;
+/** What happens before the next change of an integration is committed. */
+let meanwhile: (() => Promise<unknown>) | undefined;
+beforeAll(async () => {
+  synthesizeInProcess('dev', CHANGES);
+  gatehouse = await startGatehouse({
+    assembly: assemblyOf('dev', CHANGES),
+    async intercept({ service, functionName, operation, input }, forward) {
+      if (service === 'KMS' && functionName) kmsCalls++;
+      if (operation === 'TransactWriteItems' && JSON.stringify(input).includes('"INTEGRATION"')) {
+        const act = meanwhile;
+        meanwhile = undefined;
+        await act?.();
+      }
+      return forward();
+    },
+  });
+  setup = await openSetup(gatehouse);
+}, 60_000);
+afterAll(() => gatehouse.stop());
+
+const outcome = ({ status, body }: { status: number; body: { message?: string } }) => [
+  status,
+  body?.message,
+];
+const get = (path: string, token: string) => gatehouse.call('GET', path, { token });
+const promoted = (user: User) =>
+  commit(
+    gatehouse.table,
+    modification(user, { ...user, authorities: ['ROLE_ADMIN'] }, { voidsResetKeys: false }),
+  );
+
+describe.each(PROTECTED)('$route', ({ access, prepare }) => {
+  const isExempt = access === 'issued-token' || access === 'enrolling';
+
+  it(`${isExempt ? 'admits' : 'refuses'} an administrator without a second factor`, async () => {
+    const { token } = await setup.account();
+    const { request } = await prepare(setup);
+    const { method, path } = request;
+    const send = () => gatehouse.call(method, path, { ...request, token });
+    await gatehouse.cloud.mailsHandedOver();
+    // The cold start of a function may call KMS.
+    if (!isExempt) await send();
+    kmsCalls = 0;
+    const before = [...(await itemsOf(gatehouse.cloud))];
+
+    const { status, body } = await send();
+
+    if (isExempt) return expect([401, 403]).not.toContain(status);
+    expect([status, body?.message]).toEqual(REQUIRED);
+    expect([...(await itemsOf(gatehouse.cloud))]).toEqual(before);
+    return expect(kmsCalls).toBe(0);
+  });
+
+  it('admits one with a second factor', async () => {
+    const { user, token } = await setup.account();
+    await setup.secondFactor(user, 'on');
+    const { request } = await prepare(setup);
+
+    const { status } = await gatehouse.call(request.method, request.path, { ...request, token });
+
+    expect([401, 403]).not.toContain(status);
+  });
+});
+
+it('turning on the factor is all that a session without one needs', async () => {
+  const { user } = await setup.account();
+  const body = { username: user.login, password: 'pass' };
+  const { body: loggedIn } = await gatehouse.call('POST', '/api/authenticate', { body });
+  const token = loggedIn.id_token;
+  const refused = await get('/api/users', token);
+  const before = await get('/api/account', token);
+  const path = '/api/account/second-factor';
+  const requested = await gatehouse.call('POST', path, {
+    token,
+    body: { currentPassword: 'pass' },
+  });
+  const code = authenticator(requested.body.secret).code();
+  await gatehouse.call('POST', `${path}/confirm`, { token, body: { code } });
+
+  expect(loggedIn.secondFactorRequiredFrom).toBe(FROM);
+  expect(before.body).toMatchObject({ secondFactor: false, secondFactorRequiredFrom: FROM });
+  expect(outcome(refused)).toEqual(REQUIRED);
+  expect((await get('/api/users', token)).status).toBe(200);
+  expect((await get('/api/account', token)).body).toMatchObject({
+    secondFactor: true,
+    secondFactorRequiredFrom: null,
+  });
+});
+
+it('a role that requires a factor counts with the next request', async () => {
+  const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+  const asUser = await get('/api/users', token);
+
+  await promoted(user);
+
+  expect(asUser.status).toBe(200);
+  expect(outcome(await get('/api/users', token))).toEqual(REQUIRED);
+});
+
+it('a change is refused if its caller is granted such a role before it is committed', async () => {
+  const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
+  const id = await setup.integration(0);
+  const body = { id, name: 'x', shortName: 'x', integrationType: 'API', active: true };
+  meanwhile = () => promoted(user);
+
+  const received = await gatehouse.call('PUT', '/api/utm-integrations', { token, body });
+
+  expect(outcome(received)).toEqual(REQUIRED);
+});
+
+it('a deleted administrator without a factor reads no more than before', async () => {
+  const [without, having] = [await setup.account(), await setup.account()];
+  await setup.secondFactor(having.user, 'on');
+  for (const { user } of [without, having])
+    await commit(
+      gatehouse.table,
+      deletion((await findUser(gatehouse.table, user.id)) as User, Date.now()),
+    );
+
+  expect(outcome(await get('/api/users', without.token))).toEqual(REQUIRED);
+  expect((await get('/api/users', having.token)).status).toBe(200);
+});

@@ -1,0 +1,289 @@
+import { KMSClient } from '@aws-sdk/client-kms';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
+import type { SecondFactor } from '../../lib/second-factor/second-factor.ts';
+import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { EXISTS, set } from '../../lib/table/write.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf } from '../support/instance/items.ts';
+import { factorKeyOf } from '../support/instance/setup.ts';
+
+/* The second factor of an account, from its first secret to its removal. */
+
+const gatehouse = await useGatehouse();
+const { table } = gatehouse;
+let admin: string;
+beforeAll(async () => {
+  admin = await gatehouse.adminToken();
+});
+
+const FACTOR = '/api/account/second-factor';
+const post = (path: string, token: string, body: object) =>
+  gatehouse.call('POST', path, { token, body });
+const account = async (token: string) =>
+  (await gatehouse.call('GET', '/api/account', { token })).body;
+const stored = async (login: string) => (await findUserByLogin(table, login)) as User;
+const tryLogIn = (username: string, password: string, code?: string | null) =>
+  gatehouse.call('POST', '/api/authenticate', { body: { username, password, code } });
+const statusAndMessage = ({ status, body }: Awaited<ReturnType<typeof tryLogIn>>) => [
+  status,
+  body?.message,
+];
+const entriesOf = async (query: string) =>
+  (await gatehouse.call('GET', `/api/audits?${query}`, { token: admin })).body as Record<
+    string,
+    unknown
+  >[];
+
+/** The secrets of a user's factor, as the functions derive them. */
+async function secretsOf(login: string) {
+  const { endpoint, region } = gatehouse.cloud;
+  const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
+  const { id, secondFactor, pendingFactor } = await stored(login);
+  const derive = openFactorSecrets(factorKeyOf(gatehouse.cloud), kms);
+  return derive(id, secondFactor?.nonce ?? (pendingFactor as string));
+}
+const codeAt = async (login: string, steps = 0) =>
+  codeOf((await secretsOf(login)).totp, stepAt(Date.now()) + steps);
+/** A code that is right and was not used. A test could not wait for the next one. */
+async function unusedCode(login: string): Promise<string> {
+  const { id, secondFactor } = await stored(login);
+  const forgotten = { ...(secondFactor as SecondFactor), lastStep: 0 };
+  await commit(table, [set(entityKey('USER', id), { secondFactor: forgotten }, EXISTS)]);
+  return codeAt(login);
+}
+
+/** An account whose factor is on, with a session that turned it on. */
+async function enrolled(login: string) {
+  await gatehouse.makeUser(login, { authorities: ['ROLE_USER'] });
+  const token = await gatehouse.logIn(login);
+  const requested = await post(FACTOR, token, { currentPassword: login });
+  expect(requested.status).toBe(200);
+  const confirmed = await post(`${FACTOR}/confirm`, token, { code: await codeAt(login, -1) });
+  expect(confirmed.status).toBe(200);
+  return { token, requested: requested.body, recoveryCodes: confirmed.body.recoveryCodes };
+}
+
+describe('turning on the second factor', () => {
+  it('takes the password, then a code, and ends the other sessions', async () => {
+    await gatehouse.makeUser('starter');
+    const [token, other] = [await gatehouse.logIn('starter'), await gatehouse.logIn('starter')];
+
+    const { body: enrolment } = await post(FACTOR, token, { currentPassword: 'starter' });
+    const before = await account(token);
+    const code = await codeAt('starter');
+    const { status, body } = await post(`${FACTOR}/confirm`, token, { code });
+
+    const { secret } = enrolment;
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect(enrolment.uri).toBe(
+      `otpauth://totp/gatehouse-dev:starter?secret=${secret}&issuer=gatehouse-dev&` +
+        'algorithm=SHA1&digits=6&period=30',
+    );
+    expect([status, new Set(body.recoveryCodes).size]).toEqual([200, 10]);
+    for (const recoveryCode of body.recoveryCodes)
+      expect(recoveryCode).toMatch(/^[A-Z2-7]{4}-[A-Z2-7]{4}$/);
+    expect(before).toMatchObject({ secondFactor: false, recoveryCodesLeft: 0 });
+    expect(await account(token)).toMatchObject({ secondFactor: true, recoveryCodesLeft: 10 });
+    expect((await account(other)).status).toBe(401);
+    const notices = await gatehouse.mailsTo('starter@example.com');
+    expect(notices.map(({ subject }) => subject)).toContain('Your second factor was changed');
+    const { id } = await stored('starter');
+    const entries = await entriesOf(`actorId.equals=${id}&target.equals=user/${id}`);
+    expect(entries.map(({ action }) => action)).toEqual(
+      expect.arrayContaining(['secondFactor.requested', 'secondFactor.enabled']),
+    );
+  });
+
+  it('fails with a wrong password or code, which count as at a login', async () => {
+    await gatehouse.makeUser('clumsy');
+    const token = await gatehouse.logIn('clumsy');
+    const wrongPassword = await post(FACTOR, token, { currentPassword: 'clumsx' });
+    const unrequested = await post(`${FACTOR}/confirm`, token, { code: '000000' });
+    await post(FACTOR, token, { currentPassword: 'clumsy' });
+    const wrongCodes: unknown[] = [];
+    for (let n = 0; n < 14; n++)
+      wrongCodes.push(
+        (await post(`${FACTOR}/confirm`, token, { code: `0000${n + 10}` })).body.message,
+      );
+
+    expect(wrongPassword.body).toMatchObject({ status: 400, title: 'Incorrect password' });
+    expect(unrequested.body).toMatchObject({ status: 400, message: 'error.secondfactoroff' });
+    expect(new Set(wrongCodes)).toEqual(new Set(['error.wrongcode', 'error.http.429']));
+    expect((await tryLogIn('clumsy', 'clumsy')).status).toBe(429);
+    expect(await account(token)).toMatchObject({ secondFactor: false });
+  });
+
+  it('fails while it is on, and with the secret of an earlier request', async () => {
+    const { token } = await enrolled('eager');
+    await gatehouse.makeUser('again');
+    const again = await gatehouse.logIn('again');
+    await post(FACTOR, again, { currentPassword: 'again' });
+    const formerCode = await codeAt('again');
+    await post(FACTOR, again, { currentPassword: 'again' });
+
+    const whileOn = await post(FACTOR, token, { currentPassword: 'eager' });
+    const former = await post(`${FACTOR}/confirm`, again, { code: formerCode });
+
+    expect(statusAndMessage(whileOn)).toEqual([400, 'error.secondfactoron']);
+    expect(statusAndMessage(former)).toEqual([400, 'error.wrongcode']);
+  });
+});
+
+describe('a login with a second factor', () => {
+  it('takes the code in its field, or after the password', async () => {
+    await enrolled('typist');
+
+    const inField = await tryLogIn('typist', 'typist', await unusedCode('typist'));
+    const appended = await tryLogIn('typist', `typist${await unusedCode('typist')}`);
+    const spaced = (await unusedCode('typist')).replace(/^.../, ' $& ');
+
+    expect([inField.status, appended.status]).toEqual([200, 200]);
+    expect((await tryLogIn('typist', 'typist', spaced)).status).toBe(200);
+    const { body } = await gatehouse.call('GET', '/api/account/sessions', {
+      token: inField.body.id_token,
+    });
+    expect(body.map((each: Record<string, unknown>) => each.secondFactor)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('asks for a code only after the right password, and counts no failure then', async () => {
+    await enrolled('asked');
+    await gatehouse.makeUser('plain');
+
+    for (let n = 0; n < 12; n++)
+      expect(statusAndMessage(await tryLogIn('asked', 'asked', n % 2 ? '' : null))).toEqual([
+        401,
+        'error.coderequired',
+      ]);
+    for (const code of ['', null, '123456', '000000'])
+      expect(statusAndMessage(await tryLogIn('asked', 'wrong', code))).toEqual(
+        statusAndMessage(await tryLogIn('plain', 'wrong', code)),
+      );
+    expect((await tryLogIn('plain', 'plain', '')).status).toBe(200);
+  });
+
+  it('accepts each code once, also of the step before and after', async () => {
+    await enrolled('once');
+    await unusedCode('once');
+    const codes = await Promise.all([-1, 0, 1].map((steps) => codeAt('once', steps)));
+    const statuses: number[] = [];
+
+    for (const code of codes)
+      statuses.push(
+        (await tryLogIn('once', 'once', code)).status,
+        (await tryLogIn('once', 'once', code)).status,
+      );
+    statuses.push((await tryLogIn('once', 'once', codes[0])).status);
+
+    expect(statuses).toEqual([200, 401, 200, 401, 200, 401, 401]);
+  });
+
+  it('accepts each recovery code once, however it is typed', async () => {
+    const { token, recoveryCodes } = await enrolled('lost');
+    const [first, second] = recoveryCodes;
+
+    const used = await tryLogIn('lost', 'lost', first);
+    const again = await tryLogIn('lost', 'lost', first);
+    const typed = await tryLogIn('lost', 'lost', ` ${second.replace('-', '').toLowerCase()} `);
+
+    expect([used.status, again.status, typed.status]).toEqual([200, 401, 200]);
+    expect((await account(token)).recoveryCodesLeft).toBe(8);
+    const { id } = await stored('lost');
+    const entries = await entriesOf(`actorId.equals=${id}&action.equals=session.started`);
+    expect(entries.map(({ fields }) => fields)).toEqual([['recoveryCodes'], ['recoveryCodes'], []]);
+  });
+
+  it('lets nobody who knows the password guess codes', async () => {
+    await enrolled('guessed');
+    const statuses = new Set<number>();
+
+    // Asking for the code in between does not clear the failures.
+    for (let n = 0; n < 14; n++) {
+      statuses.add((await tryLogIn('guessed', 'guessed', `0000${n + 10}`)).status);
+      await tryLogIn('guessed', 'guessed', '');
+    }
+
+    expect([...statuses]).toEqual([401, 429]);
+    expect((await tryLogIn('guessed', 'guessed', await unusedCode('guessed'))).status).toBe(429);
+  });
+});
+
+describe('a second factor', () => {
+  it('is turned off with the password and a code', async () => {
+    const { token } = await enrolled('leaver');
+    const disable = (currentPassword: string, code: string) =>
+      post(`${FACTOR}/disable`, token, { currentPassword, code });
+
+    const wrongPassword = await disable('leavex', await unusedCode('leaver'));
+    const wrongCode = await disable('leaver', 'AAAA-AAAA');
+    const { status, text } = await disable('leaver', await unusedCode('leaver'));
+    const again = await disable('leaver', '000000');
+
+    expect(wrongPassword.body.title).toBe('Incorrect password');
+    expect(wrongCode.body.message).toBe('error.wrongcode');
+    expect([status, text]).toEqual([200, '']);
+    expect(statusAndMessage(again)).toEqual([400, 'error.secondfactoroff']);
+    expect((await tryLogIn('leaver', 'leaver')).status).toBe(200);
+  });
+
+  it('gets new recovery codes, of which only they are accepted', async () => {
+    const { token, recoveryCodes: former } = await enrolled('printer');
+    const proof = { currentPassword: 'printer', code: former[9] };
+
+    const { status, body } = await post(`${FACTOR}/recovery-codes`, token, proof);
+
+    expect(status).toBe(200);
+    expect(body.recoveryCodes.filter((code: string) => former.includes(code))).toEqual([]);
+    expect((await tryLogIn('printer', 'printer', former[0])).status).toBe(401);
+    expect((await tryLogIn('printer', 'printer', body.recoveryCodes[9])).status).toBe(200);
+    expect((await account(token)).recoveryCodesLeft).toBe(9);
+  });
+
+  it('is removed by another administrator, which ends all sessions', async () => {
+    const { token } = await enrolled('helpless');
+    const remove = (login: string, by = admin) =>
+      gatehouse.call('DELETE', `/api/users/${login}/second-factor`, { token: by });
+    const shown = await gatehouse.call('GET', '/api/users/helpless', { token: admin });
+
+    const own = await remove('admin');
+    const { status, text } = await remove('helpless');
+
+    expect(shown.body.secondFactor).toBe(true);
+    expect([own.status, status, text]).toEqual([403, 200, '']);
+    expect((await account(token)).status).toBe(401);
+    expect((await remove('helpless')).status).toBe(404);
+    expect((await remove('nobody')).status).toBe(404);
+    expect((await tryLogIn('helpless', 'helpless')).status).toBe(200);
+    expect(await gatehouse.mailsTo('helpless@example.com')).toHaveLength(2);
+    const { id } = await stored('helpless');
+    const entries = await entriesOf(`target.equals=user/${id}&action.equals=secondFactor.removed`);
+    expect(entries).toMatchObject([{ actor: 'admin' }]);
+  });
+
+  it('leaves no trace in the table that helps to compute a code', async () => {
+    const { requested, recoveryCodes } = await enrolled('dumped');
+    const { totp } = await secretsOf('dumped');
+    const dump = JSON.stringify([...(await itemsOf(gatehouse.cloud))], (_, value) =>
+      value instanceof Set ? [...value] : value,
+    );
+
+    const forms = [
+      requested.secret,
+      ...recoveryCodes.flatMap((code: string) => [code, code.replace('-', '')]),
+    ];
+    for (const encoding of ['hex', 'base64', 'base64url', 'latin1'] as const)
+      forms.push(totp.toString(encoding));
+    expect(dump).toContain('dumped');
+    expect(forms.filter((form) => dump.includes(form))).toEqual([]);
+  });
+});

@@ -1,0 +1,253 @@
+import { KMSClient } from '@aws-sdk/client-kms';
+import { describe, expect, it, vi } from 'vitest';
+import { type FactorSecrets, openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
+import {
+  factorNeededFrom,
+  factorView,
+  hasRequiredFactor,
+  lacksFactor,
+  openFactorRequirement,
+} from '../../lib/second-factor/requirement.ts';
+import {
+  factorAfter,
+  newNonce,
+  newRecoveryCodes,
+  readable,
+  type SecondFactor,
+  separateCode,
+} from '../../lib/second-factor/second-factor.ts';
+import {
+  base32,
+  codeOf,
+  isEqual,
+  otpauthUri,
+  stepAt,
+  stepOf,
+} from '../../lib/second-factor/totp.ts';
+import { scriptedClient } from '../support/doubles/scripted-client.ts';
+
+const NOW = Date.UTC(2030, 0, 1);
+const STEP = NOW / 30_000;
+const KEY = Buffer.from('12345678901234567890');
+
+describe('a code', () => {
+  // RFC 6238, appendix B, for SHA-1; its last six digits.
+  it.each([
+    [59, '287082'],
+    [1_111_111_109, '081804'],
+    [1_111_111_111, '050471'],
+    [1_234_567_890, '005924'],
+    [2_000_000_000, '279037'],
+    [20_000_000_000, '353130'],
+  ])('of second %i is that of RFC 6238: %s', (second, code) => {
+    expect(codeOf(KEY, stepAt(second * 1000))).toBe(code);
+  });
+
+  // RFC 4226, appendix D.
+  it.each([
+    [0, '755224'],
+    [1, '287082'],
+    [2, '359152'],
+    [9, '520489'],
+  ])('of step %i is that of RFC 4226: %s', (step, code) => {
+    expect(codeOf(KEY, step)).toBe(code);
+  });
+
+  it('is accepted in its own step, the one before and the one after', () => {
+    const found = [-2, -1, 0, 1, 2].map((steps) => stepOf(KEY, codeOf(KEY, STEP + steps), NOW));
+
+    expect(found).toEqual([undefined, STEP - 1, STEP, STEP + 1, undefined]);
+    expect(stepOf(KEY, codeOf(KEY, STEP), NOW + 29_999)).toBe(STEP);
+  });
+});
+
+describe('a secret', () => {
+  // RFC 4648, section 10, and a multiple of five bytes.
+  it.each([
+    ['fooba', 'MZXW6YTB'],
+    ['12345678901234567890', 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'],
+  ])('is shown in base32: %s', (bytes, text) => {
+    expect(base32(Buffer.from(bytes))).toBe(text);
+  });
+
+  it('is read by authenticators from a URI, whose names are encoded', () => {
+    expect(otpauthUri('gatehouse-prod', 'a&b=c', 'GEZDGNBV')).toBe(
+      'otpauth://totp/gatehouse-prod:a%26b%3Dc?secret=GEZDGNBV&issuer=gatehouse-prod&' +
+        'algorithm=SHA1&digits=6&period=30',
+    );
+  });
+
+  it('is compared whole', () => {
+    expect([isEqual('ab', 'ab'), isEqual('ab', 'ac'), isEqual('ab', 'abc')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  async function derived(userId = 7, nonce = 'nonce', mac = 'mac of KMS') {
+    const { settings, inputs } = scriptedClient({ Mac: Buffer.from(mac).toString('base64') });
+    const derive = openFactorSecrets('factor-key', new KMSClient(settings));
+    return { secrets: await derive(userId, nonce), inputs: inputs() };
+  }
+
+  it('is derived by KMS from the id of the user and the nonce', async () => {
+    const { secrets, inputs } = await derived(7, 'n1');
+
+    expect(inputs).toEqual([
+      {
+        KeyId: 'factor-key',
+        Message: Buffer.from('gatehouse: second factor of user 7: n1').toString('base64'),
+        MacAlgorithm: 'HMAC_SHA_256',
+      },
+    ]);
+    expect(secrets.totp).toHaveLength(20);
+  });
+
+  it('stays the same forever: an authenticator and a printed code must still work', async () => {
+    const { secrets } = await derived();
+
+    expect(base32(secrets.totp)).toMatchInlineSnapshot(`"P3REFPNKENKUMXMLY5CBBUOCDMJRLR47"`);
+    expect(secrets.recoveryCodes('r')).toMatchInlineSnapshot(`
+      [
+        "PU3UV2DY",
+        "7EILFY5B",
+        "TKDBH4NQ",
+        "FDM5I3GQ",
+        "QPOHIQMK",
+        "OVPDK2NP",
+        "B5KJKOHY",
+        "K2UDIDZE",
+        "N6BJBZPG",
+        "SC2RRAZO",
+      ]
+    `);
+  });
+
+  it('differs from all others under another nonce', async () => {
+    const { secrets } = await derived();
+    const { secrets: others } = await derived(7, 'nonce', 'another mac');
+    const codes = [secrets, others].flatMap((each) =>
+      ['r', 's'].flatMap((nonce) => each.recoveryCodes(nonce)),
+    );
+
+    expect(new Set(codes).size).toBe(40);
+    expect(secrets.totp).not.toEqual(others.totp);
+  });
+});
+
+const CODES = Array.from({ length: 10 }, (_, index) => `CODE234${'ABCDEFGHIJ'[index]}`);
+const SECRETS: FactorSecrets = {
+  totp: KEY,
+  recoveryCodes: (nonce) => (nonce === 'r' ? CODES : []),
+};
+const FACTOR: SecondFactor = {
+  nonce: 'n',
+  lastStep: STEP - 2,
+  recoveryNonce: 'r',
+  recoveryCodes: 0b11_1111_1111,
+};
+const afterUse = (code: string, factor: Partial<SecondFactor> = {}) =>
+  factorAfter({ ...FACTOR, ...factor }, SECRETS, code, NOW);
+
+describe('a second factor', () => {
+  it('accepts no code of a step that was used, nor of an earlier one', () => {
+    const code = codeOf(KEY, STEP);
+
+    expect(afterUse(code)).toEqual({ ...FACTOR, lastStep: STEP });
+    expect(afterUse(code, { lastStep: STEP - 1 })).toEqual({ ...FACTOR, lastStep: STEP });
+    expect(afterUse(code, { lastStep: STEP })).toBeUndefined();
+    expect(afterUse(code, { lastStep: STEP + 1 })).toBeUndefined();
+  });
+
+  it.each([...CODES.entries()])('accepts recovery code %i once', (index, code) => {
+    const used = 0b11_1111_1111 - 2 ** index;
+
+    expect(afterUse(code)).toEqual({ ...FACTOR, recoveryCodes: used });
+    expect(afterUse(code, { recoveryCodes: used })).toBeUndefined();
+    expect(afterUse(code, { recoveryCodes: 2 ** index })?.recoveryCodes).toBe(0);
+    expect(afterUse(code, { recoveryNonce: 'another' })).toBeUndefined();
+  });
+
+  it('ignores how a code is divided and whether its letters are capital', () => {
+    const [a, b] = [codeOf(KEY, STEP).slice(0, 3), codeOf(KEY, STEP).slice(3)];
+
+    expect(afterUse(` ${a}\u00a0${b}\n`)?.lastStep).toBe(STEP);
+    expect(afterUse('code-234a')?.recoveryCodes).toBe(0b11_1111_1110);
+    expect(readable('CODE234A')).toBe('CODE-234A');
+  });
+
+  it.each(['', '0', '000000', 'CODE2349', 'CODE234', `${codeOf(KEY, STEP)}0`])(
+    'does not accept %j',
+    (code) => {
+      expect(afterUse(code)).toBeUndefined();
+    },
+  );
+
+  it('has random nonces of 128 bits', () => {
+    const { recoveryNonce, recoveryCodes } = newRecoveryCodes();
+
+    expect(new Set([newNonce(), newNonce(), recoveryNonce]).size).toBe(3);
+    expect(newNonce()).toMatch(/^[\w-]{22}$/);
+    expect(recoveryCodes).toBe(0b11_1111_1111);
+  });
+});
+
+it.each([
+  ['pass123456', null, 'pass', '123456'],
+  ['pass12345', null, 'pass12345', ''],
+  ['12345678', null, '12', '345678'],
+  ['123456', null, '', '123456'],
+  ['pass\n123456', null, 'pass\n', '123456'],
+  ['pass123456', '', 'pass123456', ''],
+  ['pass123456', ' ', 'pass123456', ''],
+  ['pass', ' 123 456 ', 'pass', '123 456'],
+])('the password %j and the code %j are %j and %j', (typed, field, password, code) => {
+  expect(separateCode(typed, field)).toEqual({ password, code });
+});
+
+describe('the requirement of a second factor', () => {
+  const required = { roles: ['ROLE_ADMIN', 'ROLE_ANALYST'], from: '2030-01-01' } as const;
+  const admin = { authorities: ['ROLE_USER', 'ROLE_ADMIN'] } as const;
+  const user = { authorities: ['ROLE_USER'] } as const;
+
+  it('begins with its day in UTC', () => {
+    expect([NOW - 1, NOW].map((now) => lacksFactor(admin, required, now))).toEqual([false, true]);
+    expect([NOW - 1, NOW].map((now) => hasRequiredFactor(required, now) !== undefined)).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  it('is about users with one of its roles and no factor', () => {
+    const having = { ...admin, secondFactor: FACTOR };
+    const holders = [admin, { authorities: ['ROLE_ANALYST'] } as const, user, having, {}];
+
+    expect(holders.map((holder) => lacksFactor(holder, required, NOW))).toEqual([
+      ...[true, true, false, false, false],
+    ]);
+    expect(lacksFactor(admin, undefined, NOW)).toBe(false);
+    expect(hasRequiredFactor(undefined, NOW)).toBeUndefined();
+  });
+
+  it('is announced to them before', () => {
+    expect(factorNeededFrom(admin, required)).toBe('2030-01-01');
+    expect(factorNeededFrom(user, required)).toBeUndefined();
+    expect(factorView(admin, required)).toEqual({
+      secondFactor: false,
+      recoveryCodesLeft: 0,
+      secondFactorRequiredFrom: '2030-01-01',
+    });
+    expect(
+      factorView({ ...admin, secondFactor: { ...FACTOR, recoveryCodes: 5 } }, required),
+    ).toEqual({ secondFactor: true, recoveryCodesLeft: 2, secondFactorRequiredFrom: null });
+  });
+
+  it('is that of the stack, if it has one', () => {
+    expect(openFactorRequirement()).toBeUndefined();
+    vi.stubEnv('FACTOR_REQUIRED_FOR', 'ROLE_ADMIN,ROLE_ANALYST');
+    vi.stubEnv('FACTOR_REQUIRED_FROM', '2030-01-01');
+
+    expect(openFactorRequirement()).toEqual(required);
+  });
+});
