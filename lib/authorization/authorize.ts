@@ -179,7 +179,8 @@ async function changeBy<R, E, L, P>(
     ]);
     const loaded = await load(early);
     const targetId = rule.targetUserOf?.(loaded)?.id;
-    requireNotPreceded(preceding, targetId);
+    // Whoever logs out changes nothing more with this token.
+    if (required.access !== 'issued-token') requireNotPreceded(preceding, targetId);
     precedence.isAbout(targetId);
     preparing ??= rule.prepare?.(loaded);
     return { callerUser, loaded, prepared: (await preparing) as P };

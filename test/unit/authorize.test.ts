@@ -340,6 +340,17 @@ describe('a change by a caller', () => {
     expect(prepare).not.toHaveBeenCalled();
   });
 
+  it('lets the caller log out while another change has precedence', async () => {
+    const table = tableWith({}, [{ ...precedenceKey(7), until: Date.now() + 5000 }]);
+    const caller = authorize(table, CALLER, 'issued-token');
+
+    const loggedOut = caller.change({
+      decide: () => ({ writes: [OTHER], result: 'done', event: EVENT }),
+    });
+
+    await expect(loggedOut).resolves.toBe('done');
+  });
+
   it('loads for each attempt, and prepares once', async () => {
     const table = contended();
     const steps: string[] = [];
