@@ -11,7 +11,7 @@ import {
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { type Condition, check, type Write, withCondition } from '../table/write.ts';
+import { type Condition, withConditionOn } from '../table/write.ts';
 import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
 import type { Caller } from '../users/caller.ts';
 import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
@@ -192,10 +192,10 @@ async function changeBy<R, E, L, P>(
     if (writes.length === 0) return { writes, result };
     return {
       writes: [
-        ...withCallerCondition(
-          writes,
-          caller.id,
+        ...withConditionOn(
+          entityKey('USER', caller.id),
           callerStillAuthorized(callerUser, caller, required, now),
+          writes,
         ),
         auditEntry(callerUser, event, now),
       ],
@@ -211,22 +211,4 @@ async function changeBy<R, E, L, P>(
   } finally {
     await precedence.end();
   }
-}
-
-/**
- * Adds the condition on the caller's item: as the first action, or to the write of that item if
- * there is one.
- */
-function withCallerCondition(
-  writes: readonly Write[],
-  callerId: number,
-  stillAuthorized: Condition,
-): Write[] {
-  const { pk, sk } = entityKey('USER', callerId);
-  const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
-  return own < 0
-    ? [check({ pk, sk }, stillAuthorized), ...writes]
-    : writes.map((write, position) =>
-        position === own ? withCondition(write, stillAuthorized) : write,
-      );
 }

@@ -123,6 +123,21 @@ export function withCondition(write: Write, condition: Condition): Write {
   };
 }
 
+/**
+ * Adds a condition on the item with this key: to the write of that item, or as the first action if
+ * there is none.
+ */
+export function withConditionOn(
+  { pk, sk }: Key,
+  condition: Condition,
+  writes: readonly Write[],
+): Write[] {
+  const own = writes.findIndex(({ key }) => key.pk === pk && key.sk === sk);
+  return own < 0
+    ? [check({ pk, sk }, condition), ...writes]
+    : writes.map((write, position) => (position === own ? withCondition(write, condition) : write));
+}
+
 /** The version of the item is unchanged since it was read; otherwise the change is retried. */
 export const versionIs = ({ version }: { readonly version: Version }): Condition =>
   attributesAre({ version });
