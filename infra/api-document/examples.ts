@@ -38,6 +38,7 @@ export interface Example {
     | 'user'
     | 'integration'
     | 'resetKey'
+    | 'confirmationKey'
     | 'ownSession'
     | 'session'
     | 'pendingFactor'
@@ -323,6 +324,10 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   },
   'POST /api/account/change-password': {
     body: { currentPassword: PLACEHOLDERS.password, newPassword: 'correct horse battery' },
+  },
+  'POST /api/account/confirm-email': {
+    needs: 'confirmationKey',
+    body: { key: PLACEHOLDERS.key },
   },
   'POST /api/account/reset-password/init': { body: { email: PLACEHOLDERS.foreignEmail } },
   'POST /api/account/reset-password/finish': {

@@ -94,7 +94,7 @@ const NOT_MODIFIED = {
 /** The responses of a route by status. */
 export function responsesOf({ route, contract }: Route, example: unknown, links: object): object {
   const [method, path = ''] = route.split(' ');
-  const { status = 200, headers = [], response, entityName } = contract;
+  const { status = 200, headers = [], optionalHeaders = [], response, entityName } = contract;
   const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
     ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
     ...Object.groupBy(failuresOf(contract), statusOf),
@@ -108,7 +108,7 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
   return {
     [status]: {
       description: response ? 'Success' : 'Success; the response has no body',
-      headers: headersOf([headers]),
+      headers: headersOf([headers, [...headers, ...optionalHeaders]]),
       content: response && { 'application/json': { schema: jsonSchemaOf(response), example } },
       links: Object.keys(links).length > 0 ? links : undefined,
     },

@@ -34,6 +34,8 @@ export interface CloudOptions extends RunOptions {
   readonly intercept?: Interceptor;
   /** The page that links in mails lead to, below the URL of the cloud; else the template's. */
   readonly mailLinkBase?: (url: string) => string;
+  /** The same for links that confirm a new address. */
+  readonly confirmLinkBase?: (url: string) => string;
   /** Whether calls to the table, including those of operators, are throttled as on AWS. */
   readonly meterCapacity?: boolean;
 }
@@ -162,6 +164,10 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
       AWS_ENDPOINT_URL: url,
       ...(options.mailLinkBase &&
         'MAIL_LINK_BASE' in config.environment && { MAIL_LINK_BASE: options.mailLinkBase(url) }),
+      ...(options.confirmLinkBase &&
+        'MAIL_CONFIRM_LINK_BASE' in config.environment && {
+          MAIL_CONFIRM_LINK_BASE: options.confirmLinkBase(url),
+        }),
     },
   }));
 

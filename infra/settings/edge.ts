@@ -46,8 +46,8 @@ export const edge = v.optional(
           2000,
         ),
         loginsPerSource: rateLimit(
-          'The requests of one IP address to log in, to request a reset and to finish a reset ' +
-            '(`strictThrottle`).',
+          'The requests of one IP address to log in; the same for those to request a reset, to ' +
+            'finish one and to confirm an address (`strictThrottle`).',
           100,
         ),
       }),

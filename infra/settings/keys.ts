@@ -101,6 +101,16 @@ export const tokenLife = setting(
   ),
 );
 
+export const confirmEmailChanges = v.optional(
+  setting(
+    'Whether a change of the own e-mail address takes effect only when [the present address ' +
+      'confirms it](api.md#confirming-a-new-address). Requires `mail.confirmLinkBase`.',
+    v.boolean(),
+    { example: true },
+  ),
+  false,
+);
+
 export const deletionEndsSessions = v.optional(
   setting(
     'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +

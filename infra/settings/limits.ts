@@ -27,7 +27,8 @@ export const throttle = setting(
   v.strictObject({
     all: setting('The limits of each route.', throttleLimits('a route')),
     login: setting(
-      'The limits of each route with `strictThrottle`: login, reset request and completion.',
+      'The limits of each route with `strictThrottle`: login, reset request and completion, ' +
+        'and confirmation of an address.',
       throttleLimits('the route'),
     ),
   }),
@@ -36,7 +37,7 @@ export const throttle = setting(
 export const loginConcurrency = v.optional(
   count(
     'instances',
-    'The reserved concurrency of each of the three functions of `throttle.login`. It ' +
+    'The reserved concurrency of each of the functions of `throttle.login`. It ' +
       'counts against the quota of the account, of which 100 must remain unreserved. If it ' +
       'is not set, the quota is the limit.',
   ),
@@ -56,7 +57,8 @@ export const guessing = setting(
       ),
       resetsPerSource: count(
         'per 15 minutes',
-        'Requests for a reset and completions of resets of one source address. A person needs two.',
+        'Requests for a reset, completions of resets and confirmations of addresses of one ' +
+          'source address. A person needs two for a reset.',
       ),
     }),
     v.check(

@@ -20,25 +20,29 @@ const notice = mailWith(
   ),
 );
 
-/** For templates of an earlier release, in any language. */
-const SECOND_FACTOR_CHANGED = {
-  subject: 'Your second factor was changed',
-  text:
-    'Dear {login},\n\nThe second factor of your account was turned on or off, or its recovery ' +
-    'codes were replaced.\n\nIf neither you nor your administrator did this, someone else may be ' +
-    'using your account: tell your administrator immediately.\n',
-};
+const confirmation = mailWith(
+  setting(
+    'The text of the mail; `{email}` becomes the new address, `{link}` the link that confirms it ' +
+      'and `{login}` the login.',
+    v.pipe(v.string(), v.includes('{link}'), v.includes('{email}')),
+  ),
+);
 
 const language = setting(
   'The texts in one language.',
   v.strictObject({
     reset: mailWithLink('Sent to a user who has forgotten the password.'),
     invitation: mailWithLink('Sent to a user who was created without a password.'),
+    emailConfirmation: v.optional(
+      confirmation(
+        'Sent to the present address when the user requests another one, if ' +
+          '`confirmEmailChanges` is set. There is a default text.',
+      ),
+    ),
     passwordChanged: notice('Sent after every change of a password.'),
     emailChanged: notice('Sent to the former address after a change of the address.'),
     secondFactorChanged: v.optional(
-      notice('Sent after a change of the second factor. An English text by default.'),
-      SECOND_FACTOR_CHANGED,
+      notice('Sent after a change of the second factor. There is a default text.'),
     ),
   }),
 );
@@ -53,7 +57,7 @@ export const templates = setting(
 
 /**
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The
- * other variables of the function that sends mail need up to 620.
+ * other variables of the function that sends mail need up to 650.
  */
 const MAIL_BYTES_MAX = 3450;
 
@@ -76,6 +80,14 @@ export const mail = setting(
       linkBase: setting(
         'The URL of the page that sets a password; the reset key is appended to it.',
         v.pipe(v.string(), v.url()),
+      ),
+      confirmLinkBase: v.optional(
+        setting(
+          'The URL of the page that confirms a new address; the key is appended to it. Required ' +
+            'by `confirmEmailChanges`.',
+          v.pipe(v.string(), v.url()),
+          { example: 'https://admin.example.com/account/confirm-email?key=' },
+        ),
       ),
       resetsPerHour: v.optional(
         count(

@@ -13,6 +13,7 @@ import {
 import { existing } from './existing.ts';
 import { corsOrigins, domain } from './host-names.ts';
 import {
+  confirmEmailChanges,
   deletionEndsSessions,
   passwords,
   pepperKeys,
@@ -46,6 +47,7 @@ const fields = v.strictObject({
   secondFactor,
   tokenLife,
   deletionEndsSessions,
+  confirmEmailChanges,
   mail,
   corsOrigins,
   domain,
@@ -109,6 +111,19 @@ export const settings = v.pipe(
       Buffer.byteLength(corsOrigins.join() + (edge?.hostName ?? '')) <= ORIGINS_BYTES_MAX,
     'corsOrigins and edge.hostName together must not exceed 2,800 bytes: they are part of ' +
       'the environment of a function',
+  ),
+  rule(
+    ['mail', 'confirmLinkBase'],
+    ({ confirmEmailChanges, mail }) => !confirmEmailChanges || mail.confirmLinkBase !== undefined,
+    'is required by confirmEmailChanges: the URL of the page to which a mailed key is appended, ' +
+      'and which sends the key to POST /api/account/confirm-email',
+  ),
+  rule(
+    ['mail', 'confirmLinkBase'],
+    ({ keepData, mail: { confirmLinkBase = 'https://' } }) =>
+      !keepData || confirmLinkBase.startsWith('https://'),
+    'With keepData, the page must be loaded over https: whoever reads the link can confirm the ' +
+      'address',
   ),
   rule(
     ['mail', 'linkBase'],

@@ -124,8 +124,8 @@ export class EdgeStack extends EnvironmentStack {
       scopeDownStatement: requestsFor(paths, corsOrigins),
     });
     const limits = {
-      logins: loginLimit(STRICT_PATHS.filter((path) => !isReset(path))),
-      resets: loginLimit(STRICT_PATHS.filter(isReset)),
+      logins: loginLimit(STRICT_PATHS.filter(isLogin)),
+      resets: loginLimit(STRICT_PATHS.filter((path) => !isLogin(path))),
       requests: { limit: requestsPerSource },
     };
     return new CfnWebACL(this, 'WebAcl', {
@@ -167,7 +167,7 @@ export class EdgeStack extends EnvironmentStack {
 const STRICT_PATHS = routes
   .filter(({ strictThrottle }) => strictThrottle)
   .map(({ route }) => route.slice(route.indexOf(' ') + 1));
-const isReset = (path: string) => path.includes('/reset-password/');
+const isLogin = (path: string) => path.startsWith('/api/authenticate');
 
 /**
  * Matches the POST requests for these paths, except those that a browser marks as sent for a page

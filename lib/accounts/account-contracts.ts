@@ -1,7 +1,9 @@
 import * as v from 'valibot';
-import type { Contract } from '../contract/contract.ts';
+import { ALERT, type Contract } from '../contract/contract.ts';
 import { password } from '../passwords/password-schema.ts';
 import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
+
+const key = v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank'));
 
 const about = { tag: 'Account', entityName: 'userManagement' } as const;
 
@@ -50,7 +52,17 @@ export const UpdateAccount = {
   summary: "Update the caller's own account",
   access: 'authenticated',
   body: ownAccountChange,
+  optionalHeaders: ALERT,
   failures: ['email-taken'],
+} satisfies Contract;
+
+/** POST /api/account/confirm-email */
+export const ConfirmEmail = {
+  ...about,
+  summary: 'Confirm a new e-mail address with a mailed key',
+  access: 'public',
+  body: v.object({ key }),
+  failures: ['unknown-key', 'email-taken', 'too-many-attempts'],
 } satisfies Contract;
 
 /** POST /api/account/change-password */
@@ -83,7 +95,7 @@ export const FinishReset = {
   summary: 'Set a new password with a mailed key',
   access: 'public',
   body: v.object({
-    key: v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank')),
+    key,
     newPassword: password,
   }),
   failures: ['unknown-key', 'common-password', 'too-many-attempts'],

@@ -12,6 +12,7 @@ export const AUDITED_ACTIONS = [
   'password.changed',
   'password.reset',
   'reset.requested',
+  'email.requested',
   'session.started',
   'session.ended',
   'sessions.ended',

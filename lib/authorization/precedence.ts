@@ -28,7 +28,7 @@ const AFTER_CONFLICT_MS = 1000;
  * change.
  */
 const AFTER_STALE_VERSION_MS = 10_000;
-/** Takes precedence for a reset by mail. No account has this id. */
+/** Takes precedence for the use of a mailed key. No account has this id. */
 const NOBODY = 0;
 /** How long the item is kept beyond that, to tolerate clock skew. */
 const TTL_MARGIN_SECONDS = 60;

@@ -80,6 +80,8 @@ export interface Contract {
   readonly status?: 201;
   /** The headers of a successful response, besides those of all responses. */
   readonly headers?: readonly ResponseHeader[];
+  /** The headers that only some of them have. */
+  readonly optionalHeaders?: readonly ResponseHeader[];
   /** The body of a successful response; undefined when it has none. */
   readonly response?: Schema;
   /**

@@ -18,6 +18,7 @@ export type FailureCode =
   | 'not-found'
   | 'login-taken'
   | 'email-taken'
+  | 'confirmation-required'
   | 'last-administrator'
   | 'version-changed'
   | 'wrong-password'

@@ -9,6 +9,7 @@ import { commit, type Decision, loadDecideCommit } from '../table/change.ts';
 import { type Key, mailCountKey, resetCountKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
+import { newConfirmationKey } from '../users/confirmation-key.ts';
 import { mailboxHashOf, newResetKey } from '../users/reset-key.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, findUserByEmail } from '../users/user-table.ts';
@@ -22,14 +23,19 @@ interface Services {
 
 /** A mail that is to be sent now, with the key in its link if it has one; or why none is sent. */
 type Outgoing =
-  | { readonly occasion: Occasion; readonly recipient: Recipient; readonly key?: string }
+  | {
+      readonly occasion: Occasion;
+      readonly recipient: Recipient;
+      readonly key?: string;
+      readonly newEmail?: string;
+    }
   | 'resets-used-up'
   | undefined;
 
 /** What was read to decide on a mail. */
 interface Loaded {
   readonly mail: OutboxMail;
-  /** The user of a reset or an invitation, if there is one that may still be mailed. */
+  /** The user of a mail with a key, if there is one that may still be mailed. */
   readonly user?: User | undefined;
   readonly count?: MailCount | undefined;
   readonly countOfAll?: MailCount | undefined;
@@ -54,8 +60,9 @@ export async function deliverMail(
   const outgoing = await loadDecideCommit(table, load, decide);
   if (outgoing === 'resets-used-up') return logMailNotSent(new Failure('too-many-attempts'));
   if (outgoing) {
-    await mailer.send(outgoing.occasion, outgoing.recipient, outgoing.key);
-    log({ mailSent: outgoing.occasion });
+    const { occasion, recipient, key, newEmail } = outgoing;
+    await mailer.send(occasion, recipient, key, newEmail);
+    log({ mailSent: occasion });
   }
   // Unconditional: of two executions with the same item, the second one deletes nothing.
   if ((await commit(table, [{ act: 'Delete', key: itemKey }])) === 'busy')
@@ -82,6 +89,13 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
         user?.activated && !user.passwordHash && user.accountStamp === mail.accountStamp;
       return { mail, user: isWanted ? user : undefined };
     }
+    case 'emailConfirmation': {
+      const { userId, occasion, resetStamp } = mail;
+      const user = await findUser(table, userId);
+      if (!user?.activated || user.resetStamp !== resetStamp) return { mail };
+      const count = await table.get(mailCountKey(userId, occasion));
+      return { mail, user, count: count as MailCount | undefined };
+    }
     default: {
       const count = await table.get(mailCountKey(mail.userId, mail.occasion));
       return { mail, count: count as MailCount | undefined };
@@ -100,13 +114,22 @@ function decideMail(
   now: number,
 ): Decision<Outgoing> {
   const { occasion } = mail;
-  if (occasion !== 'reset' && occasion !== 'invitation') {
-    const counted = countOnce(itemKey, mail, [
-      countMail(mailCountKey(mail.userId, occasion), count, now, MAILS_PER_WINDOW[occasion]),
+  const countOfAccount = (userId: number, limited: keyof typeof MAILS_PER_WINDOW) =>
+    countOnce(itemKey, mail, [
+      countMail(mailCountKey(userId, limited), count, now, MAILS_PER_WINDOW[limited]),
     ]);
+  if (occasion !== 'reset' && occasion !== 'invitation' && occasion !== 'emailConfirmation') {
+    const counted = countOfAccount(mail.userId, occasion);
     return counted ? { writes: counted, result: { occasion, recipient: mail } } : NOTHING;
   }
   if (!user) return NOTHING;
+  if (occasion === 'emailConfirmation') {
+    const counted = countOfAccount(user.id, occasion);
+    if (!counted) return NOTHING;
+    const { newEmail } = mail;
+    const { key, write } = newConfirmationKey(user, newEmail, now);
+    return { writes: [...counted, write], result: { occasion, recipient: user, key, newEmail } };
+  }
   const { key, write } = newResetKey(user, now);
   const result = { occasion, recipient: user, key };
   if (occasion === 'invitation') return { writes: [write], result };

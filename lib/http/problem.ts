@@ -127,6 +127,14 @@ const PROBLEMS = {
     title: 'Email is already in use!',
     type: 'email-already-used',
   },
+  'confirmation-required': {
+    status: 400,
+    message: 'error.confirmationrequired',
+    title: 'A new address must be confirmed',
+    detail:
+      'Change your own e-mail address with POST /api/account: it takes effect when the present ' +
+      'address has confirmed it',
+  },
   'last-administrator': {
     status: 400,
     message: 'error.lastadmin',

@@ -44,7 +44,7 @@ export function created(
  */
 export function alert(
   entityName: EntityName,
-  event: 'created' | 'updated' | 'deleted',
+  event: 'created' | 'updated' | 'deleted' | 'confirmationRequested',
   which: string | number,
 ) {
   const key = entityName === 'userManagement' ? entityName : `gatehouseApp.${entityName}`;

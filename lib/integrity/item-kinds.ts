@@ -189,6 +189,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
   { owns: prefixed(PARTITION.importMarker, 'USER'), attributes: v.object({ id }) },
   { owns: prefixed(PARTITION.importMarker, 'INTEGRATION'), attributes: v.object({ id }) },
   {
+    owns: ({ pk, sk }) => /^PENDING-EMAIL#\d{16}$/.test(pk) && sk === 'EMAIL',
+    attributes: v.object({ email: text, keyHash: text, mailbox: text, expires: count }),
+  },
+  {
     owns: prefixed(PARTITION.resetKey, 'RESET'),
     attributes: v.object({ userId: id, expires: count }),
   },

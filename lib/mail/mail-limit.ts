@@ -12,6 +12,7 @@ type LimitedOccasion = Exclude<Occasion, 'invitation'>;
  */
 export const MAILS_PER_WINDOW: Readonly<Record<LimitedOccasion, number>> = {
   reset: 5,
+  emailConfirmation: 5,
   passwordChanged: 20,
   emailChanged: 20,
   secondFactorChanged: 20,

@@ -3,14 +3,16 @@ import { clientSettings } from '../runtime/aws.ts';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { recipientOf } from './address.ts';
+import { DEFAULT_TEXTS, type OccasionWithDefault, type Text } from './default-texts.ts';
 import type { Occasion } from './occasion.ts';
 
 /**
- * Subject and text of the mails by language; English is the fallback. `{login}` and `{link}` are
- * placeholders.
+ * Subject and text of the mails by language; English is the fallback. `{login}`, `{link}` and
+ * `{email}` are placeholders.
  */
 type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
-type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
+type SomeTexts = Readonly<Partial<Record<Occasion, Text>>>;
+type Texts = SomeTexts & Readonly<Record<Exclude<Occasion, OccasionWithDefault>, Text>>;
 
 /** The part of a user that a mail needs. */
 export interface Recipient {
@@ -21,8 +23,11 @@ export interface Recipient {
 
 /** Sends mail to users through SES. */
 export interface Mailer {
-  /** Sends one mail. The link of a reset or an invitation ends with the key. Throws SDK errors. */
-  send(occasion: Occasion, recipient: Recipient, key?: string): Promise<void>;
+  /**
+   * Sends one mail. Its link, if any, ends with the key. `newEmail` is the address that the link
+   * confirms. Throws SDK errors.
+   */
+  send(occasion: Occasion, recipient: Recipient, key?: string, newEmail?: string): Promise<void>;
 }
 
 /**
@@ -42,12 +47,14 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
   const { MAIL_CONFIGURATION_SET: configurationSet } = process.env;
   return {
     // Stryker disable next-line StringLiteral: a mail without a key has no link
-    async send(occasion, { login, email, langKey }, key = '') {
-      const { subject, text } = textsIn(templates, langKey)[occasion];
-      const link = `${linkBase}${key}`;
+    async send(occasion, { login, email, langKey }, key = '', newEmail = '{email}') {
+      const { subject, text } = textOf(templates, langKey, occasion);
+      const base =
+        occasion === 'emailConfirmation' ? requireEnv('MAIL_CONFIRM_LINK_BASE') : linkBase;
+      const values = { login, link: `${base}${key}`, email: newEmail };
       // Replaced in one pass, because a login may itself be `{link}`.
       const fill = (template: string) =>
-        template.replace(/\{(login|link)\}/g, (_, name) => (name === 'login' ? login : link));
+        template.replace(/\{(login|link|email)\}/g, (_, name: keyof typeof values) => values[name]);
       const mail = new SendEmailCommand({
         FromEmailAddress: sender,
         ...(configurationSet && { ConfigurationSetName: configurationSet }),
@@ -65,17 +72,32 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
 }
 
 /**
- * The texts in the language of a user: of the templates, the one with the longest matching prefix
- * (RFC 4647, 3.4), so that `de-AT` and `de_CH` get the texts of `de`.
+ * The text of a mail in the language of a user: that of the templates, or else the default in the
+ * same language, or else in English.
  */
-function textsIn(templates: Templates, langKey: string): Texts {
-  const known = new Map(Object.entries(templates).map(([tag, texts]) => [normalized(tag), texts]));
+function textOf(templates: Templates, langKey: string, occasion: Occasion): Text {
+  const tag = languageIn(templates, langKey);
+  const defaults: Readonly<Record<string, SomeTexts>> = DEFAULT_TEXTS;
+  const [own, english] = [tag, 'en'].map((language) => {
+    const texts: SomeTexts = { ...defaults[language], ...templates[language] };
+    return texts[occasion];
+  });
+  // The settings require all texts that have no default.
+  return (own ?? english) as Text;
+}
+
+/**
+ * The language of the templates for a user: the one with the longest matching prefix (RFC 4647,
+ * 3.4), so that `de-AT` and `de_CH` get the texts of `de`.
+ */
+function languageIn(templates: Templates, langKey: string): string {
+  const known = new Map(Object.keys(templates).map((tag) => [normalized(tag), tag]));
   const subtags = normalized(langKey).split('-');
   for (; subtags.length > 0; subtags.pop()) {
-    const texts = known.get(subtags.join('-'));
-    if (texts) return texts;
+    const tag = known.get(subtags.join('-'));
+    if (tag !== undefined) return tag;
   }
-  return templates.en;
+  return 'en';
 }
 
 // Stryker disable next-line MethodExpression: both sides are compared in the same case

@@ -6,7 +6,7 @@ import type { NoticeOccasion } from './occasion.ts';
 /*
  * A mail is an item of the transaction that causes it, so neither can exist without the other. The
  * stream of the table hands the item to the function that sends mail, which deletes it once SES has
- * accepted the mail. No item contains a reset key: that function issues the key when it sends the
+ * accepted the mail. No item contains a mailed key: that function issues the key when it sends the
  * mail.
  */
 
@@ -28,6 +28,17 @@ interface Invitation {
   readonly accountStamp: string | undefined;
 }
 
+/**
+ * A request to confirm a new address. It is sent to the address that the account has by then,
+ * unless the stamp has changed.
+ */
+interface Confirmation {
+  readonly occasion: 'emailConfirmation';
+  readonly userId: number;
+  readonly newEmail: string;
+  readonly resetStamp: string | undefined;
+}
+
 /** A notice of a change, with the account as it was before the change. */
 interface Notice {
   readonly occasion: NoticeOccasion;
@@ -37,8 +48,10 @@ interface Notice {
   readonly langKey: string;
 }
 
+type UnsentMail = ResetRequest | Invitation | Confirmation | Notice;
+
 /** A mail to be sent, as stored. */
-export type OutboxMail = (ResetRequest | Invitation | Notice) & {
+export type OutboxMail = UnsentMail & {
   /** Not sent after this time in seconds since 1970; DynamoDB deletes the item later (TTL). */
   readonly expires: number;
   /** Whether it counts towards the limits of mail already. */
@@ -49,7 +62,7 @@ export type OutboxMail = (ResetRequest | Invitation | Notice) & {
  * Nobody waits for the link longer than this, and the reader of a late one would not know who
  * requested it.
  */
-const RESET_SECONDS = 60 * 60;
+const REQUEST_SECONDS = 60 * 60;
 /** How long an operator can still send a mail that SES has rejected. */
 const KEPT_SECONDS = 30 * 24 * 60 * 60;
 
@@ -59,6 +72,7 @@ interface Account {
   readonly email: string;
   readonly langKey: string;
   readonly accountStamp?: string | undefined;
+  readonly resetStamp?: string | undefined;
 }
 
 /**
@@ -70,7 +84,7 @@ export const resetRequested = (email: string, source: string, now: number): Writ
     resetMailKey(timeOf(now), randomUUID()),
     { occasion: 'reset', email, source },
     now,
-    RESET_SECONDS,
+    REQUEST_SECONDS,
   );
 
 /** The write that invites the user of an account without a password. */
@@ -80,6 +94,19 @@ export const invited = ({ id, accountStamp }: Account, now: number): Write =>
     { occasion: 'invitation', userId: id, accountStamp },
     now,
     KEPT_SECONDS,
+  );
+
+/** The write that has a new address of an account confirmed by its present one. */
+export const confirmationRequested = (
+  { id, resetStamp }: Account,
+  newEmail: string,
+  now: number,
+): Write =>
+  toBeSent(
+    keyFor(id, now),
+    { occasion: 'emailConfirmation', userId: id, newEmail, resetStamp },
+    now,
+    REQUEST_SECONDS,
   );
 
 /** The write that notifies the present address of an account of a change. */
@@ -93,12 +120,7 @@ export const notified = (
 const timeOf = (now: number): string => new Date(now).toISOString();
 const keyFor = (userId: number, now: number): Key => mailKey(userId, timeOf(now), randomUUID());
 
-function toBeSent(
-  key: Key,
-  mail: ResetRequest | Invitation | Notice,
-  now: number,
-  lifetimeSeconds: number,
-): Write {
+function toBeSent(key: Key, mail: UnsentMail, now: number, lifetimeSeconds: number): Write {
   const expires = Math.floor(now / 1000) + lifetimeSeconds;
   return claim(key, { ...mail, expires }, 'retry');
 }

@@ -60,8 +60,8 @@ interface Adoption {
     readonly before: number;
     readonly after: number;
   }[];
-  /** The number of deleted reset keys and invitations. */
-  readonly resetKeys: number;
+  /** The number of deleted keys of resets, invitations and new addresses. */
+  readonly mailedKeys: number;
   /** The number of deleted public keys. */
   readonly publicKeys: number;
   /** The number of ended sessions. */
@@ -74,7 +74,7 @@ interface Adoption {
 
 /**
  * Prepares a table that was restored from a backup for service: no id is assigned twice, and no
- * earlier token, reset key or invitation is accepted, nor any token of a retired signing key. It
+ * earlier token or mailed key is accepted, nor any token of a retired signing key. It
  * can be repeated; every run skips more ids and invalidates all tokens. Running functions reject
  * them within five minutes, the maximum age of their key set. Fails with NotGatehouseTable before
  * any change, with unavailable, or with SDK errors.
@@ -145,8 +145,8 @@ async function adoptItems(
   table: Table,
   scanner: TableScanner,
   onProgress: (items: number) => void,
-): Promise<Pick<Adoption, 'resetKeys' | 'publicKeys' | 'sessions' | 'restarts'>> {
-  const counts = { resetKeys: 0, publicKeys: 0, sessions: 0, restarts: 0 };
+): Promise<Pick<Adoption, 'mailedKeys' | 'publicKeys' | 'sessions' | 'restarts'>> {
+  const counts = { mailedKeys: 0, publicKeys: 0, sessions: 0, restarts: 0 };
   let read = 0;
   for await (const items of scanner.scan()) {
     for (const item of items) {
@@ -166,12 +166,13 @@ async function adoptItems(
 
 /** What would be accepted, or listed as if it were. */
 const DELETED = [
-  { kind: 'resetKeys', isOne: (key: Key) => isResetKey(key) },
+  { kind: 'mailedKeys', isOne: (key: Key) => isMailedKey(key) },
   { kind: 'publicKeys', isOne: (key: Key) => isPublicKey(key) },
   { kind: 'sessions', isOne: ({ pk }: Key) => pk.startsWith(PARTITION.session) },
 ] as const;
 
-const isResetKey = ({ pk }: Key): boolean => pk.startsWith(PARTITION.resetKey);
+const isMailedKey = ({ pk }: Key): boolean =>
+  pk.startsWith(PARTITION.resetKey) || pk.startsWith(PARTITION.pendingEmail);
 const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !== notBeforeKey.sk;
 
 /**

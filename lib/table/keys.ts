@@ -19,6 +19,8 @@
  *   earliest issue time of   JWKS                       NOT-BEFORE: beside the keys, so that one
  *     valid tokens                                      query reads both
  *   password reset (TTL)     RESET#<hash of reset key>  RESET
+ *   new address to be        PENDING-EMAIL#<user id,    EMAIL
+ *     confirmed (TTL)          16 digits>
  *   read budget of a user    READS#<user id, 16 digits> BUDGET
  *     (TTL)
  *   what ended of a deleted  FORMER#<user id,           USER
@@ -64,6 +66,7 @@ export const PARTITION = {
   total: 'TOTAL',
   publicKey: 'JWKS',
   resetKey: 'RESET#',
+  pendingEmail: 'PENDING-EMAIL#',
   readBudget: 'READS#',
   formerUser: 'FORMER#',
   session: 'SESSION#',
@@ -98,6 +101,10 @@ export const totalKey = (kind: Kind): Key => ({ pk: PARTITION.total, sk: kind })
 export const resetItemKey = (hash: string): Key => ({
   pk: `${PARTITION.resetKey}${hash}`,
   sk: 'RESET',
+});
+export const pendingEmailKey = (userId: number): Key => ({
+  pk: `${PARTITION.pendingEmail}${idText(userId)}`,
+  sk: 'EMAIL',
 });
 export const readBudgetKey = (userId: number): Key => ({
   pk: `${PARTITION.readBudget}${idText(userId)}`,

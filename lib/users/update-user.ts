@@ -15,19 +15,24 @@ import { auditEventFor, findUser, modification, requireUnreservedLogin } from '.
  * Updates an account; omitted fields stay unchanged. A change of address is notified to the former
  * address, and a user who has no password yet is invited again at a new address and after an
  * activation. Fails with unknown-id, version-changed, login-taken, email-taken, last-administrator,
- * forbidden.
+ * forbidden, and with confirmation-required if the caller's own address `mustBeConfirmed`: somebody
+ * with a stolen token could otherwise have a password reset at a new address.
  */
 export async function updateUser(
   table: Table,
   caller: AuthorizedCaller,
   changes: UserChange,
   precondition: Precondition,
+  mustBeConfirmed = false,
 ): Promise<User> {
   return caller.change({
     loadEarly: () => findUser(table, changes.id),
     decide: ({ loaded: targetUser, callerUser, now }) => {
       if (!targetUser) throw new Failure('unknown-id');
       requireVersion(targetUser, precondition);
+      const isOwn = targetUser.id === callerUser.id;
+      if (mustBeConfirmed && isOwn && !isSameRecipient(changes.email, targetUser.email))
+        throw new Failure('confirmation-required');
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       return modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, now });
     },

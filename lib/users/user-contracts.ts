@@ -36,6 +36,7 @@ export const UpdateUser = {
     'unknown-id',
     'login-taken',
     'email-taken',
+    'confirmation-required',
     'last-administrator',
     'version-changed',
   ],

@@ -98,6 +98,11 @@ const claimEmail = (user: User, held?: string): Write[] => [
     .filter((key) => key !== held)
     .map((key) => check(emailGuardKey(key), isAbsent('email-taken'))),
 ];
+/** The checks that no other account has the address that a user has requested. */
+export const emailIsFree = (user: User, email: string): Write[] =>
+  claimEmail({ ...user, email, emailKeyRule: 'UTS46' }, heldEmailKey(user)).map(({ key }) =>
+    check(key, isAbsent('email-taken')),
+  );
 const releaseLogin = (user: User) =>
   remove(loginGuardKey(user.login), attributesAre({ id: user.id }));
 const releaseEmail = (user: User) =>

@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
 import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/api-document/examples.ts';
 import { authenticator } from '../../infra/commands/smoke/authenticator.ts';
+import { commit } from '../../lib/table/change.ts';
+import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
 import { fillExample } from '../support/instance/fill-example.ts';
@@ -68,7 +72,7 @@ async function send(token: string, route: string, { needs, path, query, body }: 
   if (needs === 'factor') await turnOnFactor(REAL.userId);
   const values = {
     ...REAL,
-    key: await keyOf(body),
+    key: await keyOf(body, needs),
     series: await seriesFor(needs),
     code: authenticator(secret).code(steps++),
   };
@@ -105,8 +109,14 @@ const REAL = {
 };
 
 /** The key that was mailed, if the body has the placeholder of one. */
-async function keyOf(body: unknown): Promise<string> {
+async function keyOf(body: unknown, needs: Example['needs']): Promise<string> {
   const { key } = (body ?? {}) as { key?: string };
+  if (needs === 'confirmationKey') {
+    const admin = (await findUserByLogin(gatehouse.table, 'admin')) as User;
+    const { key, write } = newConfirmationKey(admin, 'ada@example.org', Date.now());
+    await commit(gatehouse.table, [write]);
+    return key;
+  }
   return key === PLACEHOLDERS.key ? gatehouse.keyMailedTo('etienne@example.com') : '';
 }
 

@@ -1,16 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { commit } from '../../lib/table/change.ts';
+import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 
 /*
- * Changing its own item continuously must not delay the deactivation of an account, nor the reset
- * of its password.
+ * Changing its own item continuously must not delay the deactivation of an account, the reset of
+ * its password or the confirmation of its address.
  */
 
 /**
- * Runs before each transaction that updates or deletes a user, or sets a password with a mailed
- * key, so that the account's own change always commits first.
+ * Runs before each transaction that updates or deletes a user, or uses a mailed key, so that
+ * the account's own change always commits first.
  */
 let adversary: (() => Promise<unknown>) | undefined;
 let attempts = 0;
@@ -18,6 +22,7 @@ const DECIDING = [
   'PUT /api/users',
   'DELETE /api/users/{login}',
   'POST /api/account/reset-password/finish',
+  'POST /api/account/confirm-email',
 ];
 const gatehouse = await useGatehouse({
   async intercept({ functionName, operation, input }, forward) {
@@ -56,6 +61,13 @@ const resetPassword = async (email: string) => {
   return gatehouse.call('POST', '/api/account/reset-password/finish', { body });
 };
 
+const confirmEmail = async (login: string) => {
+  const user = (await findUserByLogin(gatehouse.table, login)) as User;
+  const { key, write } = newConfirmationKey(user, `new-${user.email}`, Date.now());
+  await commit(gatehouse.table, [write]);
+  return gatehouse.call('POST', '/api/account/confirm-email', { body: { key } });
+};
+
 describe('an account that changes itself before every attempt of a preceding change', () => {
   it.each([
     [
@@ -64,6 +76,7 @@ describe('an account that changes itself before every attempt of a preceding cha
     ],
     ['deletion', async ({ login }: { login: string }) => (await remove(login)).status],
     ['reset', async ({ email }: { email: string }) => (await resetPassword(email)).status],
+    ['confirmation', async (user: { login: string }) => (await confirmEmail(user.login)).status],
   ])('delays its %s by at most one retry', async (verb, act) => {
     const { user, token } = await gatehouse.makeCaller(`nimble-${verb}`);
     // Warms the function up: a cold start could outlast the administrator's held call, which the

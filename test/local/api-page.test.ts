@@ -3,7 +3,11 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
-import { setPasswordPage } from '../../infra/local/pages/pages.ts';
+import { confirmEmailPage, setPasswordPage } from '../../infra/local/pages/pages.ts';
+import { confirmationRequested } from '../../lib/mail/outbox.ts';
+import { commit } from '../../lib/table/change.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { routes } from '../../routes.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
@@ -33,7 +37,11 @@ describe.skipIf(!existsSync(CHROMIUM))('the pages of the local cloud in a browse
 
   beforeAll(async () => {
     [gatehouse, browser] = await Promise.all([
-      startGatehouse({ mailLinkBase: setPasswordPage, intercept: faults.intercept }),
+      startGatehouse({
+        mailLinkBase: setPasswordPage,
+        confirmLinkBase: confirmEmailPage,
+        intercept: faults.intercept,
+      }),
       chromium.launch({ executablePath: CHROMIUM, args: OPTIONS }),
     ]);
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
@@ -165,6 +173,29 @@ describe.skipIf(!existsSync(CHROMIUM))('the pages of the local cloud in a browse
     expect(await gatehouse.logIn('invited', 'p+ä&word')).toBeTruthy();
     await page.reload();
     await submit('another one');
+    await page.getByText('Unknown key. The key is unknown, has been used').waitFor();
+  });
+
+  it('confirms a new address with a mailed link, but not before a click', async () => {
+    const { email } = await gatehouse.makeUser('mover');
+    const user = (await findUserByLogin(gatehouse.table, 'mover')) as User;
+    const requested = confirmationRequested(user, 'moved@example.com', Date.now());
+    await commit(gatehouse.table, [requested]);
+    const key = await gatehouse.keyMailedTo(email);
+    const button = page.getByRole('button', { name: 'Confirm the address' });
+    const address = async () => (await findUserByLogin(gatehouse.table, 'mover'))?.email;
+
+    await page.goto(`${gatehouse.cloud.url}/mailbox`);
+    await page.locator('article', { hasText: key }).getByRole('link').click();
+    await button.waitFor();
+    const before = await address();
+    await button.click();
+    await page.getByText('Your new address is confirmed.').waitFor();
+
+    expect([before, await address()]).toEqual([email, 'moved@example.com']);
+    expect(await button.isVisible()).toBe(false);
+    await page.reload();
+    await button.click();
     await page.getByText('Unknown key. The key is unknown, has been used').waitFor();
   });
 

@@ -357,7 +357,7 @@ describe('npm run adopt', () => {
 
     expect(code).toBe(0);
     expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
-    expect(stdout[4]).toBe('Deleted 1 reset key: users who still need one must request another');
+    expect(stdout[4]).toBe('Deleted 1 mailed key: users who still need one must request another');
     expect(stdout).toContain('The table is not protected');
     expect(calls).not.toContain('UpdateContinuousBackups');
     expect(inputs.UpdateTable).toMatchObject([{ StreamSpecification: {} }]);

@@ -44,7 +44,7 @@ const READY: Script = {
   [`GET ${DOMAIN}`]: verified,
   'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
   'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: true },
-  'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 400 } },
+  'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 500 } },
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
   // Of the edge, in another region.
@@ -118,7 +118,7 @@ describe('an account', () => {
     ],
     [
       'has too low a quota',
-      { 'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 399 } } },
+      { 'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 499 } } },
     ],
     ['has no such certificate', { DescribeCertificate: NO_CERTIFICATE }],
     // Without an edge, the host is no origin that the name of the certificate must hide.

@@ -136,7 +136,7 @@ describe('npm run adopt', () => {
     );
     gatehouse.cloud.recycle();
 
-    expect([code, stdout]).toEqual([0, expect.stringContaining('Deleted 1 reset key')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Deleted 1 mailed key')]);
     const forged = retired.of({ id: 1, accountStamp: undefined, authorities: ['ROLE_ADMIN'] });
     expect(await publishedKeys()).toBe(0);
     expect((await call('GET', '/api/users', forged)).status).toBe(401);

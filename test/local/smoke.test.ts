@@ -41,11 +41,10 @@ interface Run {
   readonly link?: () => Promise<string>;
 }
 
-/** Routes whose checks need a token; the reset of a password needs the user created with it. */
+/** Routes whose checks need a token; mailed keys are those of the user created with it. */
 const NEED_TOKEN = routes
   .filter(
-    ({ route, contract }) =>
-      contract.access !== 'public' || route.startsWith('POST /api/account/reset-password/'),
+    ({ route, contract }) => contract.access !== 'public' || route.startsWith('POST /api/account/'),
   )
   .map(({ route }) => route);
 

@@ -294,7 +294,7 @@ describe('the function', () => {
       TOKEN_SECONDS: '420',
       REMEMBERED_TOKEN_SECONDS: '1740',
       AUDIT_DAYS: '411',
-      ...(!isPublic && { DELETION_ENDS_SESSIONS: 'true' }),
+      ...(!isPublic && { DELETION_ENDS_SESSIONS: 'true', CONFIRM_EMAIL_CHANGES: 'true' }),
       ...(SETS_PASSWORD.includes(route) && {
         PASSWORD_MINIMUM: '15',
         REJECT_COMMON_PASSWORDS: 'true',
@@ -363,6 +363,7 @@ describe('the function', () => {
     expect(holders('sign')).toEqual(['POST /api/authenticate']);
     expect(holders('pepper')).toEqual([
       'POST /api/authenticate',
+      'POST /api/account/confirm-email',
       'POST /api/account/change-password',
       ...changesFactor,
       'POST /api/account/reset-password/init',
@@ -480,6 +481,7 @@ describe('the HTTP API', () => {
     });
     expect(stage?.RouteSettings).toEqual({
       'POST /api/authenticate': strict,
+      'POST /api/account/confirm-email': strict,
       'POST /api/account/reset-password/init': strict,
       'POST /api/account/reset-password/finish': strict,
     });

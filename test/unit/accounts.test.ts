@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ChangePassword } from '../../lib/accounts/account-contracts.ts';
 import { changePassword } from '../../lib/accounts/change-password.ts';
+import { confirmEmail } from '../../lib/accounts/confirm-email.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
 import { clearFailures, mailboxProven } from '../../lib/accounts/login-throttle-rules.ts';
@@ -23,7 +24,9 @@ import {
   sessionKey,
   sourceAttemptsKey,
 } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
 import type { Caller } from '../../lib/users/caller.ts';
+import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
 import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
@@ -690,6 +693,72 @@ describe('finishReset', () => {
 
     await expect(finished).rejects.toMatchObject({ code: 'too-many-attempts' });
     expect([events, table.transactions]).toEqual([[], []]);
+  });
+});
+
+describe('confirmEmail', () => {
+  const { key, write } = newConfirmationKey(ada, 'new@example.com', NOW);
+  const pending = { ...write.key, ...write.attributes } as unknown as Item;
+  const confirm = (table: RecordingTable, of = key, throttle = throttleOn(table)) =>
+    confirmEmail({ table, throttle }, SOURCE, of);
+  const tableWithKey = (): RecordingTable => {
+    const table = tableOf(ada);
+    table.items.push(pending);
+    return table;
+  };
+
+  it('changes the address once, on condition that the key and the stamp stay', async () => {
+    const table = tableWithKey();
+
+    await confirm(table);
+
+    const writes = table.transactions.flat();
+    const of = (pk: string) => writes.find(({ key }) => key.pk.startsWith(pk));
+    expect(events).toEqual([counted]);
+    expect(of('USER')?.condition).toBe('(#version = :version) AND (#resetStamp = :resetStamp)');
+    expect(of('USER')?.values).toMatchObject({ ':version': '3-abc', ':resetStamp': 'reset' });
+    expect(of('PENDING-EMAIL#')).toMatchObject({
+      act: 'Delete',
+      key: write.key,
+      condition: '#keyHash = :keyHash',
+      values: { ':keyHash': pending.keyHash },
+      onConditionFailed: 'retry',
+    });
+    expect(of('MAIL#')?.attributes).toMatchObject({
+      occasion: 'emailChanged',
+      email: 'ada@example.com',
+    });
+    const entry = { actor: 'ada', actorId: 7, action: 'account.updated', fields: ['email'] };
+    expect(of('AUDIT#')?.attributes).toMatchObject(entry);
+    expect(of('EMAIL#new@example.com')?.onConditionFailed).toBe('email-taken');
+  });
+
+  it.each([`8-${key.slice(2)}`, `${key}x`, 'k3y'])('rejects the key %#', async (other) => {
+    const table = tableWithKey();
+
+    await expect(confirm(table, other)).rejects.toMatchObject({ code: 'unknown-key' });
+    expect([events, table.transactions]).toEqual([[counted], []]);
+  });
+
+  it('takes precedence when the transaction is retried', async () => {
+    const table = tableWithKey();
+    table.transactionErrors.push(cancelledBy('TransactionConflict'));
+
+    const confirmed = confirm(table);
+    await vi.runAllTimersAsync();
+    await confirmed;
+
+    const isPrecedence = table.transactions.map(([write]) => write?.key.pk === precedenceKey(7).pk);
+    expect(isPrecedence).toEqual([false, true, false]);
+  });
+
+  it('changes nothing for a throttled source', async () => {
+    const table = tableWithKey();
+
+    const confirmed = confirm(table, key, throttledRequests(table));
+
+    await expect(confirmed).rejects.toMatchObject({ code: 'too-many-attempts' });
+    expect(table.transactions).toEqual([]);
   });
 });
 

@@ -40,18 +40,27 @@ const NOTICE = {
   langKey: 'de',
   expires,
 };
+const CONFIRMATION = {
+  ...KEY,
+  occasion: 'emailConfirmation',
+  userId: 7,
+  newEmail: 'new@b.c',
+  resetStamp: 'reset',
+  expires,
+};
+const CONFIRMATIONS = mailCountKey(7, 'emailConfirmation');
 const countOf = (key: object, n: number) => ({ ...key, n, since: NOW - 1 }) as unknown as Item;
 const RESETS = resetCountKey(7, mailboxHashOf(ada));
 const NOTICES = mailCountKey(7, 'emailChanged');
 const ALL = mailCountKey(ALL_USERS, 'reset');
 
 async function deliver(items: Item[], send = async (): Promise<void> => undefined) {
-  const sent: [string, string, string | undefined][] = [];
+  const sent: unknown[][] = [];
   const table = memoryTable(items);
   const mailer = {
-    async send(occasion: string, { email }: Recipient, key?: string) {
+    async send(occasion: string, { email }: Recipient, key?: string, newEmail?: string) {
       await send();
-      sent.push([occasion, email, key]);
+      sent.push([occasion, email, key, ...(newEmail ? [newEmail] : [])]);
     },
   };
   vi.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -64,6 +73,7 @@ async function deliver(items: Item[], send = async (): Promise<void> => undefine
   vi.mocked(process.stdout.write).mockRestore();
   return { sent, error, table, changed: table.changed(), printed: printed.join('') };
 }
+const confirmationKey = expect.stringMatching(/^7-[\w-]{43}$/);
 const newKey = expect.stringMatching(/^[\w-]{43}$/);
 
 describe('a mail', () => {
@@ -73,12 +83,18 @@ describe('a mail', () => {
     ['a reset', RESET, ['reset', 'ada@b.c', newKey], 4],
     ['an invitation', INVITATION, ['invitation', 'ada@b.c', newKey], 1],
     ['a notice', NOTICE, ['emailChanged', 'old@b.c', undefined], 1],
+    [
+      'a request to confirm an address',
+      CONFIRMATION,
+      ['emailConfirmation', 'ada@b.c', confirmationKey, 'new@b.c'],
+      2,
+    ],
   ])('is sent and then deleted: %s', async (_, mail, expected, others) => {
     const { sent, changed, error, printed } = await deliver([ada, guard, mail]);
 
     expect([sent, error, changed[nameOf(KEY)]]).toEqual([[expected], undefined, null]);
     expect(printed).toContain(`"mailSent":"${expected[0]}"`);
-    const stored = Object.keys(changed).filter((name) => name.startsWith('RESET#'));
+    const stored = Object.keys(changed).filter((name) => /^(RESET|PENDING-EMAIL)#/.test(name));
     expect(stored).toHaveLength(expected[2] ? 1 : 0);
     expect(Object.keys(changed)).toHaveLength(1 + others);
   });
@@ -105,6 +121,13 @@ describe('a mail', () => {
     ['invites a deactivated user', [{ ...ada, activated: false }, INVITATION]],
     ['invites another account', [{ ...ada, accountStamp: 'other' }, INVITATION]],
     ['invites nobody', [INVITATION]],
+    ['has an address confirmed by nobody', [CONFIRMATION]],
+    ['has one confirmed by a deactivated user', [{ ...ada, activated: false }, CONFIRMATION]],
+    ['was requested before a new password', [{ ...ada, resetStamp: 'x' } as never, CONFIRMATION]],
+    [
+      'is beyond the confirmations of an account',
+      [ada, CONFIRMATION, countOf(CONFIRMATIONS, MAILS_PER_WINDOW.emailConfirmation)],
+    ],
     [
       'is beyond the resets of a mailbox',
       [ada, guard, RESET, countOf(RESETS, MAILS_PER_WINDOW.reset)],

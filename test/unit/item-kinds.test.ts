@@ -46,6 +46,7 @@ const KINDS = [
   'PRECEDENCE#a / PRECEDENCE',
   'IMPORTED#a / USER',
   'RESET#a / RESET',
+  `PENDING-EMAIL#${ID} / EMAIL`,
 ];
 
 /** Other keys of the same kinds. */
@@ -61,6 +62,7 @@ const ALIASES = [
   'ATTEMPTS#ab / NETWORK#b',
   `RESET-MAIL#4bd3ff3f-0a47-4cd1-9d4b-5a9aee4ab5ac / ${TIME}#1`,
   ...['invitation', 'passwordChanged', 'emailChanged'].map((sk) => `MAILS#${ID} / ${sk}`),
+  `MAILS#${ID} / emailConfirmation`,
   `MAILS#${ID} / reset#${'0a'.repeat(32)}`,
   'IMPORTED#a / INTEGRATION',
 ];
@@ -94,6 +96,8 @@ const UNKNOWN = [
   ),
   ...['000000000000007', `${ID}7`, '000000000000000x'].map((id) => `MAILS#${id} / reset`),
   `xMAILS#${ID} / reset`,
+  ...['PENDING-EMAIL#7 / EMAIL', `xPENDING-EMAIL#${ID} / EMAIL`, `PENDING-EMAIL#${ID}7 / EMAIL`],
+  `PENDING-EMAIL#${ID} / email`,
 ];
 
 const WRONG = / has missing or invalid attributes: (.*)\.$/;

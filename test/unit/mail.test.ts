@@ -138,6 +138,54 @@ describe('a mail with a link', () => {
   });
 });
 
+describe('the mail that confirms a new address', () => {
+  const TEXT = '{email} {link} {login} {other}';
+  const templatesWith = (texts: object) =>
+    vi.stubEnv(
+      'MAIL_TEMPLATES',
+      JSON.stringify({ en: { ...texts, reset: { subject: '', text: TEXT } }, de: {}, fr: {} }),
+    );
+  beforeEach(() => vi.stubEnv('MAIL_CONFIRM_LINK_BASE', 'https://gates.example.com/confirm?key='));
+  const send = async (email?: string, langKey = 'en') => {
+    const { mailer, inputs } = mailerReceiving(SENT);
+    const occasion = email ? 'emailConfirmation' : 'reset';
+    await mailer.send(occasion, { ...ada, langKey }, 'k3y', email);
+    return inputs()[0].Content.Simple.Body.Text.Data;
+  };
+
+  it('names the new address literally, and its link leads to another page', async () => {
+    templatesWith({ emailConfirmation: { subject: '', text: TEXT } });
+
+    for (const langKey of ['en', 'fr', 'it'])
+      expect(await send('{link}@b.c', langKey)).toBe(
+        '{link}@b.c https://gates.example.com/confirm?key=k3y ada {other}',
+      );
+  });
+
+  it.each([
+    ['en', 'Dear ada,'],
+    ['fr', 'Dear ada,'],
+    ['de-AT', 'Guten Tag ada,'],
+  ])('needs no text in the settings: %s', async (langKey, beginning) => {
+    templatesWith({});
+
+    const text = await send('new@b.c', langKey);
+
+    expect(text.split('\n')[0]).toBe(beginning);
+    expect(text).toContain('\n\nnew@b.c\n\n');
+    expect(text).toContain('\n\nhttps://gates.example.com/confirm?key=k3y\n\n');
+    expect(text).not.toMatch(/[{}]/);
+  });
+
+  it('is not sent without a page, and no other mail names an address', async () => {
+    templatesWith({});
+    vi.stubEnv('MAIL_CONFIRM_LINK_BASE', undefined);
+
+    await expect(send('new@b.c')).rejects.toThrow('MAIL_CONFIRM_LINK_BASE is not set');
+    expect(await send(undefined, 'en')).toMatch(/^\{email\} https:.*reset\?key=k3y ada/);
+  });
+});
+
 describe('a notice', () => {
   it.each(['passwordChanged', 'emailChanged'] as const)(
     'contains no link: %s',
@@ -189,6 +237,7 @@ describe('the mail limit', () => {
 
   it.each([
     ['reset', 5],
+    ['emailConfirmation', 5],
     ['passwordChanged', 20],
     ['emailChanged', 20],
   ] as const)('for %s is %i per hour', (occasion, limit) => {

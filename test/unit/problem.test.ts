@@ -20,6 +20,7 @@ const STATUS: Record<FailureCode, number> = {
   'not-found': 404,
   'login-taken': 400,
   'email-taken': 400,
+  'confirmation-required': 400,
   'last-administrator': 400,
   'version-changed': 412,
   'wrong-password': 400,

@@ -60,6 +60,7 @@ describe('adoptTable', () => {
     version: '6-abc',
   };
   const reset = (hash: string): Item => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+  const pending = { pk: 'PENDING-EMAIL#7', sk: 'EMAIL' };
   const scannerOf = (...pages: Item[][]) =>
     ({
       async *scan() {
@@ -160,12 +161,12 @@ describe('adoptTable', () => {
     expect(adoption.notBefore).toEqual(new Date(expected * 1000));
   });
 
-  it('deletes only the reset keys, on every page, and retries after a conflict', async () => {
+  it('deletes only the mailed keys, on every page, and retries after a conflict', async () => {
     const table = recordingTable(roster);
     const pages = [
       [reset('a'), { pk: 'USER', sk: 'RESET#' }],
       [{ pk: 'RESETS', sk: 'RESET' }],
-      [reset('b'), reset('c')],
+      [reset('b'), reset('c'), pending],
     ];
     const alreadyDeleted = cancelledBy('ConditionalCheckFailed');
     table.transactionErrors.push(
@@ -179,20 +180,21 @@ describe('adoptTable', () => {
 
     const adoption = await adoptTable(table, scannerOf(...pages));
 
-    expect(adoption.resetKeys).toBe(3);
-    const removal = (hash: string) => [
+    expect(adoption.mailedKeys).toBe(4);
+    const removal = (key: Item) => [
       {
         act: 'Delete',
-        key: reset(hash),
+        key,
         condition: 'attribute_exists(pk)',
         onConditionFailed: 'retry',
       },
     ];
     expect(table.transactions.slice(3)).toEqual([
-      removal('a'),
-      removal('a'),
-      removal('b'),
-      removal('c'),
+      removal(reset('a')),
+      removal(reset('a')),
+      removal(reset('b')),
+      removal(reset('c')),
+      removal(pending),
     ]);
   });
 

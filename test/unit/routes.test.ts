@@ -13,6 +13,7 @@ const PUBLIC_ROUTES: readonly string[] = [
   'GET /api/health',
   'GET /management/info',
   'GET /api/openapi.json',
+  'POST /api/account/confirm-email',
   'POST /api/account/reset-password/init',
   'POST /api/account/reset-password/finish',
 ];

@@ -212,6 +212,7 @@ const WRONG: Record<string, readonly unknown[]> = {
     ...[...NO_TEXT, 'one.example/key=', 'http://one.example/key='],
     `https://one.example/${'x'.repeat(3500)}`,
   ],
+  'mail.confirmLinkBase': [ABSENT, ...NO_TEXT, 'one.example/key=', 'http://one.example/key='],
   'mail.replyTo': ['gate@example.com'],
   'mail.templates': ['a', {}, { de: VALID.mail.templates.en }],
   'mail.templates.en.other': [{ subject: 'a', text: 'b' }],
@@ -219,10 +220,11 @@ const WRONG: Record<string, readonly unknown[]> = {
     Object.entries({
       reset: ['no link', `{link}${'ü'.repeat(1800)}`, `{link}${'\n'.repeat(1200)}`],
       invitation: ['no link'],
+      emailConfirmation: ['{email}', '{link}'],
       passwordChanged: ['a {link}'],
       emailChanged: ['a {link}'],
     }).flatMap(([notice, texts]) => [
-      [`mail.templates.en.${notice}`, NO_OBJECT],
+      [`mail.templates.en.${notice}`, notice === 'emailConfirmation' ? ['a'] : NO_OBJECT],
       [`mail.templates.en.${notice}.subject`, NO_TEXT],
       [`mail.templates.en.${notice}.text`, [...NO_TEXT, ...texts]],
       [`mail.templates.en.${notice}.other`, ['a']],
@@ -269,6 +271,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   'edge.loginsPerSource': [...NO_COUNT, 9, 1010],
   dailyVerification: [{}, 7],
   deletionEndsSessions: ['yes', 1],
+  confirmEmailChanges: ['yes', 1],
   deployment: ['linear', true],
   alarms: [
     ...[ABSENT, 'operators', 'operators@', TOPIC.replace('sns', 'sqs'), `x${TOPIC}`, `${TOPIC} `],
@@ -330,6 +333,8 @@ describe('a setting', () => {
     ['unprotected'],
     ['dailyVerification', { dailyVerification: false }],
     ['deletionEndsSessions', { deletionEndsSessions: false }],
+    ['confirmEmailChanges', { confirmEmailChanges: false }],
+    ['mail.templates.en.emailConfirmation'],
     ['deployment', { deployment: 'all-at-once' }],
     ['signingKeys', { signingKeys: ['SigningKey'] }],
     ['pepperKeys', { pepperKeys: ['PepperKey'] }],
@@ -340,6 +345,13 @@ describe('a setting', () => {
     const environment = withValue(path, ABSENT);
 
     expect(readValid(environment)).toStrictEqual({ ...environment, ...byDefault });
+  });
+
+  it('mail.confirmLinkBase is optional unless addresses are confirmed', () => {
+    const { confirmLinkBase: _, ...mail } = VALID.mail;
+    const environment = { ...VALID, mail, confirmEmailChanges: false };
+
+    expect(readValid(environment)).toStrictEqual(environment);
   });
 
   it('domain is optional without an edge, and alarms without keepData and a canary', () => {
@@ -374,6 +386,7 @@ describe('a placeholder', () => {
       ...VALID.mail,
       sender: 'gate@gatehouse.dev',
       linkBase: 'https://admin.gatehouse.dev/reset?key=',
+      confirmLinkBase: 'https://admin.gatehouse.dev/confirm?key=',
     },
     alarms: 'arn:aws-cn:sns:cn-north-1:210987654321:operators',
   };

@@ -502,6 +502,87 @@ describe('updateAccount', () => {
   });
 });
 
+describe('an address that must be confirmed', () => {
+  const eve = storedUser(8, 'eve');
+  const request = (fields: OwnAccountChange, before = ada) => {
+    const table = tableWith(before, eve);
+    const caller = by(table, before, UpdateAccount as never);
+    const change = updateAccount(caller, fields, true);
+    return Object.assign(changesOf(table, change), { table });
+  };
+  const NEW = 'new@example.com';
+
+  it('is not stored but mailed about, and audited', async () => {
+    const { result, stored, guards, mails, audit } = await request({ email: NEW });
+
+    expect(result).toMatchObject({ login: 'ada', email: 'ada@example.com' });
+    expect([stored, guards]).toEqual([undefined, {}]);
+    const mail = { occasion: 'emailConfirmation', userId: 7, newEmail: NEW, resetStamp: 'reset' };
+    expect(mails).toMatchObject([mail]);
+    expect(audit).toMatchObject({ ...entry('email.requested', 'ada'), actor: 'ada', actorId: 7 });
+  });
+
+  it('leaves the other changes in the same transaction, with an entry of their own', async () => {
+    const request1 = request({ email: NEW, firstName: 'Grace' });
+    const { stored, mails } = await request1;
+
+    expect(stored).toMatchObject({ firstName: 'Grace', email: 'ada@example.com' });
+    expect(stored?.version).toMatch(/^4-/);
+    expect(occasionsOf(mails)).toEqual(['emailConfirmation']);
+    const entries = request1.table.transactions.flat().filter(({ key }) => /^AUDIT/.test(key.pk));
+    expect(entries.map(({ attributes }) => attributes?.action)).toEqual([
+      'account.updated',
+      'email.requested',
+    ]);
+  });
+
+  it.each([
+    ['an unchanged address', { email: 'ada@example.com' }, undefined],
+    ['another spelling', { email: 'ADA@example.com' }, 'ADA@example.com'],
+    ['no address', { firstName: 'Grace' }, 'ada@example.com'],
+  ])('is mailed about to nobody for %s', async (_, fields, stored) => {
+    const changes = await request(fields);
+
+    expect([changes.result, changes.mails, changes.stored?.email]).toEqual([undefined, [], stored]);
+  });
+
+  it('is rejected if another account has it, also by the former rule', async () => {
+    const early = { ...eve, email: 'eve@xn--bcher-kva.org', emailKeyRule: undefined };
+    const table = tableWith(ada, early);
+    const caller = by(table, ada, UpdateAccount as never);
+
+    await expect(request({ email: 'EVE@example.com' })).rejects.toMatchObject({
+      code: 'email-taken',
+    });
+    await expect(updateAccount(caller, { email: 'eve@bücher.org' }, true)).rejects.toMatchObject({
+      code: 'email-taken',
+    });
+  });
+
+  it.each<[string, User, string, boolean, string]>([
+    ['rejects a new one of the caller', admin, NEW, true, 'confirmation-required'],
+    ['accepts another spelling of it', admin, admin.email.toUpperCase(), true, 'changed'],
+    ['accepts a new one of another user', ada, NEW, true, 'changed'],
+    ['accepts a new one without the setting', admin, NEW, false, 'changed'],
+  ])('PUT /api/users %s', async (_, { id, login }, email, mustBeConfirmed, expected) => {
+    const table = tableWith(admin, ada);
+    const change = { id, login, email };
+
+    const outcome = await updateUser(
+      table,
+      by(table, admin),
+      change,
+      undefined,
+      mustBeConfirmed,
+    ).then(
+      () => 'changed',
+      ({ code }) => code,
+    );
+
+    expect(outcome).toBe(expected);
+  });
+});
+
 describe('deleteUser', () => {
   const remove = (user: User, precondition?: string[], table = tableWith(admin, user)) =>
     changesOf(table, deleteUser(table, by(table, admin), user.login, precondition));

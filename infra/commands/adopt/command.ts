@@ -136,14 +136,14 @@ function rejectMistakes(values: AdoptOptions): void {
 }
 
 function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
-  const { sequences, resetKeys, publicKeys, restarts, notBefore } = adoption;
+  const { sequences, mailedKeys, publicKeys, restarts, notBefore } = adoption;
   for (const { kind, before, after } of sequences)
     print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(
     `Tokens issued before ${notBefore.toISOString()} are rejected: all users must log in again`,
   );
   print(
-    `Deleted ${counted(resetKeys, 'reset key')}: users who still need one must request another`,
+    `Deleted ${counted(mailedKeys, 'mailed key')}: users who still need one must request another`,
   );
   print(
     `Deleted ${counted(publicKeys, 'public signing key')}: the first login publishes those in use`,

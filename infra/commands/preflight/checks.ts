@@ -4,6 +4,7 @@ import {
   GetConfigurationSetCommand,
   GetEmailIdentityCommand,
 } from '@aws-sdk/client-sesv2';
+import { routes } from '../../../routes.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
@@ -137,7 +138,7 @@ async function sesAccount(aws: AwsReader, { linkBase }: Settings['mail']): Promi
 }
 
 /** The functions with reserved concurrency, and what Lambda keeps unreserved for all others. */
-const RESERVING_FUNCTIONS = 3;
+const RESERVING_FUNCTIONS = routes.filter(({ strictThrottle }) => strictThrottle).length;
 const UNRESERVED_MIN = 100;
 
 async function concurrency(aws: AwsReader, reserved: number): Promise<Missing> {

@@ -13,6 +13,7 @@ const MARK = 'Created by npm run smoke';
 /** The login of the marked user, and the one that it is renamed to. */
 const LOGINS = ['gatehouse-smoke', 'gatehouse-smoke-renamed'] as const;
 const INTEGRATION_NAME = 'gatehouse-smoke';
+const UNKNOWN_KEY = 'gatehouse-smoke-unknown';
 
 /** The mailbox simulator of SES accepts these, even in the sandbox, and delivers nothing. */
 const simulated = (name: string): string => `success+${name}@simulator.amazonses.com`;
@@ -51,7 +52,7 @@ export async function checkUsers(checks: Checks, { mail, askForLink }: Inputs): 
     checks.report(`the mail to ${mail} has arrived`, !key && 'no link was given');
     await checks.step(finish, { body: { key, newPassword: password } });
   } else {
-    const body = { key: 'gatehouse-smoke-unknown', newPassword: password };
+    const body = { key: UNKNOWN_KEY, newPassword: password };
     await checks.step(finish, { status: 400, body });
   }
   await checkAccount(checks, login, password);
@@ -75,6 +76,7 @@ async function checkAccount(checks: Checks, username: string, password: string):
   const email = simulated(`${username}-changed`);
   await checks.step('POST /api/account', { token, body: { email, firstName: 'Smoke' } });
   await checks.step('POST /api/account/reset-password/init', { body: { email } });
+  await checks.step('POST /api/account/confirm-email', { status: 400, body: { key: UNKNOWN_KEY } });
   const newPassword = random();
   const body = { currentPassword: password, newPassword };
   await checks.step('POST /api/account/change-password', { token, body });

@@ -17,7 +17,7 @@ export class EndpointFunction extends GatehouseFunction {
   ) {
     const { settings } = deployment;
     const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } = settings;
-    const { deletionEndsSessions, passwords, secondFactor } = settings;
+    const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor } = settings;
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
     super(scope, handler, deployment, {
@@ -40,6 +40,7 @@ export class EndpointFunction extends GatehouseFunction {
             FACTOR_REQUIRED_FOR: secondFactor.requiredFor.join(','),
             FACTOR_REQUIRED_FROM: secondFactor.from,
           }),
+        ...(!isPublic && confirmEmailChanges && { CONFIRM_EMAIL_CHANGES: 'true' }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
         ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),
         FAILURES_PER_SOURCE: String(guessing.failuresPerSource),

@@ -10,7 +10,7 @@ export class Mail extends Construct {
 
   constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
     super(scope, id);
-    const { sender, configurationSet, linkBase, templates, resetsPerHour } =
+    const { sender, configurationSet, linkBase, confirmLinkBase, templates, resetsPerHour } =
       deployment.settings.mail;
     this.sender = new GatehouseFunction(this, 'Function', deployment, {
       file: 'send-mail',
@@ -20,6 +20,7 @@ export class Mail extends Construct {
       variables: {
         MAIL_SENDER: sender,
         MAIL_LINK_BASE: linkBase,
+        ...(confirmLinkBase && { MAIL_CONFIRM_LINK_BASE: confirmLinkBase }),
         MAIL_TEMPLATES: JSON.stringify(templates),
         RESETS_PER_HOUR: String(resetsPerHour),
         AUDIT_DAYS: String(deployment.settings.auditDays),
@@ -29,7 +30,7 @@ export class Mail extends Construct {
     table.grantTo(this.sender, {
       get: [...MAIL_PARTITIONS, PARTITION.mailCount, PARTITION.email, PARTITION.user],
       batchGet: [PARTITION.mailCount],
-      put: [PARTITION.mailCount, PARTITION.resetKey, PARTITION.audit],
+      put: [PARTITION.mailCount, PARTITION.resetKey, PARTITION.pendingEmail, PARTITION.audit],
       update: MAIL_PARTITIONS,
       delete: MAIL_PARTITIONS,
     });

@@ -32,6 +32,7 @@ const RESPONSE_BYTES = 2000;
 const MAILING = new Set([
   'POST /api/account',
   'POST /api/account/change-password',
+  'POST /api/account/confirm-email',
   'POST /api/account/reset-password/init',
   'POST /api/account/reset-password/finish',
   'POST /api/users',

@@ -8,6 +8,7 @@ import {
   PARTITION,
   parameterId,
 } from '../../../lib/table/keys.ts';
+import { newConfirmationKey } from '../../../lib/users/confirmation-key.ts';
 import { newResetKey } from '../../../lib/users/reset-key.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { type Route, routes } from '../../../routes.ts';
@@ -149,8 +150,11 @@ async function valuesOf(
     const { secrets } = await setup.secondFactor(caller, state);
     return { ...values, code: codeOf(secrets.totp, stepAt(Date.now())) };
   }
-  if (needs === 'resetKey') {
-    const { key, write } = newResetKey(caller, Date.now());
+  if (needs === 'resetKey' || needs === 'confirmationKey') {
+    const { key, write } =
+      needs === 'resetKey'
+        ? newResetKey(caller, Date.now())
+        : newConfirmationKey(caller, values.newEmail, Date.now());
     await commit(setup.gatehouse.table, [write]);
     return { ...values, key };
   }

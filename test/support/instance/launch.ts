@@ -76,7 +76,14 @@ export interface Gatehouse {
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
     Partial<
-      Pick<CloudOptions, 'intercept' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction'>
+      Pick<
+        CloudOptions,
+        | 'intercept'
+        | 'mailLinkBase'
+        | 'confirmLinkBase'
+        | 'meterCapacity'
+        | 'maxInstancesPerFunction'
+      >
     > {
   /**
    * Whether the instance must stay within its permissions and leave the table intact; false for

@@ -40,11 +40,13 @@ export const OTHER_SETTINGS = {
     configurationSet: 'events',
     resetsPerHour: 37,
     linkBase: 'https://one.example/set-password?key=',
+    confirmLinkBase: 'https://one.example/confirm-email?key=',
     templates: {
       en: {
         reset: { subject: 'Reset', text: '{link}' },
         invitation: { subject: 'Welcome', text: '{link}' },
         passwordChanged: { subject: 'Changed', text: 'Password' },
+        emailConfirmation: { subject: 'Confirm', text: '{email} {link}' },
         emailChanged: { subject: 'Changed', text: 'Address' },
         secondFactorChanged: { subject: 'Changed', text: 'Factor' },
       },
@@ -52,6 +54,7 @@ export const OTHER_SETTINGS = {
   },
   deletionEndsSessions: true,
   secondFactor: { requiredFor: ['ROLE_ADMIN', 'ROLE_ANALYST'], from: '2031-02-03' },
+  confirmEmailChanges: true,
   dailyVerification: true,
   deployment: 'canary',
   alarms: 'arn:aws:sns:eu-north-1:123456789012:operators',

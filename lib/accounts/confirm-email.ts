@@ -1,0 +1,62 @@
+import { auditEntry } from '../audit/audit-entry.ts';
+import { takePrecedence } from '../authorization/precedence.ts';
+import { Failure } from '../contract/failure.ts';
+import { settleAll } from '../runtime/settle-all.ts';
+import { loadDecideCommit } from '../table/change.ts';
+import { entityKey, pendingEmailKey } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+import { attributesAre, remove, withConditionOn } from '../table/write.ts';
+import { confirms, type PendingEmail, userIdIn } from '../users/confirmation-key.ts';
+import { modify } from '../users/update-user.ts';
+import { userOf } from '../users/user-table.ts';
+import type { LoginThrottle } from './login-throttle.ts';
+import type { Source } from './source.ts';
+
+/**
+ * Gives an account the address that its present mailbox confirms with a mailed key, and notifies
+ * the former address. Fails with unknown-key when the key was used, has expired, was never issued
+ * or no longer confirms (`confirms`); with email-taken, which leaves the key usable; and with
+ * too-many-attempts when the source sends too many requests.
+ */
+export async function confirmEmail(
+  { table, throttle }: { table: Table; throttle: LoginThrottle },
+  source: Source,
+  key: string,
+): Promise<void> {
+  const userId = userIdIn(key);
+  const userKey = entityKey('USER', userId);
+  const pendingKey = pendingEmailKey(userId);
+  const { count } = await throttle.beginReset(source);
+  const counted = count();
+  const load = async () => {
+    const [, items] = await settleAll([counted, table.getAll([pendingKey, userKey])]);
+    const [pending, user] = items as unknown as [PendingEmail?, Item?];
+    return pending && user && { pending, user: userOf(user) };
+  };
+  // Somebody with a stolen token could otherwise prevent it by a stream of changes.
+  const onContention = async () => {
+    await takePrecedence(table, userId);
+  };
+  const decide = (loaded: Awaited<ReturnType<typeof load>>, now: number) => {
+    if (!loaded || !confirms(key, loaded.pending, loaded.user, now))
+      throw new Failure('unknown-key');
+    const { pending, user } = loaded;
+    const { writes, event } = modify(
+      'account.updated',
+      user,
+      { email: pending.email },
+      { modifiedBy: user.login, now },
+    );
+    // A new password creates no version, and voids the key.
+    const isSameStamp = attributesAre({ resetStamp: user.resetStamp });
+    return {
+      writes: [
+        ...withConditionOn(userKey, isSameStamp, writes),
+        remove(pendingKey, attributesAre({ keyHash: pending.keyHash })),
+        auditEntry(user, event, now),
+      ],
+      result: undefined,
+    };
+  };
+  await loadDecideCommit(table, load, decide, onContention);
+}

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import { confirms, newConfirmationKey, userIdIn } from '../../lib/users/confirmation-key.ts';
+import { hashOf, mailboxHashOf } from '../../lib/users/reset-key.ts';
+import type { User } from '../../lib/users/user.ts';
+
+const NOW = 1_900_000_000_123;
+const ada = { id: 7, email: 'ada@b.c', activated: true, resetStamp: 'stamp' } as User;
+
+it('a new key is random, names the user and replaces the former one for a day', () => {
+  const [{ key, write }, other] = [
+    newConfirmationKey(ada, 'new@b.c', NOW),
+    newConfirmationKey(ada, 'new@b.c', NOW),
+  ];
+
+  expect(key).toMatch(/^7-[\w-]{43}$/);
+  expect(other.key).not.toBe(key);
+  expect(write).toEqual({
+    act: 'Put',
+    key: { pk: 'PENDING-EMAIL#0000000000000007', sk: 'EMAIL' },
+    attributes: {
+      email: 'new@b.c',
+      keyHash: hashOf(key),
+      resetStamp: 'stamp',
+      mailbox: mailboxHashOf(ada),
+      expires: 1_900_086_400,
+    },
+  });
+});
+
+const RANDOM = 'x-_4'.repeat(11).slice(1);
+
+it.each<[string, number]>([
+  [`7-${RANDOM}`, 7],
+  [`9007199254740991-${RANDOM}`, Number.MAX_SAFE_INTEGER],
+  ...[`-${RANDOM}`, `7-${RANDOM}x`, `7-${RANDOM.slice(1)}`, `x7-${RANDOM}`, `7-${RANDOM}\n`].map(
+    (key): [string, number] => [key, 0],
+  ),
+  [`90071992547409910-${RANDOM}`, 0],
+])('the key %j is of the user %i', (key, id) => {
+  expect(userIdIn(key)).toBe(id);
+});
+
+it.each<[string, object, Partial<User>, number, boolean]>([
+  ['confirms', {}, {}, NOW, true],
+  ['confirms until it expires', {}, {}, 1_900_086_399_999, true],
+  ['does not confirm from then on', {}, {}, 1_900_086_400_000, false],
+  ['does not confirm by a later mail', { keyHash: hashOf('other') }, {}, NOW, false],
+  ['does not confirm for a deactivated user', {}, { activated: false }, NOW, false],
+  ['does not confirm under another stamp', {}, { resetStamp: 'other' }, NOW, false],
+  ['does not confirm at another mailbox', {}, { email: 'new@b.c' }, NOW, false],
+  ['confirms at another spelling', {}, { email: 'ADA@b.c' }, NOW, true],
+])('a key %s', (_, stored, changed, now, expected) => {
+  const { key, write } = newConfirmationKey(ada, 'new@b.c', NOW);
+
+  const pending = { ...write.attributes, ...stored } as never;
+  expect(confirms(key, pending, { ...ada, ...changed }, now)).toBe(expected);
+});
