@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'reset.requested' | 'session.started' | 'session.ended' | 'sessions.ended' | 'secondFactor.requested' | 'secondFactor.enabled' | 'secondFactor.disabled' | 'secondFactor.removed' | 'recoveryCodes.replaced' | 'login.throttled' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
+export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'reset.requested' | 'email.requested' | 'session.started' | 'session.ended' | 'sessions.ended' | 'secondFactor.requested' | 'secondFactor.enabled' | 'secondFactor.disabled' | 'secondFactor.removed' | 'recoveryCodes.replaced' | 'login.throttled' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
 
 export type AuditEntry = {
     id: string;
@@ -730,6 +730,80 @@ export type UpdateAccountErrors = {
 export type UpdateAccountError = UpdateAccountErrors[keyof UpdateAccountErrors];
 
 export type UpdateAccountResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type ConfirmEmailData = {
+    body: {
+        key: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/account/confirm-email';
+};
+
+export type ConfirmEmailErrors = {
+    /**
+     * Bad Request; Method argument not valid; Unknown key; Email is already in use!; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.emailexists';
+    };
+    /**
+     * Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.http.403';
+    };
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: Problem & {
+        status: 413;
+        message: 'error.http.413';
+    };
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem & {
+        status: 415;
+        message: 'error.http.415';
+    };
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ConfirmEmailError = ConfirmEmailErrors[keyof ConfirmEmailErrors];
+
+export type ConfirmEmailResponses = {
     /**
      * Success; the response has no body
      */
@@ -1821,11 +1895,11 @@ export type UpdateUserData = {
 
 export type UpdateUserErrors = {
     /**
-     * Bad Request; Method argument not valid; Invalid id; Login name already used!; Email is already in use!; The last administrator must stay; API Gateway: Bad Request
+     * Bad Request; Method argument not valid; Invalid id; Login name already used!; Email is already in use!; A new address must be confirmed; The last administrator must stay; API Gateway: Bad Request
      */
     400: Problem & {
         status: 400;
-        message: 'error.http.400' | 'error.validation' | 'error.idnull' | 'error.userexists' | 'error.emailexists' | 'error.lastadmin';
+        message: 'error.http.400' | 'error.validation' | 'error.idnull' | 'error.userexists' | 'error.emailexists' | 'error.confirmationrequired' | 'error.lastadmin';
     };
     /**
      * Unauthorized
