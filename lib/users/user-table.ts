@@ -237,13 +237,13 @@ export function loggedIn(
  * changed since the read.
  */
 export function factorChange(
-  { id, secondFactor, pendingFactor, passwordChanges, sessionEndings }: User,
+  { id, secondFactor, pendingFactor, factorChanges = 0, passwordChanges, sessionEndings }: User,
   changed: Partial<Pick<User, 'secondFactor' | 'pendingFactor'>> &
     Partial<ReturnType<typeof allSessionsEnded>>,
 ): Write {
   return set(
     entityKey('USER', id),
-    changed,
+    { ...changed, ...('secondFactor' in changed && { factorChanges: factorChanges + 1 }) },
     attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
   );
 }

@@ -53,6 +53,11 @@ export interface User {
   readonly secondFactor?: SecondFactor | undefined;
   /** The nonce of a second factor that no code has confirmed. */
   readonly pendingFactor?: string | undefined;
+  /**
+   * How often the second factor was turned on or off or received other recovery codes; absent means
+   * never. A restore compares it with that of the original table.
+   */
+  readonly factorChanges?: number | undefined;
 }
 
 /** A new account stamp or reset stamp: 96 random bits. */
@@ -71,7 +76,8 @@ type InternalField =
   | 'sessionsEnded'
   | 'lastLogin'
   | 'secondFactor'
-  | 'pendingFactor';
+  | 'pendingFactor'
+  | 'factorChanges';
 
 /**
  * The fields that clients see, in response order. The view, the attributes that a change writes,

@@ -23,7 +23,12 @@ import { updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
-import { findUserByLogin, loggedIn, passwordChange } from '../../lib/users/user-table.ts';
+import {
+  factorChange,
+  findUserByLogin,
+  loggedIn,
+  passwordChange,
+} from '../../lib/users/user-table.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
 import { outcomeOf } from '../support/doubles/rule-outcome.ts';
@@ -708,6 +713,20 @@ describe('setting a password', () => {
 
     await expect(changed(write, now)).rejects.toThrow('TransactionCanceledException');
     expect(write.onConditionFailed).toBe('retry');
+  });
+});
+
+describe('a change of the second factor', () => {
+  it.each<[string, Parameters<typeof factorChange>[1], number | undefined]>([
+    ['counts when it is turned off', { secondFactor: undefined }, 3],
+    ['does not count when a secret is requested', { pendingFactor: 'nonce' }, 2],
+  ])('%s', async (_, fields, factorChanges) => {
+    const before = adaWith({ factorChanges: 2 });
+    const table = memoryTable([itemOf(before)]);
+
+    await table.transact([factorChange(before, fields)], 'token');
+
+    expect(table.find(entityKey('USER', 7))).toMatchObject({ factorChanges });
   });
 });
 
