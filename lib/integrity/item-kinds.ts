@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { OCCASIONS, type Occasion } from '../mail/occasion.ts';
+import { ALL_RECOVERY_CODES } from '../second-factor/second-factor.ts';
 import {
   idText,
   type Key,
@@ -23,6 +24,12 @@ const module = v.object({
   needsRestart: v.boolean(),
   needsRestartSince: v.optional(count),
   changes: count,
+});
+const secondFactor = v.object({
+  nonce: text,
+  lastStep: count,
+  recoveryNonce: text,
+  recoveryCodes: v.pipe(count, v.maxValue(ALL_RECOVERY_CODES)),
 });
 const audit = { createdBy: text, createdDate: text, lastModifiedBy: text, lastModifiedDate: text };
 
@@ -59,6 +66,9 @@ const ITEM_KINDS: readonly ItemKind[] = [
       sessionsEnded: v.optional(v.set(text)),
       lastLogin: v.optional(text),
       emailKeyRule: v.optional(v.literal('UTS46')),
+      secondFactor: v.optional(secondFactor),
+      pendingFactor: v.optional(text),
+      factorChanges: v.optional(count),
     }),
   },
   { owns: prefixed(PARTITION.login, 'GUARD'), attributes: v.object({ id }) },
@@ -161,6 +171,8 @@ const ITEM_KINDS: readonly ItemKind[] = [
       passwordChanges: count,
       sessionEndings: v.optional(count),
       sessionsEnded: v.optional(v.set(text)),
+      authorities: v.optional(v.array(text)),
+      secondFactor: v.optional(secondFactor),
       expires: count,
     }),
   },
@@ -176,6 +188,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
       ipAddress: text,
       userAgent: text,
       remembered: v.boolean(),
+      secondFactor: v.optional(v.boolean()),
       passwordChanges: count,
       sessionEndings: count,
       expires: count,

@@ -17,7 +17,8 @@ export interface SecondFactor {
   readonly recoveryCodes: number;
 }
 
-const ALL_RECOVERY_CODES = 2 ** RECOVERY_CODES - 1;
+/** The value of `recoveryCodes` while all can be used. */
+export const ALL_RECOVERY_CODES = 2 ** RECOVERY_CODES - 1;
 
 /** A nonce from which secrets are derived: 128 random bits. */
 export const newNonce = (): string => randomBytes(16).toString('base64url');

@@ -23,8 +23,9 @@
  *     confirmed (TTL)          16 digits>
  *   read budget of a user    READS#<user id, 16 digits> BUDGET
  *     (TTL)
- *   what ended of a deleted  FORMER#<user id,           USER
- *     user's tokens (TTL)      16 digits>
+ *   what decides on a        FORMER#<user id,           USER
+ *     deleted user's tokens    16 digits>
+ *     (TTL)
  *   session (TTL)            SESSION#<user id,          series: begins with the time
  *                              16 digits>
  *   precedence over changes  PRECEDENCE#<user id,       PRECEDENCE: the user's own changes are

@@ -7,6 +7,7 @@ import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 const jwk = { kty: 'EC', crv: 'P-256', x: 'the-x', y: 'the-y' };
 const kid = thumbprint(jwk);
 const ABSENT = Symbol('absent');
+const FACTOR = { nonce: 'n', lastStep: 0, recoveryNonce: 'r', recoveryCodes: 1023 };
 const MODULE = { needsRestart: true, needsRestartSince: 0, changes: 1 };
 
 /** Values that tell the types of attributes apart. */
@@ -14,7 +15,7 @@ const VALUES = [
   ...[ABSENT, null, -1, 0, 1, 0.5, Number.NaN, Number.MAX_SAFE_INTEGER, 2 ** 53],
   ...['', 'a', '1', 'UTS46', 'NFKC', 'reset', 'emailChanged', true, false],
   ...[[], ['a'], [1], new Set([1, 2]), new Set([0, 1]), new Set(['1'])],
-  ...[MODULE, { needsRestart: false, changes: 0 }, { jwk }, { ...jwk, kid }],
+  ...[FACTOR, MODULE, { needsRestart: false, changes: 0 }, { jwk }, { ...jwk, kid }],
 ];
 
 const keyOf = (name: string): Item => {
@@ -43,6 +44,8 @@ const KINDS = [
   `MAIL#${ID} / ${TIME}#1`,
   `MAILS#${ID} / reset`,
   'READS#a / BUDGET',
+  `FORMER#${ID} / USER`,
+  `SESSION#${ID} / series`,
   'PRECEDENCE#a / PRECEDENCE',
   'IMPORTED#a / USER',
   'RESET#a / RESET',
@@ -160,6 +163,20 @@ describe('an item', () => {
       'module.needsRestart',
       'module.needsRestartSince',
       'module.changes',
+    ]);
+  });
+
+  it('is damaged when its second factor is', () => {
+    const wrongWith = (secondFactor: unknown) =>
+      wrongIn({ ...keyOf(`USER / ${ID}`), secondFactor }).filter((name) => /factor/i.test(name));
+
+    expect(wrongWith(FACTOR)).toEqual([]);
+    expect(wrongWith({ ...FACTOR, recoveryCodes: 1024 })).toEqual(['secondFactor.recoveryCodes']);
+    expect(wrongWith({ nonce: 1, lastStep: -1, recoveryCodes: 0.5 })).toEqual([
+      'secondFactor.nonce',
+      'secondFactor.lastStep',
+      'secondFactor.recoveryNonce',
+      'secondFactor.recoveryCodes',
     ]);
   });
 
