@@ -27,11 +27,14 @@ export interface AccountChange {
   readonly fields: readonly AccessField[];
   /** Whether the restored password has been replaced or removed since. */
   readonly isPasswordReplaced: boolean;
+  /** Whether the second factor has been turned on or off since, or has other recovery codes. */
+  readonly isFactorChanged: boolean;
 }
 
 /** What has happened to an account since the backup; undefined if access is the same. */
 export function changeSince(restored: User, original: User | undefined): AccountChange | undefined {
-  if (!original) return { restored, original, fields: [], isPasswordReplaced: false };
+  if (!original)
+    return { restored, original, fields: [], isPasswordReplaced: false, isFactorChanged: false };
   const fields = isChangedLater(restored, original)
     ? []
     : (changedFields(restored, original, ACCESS_FIELDS) as AccessField[]);
@@ -39,8 +42,9 @@ export function changeSince(restored: User, original: User | undefined): Account
   const isPasswordReplaced =
     restored.passwordHash !== undefined &&
     (original.passwordHash === undefined || restored.passwordChanges < original.passwordChanges);
-  return fields.length > 0 || isPasswordReplaced
-    ? { restored, original, fields, isPasswordReplaced }
+  const isFactorChanged = (restored.factorChanges ?? 0) < (original.factorChanges ?? 0);
+  return fields.length > 0 || isPasswordReplaced || isFactorChanged
+    ? { restored, original, fields, isPasswordReplaced, isFactorChanged }
     : undefined;
 }
 

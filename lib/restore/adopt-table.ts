@@ -16,6 +16,7 @@ import type { Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import { nextVersion } from '../table/version.ts';
 import { attributesAre, EXISTS, remove, set } from '../table/write.ts';
+import { adoptFactor, hasFactor } from './adopt-factor.ts';
 
 /**
  * How many ids are skipped: more than were assigned between the backup and the loss of the table.
@@ -46,7 +47,7 @@ interface Options {
   readonly skippedIds?: number;
   /**
    * The table that was backed up, if it still exists: none of its ids is assigned again, however
-   * many they are.
+   * many they are, and recovery codes that are unused there stay valid.
    */
   readonly original?: Table | undefined;
   /** Receives the number of items read so far. */
@@ -66,6 +67,10 @@ interface Adoption {
   readonly publicKeys: number;
   /** The number of ended sessions. */
   readonly sessions: number;
+  /** The number of users whose recovery codes are void, all or some. */
+  readonly recoveryCodes: number;
+  /** The number of second factors that no code had confirmed, and none can any more. */
+  readonly pendingFactors: number;
   /** The number of integrations whose module must restart. */
   readonly restarts: number;
   /** Tokens issued earlier are rejected. */
@@ -74,10 +79,11 @@ interface Adoption {
 
 /**
  * Prepares a table that was restored from a backup for service: no id is assigned twice, and no
- * earlier token or mailed key is accepted, nor any token of a retired signing key. It
- * can be repeated; every run skips more ids and invalidates all tokens. Running functions reject
- * them within five minutes, the maximum age of their key set. Fails with NotGatehouseTable before
- * any change, with unavailable, or with SDK errors.
+ * earlier token or mailed key is accepted, nor any token of a retired signing key, nor a recovery
+ * code that may have been used since. It can be repeated; every run skips more ids and
+ * invalidates all tokens. Running functions reject them within five minutes, the maximum age of
+ * their key set. Fails with NotGatehouseTable before any change, with unavailable, or with SDK
+ * errors.
  */
 export async function adoptTable(
   table: Table,
@@ -89,7 +95,7 @@ export async function adoptTable(
     advanceSequence(table, kind, skippedIds, original ? await lastId(original, kind) : 0);
   const sequences = [await advance('USER'), await advance('INTEGRATION')];
   const seconds = await rejectIssuedTokens(table);
-  const counts = await adoptItems(table, scanner, onProgress);
+  const counts = await adoptItems(table, scanner, original, onProgress);
   // A token that is issued after this function returns is accepted.
   await wait(Math.max(0, seconds * 1000 - Date.now()));
   return { sequences, ...counts, notBefore: new Date(seconds * 1000) };
@@ -144,9 +150,17 @@ async function rejectIssuedTokens(table: Table): Promise<number> {
 async function adoptItems(
   table: Table,
   scanner: TableScanner,
+  original: Table | undefined,
   onProgress: (items: number) => void,
-): Promise<Pick<Adoption, 'mailedKeys' | 'publicKeys' | 'sessions' | 'restarts'>> {
-  const counts = { mailedKeys: 0, publicKeys: 0, sessions: 0, restarts: 0 };
+): Promise<Omit<Adoption, 'sequences' | 'notBefore'>> {
+  const counts = {
+    mailedKeys: 0,
+    publicKeys: 0,
+    sessions: 0,
+    recoveryCodes: 0,
+    pendingFactors: 0,
+    restarts: 0,
+  };
   let read = 0;
   for await (const items of scanner.scan()) {
     for (const item of items) {
@@ -154,6 +168,11 @@ async function adoptItems(
       const { pk, sk } = item;
       if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk })))
         counts.restarts++;
+      if (collectionOf(item) === 'USER' && hasFactor(item)) {
+        const voided = await adoptFactor(table, { pk, sk }, original);
+        counts.recoveryCodes += voided.recoveryCodes;
+        counts.pendingFactors += voided.pendingFactors;
+      }
       const deletedKind = DELETED.find(({ isOne }) => isOne(item))?.kind;
       if (!deletedKind) continue;
       // A missing item has expired or was used; the outcome `changed` is a success.

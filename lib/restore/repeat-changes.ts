@@ -8,6 +8,7 @@ import type { User } from '../users/user.ts';
 import {
   auditEventFor,
   deletion,
+  factorCopied,
   findUser,
   modification,
   passwordVoided,
@@ -41,7 +42,8 @@ interface Unrepeated {
 
 /**
  * Repeats in the restored table what has happened to accounts in the original: deletions,
- * deactivations and other changes of access. A password that has been replaced since becomes void.
+ * deactivations and other changes of access. A password that has been replaced since becomes void,
+ * and a second factor that has changed since is copied: nothing in it is secret.
  * Each repetition is a transaction under the usual conditions, recorded as the operator's. A change
  * can wait for another one, such as a login for the renaming of the account that has it, so all are
  * tried until none succeeds any more. Returns those that remain. Can be repeated.
@@ -93,8 +95,9 @@ async function repeatChange(table: Table, { restored, original }: AccountChange)
     }
   };
   if (!original) return { repeated: await attempt(repeatDeletion), obstacles };
-  // The password comes first: nothing can prevent its repetition.
+  // Password and factor come first: nothing can prevent their repetition.
   let repeated = await attempt((user, now) => voidPassword(user, original, now));
+  repeated = (await attempt((user, now) => copyFactor(user, original, now))) || repeated;
   let obstaclesBefore: number;
   do {
     obstaclesBefore = obstacles.length;
@@ -122,6 +125,16 @@ function voidPassword(user: User, original: User, now: number): Decision<boolean
   const event = auditEventFor('user.updated', user, ['password']);
   return {
     writes: [passwordVoided(user, original.passwordChanges), auditEntry(OPERATOR, event, now)],
+    // Stryker disable next-line BooleanLiteral: no other change waits for it
+    result: true,
+  };
+}
+
+function copyFactor(user: User, original: User, now: number): Decision<boolean> {
+  if (!changeSince(user, original)?.isFactorChanged) return NOTHING;
+  const event = auditEventFor('user.updated', user, ['secondFactor']);
+  return {
+    writes: [factorCopied(user, original), auditEntry(OPERATOR, event, now)],
     // Stryker disable next-line BooleanLiteral: no other change waits for it
     result: true,
   };

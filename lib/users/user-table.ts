@@ -248,6 +248,25 @@ export function factorChange(
   );
 }
 
+/**
+ * The write that gives a user the second factor of the same user in another table, on condition
+ * that neither it nor the sessions have changed since the read. All sessions end, as when the
+ * factor is turned on.
+ */
+export function factorCopied(user: User, other: User): Write {
+  const { id, secondFactor, pendingFactor, passwordChanges, sessionEndings } = user;
+  return set(
+    entityKey('USER', id),
+    {
+      secondFactor: other.secondFactor,
+      pendingFactor: undefined,
+      factorChanges: other.factorChanges,
+      ...allSessionsEnded(user),
+    },
+    attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+  );
+}
+
 /** The write that ends sessions of a user, by attributes of token-validity.ts. */
 export function sessionsChanged(
   user: User,

@@ -12,6 +12,7 @@ import {
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
+import { put } from '../../lib/table/write.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
@@ -270,6 +271,72 @@ describe('adoptTable', () => {
     );
 
     expect([adoption.restarts, table.transactions.length]).toEqual([0, 3]);
+  });
+
+  describe('of a user with a second factor', () => {
+    const user = INTACT_ITEMS.find(({ pk }) => pk === 'USER') as Item;
+    const FACTOR = { nonce: 'n', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 0b111 };
+    const withFactor = (fields: object = {}): Item => ({
+      ...user,
+      secondFactor: { ...FACTOR, ...fields },
+    });
+    const codesAfter = async (restored: Item, original?: Item, times = 1) => {
+      const table = memoryTable([roster, restored]);
+      const options = { original: original && memoryTable([original]) };
+      const counts: number[] = [];
+      for (let n = 0; n < times; n++)
+        counts.push((await adoptTable(table, scannerOf([restored]), options)).recoveryCodes);
+      const { secondFactor, ...rest } = table.find(user) as Item;
+      expect({ ...rest, secondFactor: { ...FACTOR, recoveryCodes: 0 } }).toEqual({
+        ...user,
+        secondFactor: { ...FACTOR, recoveryCodes: 0 },
+      });
+      return [secondFactor, ...counts];
+    };
+
+    it('voids the recovery codes once, and nothing else', async () => {
+      expect(await codesAfter(withFactor(), undefined, 2)).toEqual([
+        { ...FACTOR, recoveryCodes: 0 },
+        1,
+        0,
+      ]);
+    });
+
+    it.each<[string, Item | undefined, number]>([
+      ['unused in the original', withFactor({ recoveryCodes: 0b1101, lastStep: 9 }), 0b101],
+      ['of other recovery codes there', withFactor({ recoveryNonce: 's' }), 0],
+      ['of another factor there', withFactor({ nonce: 'm' }), 0],
+      ['of a factor that is off there', user, 0],
+      ['of a user who is damaged there', { ...withFactor(), langKey: 1 }, 0],
+    ])('keeps only recovery codes that are unused in the original: %s', async (_, other, codes) => {
+      expect(await codesAfter(withFactor(), other, 2)).toEqual([
+        { ...FACTOR, recoveryCodes: codes },
+        1,
+        0,
+      ]);
+      expect((await codesAfter(withFactor({ recoveryCodes: 0 }), other))[1]).toBe(0);
+    });
+
+    it('voids a factor that no code has confirmed', async () => {
+      const pending = { ...user, pendingFactor: 'nonce' };
+      const table = memoryTable([roster, pending]);
+
+      const { recoveryCodes, pendingFactors } = await adoptTable(table, scannerOf([pending]));
+
+      expect([recoveryCodes, pendingFactors, table.find(user)]).toEqual([0, 1, user]);
+    });
+
+    it('decides again after a concurrent change, and leaves a damaged user', async () => {
+      const table = memoryTable([roster, withFactor()]);
+      table.concurrent.push([], [], [], [put(user, withFactor({ lastStep: 6 }))]);
+
+      await adoptTable(table, scannerOf([withFactor()]));
+      const damaged = memoryTable([roster, withFactor({ recoveryCodes: -1 })]);
+      await adoptTable(damaged, scannerOf([withFactor()]));
+
+      expect(table.find(user)?.secondFactor).toEqual({ ...FACTOR, lastStep: 6, recoveryCodes: 0 });
+      expect(damaged.transactions).toHaveLength(3);
+    });
   });
 
   it('deletes all public keys, but not the time beside them', async () => {

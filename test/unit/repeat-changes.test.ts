@@ -3,6 +3,7 @@ import type { Role } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { type AccountChange, compareAccounts } from '../../lib/restore/account-change.ts';
 import { repeatChanges } from '../../lib/restore/repeat-changes.ts';
+import type { SecondFactor } from '../../lib/second-factor/second-factor.ts';
 import {
   emailGuardKey,
   entityKey,
@@ -11,6 +12,7 @@ import {
   sequenceKey,
 } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
+import { put } from '../../lib/table/write.ts';
 import { heldEmailKey } from '../../lib/users/email-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
@@ -36,6 +38,12 @@ const userOf = (id: number, login: string, fields: Partial<User> = {}): User =>
 const ADMINISTRATOR: { authorities: Role[] } = { authorities: ['ROLE_ADMIN', 'ROLE_USER'] };
 const ADMIN = userOf(1, 'admin', ADMINISTRATOR);
 const ANN = userOf(2, 'ann');
+const FACTOR = { nonce: 'n', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 1023 };
+const withFactor = (factorChanges: number, fields: Partial<SecondFactor> = {}): User => ({
+  ...ANN,
+  secondFactor: { ...FACTOR, ...fields },
+  factorChanges,
+});
 /** The user after a change in the original. */
 const changed = (user: User, fields: Partial<User>): User => ({
   ...user,
@@ -62,12 +70,14 @@ async function compare(restored: readonly User[], original: readonly User[], las
   const comparison = await compareAccounts(tableOf(restored), tableOf(original, lastId));
   return (
     comparison && {
-      changes: comparison.changes.map(({ restored, original, fields, isPasswordReplaced }) =>
-        [
-          restored.login,
-          ...(original ? fields : ['deleted', ...fields]),
-          ...(isPasswordReplaced ? ['password'] : []),
-        ].join(' '),
+      changes: comparison.changes.map(
+        ({ restored, original, fields, isPasswordReplaced, isFactorChanged }) =>
+          [
+            restored.login,
+            ...(original ? fields : ['deleted', ...fields]),
+            ...(isPasswordReplaced ? ['password'] : []),
+            ...(isFactorChanged ? ['factor'] : []),
+          ].join(' '),
       ),
       created: comparison.created.map(({ login }) => login),
       damaged: comparison.damaged,
@@ -115,6 +125,15 @@ describe('the comparison with the original', () => {
     ['a removed password', ANN, { ...ANN, passwordHash: undefined }, 'password'],
     ['no rehashed password', ANN, { ...ANN, passwordHash: 'rehashed' }],
     ['no void password', { ...ANN, passwordHash: undefined }, { ...ANN, passwordChanges: 2 }],
+    ['a factor that was turned on', ANN, withFactor(1), 'factor'],
+    ['a factor that was turned off', withFactor(1), { ...ANN, factorChanges: 2 }, 'factor'],
+    ['replaced recovery codes', withFactor(1), withFactor(2, { recoveryNonce: 's' }), 'factor'],
+    ['no code that was used', withFactor(1), withFactor(1, { lastStep: 6, recoveryCodes: 1 })],
+    [
+      'no factor that was changed in the restored table',
+      withFactor(2),
+      { ...ANN, factorChanges: 1 },
+    ],
     [
       'a password that was replaced before a later change',
       changed(ANN, demoted),
@@ -212,6 +231,43 @@ describe('a repetition', () => {
     expect(await repeat(table, changes)).toEqual([]);
     expect(await repeatOriginal(table, original)).toEqual([]);
     expect(table.transactions).toHaveLength(4);
+  });
+
+  it('copies a factor that was turned on or off, once, and ends all sessions', async () => {
+    const bob: User = { ...userOf(3, 'bob', withFactor(3)), id: 3, login: 'bob' };
+    const table = tableOf([ADMIN, { ...ANN, pendingFactor: 'p', sessionEndings: 4 }, bob]);
+    const factor = { ...FACTOR, lastStep: 9, recoveryCodes: 7 };
+    const original = [
+      ADMIN,
+      { ...withFactor(1, factor), pendingFactor: 'q' },
+      { ...bob, secondFactor: undefined, factorChanges: 4 },
+    ];
+
+    expect(await repeatOriginal(table, original)).toEqual([]);
+    expect(await repeatOriginal(table, original)).toEqual([]);
+
+    expect(userIn(table, ANN)).toEqual({
+      ...entityKey('USER', 2),
+      ...ANN,
+      secondFactor: factor,
+      factorChanges: 1,
+      sessionEndings: 5,
+    });
+    expect(userIn(table, bob)).not.toHaveProperty('secondFactor');
+    expect(auditsIn(table)).toEqual([
+      ['system', 'user.updated', 'user/2', NOW, ['secondFactor']],
+      ['system', 'user.updated', 'user/3', NOW, ['secondFactor']],
+    ]);
+  });
+
+  it('decides again on a factor that is turned on in the restored table meanwhile', async () => {
+    const table = tableOf([ADMIN, ANN]);
+    const changes = await changesOf(table, [ADMIN, withFactor(1)]);
+    const own = withFactor(1, { nonce: 'own' });
+    table.concurrent.push([put(entityKey('USER', 2), { ...own })]);
+
+    expect(await repeat(table, changes)).toEqual([]);
+    expect(userIn(table, ANN)).toMatchObject({ ...own });
   });
 
   it('passes logins and roles on in whatever order they become free', async () => {

@@ -89,7 +89,8 @@ const FIELD_NAMES = { login: 'login', email: 'address', authorities: 'roles' };
  * For example: `user 7 bob: roles ROLE_ADMIN, ROLE_USER → ROLE_USER; password replaced (by admin,
  * 2026-11-22T08:30:00.000Z)`.
  */
-function describe({ restored, original, fields, isPasswordReplaced }: AccountChange): string {
+function describe(change: AccountChange): string {
+  const { restored, original, fields, isPasswordReplaced, isFactorChanged } = change;
   if (!original) return `${nameOf(restored)}: deleted`;
   const parts = fields.map((field) => {
     if (field === 'activated') return original.activated ? 'activated' : 'deactivated';
@@ -97,6 +98,15 @@ function describe({ restored, original, fields, isPasswordReplaced }: AccountCha
     return `${FIELD_NAMES[field]} ${values.join(' → ')}`;
   });
   if (isPasswordReplaced) parts.push('password replaced');
+  if (isFactorChanged) parts.push(`second factor ${factorChange(restored, original)}`);
   const by = fields.length && ` (by ${original.lastModifiedBy}, ${original.lastModifiedDate})`;
   return `${nameOf(restored)}: ${parts.join('; ')}${by || ''}`;
+}
+
+function factorChange(restored: User, original: User): string {
+  if (!original.secondFactor) return 'turned off';
+  if (!restored.secondFactor) return 'turned on';
+  return restored.secondFactor.nonce === original.secondFactor.nonce
+    ? 'with other recovery codes'
+    : 'replaced';
 }

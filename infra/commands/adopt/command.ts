@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { FACTOR_ATTRIBUTES } from '../../../lib/restore/adopt-factor.ts';
 import {
   adoptTable,
   SKIPPED_IDS,
@@ -38,8 +39,9 @@ export const command = defineCommand({
                       [--values-key ARN] [--unprotected]
                       [--original TABLE [--apply [--keep IDS]]]] [--skip IDS]`,
   help: `Prepares a table that was restored from a backup for service: skips the ids that were
-assigned since, ends all sessions and invitations, restores the settings that a restore does not
-copy, flags all modules to restart, and verifies the table. It can be repeated.
+assigned since, ends all sessions and invitations, voids recovery codes that may have been used
+since, restores the settings that a restore does not copy, flags all modules to restart, and
+verifies the table. It can be repeated.
 
 ${TABLE_HELP}
 
@@ -74,7 +76,7 @@ ${TABLE_HELP}
       const repeat = original && (await planRepetition(connection, original, values));
       isChanged = true;
       printAdoption(
-        await adoptTable(table, openTableScanner([], tableName, client), {
+        await adoptTable(table, openTableScanner(FACTOR_ATTRIBUTES, tableName, client), {
           skippedIds: Number(values.skip),
           original,
           onProgress: reportProgress('item', ' read'),
@@ -136,7 +138,8 @@ function rejectMistakes(values: AdoptOptions): void {
 }
 
 function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
-  const { sequences, mailedKeys, publicKeys, restarts, notBefore } = adoption;
+  const { sequences, notBefore, mailedKeys, publicKeys, restarts } = adoption;
+  const { recoveryCodes, pendingFactors } = adoption;
   for (const { kind, before, after } of sequences)
     print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(
@@ -147,6 +150,10 @@ function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
   );
   print(
     `Deleted ${counted(publicKeys, 'public signing key')}: the first login publishes those in use`,
+  );
+  print(
+    `Voided recovery codes of ${counted(recoveryCodes, 'user')}, which may have been used since, ` +
+      `and ${counted(pendingFactors, 'unconfirmed second factor')}`,
   );
   print(`Flagged ${counted(restarts, 'module')} to restart`);
 }
