@@ -178,15 +178,20 @@ export function modification(
  * All sessions end, except that of the token with the id `tokenExcepted`.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
-  const passwordChanges = user.passwordChanges + 1;
-  return setPassword(user, {
-    passwordHash,
-    passwordChanges,
-    tokenExcepted,
-    sessionsEnded: undefined,
-    resetStamp: newStamp(),
-  });
+  return setPassword(user, newPassword(user, passwordHash, tokenExcepted));
 }
+
+const newPassword = (
+  { passwordChanges }: User,
+  passwordHash: string,
+  tokenExcepted?: string | undefined,
+) => ({
+  passwordHash,
+  passwordChanges: passwordChanges + 1,
+  tokenExcepted,
+  sessionsEnded: undefined,
+  resetStamp: newStamp(),
+});
 
 /**
  * The write that voids a password, on condition that it has not changed since the read: the user
@@ -264,6 +269,31 @@ export function factorCopied(user: User, other: User): Write {
       ...allSessionsEnded(user),
     },
     attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+  );
+}
+
+/**
+ * The write that removes the second factor of a user, sets another password, or both, on condition
+ * that neither they nor anything visible has changed since the read. All sessions end.
+ */
+export function accessRecovered(
+  user: User,
+  { removesFactor, passwordHash }: { removesFactor: boolean; passwordHash: string | undefined },
+): Write {
+  const { version, secondFactor, pendingFactor, factorChanges = 0 } = user;
+  const { passwordChanges, sessionEndings } = user;
+  return set(
+    entityKey('USER', user.id),
+    {
+      ...allSessionsEnded(user),
+      ...(passwordHash !== undefined && newPassword(user, passwordHash)),
+      ...(removesFactor && {
+        secondFactor: undefined,
+        pendingFactor: undefined,
+        factorChanges: factorChanges + 1,
+      }),
+    },
+    attributesAre({ version, secondFactor, pendingFactor, passwordChanges, sessionEndings }),
   );
 }
 

@@ -7,7 +7,13 @@ import { actionsOf } from '../../infra/local/calls/actions.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { commit } from '../../lib/table/change.ts';
-import { emailGuardKey, loginGuardKey, rosterKey, totalKey } from '../../lib/table/keys.ts';
+import {
+  emailGuardKey,
+  entityKey,
+  loginGuardKey,
+  rosterKey,
+  totalKey,
+} from '../../lib/table/keys.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { remove, set } from '../../lib/table/write.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
@@ -202,6 +208,19 @@ describe('the documented permissions of', () => {
 
     expect(await actionsOfRun('export', file)).toEqual(documentedFor('export'));
   });
+
+  // Last, because the administrator has another password then.
+  it.each(['first-admin --remove-second-factor', 'first-admin --new-password'])(
+    '%s are those that it needs',
+    async (command) => {
+      const pending = set(entityKey('USER', 1), { pendingFactor: 'nonce' }, EXISTS);
+      await commit(gatehouse.table, [pending]);
+
+      const used = await actionsOfRun(...command.split(' '), '--login', 'admin');
+
+      expect(used).toEqual(documentedFor(command));
+    },
+  );
 });
 
 it('the documented roles of a deployment are those of the cloud assembly', () => {

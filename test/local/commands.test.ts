@@ -144,8 +144,9 @@ async function interrupt(
   script: string,
   args: readonly string[],
   operation: string,
+  items: readonly object[] = [],
 ) {
-  const { environment, calls } = await serve([], overrideOf(operation, 'no-response'));
+  const { environment, calls } = await serve(items, overrideOf(operation, 'no-response'));
   const child = spawn(process.execPath, [COMMANDS, script, ...GATE, ...args], {
     cwd: ROOT,
     env: { ...environmentWithoutAws(), ...environment },
@@ -492,6 +493,38 @@ describe('npm run first-admin', () => {
     expect(calls).not.toContain('UpdateItem');
   });
 
+  const RECOVERED = ['--login', 'admin', '--new-password'];
+  const WITH_FACTOR = INTACT_ITEMS.map((item) =>
+    item.id === 1 && item.pk === 'USER' ? { ...item, pendingFactor: 'nonce' } : item,
+  );
+
+  it.each([
+    [RECOVERED, ['GenerateMac']],
+    [['--login', 'admin', '--remove-second-factor'], []],
+    [[...RECOVERED, '--remove-second-factor'], ['GenerateMac']],
+  ])('prints what %j may have changed if the outcome is unknown', async (args, ofKeys) => {
+    const override = overrideOf('TransactWriteItems', OUTAGE);
+    const { environment, calls } = await serve(WITH_FACTOR, override);
+
+    const { code, stdout, stderr } = await runHere('first-admin', [...GATE, ...args], environment);
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
+    expect(stderr).toMatchSnapshot();
+    expect(calls.filter((call) => call === 'GenerateMac')).toEqual(ofKeys);
+  });
+
+  it('prints the new password of an administrator if it is interrupted', async () => {
+    expect(
+      await interrupt('SIGINT', 'first-admin', RECOVERED, 'TransactWriteItems', INTACT_ITEMS),
+    ).toEqual({
+      code: 1,
+      stderr: [
+        'The command was interrupted, so the account may or may not be changed. If it is, its ' +
+          'password is PASSWORD; otherwise run the command again.',
+      ],
+    });
+  });
+
   it.each(['SIGINT', 'SIGTERM'] as const)(
     'prints the password and exits with 1 on %s',
     async (signal) => {
@@ -531,6 +564,9 @@ it.each<[string, string[]]>([
   ['first-admin', [...GATE, '--login', 'root']],
   ['first-admin', [...GATE, '--login', 'a b', '--email', 'root']],
   ['first-admin', [...GATE, '--login', 'root', '--email', 'root']],
+  ['first-admin', [...GATE, '--new-password']],
+  ['first-admin', [...GATE, ...ADMINISTRATOR, '--new-password']],
+  ['first-admin', [...GATE, ...ADMINISTRATOR, '--remove-second-factor']],
 ])('npm run %s exits with 2, one sentence and its usage for %j', async (script, args) => {
   const { code, stdout, stderr } = await runHere(script, args);
 

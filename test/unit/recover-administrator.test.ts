@@ -1,0 +1,134 @@
+import { expect, it } from 'vitest';
+import { entityKey, loginGuardKey } from '../../lib/table/keys.ts';
+import { put } from '../../lib/table/write.ts';
+import { recoverAdministrator } from '../../lib/users/recover-administrator.ts';
+import type { User } from '../../lib/users/user.ts';
+import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { storedUser } from '../support/doubles/stored-user.ts';
+
+/* How an operator lets an administrator in, whatever happens to the account at the same time. */
+
+useFrozenClock(Date.parse('2026-03-10T12:00:00.000Z'));
+
+const FACTOR = { nonce: 'n', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 7 };
+const ADMIN = storedUser(1, 'admin', {
+  authorities: ['ROLE_ADMIN'],
+  secondFactor: FACTOR,
+  factorChanges: 1,
+  passwordChanges: 4,
+  sessionEndings: 2,
+  tokenExcepted: 'jti',
+});
+const key = entityKey('USER', 1);
+const tableOf = (user: User) =>
+  memoryTable([
+    { ...key, ...user },
+    { ...loginGuardKey('admin'), id: 1 },
+  ]);
+
+const FACTOR_ONLY = { removesFactor: true, hashPassword: undefined };
+const hashes: string[] = [];
+const hashPassword = async () => {
+  hashes.push('new hash');
+  return 'new hash';
+};
+const PASSWORD_ONLY = { removesFactor: false, hashPassword };
+const BOTH = { removesFactor: true, hashPassword };
+
+const { secondFactor: _, tokenExcepted: __, ...withoutFactor } = ADMIN;
+const stamp = expect.stringMatching(/^[\w-]{16}$/);
+
+it.each([
+  ['the factor', FACTOR_ONLY, { ...withoutFactor, factorChanges: 2 }],
+  [
+    'the password',
+    PASSWORD_ONLY,
+    {
+      ...withoutFactor,
+      secondFactor: FACTOR,
+      passwordHash: 'new hash',
+      passwordChanges: 5,
+      resetStamp: stamp,
+    },
+  ],
+  [
+    'both',
+    BOTH,
+    {
+      ...withoutFactor,
+      factorChanges: 2,
+      passwordHash: 'new hash',
+      passwordChanges: 5,
+      resetStamp: stamp,
+    },
+  ],
+])(
+  'changes %s and ends all sessions, and nothing else of the account',
+  async (_, recovery, after) => {
+    const table = tableOf(ADMIN);
+
+    const { outcome } = await recoverAdministrator(table, 'admin', recovery);
+
+    expect(outcome).toBe('recovered');
+    expect(table.find(key)).toEqual({ ...key, ...after, sessionEndings: 3 });
+  },
+);
+
+it.each<[string, Partial<User>, Partial<User>]>([
+  [
+    'a log-in',
+    {},
+    { lastLogin: 'now', passwordHash: 'rehashed', secondFactor: { ...FACTOR, lastStep: 6 } },
+  ],
+  [
+    'a confirmation',
+    { secondFactor: undefined, pendingFactor: 'n' },
+    { secondFactor: FACTOR, pendingFactor: undefined, factorChanges: 2, sessionEndings: 3 },
+  ],
+  ['new recovery codes', {}, { secondFactor: { ...FACTOR, recoveryNonce: 's' }, factorChanges: 2 }],
+  ['a new password', {}, { passwordHash: 'other', passwordChanges: 5 }],
+])('removes and replaces what %s has just changed', async (_, before, meanwhile) => {
+  const user = { ...ADMIN, ...before };
+  const concurrent: User = { ...user, ...meanwhile };
+  const table = tableOf(user);
+  table.concurrent.push([put(key, { ...concurrent })]);
+  hashes.length = 0;
+
+  const { outcome } = await recoverAdministrator(table, 'admin', BOTH);
+
+  const { factorChanges = 0, passwordChanges, sessionEndings = 0 } = concurrent;
+  expect(outcome).toBe('recovered');
+  expect(table.find(key)).toMatchObject({
+    passwordHash: 'new hash',
+    passwordChanges: passwordChanges + 1,
+    factorChanges: factorChanges + 1,
+    sessionEndings: sessionEndings + 1,
+  });
+  expect(table.find(key)).not.toHaveProperty('secondFactor');
+  expect(hashes).toHaveLength(1);
+});
+
+it.each<[string, Partial<User>, string]>([
+  ['demoted', { authorities: ['ROLE_USER'], version: '4-x' }, 'not-administrator'],
+  ['deactivated', { activated: false, version: '4-x' }, 'not-administrator'],
+  ['relieved of the factor', { secondFactor: undefined }, 'no-factor'],
+])('leaves an account that has just been %s', async (_, meanwhile, expected) => {
+  const table = tableOf(ADMIN);
+  const after = { ...ADMIN, ...meanwhile };
+  table.concurrent.push([put(key, after)]);
+
+  const { outcome } = await recoverAdministrator(table, 'admin', FACTOR_ONLY);
+
+  expect([outcome, table.transactions]).toEqual([expected, []]);
+});
+
+it('computes no hash for an account that it does not change', async () => {
+  hashes.length = 0;
+
+  await recoverAdministrator(tableOf({ ...ADMIN, activated: false }), 'admin', BOTH);
+  await recoverAdministrator(tableOf({ ...ADMIN, secondFactor: undefined }), 'admin', BOTH);
+  await recoverAdministrator(tableOf(ADMIN), 'nobody', BOTH);
+
+  expect(hashes).toEqual([]);
+});
