@@ -34,17 +34,21 @@ interface ExportedRecord {
 }
 
 /**
- * All users and integrations as records that `importRecords` accepts, with decrypted values. Fails
- * with SDK errors, and with a sentence for the operator at the first damaged item.
+ * All users and integrations as records that `importRecords` accepts, with decrypted values. Second
+ * factors are left out, because only this stack can derive their secrets: `onFactor` is called for
+ * each. Fails with SDK errors, and with a sentence for the operator at the first damaged item.
  */
 export async function* exportRecords(
   table: Table,
   valuesKey: string,
   kms: KMSClient,
+  onFactor: () => void = () => undefined,
 ): AsyncGenerator<ExportedRecord> {
   for await (const item of itemsOf(table, 'USER')) {
     requireIntact(item);
-    yield { type: 'user', ...pick(userOf(item), USER_FIELDS) };
+    const user = userOf(item);
+    if (user.secondFactor) onFactor();
+    yield { type: 'user', ...pick(user, USER_FIELDS) };
   }
   for await (const item of itemsOf(table, 'INTEGRATION')) {
     requireIntact(item);

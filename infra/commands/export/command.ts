@@ -10,7 +10,8 @@ import { defineCommand, STACK_TABLE_HELP, WrongArguments } from '../define-comma
 export const command = defineCommand({
   usage: 'npm run export -- [--table NAME] FILE',
   help: `Exports all users with their password hashes, and all integrations with their parameters,
-whose values are decrypted, to a new JSON Lines file that only its owner can read.
+whose values are decrypted, to a new JSON Lines file that only its owner can read. Second factors
+are not exported.
 
 ${STACK_TABLE_HELP}`,
   options: { table: { type: 'string' } },
@@ -34,9 +35,10 @@ ${STACK_TABLE_HELP}`,
     process.once('exit', () => rmSync(partial, { force: true }));
     print(`Exporting ${tableName}`);
     const counts = { user: 0, integration: 0 };
+    let factors = 0;
     const onProgress = reportProgress('record');
     const lines = async function* () {
-      for await (const record of exportRecords(table, valuesKey, kms)) {
+      for await (const record of exportRecords(table, valuesKey, kms, () => factors++)) {
         yield `${JSON.stringify(record)}\n`;
         counts[record.type]++;
         onProgress(counts.user + counts.integration);
@@ -50,6 +52,7 @@ ${STACK_TABLE_HELP}`,
       `${counted(counts.user, 'user')} and ${counted(counts.integration, 'integration')} ` +
         'exported. The file contains secrets: protect it',
     );
+    if (factors > 0) print(`Not exported: second factors of ${counted(factors, 'user')}`);
     return 'exported';
   },
 });

@@ -9,7 +9,8 @@ export const command = defineCommand({
   usage: 'npm run import -- [--table NAME] [--apply] [--again] FILE',
   help: `Imports users and integrations with their parameters from a JSON Lines file, or from
 /dev/stdin. It can be repeated: records are skipped that the table already contains, or whose users
-and integrations have been changed or removed since an earlier import.
+and integrations have been changed or removed since an earlier import. Imported users have no second
+factor.
 
 ${STACK_TABLE_HELP}
 --apply       writes to the table; without it, the command only reports what it would do
