@@ -26,6 +26,7 @@ import {
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
+import { turnOnFactor } from '../support/instance/second-factor.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
@@ -44,7 +45,7 @@ describe('a restore', { timeout: 60_000 }, () => {
   let gatehouse: Gatehouse;
   let client: DynamoDBClient;
   /** The ARNs of the keys in the environment of the functions, which survive the table. */
-  let arns: { pepper: string; values: string; signing: string };
+  let arns: { pepper: string; values: string; factor: string; signing: string };
   beforeAll(async () => {
     gatehouse = await startGatehouse();
     const { endpoint, region, functions } = gatehouse.cloud;
@@ -54,6 +55,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     arns = {
       pepper: String(gatehouse.cloud.pepperKeys),
       values: variable('VALUES_KEY'),
+      factor: variable('FACTOR_KEY'),
       signing: variable('SIGNING_KEYS'),
     };
   });
@@ -75,8 +77,9 @@ describe('a restore', { timeout: 60_000 }, () => {
   const adopt = (...options: string[]) =>
     runCommand('adopt', options, operatorsEnvironment(gatehouse.cloud), inject('repository'));
 
-  const statusOfLogin = async (username: string, password: string) =>
-    (await gatehouse.call('POST', '/api/authenticate', { body: { username, password } })).status;
+  const statusOfLogin = async (username: string, password: string, code?: string) =>
+    (await gatehouse.call('POST', '/api/authenticate', { body: { username, password, code } }))
+      .status;
 
   async function settingsOf(TableName: string) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName }));
@@ -112,6 +115,9 @@ describe('a restore', { timeout: 60_000 }, () => {
   let lostToken: string;
   let keeperToken: string;
   let parameter: { id: number };
+  /** The factors of a user who had it before the backup, and of one who turned it on later. */
+  let cautious: Awaited<ReturnType<typeof turnOnFactor>>;
+  let convert: typeof cautious;
   /**
    * Imported between the backup and the loss of the table. The first of each kind is then deleted.
    */
@@ -133,6 +139,9 @@ describe('a restore', { timeout: 60_000 }, () => {
     const demoted = await gatehouse.makeUser('demoted', administrator);
     await gatehouse.makeUser('deleted');
     leaked = await gatehouse.makeUser('leaked');
+    await gatehouse.makeUser('cautious');
+    await gatehouse.makeUser('convert');
+    cautious = await turnOnFactor(gatehouse, 'cautious');
 
     backup = await itemsOf(gatehouse.cloud);
 
@@ -143,6 +152,9 @@ describe('a restore', { timeout: 60_000 }, () => {
     const replacement = { currentPassword: 'leaked', newPassword: 'replaced' };
     const own = await gatehouse.logIn('leaked');
     await call('POST', '/api/account/change-password', own, replacement);
+    const [used] = cautious.recoveryCodes;
+    expect(await statusOfLogin('cautious', 'cautious', used)).toBe(200);
+    convert = await turnOnFactor(gatehouse, 'convert');
     lost = await gatehouse.makeUser('lost');
     lostToken = await gatehouse.logIn('lost');
     await call('POST', '/api/utm-integrations', admin, INTEGRATION);
@@ -166,6 +178,7 @@ describe('a restore', { timeout: 60_000 }, () => {
 
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/no findings\n$/);
+    expect(stdout).toMatch(/^Voided recovery codes of 1 user, .* 0 unconfirmed second factors$/m);
     tableStream = /"tableStream": "(arn:aws:dynamodb:\S+\/stream\/\S+)"/.exec(stdout)?.[1] ?? '';
     expect(tableStream).toContain(RESTORED);
     expect(await settingsOf(RESTORED)).toEqual({
@@ -205,6 +218,7 @@ describe('a restore', { timeout: 60_000 }, () => {
           '  demoted: login demoted → renamed; roles ROLE_ADMIN, ROLE_USER → ROLE_USER ',
           '  deleted: deleted',
           '  leaked: password replaced',
+          '  convert: second factor turned on',
           'Accounts created in  since the backup, and not restored: 2',
           '  lost',
           '  import-kept',
@@ -219,7 +233,7 @@ describe('a restore', { timeout: 60_000 }, () => {
     expect(compared.stdout).toContain('None of these changes is repeated');
     expect(compared.stdout).toMatch(/^Import markers that --apply would copy from \S+: 2$/m);
     expect(kept.stdout).toMatch(
-      /^Accounts whose changes are repeated: 3\nImport markers copied from \S+: 2\nTags/m,
+      /^Accounts whose changes are repeated: 4\nImport markers copied from \S+: 2\nTags/m,
     );
     expect(repeated.stdout).toMatch(
       /^Accounts whose changes are repeated: 1\nVoid passwords, .*: 1\nImport markers copied from \S+: 0$/m,
@@ -269,6 +283,14 @@ describe('a restore', { timeout: 60_000 }, () => {
       body: { key, newPassword: 'another' },
     });
     expect(await statusOfLogin('leaked', 'another')).toBe(200);
+  });
+
+  it('asks for the second factor as the original did, and accepts no former code', async () => {
+    for (const code of cautious.recoveryCodes.slice(0, 3))
+      expect(await statusOfLogin('cautious', 'cautious', code)).toBe(401);
+    expect(await statusOfLogin('convert', 'convert')).toBe(401);
+    expect(await statusOfLogin('convert', 'convert', convert.recoveryCodes[0])).toBe(200);
+    expect(await statusOfLogin('convert', 'convert', convert.code(1))).toBe(200);
   });
 
   it('rejects all tokens that were issued before it, and reuses no id', async () => {
@@ -329,6 +351,7 @@ describe('a restore', { timeout: 60_000 }, () => {
         TableKey: TABLE_KEY,
         PepperKey: arns.pepper,
         ValuesKey: arns.values,
+        FactorKey: arns.factor,
         SigningKey: arns.signing,
       },
     });
@@ -337,6 +360,8 @@ describe('a restore', { timeout: 60_000 }, () => {
     admin = await gatehouse.logIn('admin');
     const path = `/api/utm-integration-confs/${parameter.id}`;
     expect((await call('GET', path, admin)).body.confValue).toBe('a value under ValuesKey');
+    const code = convert.recoveryCodes[1];
+    expect(await statusOfLogin('convert', 'convert', code)).toBe(200);
   });
 
   it('reports a restored table that is not intact, and how to repair it', async () => {
