@@ -38,8 +38,8 @@ export const existing = v.optional(
       ),
       keys: v.optional(
         setting(
-          'The ARNs of keys by their logical ids: `TableKey`, `ValuesKey` and the keys in ' +
-            '`pepperKeys` and `signingKeys`.',
+          'The ARNs of keys by their logical ids: `TableKey`, `ValuesKey`, `FactorKey` and the ' +
+            'keys in `pepperKeys` and `signingKeys`.',
           v.record(v.string(), setting('The ARN of the key with this logical id.', keyArn)),
           {
             key: 'KEY',
