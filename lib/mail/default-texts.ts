@@ -24,9 +24,9 @@ export const DEFAULT_TEXTS: Readonly<Record<'en' | 'de', Record<OccasionWithDefa
     secondFactorChanged: {
       subject: 'Your second factor was changed',
       text:
-        'Dear {login},\n\nThe second factor of your account was turned on or off, or its recovery ' +
-        'codes were replaced.\n\nIf neither you nor your administrator did this, someone else ' +
-        'may be using your account: tell your administrator immediately.\n',
+        'Dear {login},\n\nThe second factor of your account was turned on or off, or its ' +
+        'recovery codes were replaced.\n\nIf neither you nor your administrator did this, ' +
+        'someone else may be using your account: tell your administrator immediately.\n',
     },
   },
   de: {
@@ -42,10 +42,10 @@ export const DEFAULT_TEXTS: Readonly<Record<'en' | 'de', Record<OccasionWithDefa
     secondFactorChanged: {
       subject: 'Ihr zweiter Faktor wurde geändert',
       text:
-        'Guten Tag {login},\n\nder zweite Faktor Ihres Kontos wurde ein- oder ausgeschaltet, oder ' +
-        'seine Wiederherstellungscodes wurden ersetzt.\n\nFalls weder Sie noch Ihr Administrator ' +
-        'das getan haben, benutzt möglicherweise jemand anderes Ihr Konto: Bitte informieren Sie ' +
-        'sofort Ihren Administrator.\n',
+        'Guten Tag {login},\n\nder zweite Faktor Ihres Kontos wurde ein- oder ausgeschaltet, ' +
+        'oder seine Wiederherstellungscodes wurden ersetzt.\n\nFalls weder Sie noch Ihr ' +
+        'Administrator das getan haben, benutzt möglicherweise jemand anderes Ihr Konto: Bitte ' +
+        'informieren Sie sofort Ihren Administrator.\n',
     },
   },
 };

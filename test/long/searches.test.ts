@@ -8,9 +8,9 @@ import { type StackMutant, stackMutants } from '../support/stack/mutants.ts';
 /*
  * Both searches detect carelessly implemented rules: the sequences by pairs of concurrent changes
  * and injected faults, the histories by clients whose requests overlap by chance. Both stop at
- * their first finding. From seed 1 on, the sequences need up to about a hundred runs, so each search
- * starts at a path that is known to find something. The histories have four clients rather than
- * eight, because each function instance that starts on a mutant costs time.
+ * their first finding. From seed 1 on, the sequences need up to about a hundred runs, so each
+ * search starts at a path that is known to find something. The histories have four clients rather
+ * than eight, because each function instance that starts on a mutant costs time.
  */
 
 const SEARCHES: { mutant: StackMutant; path: string; faults?: boolean; logsIn?: boolean }[] = [

@@ -17,6 +17,7 @@ import {
 } from '../../lib/accounts/sessions.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
+import { Failure } from '../../lib/contract/failure.ts';
 import {
   entityKey,
   formerUserKey,
@@ -311,7 +312,9 @@ describe('ending', () => {
   });
 
   it('the current session fails as any change does otherwise', async () => {
-    const table = tableWith({ ...precedenceKey(7), until: NOW + 5000 } as never);
+    const table = tableWith();
+    const get = () => Promise.reject(new Failure('unavailable'));
+    Object.assign(table, { get });
 
     await expect(logOut(table, by(table, LogOut.access), SOURCE)).rejects.toThrow('unavailable');
   });
