@@ -9,6 +9,6 @@ const services = openLogIn(openTable());
 /** POST /api/authenticate: exchanges the credentials of an activated account for a token. */
 export const handler = publicEndpoint(Authenticate, async ({ source, body }) => {
   const { token, userId, factorNeededFrom } = await logIn(services, source, body);
-  const told = { id_token: token, secondFactorRequiredFrom: factorNeededFrom };
-  return { ...ok(told, { Authorization: `Bearer ${token}` }), callerId: userId };
+  const answer = { id_token: token, secondFactorRequiredFrom: factorNeededFrom };
+  return { ...ok(answer, { Authorization: `Bearer ${token}` }), callerId: userId };
 });

@@ -1,17 +1,10 @@
-import { openLoginThrottle } from '../lib/accounts/login-throttle.ts';
-import { replaceRecoveryCodes } from '../lib/accounts/second-factor.ts';
+import { openFactorServices, replaceRecoveryCodes } from '../lib/accounts/second-factor.ts';
 import { ReplaceRecoveryCodes } from '../lib/accounts/second-factor-contracts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
-import { openPasswords } from '../lib/passwords/passwords.ts';
-import { openFactorSecrets } from '../lib/second-factor/factor-secrets.ts';
 import { openTable } from '../lib/table/table.ts';
 
-const services = {
-  passwords: openPasswords(),
-  factorSecrets: openFactorSecrets(),
-  throttle: openLoginThrottle(openTable()),
-};
+const services = openFactorServices(openTable());
 
 /** POST /api/account/second-factor/recovery-codes: replaces the caller's recovery codes. */
 export const handler = endpoint(ReplaceRecoveryCodes, async ({ caller, source, body }) => {

@@ -50,6 +50,7 @@ export async function changePassword(
           ? (clearFailures) => replacePassword(caller, user, passwordHash, clearFailures)
           : 'wrong-password';
       },
+      keepsFailures: user.secondFactor !== undefined,
     },
   );
 }

@@ -123,12 +123,14 @@ async function verify(
   { password: typed, code: separate }: Credentials,
 ): Promise<Verified | undefined> {
   const factor = user?.secondFactor;
-  const { password, code } = factor ? separateCode(typed, separate) : { password: typed, code: '' };
+  // For everybody, so that it takes equally long.
+  const separated = separateCode(typed, separate);
+  const { password, code } = factor ? separated : { password: typed, code: '' };
   const matches = await passwords.matches(password, user?.passwordHash);
   if (!user?.passwordHash || !matches || !user.activated) return undefined;
   if (!factor) return { user, password, used: undefined };
   if (code === '') throw new Failure('code-required');
-  const secrets = await factorSecrets(user.id, factor.nonce);
+  const secrets = await factorSecrets(user.id, factor);
   const isRight = factorAfter(factor, secrets, code, Date.now()) !== undefined;
   return isRight ? { user, password, used: { secrets, code } } : undefined;
 }
@@ -149,8 +151,8 @@ async function startSession(
   const isOutdated = passwords.isOutdated(user.passwordHash as string, password);
   const passwordHash = isOutdated ? await passwords.hash(password) : undefined;
   const { rememberMe: remembered } = credentials;
-  const traits = { remembered, secondFactor: used !== undefined };
-  const session = newSession(user, source, traits, Date.now());
+  const proof = { remembered, secondFactor: used !== undefined };
+  const session = newSession(user, source, proof, Date.now());
   // Before the session is stored: one without a token would be listed and audited.
   const token = await issueToken(user, session);
   const replaced = { passwordHash, clearFailures };
@@ -216,14 +218,14 @@ function storeSession(
     const secondFactor = factor && used && factorAfter(factor, used.secrets, used.code, now);
     if (factor && !secondFactor) throw new Failure('bad-credentials');
     const renewed = user.passwordHash === hash ? passwordHash : undefined;
-    const spent = secondFactor?.recoveryCodes !== factor?.recoveryCodes ? ['recoveryCodes'] : [];
+    const isRecovery = secondFactor?.recoveryCodes !== factor?.recoveryCodes;
     const event = sessionEventFor('session.started', user, session, session.ipAddress);
     return {
       writes: [
         ...clearFailures(now),
         loggedIn(user, now, { passwordHash: renewed, secondFactor }),
         sessionStarted(user, session),
-        auditEntry(user, { ...event, fields: spent }, now),
+        auditEntry(user, { ...event, fields: isRecovery ? ['recoveryCodes'] : [] }, now),
       ],
       result: user,
     };

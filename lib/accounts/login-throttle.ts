@@ -5,6 +5,8 @@ import { allowTimeToUndo } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
+import { endsWithCode } from '../second-factor/second-factor.ts';
+import { stepAt } from '../second-factor/totp.ts';
 import { commit, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
 import { type Key, PARTITION, rejectedKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -154,7 +156,9 @@ async function beginAttempt(
     actor = ANONYMOUS,
   }: PasswordAttempt,
 ): Promise<{ steps: AttemptSteps; items: Found }> {
-  const typed = code ? `${password}\n${code}` : password;
+  // In another time step, the same code is another guess.
+  const step = code || endsWithCode(password) ? stepAt(Date.now()) : undefined;
+  const typed = step === undefined ? password : [password, code, step].join('\n');
   const fingerprint = await attemptKeys.fingerprint(login, typed);
   const [counts, items] = await readCounts(table, keys, alsoRead);
   const { address, arrivedAt } = source;

@@ -34,10 +34,10 @@ export async function requestReset(
 /**
  * Sets the password of the account to which the key was mailed, and notifies the user by mail. All
  * sessions of the account end. The key proves control of the mailbox, so the request's network
- * becomes known and failed logins are cleared. Fails with unknown-key when the key was
- * used, has expired, was never issued, is no longer usable (`isUsable`), or belongs to a
- * deactivated account; with too-many-attempts when the source sends too many requests; and as the
- * policy does, which leaves the key usable.
+ * becomes known and failed logins are cleared, unless the user has a second factor. Fails with
+ * unknown-key when the key was used, has expired, was never issued, is no longer usable
+ * (`isUsable`), or belongs to a deactivated account; with too-many-attempts when the source sends
+ * too many requests; and as the policy does, which leaves the key usable.
  */
 export async function finishReset(
   {
@@ -80,7 +80,8 @@ export async function finishReset(
       withCondition(passwordChange(user, passwordHash), versionIs(user)),
       // Otherwise the key has been used meanwhile.
       remove(itemKey, EXISTS),
-      ...mailboxProven(failureKeys, now),
+      // Failures can be guesses of a code, which the mailbox does not prove.
+      ...(user.secondFactor ? [] : mailboxProven(failureKeys, now)),
       notified('passwordChanged', user, now),
       auditEntry(user, auditEventFor('password.reset', user), now),
     ];

@@ -22,6 +22,11 @@ export interface Check<T, R> {
    * is no verdict.
    */
   readonly verify: (loaded: T) => Promise<Proceed<R> | FailureCode>;
+  /**
+   * Whether success leaves the failures of the login, without being one: they can be guesses of a
+   * code, which the password does not prove.
+   */
+  readonly keepsFailures?: boolean;
 }
 
 /** The steps of an attempt: `record`, then one of the others. */
@@ -58,7 +63,7 @@ export async function runAttempt<T, R>(
   steps: AttemptSteps,
   items: Found,
   // Stryker disable next-line ArrowFunction: settleAll accepts a value in place of its promise
-  { load = async () => undefined as T, verify }: Check<T, R>,
+  { load = async () => undefined as T, verify, keepsFailures = false }: Check<T, R>,
 ): Promise<R> {
   const recordAndVerify = async () => {
     const [, loaded] = await settleAll([steps.record(), load(items)]);
@@ -72,5 +77,7 @@ export async function runAttempt<T, R>(
     await steps.confirmFailure();
     throw new Failure(proceed);
   }
-  return proceed(steps.clearFailures);
+  if (!keepsFailures) return proceed(steps.clearFailures);
+  await steps.takeBack();
+  return proceed(() => []);
 }

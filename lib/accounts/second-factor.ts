@@ -1,21 +1,28 @@
 import { Failure } from '../contract/failure.ts';
 import { notified } from '../mail/outbox.ts';
-import type { Passwords } from '../passwords/passwords.ts';
-import type { DeriveFactorSecrets } from '../second-factor/factor-secrets.ts';
+import { openPasswords, type Passwords } from '../passwords/passwords.ts';
 import {
+  type DeriveFactorSecrets,
+  type FactorSecrets,
+  openFactorSecrets,
+} from '../second-factor/factor-secrets.ts';
+import {
+  confirmable,
+  confirmedFactor,
   factorAfter,
-  newNonce,
+  newPendingFactor,
   newRecoveryCodes,
   readable,
   type SecondFactor,
 } from '../second-factor/second-factor.ts';
-import { base32, otpauthUri, stepOf } from '../second-factor/totp.ts';
+import { base32, otpauthUri } from '../second-factor/totp.ts';
+import type { Table } from '../table/table.ts';
 import { issuer } from '../tokens/token.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { allSessionsEnded } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, factorChange } from '../users/user-table.ts';
-import type { LoginThrottle } from './login-throttle.ts';
+import { type LoginThrottle, openLoginThrottle } from './login-throttle.ts';
 import type { Source } from './source.ts';
 
 interface Services {
@@ -23,6 +30,13 @@ interface Services {
   readonly factorSecrets: DeriveFactorSecrets;
   readonly throttle: LoginThrottle;
 }
+
+/** Opens what the requests about a second factor need, with the keys and settings of the stack. */
+export const openFactorServices = (table: Table): Services => ({
+  passwords: openPasswords(),
+  factorSecrets: openFactorSecrets(),
+  throttle: openLoginThrottle(table),
+});
 
 /** What an authenticator needs: the secret in base32, and the same in a URI for a QR code. */
 interface Enrolment {
@@ -54,15 +68,15 @@ export async function requestFactor(
     {
       async verify() {
         if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
-        const nonce = newNonce();
-        const { totp } = await factorSecrets(user.id, nonce);
+        const pendingFactor = newPendingFactor(caller.jti, Date.now());
+        const { totp } = await factorSecrets(user.id, pendingFactor);
         return async (clearFailures) => {
           await caller.change({
             decide({ callerUser, now }) {
               requireSamePassword(callerUser, user);
               if (callerUser.secondFactor) throw new Failure('second-factor-on');
               return {
-                writes: [factorChange(callerUser, { pendingFactor: nonce }), ...clearFailures(now)],
+                writes: [factorChange(callerUser, { pendingFactor }), ...clearFailures(now)],
                 result: undefined,
                 event: auditEventFor('secondFactor.requested', callerUser),
               };
@@ -78,8 +92,9 @@ export async function requestFactor(
 
 /**
  * Turns on the second factor whose secret the code proves, ends the caller's other sessions, and
- * notifies the user by mail. Returns the recovery codes. Fails with second-factor-off unless one
- * was requested, with wrong-code, and with too-many-attempts under the same limits as a login.
+ * notifies the user by mail. Returns the recovery codes. Fails with second-factor-off unless this
+ * session has requested it a short time ago, with wrong-code, and with too-many-attempts under the
+ * same limits as a login.
  */
 export async function confirmFactor(
   { factorSecrets, throttle }: Omit<Services, 'passwords'>,
@@ -88,21 +103,22 @@ export async function confirmFactor(
   code: string,
 ): Promise<readonly string[]> {
   const user = await caller.findUser();
-  const { pendingFactor: nonce } = user;
-  if (nonce === undefined) throw new Failure('second-factor-off');
+  const pending = confirmable(user.pendingFactor, caller.jti, Date.now());
+  if (!pending) throw new Failure('second-factor-off');
   return throttle.attempt(
     { login: user.login, code, source, userIdIn: () => user.id, actor: user },
     {
       async verify() {
-        const secrets = await factorSecrets(user.id, nonce);
-        const lastStep = stepOf(secrets.totp, code.replace(/\s/g, ''), Date.now());
-        if (lastStep === undefined) return 'wrong-code';
-        const factor: SecondFactor = { nonce, lastStep, ...newRecoveryCodes() };
+        const secrets = await factorSecrets(user.id, pending);
+        const confirmed = confirmedFactor(pending, secrets, code, Date.now());
+        if (!confirmed) return 'wrong-code';
+        const factor: SecondFactor = { ...confirmed, ...newRecoveryCodes() };
         return (clearFailures) =>
           caller.change({
             decide({ callerUser, now }) {
               // Another request has confirmed it, or replaced the secret.
-              if (callerUser.pendingFactor !== nonce) throw new Failure('wrong-code');
+              if (callerUser.pendingFactor?.nonce !== pending.nonce)
+                throw new Failure('wrong-code');
               return {
                 writes: [
                   factorChange(callerUser, {
@@ -173,7 +189,7 @@ async function changeFactor<R>(
   change: {
     readonly action: 'secondFactor.disabled' | 'recoveryCodes.replaced';
     readonly changed: (factor: SecondFactor) => SecondFactor | undefined;
-    readonly result: (secrets: Awaited<ReturnType<DeriveFactorSecrets>>) => R;
+    readonly result: (secrets: FactorSecrets) => R;
   },
 ): Promise<R> {
   const user = await caller.findUser();
@@ -191,7 +207,7 @@ async function changeFactor<R>(
     {
       async verify() {
         if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
-        const secrets = await factorSecrets(user.id, secondFactor.nonce);
+        const secrets = await factorSecrets(user.id, secondFactor);
         if (!factorAfter(secondFactor, secrets, code, Date.now())) return 'wrong-code';
         return (clearFailures) =>
           caller.change({

@@ -20,7 +20,7 @@ import { type FormerUser, findFormerUser, findUser } from '../users/user-table.t
 import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';
 
 /** What a request requires of its caller. */
-interface Required {
+interface Requirements {
   readonly access: Access;
   readonly secondFactor: FactorRequirement | undefined;
 }
@@ -33,7 +33,7 @@ interface Required {
 function denialReason(
   user: FormerUser | undefined,
   caller: Caller,
-  { access, secondFactor }: Required,
+  { access, secondFactor }: Requirements,
 ): FailureCode | undefined {
   if (!isOfAccount(user, caller) || !user.activated || isEnded(user, caller))
     return 'invalid-token';
@@ -52,7 +52,7 @@ function denialReason(
 function callerStillAuthorized(
   { login }: User,
   caller: Caller,
-  { access, secondFactor }: Required,
+  { access, secondFactor }: Requirements,
   now: number,
 ): Condition {
   const factor = needsFactor(access) ? hasRequiredFactor(secondFactor, now) : undefined;
@@ -85,7 +85,7 @@ function callerStillAuthorized(
 const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'] };
 
 /** The stored user of an authorized caller. Fails with the denial reason. */
-function authorizedUser(user: User | undefined, caller: Caller, required: Required): User {
+function authorizedUser(user: User | undefined, caller: Caller, required: Requirements): User {
   const reason = denialReason(user, caller, required);
   // Stryker disable next-line StringLiteral: there is a reason whenever there is no user
   if (reason || !user) throw new Failure(reason ?? 'forbidden');
@@ -112,7 +112,7 @@ export function authorize(
     readonly secondFactor?: FactorRequirement | undefined;
   } = {},
 ): AuthorizedCaller {
-  const required: Required = { access, secondFactor };
+  const required: Requirements = { access, secondFactor };
   // The endpoint, the read budget and the first load of a change share one read; a retry must read
   // the current state.
   let read: Promise<User | undefined> | undefined;
@@ -157,7 +157,7 @@ export function authorize(
 interface ChangingCaller {
   readonly table: Table;
   readonly caller: Caller;
-  readonly required: Required;
+  readonly required: Requirements;
   readonly loadUser: () => Promise<User>;
 }
 

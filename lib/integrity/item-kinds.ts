@@ -27,6 +27,7 @@ const module = v.object({
 });
 const secondFactor = v.object({
   nonce: text,
+  key: text,
   lastStep: count,
   recoveryNonce: text,
   recoveryCodes: v.pipe(count, v.maxValue(ALL_RECOVERY_CODES)),
@@ -67,7 +68,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
       lastLogin: v.optional(text),
       emailKeyRule: v.optional(v.literal('UTS46')),
       secondFactor: v.optional(secondFactor),
-      pendingFactor: v.optional(text),
+      pendingFactor: v.optional(v.object({ nonce: text, session: text, expires: count })),
       factorChanges: v.optional(count),
     }),
   },
@@ -172,7 +173,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
       sessionEndings: v.optional(count),
       sessionsEnded: v.optional(v.set(text)),
       authorities: v.optional(v.array(text)),
-      secondFactor: v.optional(secondFactor),
+      secondFactor: v.optional(v.boolean()),
       expires: count,
     }),
   },

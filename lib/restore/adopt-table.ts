@@ -16,7 +16,7 @@ import type { Table } from '../table/table.ts';
 import type { TableScanner } from '../table/table-scanner.ts';
 import { nextVersion } from '../table/version.ts';
 import { attributesAre, EXISTS, remove, set } from '../table/write.ts';
-import { adoptFactor, hasFactor } from './adopt-factor.ts';
+import { adoptFactor } from './adopt-factor.ts';
 
 /**
  * How many ids are skipped: more than were assigned between the backup and the loss of the table.
@@ -69,8 +69,6 @@ interface Adoption {
   readonly sessions: number;
   /** The number of users whose recovery codes are void, all or some. */
   readonly recoveryCodes: number;
-  /** The number of second factors that no code had confirmed, and none can any more. */
-  readonly pendingFactors: number;
   /** The number of integrations whose module must restart. */
   readonly restarts: number;
   /** Tokens issued earlier are rejected. */
@@ -158,7 +156,6 @@ async function adoptItems(
     publicKeys: 0,
     sessions: 0,
     recoveryCodes: 0,
-    pendingFactors: 0,
     restarts: 0,
   };
   let read = 0;
@@ -168,11 +165,8 @@ async function adoptItems(
       const { pk, sk } = item;
       if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk })))
         counts.restarts++;
-      if (collectionOf(item) === 'USER' && hasFactor(item)) {
-        const voided = await adoptFactor(table, { pk, sk }, original);
-        counts.recoveryCodes += voided.recoveryCodes;
-        counts.pendingFactors += voided.pendingFactors;
-      }
+      const isUser = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
+      if (isUser && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
       const deletedKind = DELETED.find(({ isOne }) => isOne(item))?.kind;
       if (!deletedKind) continue;
       // A missing item has expired or was used; the outcome `changed` is a success.

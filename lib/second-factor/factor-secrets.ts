@@ -7,14 +7,22 @@ import { base32 } from './totp.ts';
 
 /** The secrets of a second factor, which are never stored. */
 export interface FactorSecrets {
+  /** The id of the key in KMS. */
+  readonly key: string;
   /** The shared secret of RFC 6238: 160 bits, as RFC 4226, 4 recommends. */
   readonly totp: Buffer;
   /** The recovery codes under this nonce, of eight letters and digits: 40 bits each. */
   recoveryCodes(recoveryNonce: string): readonly string[];
 }
 
-/** Derives the secrets of the factor of a user. Throws SDK errors of KMS. */
-export type DeriveFactorSecrets = (userId: number, nonce: string) => Promise<FactorSecrets>;
+/**
+ * Derives the secrets of the factor of a user. Throws SDK errors of KMS, and if the factor was
+ * turned on under another key: codes would seem wrong, and be counted.
+ */
+export type DeriveFactorSecrets = (
+  userId: number,
+  factor: { readonly nonce: string; readonly key?: string },
+) => Promise<FactorSecrets>;
 
 export const RECOVERY_CODES = 10;
 
@@ -26,16 +34,25 @@ const RECOVERY_CODE_BYTES = 5;
  * therefore contains none of them.
  */
 export function openFactorSecrets(
-  key = requireEnv('FACTOR_KEY'),
+  keyArn = requireEnv('FACTOR_KEY'),
   kms = sharedKms(),
 ): DeriveFactorSecrets {
-  return async (userId, nonce) => {
+  const key = keyArn.slice(keyArn.lastIndexOf('/') + 1);
+  return async (userId, factor) => {
+    const { nonce } = factor;
+    if (factor.key !== undefined && factor.key !== key)
+      throw new Error(`The second factor of user ${userId} is of another key: ${factor.key}`);
     const Message = Buffer.from(`gatehouse: second factor of user ${userId}: ${nonce}`);
-    const command = new GenerateMacCommand({ KeyId: key, Message, MacAlgorithm: 'HMAC_SHA_256' });
+    const command = new GenerateMacCommand({
+      KeyId: keyArn,
+      Message,
+      MacAlgorithm: 'HMAC_SHA_256',
+    });
     const { Mac } = await kms.send(command, abortBeforeDeadline());
     const derive = (purpose: string, bytes: number): Buffer =>
       Buffer.from(hkdfSync('sha256', Mac as Uint8Array, '', purpose, bytes));
     return {
+      key,
       totp: derive('totp', TOTP_BYTES),
       recoveryCodes(recoveryNonce) {
         const bytes = derive(`recovery ${recoveryNonce}`, RECOVERY_CODES * RECOVERY_CODE_BYTES);

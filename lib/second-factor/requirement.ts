@@ -26,7 +26,7 @@ export const needsFactor = (access: Access): boolean =>
 /** The part of a user that the requirement is about. Absent in users deleted by an earlier release. */
 interface Holder {
   readonly authorities?: readonly Role[];
-  readonly secondFactor?: SecondFactor | undefined;
+  readonly secondFactor?: SecondFactor | boolean | undefined;
 }
 
 const appliesTo = ({ authorities = [] }: Holder, { roles }: FactorRequirement): boolean =>
@@ -40,7 +40,10 @@ export const factorNeededFrom = (
   requirement && !user.secondFactor && appliesTo(user, requirement) ? requirement.from : undefined;
 
 /** What users see of their second factor in their own account. */
-export const factorView = (user: Holder, requirement: FactorRequirement | undefined) => ({
+export const factorView = (
+  user: Holder & { readonly secondFactor?: SecondFactor | undefined },
+  requirement: FactorRequirement | undefined,
+) => ({
   secondFactor: user.secondFactor !== undefined,
   recoveryCodesLeft: user.secondFactor ? recoveryCodesLeft(user.secondFactor) : 0,
   secondFactorRequiredFrom: factorNeededFrom(user, requirement) ?? null,

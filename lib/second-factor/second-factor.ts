@@ -6,6 +6,8 @@ import { isEqual, stepOf } from './totp.ts';
 export interface SecondFactor {
   /** The secrets are derived from it. */
   readonly nonce: string;
+  /** The id of the key in KMS under which they are derived. */
+  readonly key: string;
   /**
    * The latest time step whose code was accepted: no code of this step or an earlier one is
    * accepted again (RFC 6238, 5.2).
@@ -20,6 +22,44 @@ export interface SecondFactor {
 /** The value of `recoveryCodes` while all can be used. */
 export const ALL_RECOVERY_CODES = 2 ** RECOVERY_CODES - 1;
 
+/** A second factor that no code has confirmed: only the session that has requested it can do so. */
+export interface PendingFactor {
+  readonly nonce: string;
+  /** The id (jti) of the token of that session. */
+  readonly session: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
+}
+
+/** The time that somebody needs to read a secret into an authenticator. */
+const PENDING_SECONDS = 15 * 60;
+
+/** A factor that a session requests. `now` is in milliseconds since 1970. */
+export const newPendingFactor = (session: string, now: number): PendingFactor => ({
+  nonce: newNonce(),
+  session,
+  expires: Math.floor(now / 1000) + PENDING_SECONDS,
+});
+
+/** The requested factor that this session can still confirm, if any. */
+export const confirmable = (
+  pending: PendingFactor | undefined,
+  session: string,
+  now: number,
+): PendingFactor | undefined =>
+  pending?.session === session && now / 1000 < pending.expires ? pending : undefined;
+
+/** The factor that is confirmed by its first code; undefined if that is wrong. */
+export function confirmedFactor(
+  { nonce }: PendingFactor,
+  secrets: FactorSecrets,
+  code: string,
+  now: number,
+): SecondFactor | undefined {
+  const { key } = secrets;
+  return factorAfter({ nonce, key, lastStep: 0, ...NO_RECOVERY_CODES }, secrets, code, now);
+}
+
 /** A nonce from which secrets are derived: 128 random bits. */
 export const newNonce = (): string => randomBytes(16).toString('base64url');
 
@@ -28,6 +68,8 @@ export const newRecoveryCodes = () => ({
   recoveryNonce: newNonce(),
   recoveryCodes: ALL_RECOVERY_CODES,
 });
+
+const NO_RECOVERY_CODES = { recoveryNonce: '', recoveryCodes: 0 };
 
 /** The number of recovery codes that can still be used. */
 export const recoveryCodesLeft = ({ recoveryCodes }: SecondFactor): number =>
@@ -70,6 +112,10 @@ export function separateCode(
   code: string | null,
 ): { readonly password: string; readonly code: string } {
   if (code !== null) return { password, code: code.trim() };
-  const [, first = password, last = ''] = /^(.*)(\d{6})$/s.exec(password) ?? [];
-  return { password: first, code: last };
+  return endsWithCode(password)
+    ? { password: password.slice(0, -6), code: password.slice(-6) }
+    : { password, code: '' };
 }
+
+/** Whether a password could end with a code. Looks at its end only: a password can be long. */
+export const endsWithCode = (password: string): boolean => /^\d{6}$/.test(password.slice(-6));

@@ -33,8 +33,7 @@ export async function recoverAdministrator(
     const user = await findUserByLogin(table, login);
     if (!user) return { outcome: 'unknown-login' } as const;
     if (!administers(user)) return { outcome: 'not-administrator', user } as const;
-    const hasFactor = user.secondFactor !== undefined || user.pendingFactor !== undefined;
-    if (removesFactor && !hasFactor) return { outcome: 'no-factor', user } as const;
+    if (removesFactor && !user.secondFactor) return { outcome: 'no-factor', user } as const;
     hash ??= hashPassword?.();
     return { outcome: 'recovered', user, passwordHash: await hash } as const;
   };

@@ -21,7 +21,7 @@ export function removeSecondFactor(
     decide: ({ loaded: user, now }) => {
       if (!user) throw new Failure('not-found');
       if (user.id === caller.id) throw new Failure('forbidden');
-      if (!user.secondFactor && user.pendingFactor === undefined) throw new Failure('not-found');
+      if (!user.secondFactor) throw new Failure('not-found');
       return {
         writes: [
           factorChange(user, {

@@ -1,6 +1,7 @@
 import { type AuditEvent, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
+import type { SecondFactor } from '../second-factor/second-factor.ts';
 import { emailGuardKey, entityKey, formerUserKey, loginGuardKey } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
@@ -321,7 +322,10 @@ const FORMER_USER_SECONDS = 30 * 24 * 60 * 60;
  * What decides on the tokens of a deleted user. What is optional is absent in users that an earlier
  * release has deleted.
  */
-export type FormerUser = TokenState & Partial<Pick<User, 'authorities' | 'secondFactor'>>;
+export type FormerUser = TokenState &
+  Partial<Pick<User, 'authorities'>> & {
+    readonly secondFactor?: boolean | SecondFactor | undefined;
+  };
 
 /** What decides on the tokens of the deleted user with this id, or undefined. */
 export async function findFormerUser(table: Table, id: number): Promise<FormerUser | undefined> {
@@ -352,8 +356,16 @@ export function deletion(user: User, now: number): Write[] {
     releaseLogin(user),
     releaseEmail(user),
     // The end of a session creates no version.
-    remove(entityKey('USER', user.id), attributesAre({ version: user.version, ...state })),
+    remove(
+      entityKey('USER', user.id),
+      attributesAre({ version: user.version, ...state, secondFactor }),
+    ),
     changeTotal('USER', -1),
-    put(formerUserKey(user.id), { ...state, authorities, secondFactor, expires }),
+    put(formerUserKey(user.id), {
+      ...state,
+      authorities,
+      secondFactor: secondFactor !== undefined,
+      expires,
+    }),
   ];
 }

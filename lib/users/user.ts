@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ROLES, type Role } from '../contract/contract.ts';
 import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
-import type { SecondFactor } from '../second-factor/second-factor.ts';
+import type { PendingFactor, SecondFactor } from '../second-factor/second-factor.ts';
 import type { Version } from '../table/version.ts';
 
 /** A user account as stored, without the item's keys. */
@@ -51,8 +51,7 @@ export interface User {
   /** The time of the last log-in. ISO 8601, UTC. */
   readonly lastLogin?: string | undefined;
   readonly secondFactor?: SecondFactor | undefined;
-  /** The nonce of a second factor that no code has confirmed. */
-  readonly pendingFactor?: string | undefined;
+  readonly pendingFactor?: PendingFactor | undefined;
   /**
    * How often the second factor was turned on or off or received other recovery codes; absent means
    * never. A restore compares it with that of the original table.

@@ -164,7 +164,7 @@ describe('a JHipster client', () => {
   it('logs in with the code of a second factor after the password', async () => {
     const setup = await openSetup(gatehouse);
     const { user } = await setup.account();
-    const { secrets } = await setup.secondFactor(user, 'on');
+    const { secrets } = await setup.secondFactor(user);
     const password = `pass${codeOf(secrets.totp, stepAt(Date.now()))}`;
     const body = { username: user.login, password, rememberMe: true };
 

@@ -53,7 +53,7 @@ describe('the scripts', () => {
   it('log in with a code, and out', async () => {
     const setup = await openSetup(gatehouse);
     const { user, token } = await setup.account();
-    const { recoveryCodes } = await setup.secondFactor(user, 'on');
+    const { recoveryCodes } = await setup.secondFactor(user);
     const [GATEHOUSE_CODE = ''] = recoveryCodes;
     account = { GATEHOUSE_LOGIN: user.login, GATEHOUSE_PASSWORD: 'pass', GATEHOUSE_CODE };
 

@@ -93,7 +93,7 @@ let secret = '';
 let steps = 0;
 
 async function turnOnFactor(id: number): Promise<void> {
-  await (await openSetup(gatehouse)).secondFactor({ id }, 'on');
+  await (await openSetup(gatehouse)).secondFactor({ id });
 }
 
 /** The entities that earlier examples have created, and the caller's own password. */

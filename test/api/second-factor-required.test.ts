@@ -76,7 +76,7 @@ describe.each(PROTECTED)('$route', ({ access, prepare }) => {
 
   it('admits one with a second factor', async () => {
     const { user, token } = await setup.account();
-    await setup.secondFactor(user, 'on');
+    await setup.secondFactor(user);
     const { request } = await prepare(setup);
 
     const { status } = await gatehouse.call(request.method, request.path, { ...request, token });
@@ -133,7 +133,7 @@ it('a change is refused if its caller is granted such a role before it is commit
 
 it('a deleted administrator without a factor reads no more than before', async () => {
   const [without, having] = [await setup.account(), await setup.account()];
-  await setup.secondFactor(having.user, 'on');
+  await setup.secondFactor(having.user);
   for (const { user } of [without, having])
     await commit(
       gatehouse.table,

@@ -2,7 +2,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
-import type { SecondFactor } from '../../lib/second-factor/second-factor.ts';
+import type { PendingFactor, SecondFactor } from '../../lib/second-factor/second-factor.ts';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -11,11 +11,22 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { factorKeyOf } from '../support/instance/setup.ts';
+import { factorKeyOf, openSetup } from '../support/instance/setup.ts';
 
 /* The second factor of an account, from its first secret to its removal. */
 
-const gatehouse = await useGatehouse();
+/** What happens before the next log-in stores its session, once it has verified the code. */
+let meanwhile: (() => Promise<unknown>) | undefined;
+const gatehouse = await useGatehouse({
+  async intercept(call, forward) {
+    if (meanwhile && JSON.stringify(call.input).includes('SESSION#')) {
+      const act = meanwhile;
+      meanwhile = undefined;
+      await act();
+    }
+    return forward();
+  },
+});
 const { table } = gatehouse;
 let admin: string;
 beforeAll(async () => {
@@ -46,7 +57,7 @@ async function secretsOf(login: string) {
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
   const { id, secondFactor, pendingFactor } = await stored(login);
   const derive = openFactorSecrets(factorKeyOf(gatehouse.cloud), kms);
-  return derive(id, secondFactor?.nonce ?? (pendingFactor as string));
+  return derive(id, secondFactor ?? (pendingFactor as PendingFactor));
 }
 const codeAt = async (login: string, steps = 0) =>
   codeOf((await secretsOf(login)).totp, stepAt(Date.now()) + steps);
@@ -117,6 +128,19 @@ describe('turning on the second factor', () => {
     expect(new Set(wrongCodes)).toEqual(new Set(['error.wrongcode', 'error.http.429']));
     expect((await tryLogIn('clumsy', 'clumsy')).status).toBe(429);
     expect(await account(token)).toMatchObject({ secondFactor: false });
+  });
+
+  it('is completed by the session that began it', async () => {
+    await gatehouse.makeUser('divided');
+    const [one, other] = [await gatehouse.logIn('divided'), await gatehouse.logIn('divided')];
+    await post(FACTOR, one, { currentPassword: 'divided' });
+    const code = await codeAt('divided');
+
+    const byOther = await post(`${FACTOR}/confirm`, other, { code });
+    const byOne = await post(`${FACTOR}/confirm`, one, { code: code.replace(/^.../, '$&-') });
+
+    expect(statusAndMessage(byOther)).toEqual([400, 'error.secondfactoroff']);
+    expect(byOne.status).toBe(200);
   });
 
   it('fails while it is on, and with the secret of an earlier request', async () => {
@@ -216,6 +240,85 @@ describe('a login with a second factor', () => {
     expect([...statuses]).toEqual([401, 429]);
     expect((await tryLogIn('guessed', 'guessed', await unusedCode('guessed'))).status).toBe(429);
   });
+
+  it.each([
+    [
+      'changes the password',
+      (login: string, token: string) =>
+        post('/api/account/change-password', token, {
+          currentPassword: login,
+          newPassword: login,
+        }),
+    ],
+    [
+      'resets it by mail',
+      async (login: string) => {
+        const body = { email: `${login}@example.com` };
+        await gatehouse.call('POST', '/api/account/reset-password/init', { body });
+        const key = await gatehouse.keyMailedTo(body.email);
+        return gatehouse.call('POST', '/api/account/reset-password/finish', {
+          body: { key, newPassword: login },
+        });
+      },
+    ],
+  ])('counts the guesses of codes also if the thief %s in between', async (what, proveLess) => {
+    const login = what.replace(/\W/g, '-').slice(0, 12);
+    const { token } = await enrolled(login);
+    const guess = async (n: number) => (await tryLogIn(login, login, `1000${n + 10}`)).status;
+    for (let n = 0; n < 9; n++) await guess(n);
+
+    const { status } = await proveLess(login, token);
+    const statuses: number[] = [];
+    for (let n = 9; n < 12; n++) statuses.push(await guess(n));
+
+    expect(status).toBe(200);
+    expect(statuses).toContain(429);
+  });
+
+  it('asks nobody for a code whose account is deactivated', async () => {
+    await enrolled('asleep');
+    const { body: user } = await gatehouse.call('GET', '/api/users/asleep', { token: admin });
+    await gatehouse.call('PUT', '/api/users', {
+      token: admin,
+      body: { ...user, activated: false },
+    });
+
+    expect(statusAndMessage(await tryLogIn('asleep', 'asleep', ''))).toEqual([
+      401,
+      'error.http.401',
+    ]);
+  });
+
+  it('rehashes the password without the code that follows it', async () => {
+    const setup = await openSetup(gatehouse);
+    const { user } = await setup.account({ passwordHash: await setup.outdatedHash() });
+    const { secrets, recoveryCodes } = await setup.secondFactor(user);
+    const code = codeOf(secrets.totp, stepAt(Date.now()));
+
+    const appended = await tryLogIn(user.login, `pass${code}`);
+    const { passwordHash } = await stored(user.login);
+    const again = await tryLogIn(user.login, 'pass', recoveryCodes[0]);
+
+    expect([appended.status, again.status]).toEqual([200, 200]);
+    expect(passwordHash).not.toBe(user.passwordHash);
+    expect((await stored(user.login)).passwordHash).toBe(passwordHash);
+  });
+
+  it.each([
+    ['without a code fails if the factor is turned on', false],
+    ['with a code fails if the factor is replaced', true],
+  ])('%s before its session is stored', async (_, wasOn) => {
+    const login = wasOn ? 'replacing' : 'beginning';
+    const setup = await openSetup(gatehouse);
+    const { user } = await setup.account({ login, email: `${login}@example.com` });
+    const factor = wasOn ? await setup.secondFactor(user) : undefined;
+    meanwhile = () => setup.secondFactor(user);
+
+    const code = factor && codeOf(factor.secrets.totp, stepAt(Date.now()));
+    const received = await tryLogIn(login, 'pass', code);
+
+    expect(statusAndMessage(received)).toEqual([401, 'error.http.401']);
+  });
 });
 
 describe('a second factor', () => {
@@ -238,15 +341,23 @@ describe('a second factor', () => {
 
   it('gets new recovery codes, of which only they are accepted', async () => {
     const { token, recoveryCodes: former } = await enrolled('printer');
-    const proof = { currentPassword: 'printer', code: former[9] };
+    const replace = (code: string) =>
+      post(`${FACTOR}/recovery-codes`, token, { currentPassword: 'printer', code });
 
-    const { status, body } = await post(`${FACTOR}/recovery-codes`, token, proof);
+    const { status, body } = await replace(former[9]);
 
     expect(status).toBe(200);
     expect(body.recoveryCodes.filter((code: string) => former.includes(code))).toEqual([]);
     expect((await tryLogIn('printer', 'printer', former[0])).status).toBe(401);
     expect((await tryLogIn('printer', 'printer', body.recoveryCodes[9])).status).toBe(200);
     expect((await account(token)).recoveryCodesLeft).toBe(9);
+    const code = await unusedCode('printer');
+    const statuses = [(await replace(code)).status, (await replace(code)).status];
+    expect([...statuses, (await tryLogIn('printer', 'printer', code)).status]).toEqual([
+      ...[200, 400, 401],
+    ]);
+    const mails = await gatehouse.mailsTo('printer@example.com');
+    expect(mails.filter(({ subject }) => /second factor/.test(subject))).toHaveLength(3);
   });
 
   it('is removed by another administrator, which ends all sessions', async () => {

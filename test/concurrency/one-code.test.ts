@@ -36,7 +36,7 @@ it.each(['a code of a time step', 'a recovery code'])(
     for (const name of ['TOKEN_SECONDS', 'REMEMBERED_TOKEN_SECONDS']) vi.stubEnv(name, '3600');
     const setup = await openSetup(gatehouse);
     const { user } = await setup.account();
-    const { secrets, recoveryCodes } = await setup.secondFactor(user, 'on');
+    const { secrets, recoveryCodes } = await setup.secondFactor(user);
     const code =
       kind === 'a recovery code'
         ? (recoveryCodes[3] as string)

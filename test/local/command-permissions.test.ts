@@ -213,8 +213,14 @@ describe('the documented permissions of', () => {
   it.each(['first-admin --remove-second-factor', 'first-admin --new-password'])(
     '%s are those that it needs',
     async (command) => {
-      const pending = set(entityKey('USER', 1), { pendingFactor: 'nonce' }, EXISTS);
-      await commit(gatehouse.table, [pending]);
+      const secondFactor = {
+        nonce: 'n',
+        key: 'k',
+        lastStep: 1,
+        recoveryNonce: 'r',
+        recoveryCodes: 1,
+      };
+      await commit(gatehouse.table, [set(entityKey('USER', 1), { secondFactor }, EXISTS)]);
 
       const used = await actionsOfRun(...command.split(' '), '--login', 'admin');
 

@@ -494,8 +494,15 @@ describe('npm run first-admin', () => {
   });
 
   const RECOVERED = ['--login', 'admin', '--new-password'];
+  const SECOND_FACTOR = {
+    nonce: 'n',
+    key: 'k',
+    lastStep: 1,
+    recoveryNonce: 'r',
+    recoveryCodes: 1,
+  };
   const WITH_FACTOR = INTACT_ITEMS.map((item) =>
-    item.id === 1 && item.pk === 'USER' ? { ...item, pendingFactor: 'nonce' } : item,
+    item.id === 1 && item.pk === 'USER' ? { ...item, secondFactor: SECOND_FACTOR } : item,
   );
 
   it.each([

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
@@ -90,16 +89,6 @@ describe('an existing administrator who cannot log in', () => {
       ...Array(2).fill('Your second factor was changed'),
     ]);
     expect(await recordedFor(id)).toEqual(['system password.reset', 'system secondFactor.removed']);
-  });
-
-  it('loses a factor that no code has confirmed', async () => {
-    await gatehouse.makeUser('halfway', ADMINISTRATOR);
-    const token = await gatehouse.logIn('halfway');
-    const body = { currentPassword: 'halfway' };
-    await gatehouse.call('POST', '/api/account/second-factor', { token, body });
-
-    expect((await run('halfway', REMOVE)).code).toBe(0);
-    expect((await findUserByLogin(gatehouse.table, 'halfway'))?.pendingFactor).toBeUndefined();
   });
 
   it('is changed only if there is one', async () => {

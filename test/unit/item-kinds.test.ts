@@ -7,7 +7,7 @@ import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 const jwk = { kty: 'EC', crv: 'P-256', x: 'the-x', y: 'the-y' };
 const kid = thumbprint(jwk);
 const ABSENT = Symbol('absent');
-const FACTOR = { nonce: 'n', lastStep: 0, recoveryNonce: 'r', recoveryCodes: 1023 };
+const FACTOR = { nonce: 'n', key: 'k', lastStep: 0, recoveryNonce: 'r', recoveryCodes: 1023 };
 const MODULE = { needsRestart: true, needsRestartSince: 0, changes: 1 };
 
 /** Values that tell the types of attributes apart. */
@@ -174,6 +174,7 @@ describe('an item', () => {
     expect(wrongWith({ ...FACTOR, recoveryCodes: 1024 })).toEqual(['secondFactor.recoveryCodes']);
     expect(wrongWith({ nonce: 1, lastStep: -1, recoveryCodes: 0.5 })).toEqual([
       'secondFactor.nonce',
+      'secondFactor.key',
       'secondFactor.lastStep',
       'secondFactor.recoveryNonce',
       'secondFactor.recoveryCodes',

@@ -160,6 +160,39 @@ describe('a login attempt', () => {
     ]);
   });
 
+  it.each<[string, Partial<PasswordAttempt>, string]>([
+    ['a code', { code: '287082' }, 'guess\n287082\n63115200'],
+    ['an empty code', { code: '' }, 'guess'],
+    ['a password that ends like a code', { password: 'guess287082' }, 'guess287082\n\n63115200'],
+  ])('is the same guess with %s in one time step only', async (_, more, typed) => {
+    const { table, throttle } = await opened();
+
+    await attempt(throttle, right, more);
+
+    const fingerprint = hmac(`ada\n${typed}`).slice(0, 4);
+    expect(table.transactions[0]).toMatchObject([{ attributes: { undecided: { fingerprint } } }]);
+  });
+
+  it.each([
+    [false, 1, 2],
+    [true, 2, 0],
+  ])('that keeps failures (%s) is taken back, and clears none', async (keeps, commits, clears) => {
+    const { table, throttle } = await opened();
+    let writes: readonly Write[] = [];
+
+    await throttle.attempt(
+      { ...ADA, source: HOME, userIdIn: () => 7 },
+      {
+        verify: async () => async (clearFailures) => {
+          writes = clearFailures(NOW);
+        },
+        keepsFailures: keeps,
+      },
+    );
+
+    expect([table.transactions.length, writes.length]).toEqual([commits, clears]);
+  });
+
   it('has its keys returned by keysOf, for a reset that clears its failures', async () => {
     const { throttle } = await opened();
 

@@ -275,7 +275,7 @@ describe('adoptTable', () => {
 
   describe('of a user with a second factor', () => {
     const user = INTACT_ITEMS.find(({ pk }) => pk === 'USER') as Item;
-    const FACTOR = { nonce: 'n', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 0b111 };
+    const FACTOR = { nonce: 'n', key: 'k', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 0b111 };
     const withFactor = (fields: object = {}): Item => ({
       ...user,
       secondFactor: { ...FACTOR, ...fields },
@@ -315,15 +315,6 @@ describe('adoptTable', () => {
         0,
       ]);
       expect((await codesAfter(withFactor({ recoveryCodes: 0 }), other))[1]).toBe(0);
-    });
-
-    it('voids a factor that no code has confirmed', async () => {
-      const pending = { ...user, pendingFactor: 'nonce' };
-      const table = memoryTable([roster, pending]);
-
-      const { recoveryCodes, pendingFactors } = await adoptTable(table, scannerOf([pending]));
-
-      expect([recoveryCodes, pendingFactors, table.find(user)]).toEqual([0, 1, user]);
     });
 
     it('decides again after a concurrent change, and leaves a damaged user', async () => {

@@ -11,7 +11,7 @@ import { storedUser } from '../support/doubles/stored-user.ts';
 
 useFrozenClock(Date.parse('2026-03-10T12:00:00.000Z'));
 
-const FACTOR = { nonce: 'n', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 7 };
+const FACTOR = { nonce: 'n', key: 'k', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 7 };
 const ADMIN = storedUser(1, 'admin', {
   authorities: ['ROLE_ADMIN'],
   secondFactor: FACTOR,
@@ -80,11 +80,6 @@ it.each<[string, Partial<User>, Partial<User>]>([
     'a log-in',
     {},
     { lastLogin: 'now', passwordHash: 'rehashed', secondFactor: { ...FACTOR, lastStep: 6 } },
-  ],
-  [
-    'a confirmation',
-    { secondFactor: undefined, pendingFactor: 'n' },
-    { secondFactor: FACTOR, pendingFactor: undefined, factorChanges: 2, sessionEndings: 3 },
   ],
   ['new recovery codes', {}, { secondFactor: { ...FACTOR, recoveryNonce: 's' }, factorChanges: 2 }],
   ['a new password', {}, { passwordHash: 'other', passwordChanges: 5 }],

@@ -38,7 +38,8 @@ const userOf = (id: number, login: string, fields: Partial<User> = {}): User =>
 const ADMINISTRATOR: { authorities: Role[] } = { authorities: ['ROLE_ADMIN', 'ROLE_USER'] };
 const ADMIN = userOf(1, 'admin', ADMINISTRATOR);
 const ANN = userOf(2, 'ann');
-const FACTOR = { nonce: 'n', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 1023 };
+const FACTOR = { nonce: 'n', key: 'k', lastStep: 5, recoveryNonce: 'r', recoveryCodes: 1023 };
+const PENDING = { nonce: 'p', session: 's', expires: 9 };
 const withFactor = (factorChanges: number, fields: Partial<SecondFactor> = {}): User => ({
   ...ANN,
   secondFactor: { ...FACTOR, ...fields },
@@ -235,11 +236,11 @@ describe('a repetition', () => {
 
   it('copies a factor that was turned on or off, once, and ends all sessions', async () => {
     const bob: User = { ...userOf(3, 'bob', withFactor(3)), id: 3, login: 'bob' };
-    const table = tableOf([ADMIN, { ...ANN, pendingFactor: 'p', sessionEndings: 4 }, bob]);
+    const table = tableOf([ADMIN, { ...ANN, pendingFactor: PENDING, sessionEndings: 4 }, bob]);
     const factor = { ...FACTOR, lastStep: 9, recoveryCodes: 7 };
     const original = [
       ADMIN,
-      { ...withFactor(1, factor), pendingFactor: 'q' },
+      { ...withFactor(1, factor), pendingFactor: PENDING },
       { ...bob, secondFactor: undefined, factorChanges: 4 },
     ];
 

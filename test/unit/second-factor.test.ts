@@ -9,8 +9,12 @@ import {
   openFactorRequirement,
 } from '../../lib/second-factor/requirement.ts';
 import {
+  confirmable,
+  confirmedFactor,
+  endsWithCode,
   factorAfter,
   newNonce,
+  newPendingFactor,
   newRecoveryCodes,
   readable,
   type SecondFactor,
@@ -85,10 +89,10 @@ describe('a secret', () => {
     ]);
   });
 
-  async function derived(userId = 7, nonce = 'nonce', mac = 'mac of KMS') {
+  async function derived(userId = 7, nonce = 'nonce', mac = 'mac of KMS', key = 'k1') {
     const { settings, inputs } = scriptedClient({ Mac: Buffer.from(mac).toString('base64') });
-    const derive = openFactorSecrets('factor-key', new KMSClient(settings));
-    return { secrets: await derive(userId, nonce), inputs: inputs() };
+    const derive = openFactorSecrets('arn:aws:kms:…:key/k1', new KMSClient(settings));
+    return { secrets: await derive(userId, { nonce, key }), inputs: inputs() };
   }
 
   it('is derived by KMS from the id of the user and the nonce', async () => {
@@ -96,12 +100,12 @@ describe('a secret', () => {
 
     expect(inputs).toEqual([
       {
-        KeyId: 'factor-key',
+        KeyId: 'arn:aws:kms:…:key/k1',
         Message: Buffer.from('gatehouse: second factor of user 7: n1').toString('base64'),
         MacAlgorithm: 'HMAC_SHA_256',
       },
     ]);
-    expect(secrets.totp).toHaveLength(20);
+    expect([secrets.key, secrets.totp.length]).toEqual(['k1', 20]);
   });
 
   it('stays the same forever: an authenticator and a printed code must still work', async () => {
@@ -124,6 +128,12 @@ describe('a secret', () => {
     `);
   });
 
+  it('is of one key: under another one, every code would seem wrong', async () => {
+    await expect(derived(7, 'nonce', 'mac', 'k2')).rejects.toThrow(
+      'The second factor of user 7 is of another key: k2',
+    );
+  });
+
   it('differs from all others under another nonce', async () => {
     const { secrets } = await derived();
     const { secrets: others } = await derived(7, 'nonce', 'another mac');
@@ -138,11 +148,13 @@ describe('a secret', () => {
 
 const CODES = Array.from({ length: 10 }, (_, index) => `CODE234${'ABCDEFGHIJ'[index]}`);
 const SECRETS: FactorSecrets = {
+  key: 'k',
   totp: KEY,
   recoveryCodes: (nonce) => (nonce === 'r' ? CODES : []),
 };
 const FACTOR: SecondFactor = {
   nonce: 'n',
+  key: 'k',
   lastStep: STEP - 2,
   recoveryNonce: 'r',
   recoveryCodes: 0b11_1111_1111,
@@ -184,6 +196,21 @@ describe('a second factor', () => {
     },
   );
 
+  it('is confirmed by its first code, within a quarter of an hour and by the same session', () => {
+    const pending = newPendingFactor('session', NOW);
+    const at = (session: string, seconds: number) =>
+      confirmable(pending, session, NOW + seconds * 1000) === pending;
+    const confirm = (code: string) => confirmedFactor(pending, SECRETS, code, NOW);
+
+    expect([at('session', 0), at('session', 899), at('session', 900), at('other', 0)]).toEqual([
+      ...[true, true, false, false],
+    ]);
+    expect(confirmable(undefined, 'session', NOW)).toBeUndefined();
+    const { nonce } = pending;
+    expect(confirm(` ${codeOf(KEY, STEP)}-`)).toMatchObject({ nonce, key: 'k', lastStep: STEP });
+    expect([confirm('000000'), confirm(CODES[0] as string)]).toEqual([undefined, undefined]);
+  });
+
   it('has random nonces of 128 bits', () => {
     const { recoveryNonce, recoveryCodes } = newRecoveryCodes();
 
@@ -204,6 +231,13 @@ it.each([
   ['pass', ' 123 456 ', 'pass', '123 456'],
 ])('the password %j and the code %j are %j and %j', (typed, field, password, code) => {
   expect(separateCode(typed, field)).toEqual({ password, code });
+});
+
+it('a long password is not searched for a code', () => {
+  const started = performance.now();
+  for (let n = 0; n < 100; n++) endsWithCode(`${'1'.repeat(60_000)}x`);
+
+  expect(performance.now() - started).toBeLessThan(50);
 });
 
 describe('the requirement of a second factor', () => {

@@ -606,15 +606,20 @@ describe('deleteUser', () => {
   it('keeps what has ended of the tokens for 30 days', async () => {
     const { accountStamp, activated, passwordChanges } = ada;
     const ended = { sessionEndings: 2, tokenExcepted: 't', sessionsEnded: new Set(['9-s']) };
-    const factor = { nonce: 'n', lastStep: 1, recoveryNonce: 'r', recoveryCodes: 3 };
-    const held = { authorities: ada.authorities, secondFactor: factor };
-    const state = { ...ended, ...held, accountStamp, activated, passwordChanges };
-    const table = tableWith(admin, adaWith(state));
+    const factor = { nonce: 'n', key: 'k', lastStep: 1, recoveryNonce: 'r', recoveryCodes: 3 };
+    const state = { ...ended, accountStamp, activated, passwordChanges };
+    const table = tableWith(admin, adaWith({ ...state, secondFactor: factor }));
 
     await remove(ada, undefined, table);
 
     const expires = NOW / 1000 + 30 * 24 * 60 * 60;
-    expect(table.find(formerUserKey(7))).toEqual({ ...formerUserKey(7), ...state, expires });
+    expect(table.find(formerUserKey(7))).toEqual({
+      ...formerUserKey(7),
+      ...state,
+      authorities: ada.authorities,
+      secondFactor: true,
+      expires,
+    });
   });
 
   it('keeps a session ended that ends during the deletion', async () => {
@@ -719,7 +724,11 @@ describe('setting a password', () => {
 describe('a change of the second factor', () => {
   it.each<[string, Parameters<typeof factorChange>[1], number | undefined]>([
     ['counts when it is turned off', { secondFactor: undefined }, 3],
-    ['does not count when a secret is requested', { pendingFactor: 'nonce' }, 2],
+    [
+      'does not count when a secret is requested',
+      { pendingFactor: { nonce: 'n', session: 's', expires: 9 } },
+      2,
+    ],
   ])('%s', async (_, fields, factorChanges) => {
     const before = adaWith({ factorChanges: 2 });
     const table = memoryTable([itemOf(before)]);

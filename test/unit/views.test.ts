@@ -54,8 +54,8 @@ describe('a user', () => {
     sessionEndings: 2,
     sessionsEnded: new Set(['9-t']),
     lastLogin: '2026-01-03',
-    secondFactor: { nonce: 'n', lastStep: 1, recoveryNonce: 'm', recoveryCodes: 1023 },
-    pendingFactor: 'p',
+    secondFactor: { nonce: 'n', key: 'k', lastStep: 1, recoveryNonce: 'm', recoveryCodes: 1023 },
+    pendingFactor: { nonce: 'p', session: 's', expires: 9 },
     emailKeyRule: 'UTS46',
   };
 

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { FACTOR_ATTRIBUTES } from '../../../lib/restore/adopt-factor.ts';
 import {
   adoptTable,
   SKIPPED_IDS,
@@ -76,7 +75,7 @@ ${TABLE_HELP}
       const repeat = original && (await planRepetition(connection, original, values));
       isChanged = true;
       printAdoption(
-        await adoptTable(table, openTableScanner(FACTOR_ATTRIBUTES, tableName, client), {
+        await adoptTable(table, openTableScanner(['secondFactor'], tableName, client), {
           skippedIds: Number(values.skip),
           original,
           onProgress: reportProgress('item', ' read'),
@@ -139,7 +138,7 @@ function rejectMistakes(values: AdoptOptions): void {
 
 function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
   const { sequences, notBefore, mailedKeys, publicKeys, restarts } = adoption;
-  const { recoveryCodes, pendingFactors } = adoption;
+  const { recoveryCodes } = adoption;
   for (const { kind, before, after } of sequences)
     print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(
@@ -152,8 +151,7 @@ function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
     `Deleted ${counted(publicKeys, 'public signing key')}: the first login publishes those in use`,
   );
   print(
-    `Voided recovery codes of ${counted(recoveryCodes, 'user')}, which may have been used since, ` +
-      `and ${counted(pendingFactors, 'unconfirmed second factor')}`,
+    `Voided recovery codes of ${counted(recoveryCodes, 'user')}, which may have been used since`,
   );
   print(`Flagged ${counted(restarts, 'module')} to restart`);
 }

@@ -16,6 +16,7 @@ import { type ExampleValues, fillExample } from './fill-example.ts';
 import type { Received } from './gatehouse.ts';
 import type { Sent } from './launch.ts';
 import { methodAndPath } from './method-and-path.ts';
+import { decode } from './mint.ts';
 import type { Setup } from './setup.ts';
 
 /*
@@ -93,7 +94,11 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
     async prepare(setup) {
       const { user, token, item } = await setup.account(await variant.fieldsOf?.(setup));
       const example = EXAMPLES[route] as Example;
-      const values = await valuesOf(setup, example, user, permissions.keys?.includes('unseal'));
+      const values = await valuesOf(setup, example, {
+        caller: user,
+        session: String(decode(token.split('.')[1]).jti),
+        opensValues: permissions.keys?.includes('unseal'),
+      });
       const id = route.includes('-confs') ? values.parameterId : values.integrationId;
       const params = { ...fillExample(example.path, values), ...(id && { id }) };
       const [method, path] = methodAndPath(route, params);
@@ -126,8 +131,11 @@ const fillQuery = (query: Example['query'] = {}, { integrationId = 0 }: ExampleV
 async function valuesOf(
   setup: Setup,
   { needs }: Example,
-  caller: User,
-  opensValues = false,
+  {
+    caller,
+    session,
+    opensValues = false,
+  }: { caller: User; session: string; opensValues?: boolean | undefined },
 ): Promise<ExampleValues> {
   const fresh = `new-${caller.login}`;
   const values = {
@@ -140,14 +148,14 @@ async function valuesOf(
   if (needs === 'user' || needs === 'session' || needs === 'factor') {
     const { user } = await setup.account({ authorities: ['ROLE_USER'] });
     const { id: userId, login, email: shownEmail } = user;
-    if (needs === 'factor') await setup.secondFactor(user, 'on');
+    if (needs === 'factor') await setup.secondFactor(user);
     const series = needs === 'session' ? await setup.session(user) : 'none';
     return { ...values, userId, login, shownLogin: login, shownEmail, series };
   }
   if (needs === 'ownSession') return { ...values, series: await setup.session(caller) };
   if (needs === 'pendingFactor' || needs === 'ownFactor') {
-    const state = needs === 'ownFactor' ? 'on' : 'pending';
-    const { secrets } = await setup.secondFactor(caller, state);
+    const pendingIn = needs === 'pendingFactor' ? session : undefined;
+    const { secrets } = await setup.secondFactor(caller, pendingIn);
     return { ...values, code: codeOf(secrets.totp, stepAt(Date.now())) };
   }
   if (needs === 'resetKey' || needs === 'confirmationKey') {

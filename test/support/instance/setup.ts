@@ -7,7 +7,7 @@ import {
   type FactorSecrets,
   openFactorSecrets,
 } from '../../../lib/second-factor/factor-secrets.ts';
-import { newNonce, newRecoveryCodes } from '../../../lib/second-factor/second-factor.ts';
+import { newPendingFactor, newRecoveryCodes } from '../../../lib/second-factor/second-factor.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey, parameterId } from '../../../lib/table/keys.ts';
 import { changeTotal, claim, EXISTS, set } from '../../../lib/table/write.ts';
@@ -28,10 +28,13 @@ export interface Setup {
   account(fields?: Partial<User>): Promise<{ user: User; token: string; item: string }>;
   /** Starts a session of the user, and returns its series. */
   session(user: User): Promise<string>;
-  /** Turns on a second factor of the user, or prepares one. Returns what its owner knows. */
+  /**
+   * Turns on a second factor of the user, or requests one in the session with an id. Returns what
+   * its owner knows.
+   */
   secondFactor(
     user: Pick<User, 'id'>,
-    state: 'pending' | 'on',
+    pendingIn?: string,
   ): Promise<{ secrets: FactorSecrets; recoveryCodes: readonly string[] }>;
   /** Creates an integration with this many parameters, whose module needs a restart. */
   integration(parameters: number): Promise<number>;
@@ -75,14 +78,14 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       await untilCommitted(() => commit(table, [sessionStarted(user, session)]));
       return session.jti;
     },
-    async secondFactor({ id }, state) {
-      const nonce = newNonce();
-      const secrets = await factorSecrets(id, nonce);
-      const factor = { nonce, lastStep: 0, ...newRecoveryCodes() };
-      const attributes = state === 'on' ? { secondFactor: factor } : { pendingFactor: nonce };
+    async secondFactor({ id }, pendingIn) {
+      const pendingFactor = newPendingFactor(pendingIn ?? 'no session', Date.now());
+      const secrets = await factorSecrets(id, pendingFactor);
+      const { nonce } = pendingFactor;
+      const secondFactor = { nonce, key: secrets.key, lastStep: 0, ...newRecoveryCodes() };
+      const attributes = pendingIn === undefined ? { secondFactor } : { pendingFactor };
       await untilCommitted(() => commit(table, [set(entityKey('USER', id), attributes, EXISTS)]));
-      const recoveryCodes = secrets.recoveryCodes(factor.recoveryNonce);
-      return { secrets, recoveryCodes };
+      return { secrets, recoveryCodes: secrets.recoveryCodes(secondFactor.recoveryNonce) };
     },
     async integration(parameters) {
       const id = await table.nextId('INTEGRATION');

@@ -71,7 +71,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   const parameter = { integration: { id: 1 }, confName: 'First', confValue: 'value' };
   await gatehouse.call('POST', '/api/utm-integration-confs', { token, body: parameter });
 
-  const { recoveryCodes } = await (await openSetup(gatehouse)).secondFactor({ id: 3 }, 'on');
+  const { recoveryCodes } = await (await openSetup(gatehouse)).secondFactor({ id: 3 });
 
   const start = await itemsOf(gatehouse.cloud);
 
