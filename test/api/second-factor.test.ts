@@ -11,14 +11,19 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { decode } from '../support/instance/mint.ts';
 import { factorKeyOf, openSetup } from '../support/instance/setup.ts';
 
 /* The second factor of an account, from its first secret to its removal. */
 
 /** What happens before the next log-in stores its session, once it has verified the code. */
 let meanwhile: (() => Promise<unknown>) | undefined;
+/** Whether calls of functions to KMS fail. */
+let isOutage = false;
 const gatehouse = await useGatehouse({
   async intercept(call, forward) {
+    if (isOutage && call.service === 'KMS' && call.functionName)
+      return { status: 500, body: { __type: 'KMSInternalException' } };
     if (meanwhile && JSON.stringify(call.input).includes('SESSION#')) {
       const act = meanwhile;
       meanwhile = undefined;
@@ -359,6 +364,47 @@ describe('a second factor', () => {
     const mails = await gatehouse.mailsTo('printer@example.com');
     expect(mails.filter(({ subject }) => /second factor/.test(subject))).toHaveLength(3);
   });
+
+  it.each(['', '/disable', '/recovery-codes'])(
+    'cannot be used to guess a password: POST /api/account/second-factor%s',
+    async (path) => {
+      const setup = await openSetup(gatehouse);
+      const { user, token } = await setup.account();
+      if (path !== '') await setup.secondFactor(user);
+      const statuses = new Set<number>();
+
+      for (let n = 0; n < 14; n++) {
+        const guess = { currentPassword: `guess ${n}`, code: '000000' };
+        statuses.add((await post(FACTOR + path, token, guess)).status);
+      }
+
+      expect([...statuses]).toEqual([400, 429]);
+      expect((await tryLogIn(user.login, 'pass')).status).toBe(429);
+    },
+  );
+
+  it.each(['', '/confirm', '/disable', '/recovery-codes'])(
+    'counts no failure if KMS fails: POST /api/account/second-factor%s',
+    async (path) => {
+      const setup = await openSetup(gatehouse);
+      const { user, token } = await setup.account();
+      const isOn = path === '/disable' || path === '/recovery-codes';
+      const pendingIn = isOn ? undefined : String(decode(token.split('.')[1]).jti);
+      const { secrets } = await setup.secondFactor(user, pendingIn);
+      const code = codeOf(secrets.totp, stepAt(Date.now()));
+      const send = () => post(FACTOR + path, token, { currentPassword: 'pass', code });
+      // The cold start calls KMS.
+      await post(FACTOR + path, token, { currentPassword: 'wrong', code: '000000' });
+
+      isOutage = true;
+      const failed: number[] = [];
+      for (let n = 0; n < 12; n++) failed.push((await send()).status);
+      isOutage = false;
+
+      expect(new Set(failed)).toEqual(new Set([503]));
+      expect((await send()).status).toBe(200);
+    },
+  );
 
   it('is removed by another administrator, which ends all sessions', async () => {
     const { token } = await enrolled('helpless');
