@@ -2,6 +2,7 @@ import * as Accounts from './lib/accounts/account-contracts.ts';
 import * as SecondFactor from './lib/accounts/second-factor-contracts.ts';
 import * as Sessions from './lib/accounts/session-contracts.ts';
 import { ListAudits } from './lib/audit/audit-contracts.ts';
+import { GetConsole } from './lib/console/console-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
@@ -14,7 +15,8 @@ import * as Users from './lib/users/user-contracts.ts';
 
 /*
  * The whole API, one endpoint per row: route, handler in functions/, contract and the permissions
- * of its function.
+ * of its function. The console, which is no part of the API and its document, has a table of its
+ * own.
  */
 
 const {
@@ -486,6 +488,12 @@ export const routes: readonly Route[] = [
       updateOutsideTransaction: [readBudget],
     },
   },
+];
+
+/** The console: one function for its page, every path of a screen, and its files. */
+export const consoleRoutes: readonly Route[] = [
+  { route: 'GET /console', handler: 'get-console', contract: GetConsole, permissions: {} },
+  { route: 'GET /console/{path+}', handler: 'get-console', contract: GetConsole, permissions: {} },
 ];
 
 /**

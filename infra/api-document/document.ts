@@ -95,7 +95,7 @@ function operationOf(row: Route): object {
     operationId: operationIdOf(row),
     summary,
     description: `Requires ${required}.`,
-    tags: [tag],
+    tags: tag && [tag],
     security: access === 'public' ? [] : [{ token: [] }],
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestBodyOf(contract, example.body),

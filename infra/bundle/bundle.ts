@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Transport } from '../settings/transport.ts';
+import { buildConsole } from './console.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -94,4 +95,5 @@ export async function bundle(
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
   }
+  if (files.includes('get-console')) await buildConsole(join(folder, 'get-console/console'));
 }

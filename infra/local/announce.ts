@@ -49,7 +49,9 @@ export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): 
       'The local cloud has no edge: it rejects every request with 403 until `edge` is ' +
         'removed from cdk.json',
     ];
+  const hasConsole = functions.some(({ name }) => name === 'GET /console');
   return [
+    ...(hasConsole ? [`The console: ${url}/console`] : []),
     `The interactive API reference: ${url}/docs`,
     'Try it:',
     `  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`,

@@ -8,7 +8,7 @@ import { openStream, type Stream } from './aws/stream.ts';
 import { awsEndpoint } from './aws-endpoint.ts';
 import type { Interceptor } from './calls/aws-call.ts';
 import { meterCapacity } from './capacity/meter-capacity.ts';
-import { deploy } from './deploy.ts';
+import { API_ENDPOINT, deploy } from './deploy.ts';
 import { startGateway } from './gateway/gateway.ts';
 import type { RequestSummary } from './gateway/request-log.ts';
 import { type RunOptions, runFunctions } from './lambda/functions.ts';
@@ -159,7 +159,7 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
   deployed.functions.map((config) => ({
     ...config,
     environment: {
-      ...config.environment,
+      ...withUrl(config.environment, url),
       AWS_REGION: region,
       AWS_ENDPOINT_URL: url,
       ...(options.mailLinkBase &&
@@ -170,6 +170,11 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
         }),
     },
   }));
+
+const withUrl = (environment: FunctionConfig['environment'], url: string) =>
+  Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, value.replaceAll(API_ENDPOINT, url)]),
+  );
 
 function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
   return {

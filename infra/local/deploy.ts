@@ -8,6 +8,9 @@ import type { FunctionConfig } from './lambda/instance.ts';
 import { ACCOUNT, keyArn, type ReturnValues, resolve, type Template } from './stack/template.ts';
 import { readJson, type State } from './state/state.ts';
 
+/** Stands for the URL of the API in the variables of functions, before its port is known. */
+export const API_ENDPOINT = 'https://api-endpoint.invalid';
+
 /** Names the resources of a template in the order of their references. */
 export function deploy(template: Template, state: State) {
   const resources = new Map<string, ReturnValues>();
@@ -17,6 +20,8 @@ export function deploy(template: Template, state: State) {
   const table = createTable(deployment, state.tableSuffix);
   for (const [logicalId] of template.ofType('AWS::Logs::LogGroup'))
     deployment.add(logicalId, { Arn: arn('logs', `log-group:${logicalId}`) });
+  for (const [logicalId] of template.ofType('AWS::ApiGatewayV2::Api'))
+    deployment.add(logicalId, { ApiEndpoint: API_ENDPOINT });
   for (const [logicalId] of template.ofType('AWS::IAM::Role'))
     deployment.add(logicalId, { Arn: `arn:aws:iam::${ACCOUNT}:role/${logicalId}` });
   const { functions, nameOf } = createFunctions(deployment);

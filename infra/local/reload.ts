@@ -41,12 +41,12 @@ export function openAssembly(folder: string, forDebugger: boolean) {
 }
 
 const isFunctionSource = (file: string): boolean =>
-  /^(functions\/|lib\/|openapi\.json$)/.test(file);
+  /^(functions\/|lib\/|console\/|openapi\.json$)/.test(file);
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 
 /**
- * Reloads when the source changes: a change in functions/ or lib/ rebuilds the bundles; a change in
- * routes.ts, cdk.json or the stack synthesizes the stack again.
+ * Reloads when the source changes: a change in functions/, lib/ or console/ rebuilds the bundles; a
+ * change in routes.ts, cdk.json or the stack synthesizes the stack again.
  */
 export function reloadOnChange(
   starting: Promise<Cloud>,

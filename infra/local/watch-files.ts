@@ -2,7 +2,13 @@ import { globSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const INTERVAL_MS = 250;
-const WATCHED = ['{functions,lib,infra}/**/*.{ts,mts}', 'routes.ts', 'openapi.json', 'cdk.json'];
+const WATCHED = [
+  '{functions,lib,infra}/**/*.{ts,mts}',
+  'console/**/*.{ts,tsx,css,html}',
+  'routes.ts',
+  'openapi.json',
+  'cdk.json',
+];
 
 /**
  * Watches the source by polling. `fs.watch` misses every change after a file or folder has been

@@ -42,6 +42,15 @@ export const domain = v.optional(
   ),
 );
 
+/** The host name that clients use; undefined if it is that of API Gateway. */
+export const publicHostName = ({
+  domain,
+  edge,
+}: {
+  readonly domain?: { readonly name: string } | undefined;
+  readonly edge?: { readonly hostName: string } | undefined;
+}): string | undefined => edge?.hostName ?? domain?.name;
+
 export const corsOrigins = setting(
   'The origins whose pages may call the API. If the list is empty, browsers block all ' +
     'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +

@@ -61,49 +61,52 @@ export const templates = setting(
  */
 const MAIL_BYTES_MAX = 3450;
 
+/** Whether the settings of mail, with the pages that links lead to, fit into the environment. */
+export const mailFits = (mail: object): boolean =>
+  // In the environment, the texts are JSON within JSON.
+  Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAIL_BYTES_MAX;
+
 export const mail = setting(
-  'How mails are sent; [Mail](mail.md) explains the conditions in AWS.',
-  v.pipe(
-    v.strictObject({
-      sender: setting(
-        'The sender of all mails. SES must have verified the address itself or its domain.',
-        v.pipe(v.string(), v.email()),
-      ),
-      configurationSet: v.optional(
-        setting(
-          'The SES configuration set to send with; required if the identity of the sender ' +
-            'has a default configuration set.',
-          matching(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens or underscores'),
-          { example: 'gatehouse-events' },
-        ),
-      ),
-      linkBase: setting(
-        'The URL of the page that sets a password; the reset key is appended to it.',
-        v.pipe(v.string(), v.url()),
-      ),
-      confirmLinkBase: v.optional(
-        setting(
-          'The URL of the page that confirms a new address; the key is appended to it. Required ' +
-            'by `confirmEmailChanges`.',
-          v.pipe(v.string(), v.url()),
-          { example: 'https://admin.example.com/account/confirm-email?key=' },
-        ),
-      ),
-      resetsPerHour: v.optional(
-        count(
-          'mails',
-          'The maximum number of reset mails to all users together. Further requests in that ' +
-            'hour get no mail, so that they cannot use up what the account may send.',
-        ),
-        500,
-      ),
-      templates,
-    }),
-    v.check(
-      // In the environment, the texts are JSON within JSON.
-      (mail) => Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAIL_BYTES_MAX,
-      'All texts and the other settings of mail together must not exceed 3,450 bytes as JSON ' +
-        'in a string: they are part of the environment of a function',
+  'How mails are sent; [Mail](mail.md) explains the conditions in AWS. All texts and the other ' +
+    'settings of mail together, with the pages that links lead to, must not exceed 3,450 bytes ' +
+    'as JSON in a string.',
+  v.strictObject({
+    sender: setting(
+      'The sender of all mails. SES must have verified the address itself or its domain.',
+      v.pipe(v.string(), v.email()),
     ),
-  ),
+    configurationSet: v.optional(
+      setting(
+        'The SES configuration set to send with; required if the identity of the sender ' +
+          'has a default configuration set.',
+        matching(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, hyphens or underscores'),
+        { example: 'gatehouse-events' },
+      ),
+    ),
+    linkBase: v.optional(
+      setting(
+        'The URL of the page that sets a password; the reset key is appended to it. Without it, ' +
+          'the page is that of the console.',
+        v.pipe(v.string(), v.url()),
+        { example: 'https://admin.example.com/account/reset/finish?key=' },
+      ),
+    ),
+    confirmLinkBase: v.optional(
+      setting(
+        'The URL of the page that confirms a new address; the key is appended to it. Without ' +
+          'it, the page is that of the console.',
+        v.pipe(v.string(), v.url()),
+        { example: 'https://admin.example.com/account/confirm-email?key=' },
+      ),
+    ),
+    resetsPerHour: v.optional(
+      count(
+        'mails',
+        'The maximum number of reset mails to all users together. Further requests in that ' +
+          'hour get no mail, so that they cannot use up what the account may send.',
+      ),
+      500,
+    ),
+    templates,
+  }),
 );

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { console, consoleLinks } from './console.ts';
 import { EDGE_REGION, edge } from './edge.ts';
 import {
   alarms,
@@ -11,7 +12,7 @@ import {
   unprotected,
 } from './environment.ts';
 import { existing } from './existing.ts';
-import { corsOrigins, domain } from './host-names.ts';
+import { corsOrigins, domain, publicHostName } from './host-names.ts';
 import {
   confirmEmailChanges,
   deletionEndsSessions,
@@ -22,13 +23,16 @@ import {
   tokenLife,
 } from './keys.ts';
 import { guessing, loginConcurrency, tableMaximum, throttle } from './limits.ts';
-import { mail } from './mail.ts';
+import { mail, mailFits } from './mail.ts';
 
 /**
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The
  * other variables of public endpoints need up to 1,280.
  */
 const ORIGINS_BYTES_MAX = 2800;
+
+/** The length of an id, `.execute-api.`, the longest name of a region and its domain. */
+const API_HOST_LENGTH_MAX = 64;
 
 const fields = v.strictObject({
   region,
@@ -48,6 +52,7 @@ const fields = v.strictObject({
   tokenLife,
   deletionEndsSessions,
   confirmEmailChanges,
+  console,
   mail,
   corsOrigins,
   domain,
@@ -114,9 +119,25 @@ export const settings = v.pipe(
   ),
   rule(
     ['mail', 'confirmLinkBase'],
-    ({ confirmEmailChanges, mail }) => !confirmEmailChanges || mail.confirmLinkBase !== undefined,
-    'is required by confirmEmailChanges: the URL of the page to which a mailed key is appended, ' +
-      'and which sends the key to POST /api/account/confirm-email',
+    ({ console, confirmEmailChanges, mail }) =>
+      console || !confirmEmailChanges || mail.confirmLinkBase !== undefined,
+    'is required by confirmEmailChanges without the console: the URL of the page to which a ' +
+      'mailed key is appended, and which sends the key to POST /api/account/confirm-email',
+  ),
+  rule(
+    ['mail', 'linkBase'],
+    ({ console, mail }) => console || mail.linkBase !== undefined,
+    'is required without the console: the URL of the page to which a mailed key is appended, and ' +
+      'which sends the key to POST /api/account/reset-password/finish',
+  ),
+  rule(
+    ['mail'],
+    ({ console, mail, ...names }) => {
+      const host = publicHostName(names) ?? 'x'.repeat(API_HOST_LENGTH_MAX);
+      return mailFits({ ...(console && consoleLinks(`https://${host}`)), ...mail });
+    },
+    'All texts and the other settings of mail together must not exceed 3,450 bytes as JSON ' +
+      'in a string: they are part of the environment of a function',
   ),
   rule(
     ['mail', 'confirmLinkBase'],
@@ -127,7 +148,7 @@ export const settings = v.pipe(
   ),
   rule(
     ['mail', 'linkBase'],
-    ({ keepData, mail }) => !keepData || mail.linkBase.startsWith('https://'),
+    ({ keepData, mail: { linkBase = 'https://' } }) => !keepData || linkBase.startsWith('https://'),
     'With keepData, the page must be loaded over https: whoever reads the link can set the ' +
       'password',
   ),

@@ -2,6 +2,7 @@ import { CfnOutput, Duration, SecretValue, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import {
   AllowedMethods,
+  type BehaviorOptions,
   CachePolicy,
   Distribution,
   Function as EdgeFunction,
@@ -55,6 +56,7 @@ export class EdgeStack extends EnvironmentStack {
       env: { region: EDGE_REGION },
     });
 
+    const behavior = this.behaviorOf(domain, edge, environment);
     const distribution = new Distribution(this, 'Distribution', {
       comment: `Gatehouse ${environment}`,
       domainNames: [edge.hostName],
@@ -62,42 +64,13 @@ export class EdgeStack extends EnvironmentStack {
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
       webAclId: this.webAcl(edge, settings.corsOrigins).attrArn,
-      defaultBehavior: {
-        origin: new HttpOrigin(domain.name, {
-          protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
-          originSslProtocols: [OriginSslPolicy.TLS_V1_2],
-          // As long as API Gateway waits for a function.
-          readTimeout: Duration.seconds(30),
-          // CloudFormation resolves the reference only when it changes, so a new secret needs a new
-          // name.
-          customHeaders: {
-            [EDGE_HEADERS.secret]: SecretValue.secretsManager(edge.secret).unsafeUnwrap(),
-          },
-        }),
-        allowedMethods: AllowedMethods.ALLOW_ALL,
-        viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
-        cachePolicy: CachePolicy.CACHING_DISABLED,
-        originRequestPolicy: new OriginRequestPolicy(this, 'OriginRequests', {
-          // API Gateway finds the API by the header Host, which must name the origin.
-          headerBehavior: OriginRequestHeaderBehavior.denyList('Host'),
-          // CloudFront does not support If-None-Match if it forwards cookies, which the API does
-          // not use.
-          cookieBehavior: OriginRequestCookieBehavior.none(),
-          queryStringBehavior: OriginRequestQueryStringBehavior.all(),
-        }),
-        // A compressed response would get a weak ETag, which If-Match never matches.
-        compress: false,
-        functionAssociations: [
-          {
-            eventType: FunctionEventType.VIEWER_REQUEST,
-            function: new EdgeFunction(this, 'StateClientAddress', {
-              comment: `Gatehouse ${environment}: states the address of the client`,
-              runtime: FunctionRuntime.JS_2_0,
-              code: FunctionCode.fromInline(STATE_CLIENT_ADDRESS),
-            }),
-          },
-        ],
-      },
+      defaultBehavior: behavior,
+      ...(settings.console && {
+        // Their names change with their content, and the responses say that they can be cached.
+        additionalBehaviors: {
+          '/console/assets/*': { ...behavior, cachePolicy: CachePolicy.CACHING_OPTIMIZED },
+        },
+      }),
       errorResponses: CACHED_ERRORS.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
     });
     Validations.of(distribution).acknowledge(
@@ -108,6 +81,50 @@ export class EdgeStack extends EnvironmentStack {
       },
     );
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
+  }
+
+  /** How requests are forwarded to the API: all of them, and without a cache. */
+  private behaviorOf(
+    domain: NonNullable<Settings['domain']>,
+    edge: NonNullable<Settings['edge']>,
+    environment: string,
+  ): BehaviorOptions {
+    return {
+      origin: new HttpOrigin(domain.name, {
+        protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
+        originSslProtocols: [OriginSslPolicy.TLS_V1_2],
+        // As long as API Gateway waits for a function.
+        readTimeout: Duration.seconds(30),
+        // CloudFormation resolves the reference only when it changes, so a new secret needs a new
+        // name.
+        customHeaders: {
+          [EDGE_HEADERS.secret]: SecretValue.secretsManager(edge.secret).unsafeUnwrap(),
+        },
+      }),
+      allowedMethods: AllowedMethods.ALLOW_ALL,
+      viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+      cachePolicy: CachePolicy.CACHING_DISABLED,
+      originRequestPolicy: new OriginRequestPolicy(this, 'OriginRequests', {
+        // API Gateway finds the API by the header Host, which must name the origin.
+        headerBehavior: OriginRequestHeaderBehavior.denyList('Host'),
+        // CloudFront does not support If-None-Match if it forwards cookies, which the API does
+        // not use.
+        cookieBehavior: OriginRequestCookieBehavior.none(),
+        queryStringBehavior: OriginRequestQueryStringBehavior.all(),
+      }),
+      // A compressed response would get a weak ETag, which If-Match never matches.
+      compress: false,
+      functionAssociations: [
+        {
+          eventType: FunctionEventType.VIEWER_REQUEST,
+          function: new EdgeFunction(this, 'StateClientAddress', {
+            comment: `Gatehouse ${environment}: states the address of the client`,
+            runtime: FunctionRuntime.JS_2_0,
+            code: FunctionCode.fromInline(STATE_CLIENT_ADDRESS),
+          }),
+        },
+      ],
+    };
   }
 
   private webAcl(

@@ -1,6 +1,7 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { permissionsOf, routes } from '../../routes.ts';
+import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.ts';
+import type { Settings } from '../settings/settings.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { CanaryDeployments } from './constructs/canary-deployments.ts';
@@ -15,7 +16,7 @@ import { Mail } from './constructs/mail.ts';
 import { metricsOf } from './constructs/metrics.ts';
 import { Queries } from './constructs/queries.ts';
 
-/** A table, its keys, and one HTTP API with a function for each row of `routes.ts`. */
+/** A table, its keys, and one HTTP API with a function for each handler that `routes.ts` names. */
 export class GatehouseStack extends EnvironmentStack {
   constructor(scope: Construct, id: string, deployment: Deployment) {
     const { settings } = deployment;
@@ -35,14 +36,14 @@ export class GatehouseStack extends EnvironmentStack {
     // cannot contain a comma.
     Tags.of(table).add('gatehouse:pepper-key', keys.pepper.map(({ keyArn }) => keyArn).join(' '));
     Tags.of(table).add('gatehouse:values-key', keys.values.keyArn);
-    const mail = new Mail(this, 'Mail', table, deployment);
     // A different id would replace the API, which would change its URL.
     const httpApi = new GatehouseHttpApi(this, 'Entrance', deployment);
-    const functions = routes.map((route) => {
+    const mail = new Mail(this, 'Mail', { table, url: httpApi.url, deployment });
+    const functions = deployedRoutes(settings).map(([route, ...others]) => {
       const fn = new EndpointFunction(this, route, deployment);
       table.grantTo(fn, permissionsOf(route));
       keys.grantTo(fn, route);
-      httpApi.addRoute(route, fn.live);
+      httpApi.addRoutes([route, ...others], fn.live);
       return fn;
     });
     const verification = settings.dailyVerification
@@ -72,4 +73,10 @@ export class GatehouseStack extends EnvironmentStack {
     new CfnOutput(this, 'Url', { value: httpApi.url });
     new CfnOutput(this, 'TableName', { value: table.name });
   }
+}
+
+/** The rows of each function, which has the permissions of the first. */
+function deployedRoutes({ console }: Settings): [Route, ...Route[]][] {
+  const rows = console ? [...routes, ...consoleRoutes] : routes;
+  return [...Map.groupBy(rows, ({ handler }) => handler).values()] as [Route, ...Route[]][];
 }

@@ -65,7 +65,8 @@ export const ALERT = [
 export interface Contract {
   /** One line for the API document, without a full stop. */
   readonly summary: string;
-  readonly tag: Tag;
+  /** Absent for the console, which is not in the API document. */
+  readonly tag?: Tag;
   readonly access: Access;
   /** A read or a change, by the method, unless given. */
   readonly kind?: RequestKind;

@@ -32,6 +32,7 @@ export interface Request<C extends Contract> {
   readonly precondition: Precondition;
   /** The path, for links to other pages. */
   readonly pathname: string;
+  readonly acceptEncoding: string | undefined;
 }
 
 type Result = APIGatewayProxyStructuredResultV2;
@@ -98,6 +99,7 @@ export function lambdaHandler<C extends Contract>(
         source,
         precondition,
         pathname: event.rawPath,
+        acceptEncoding: event.headers['accept-encoding'],
       }) as Request<C>;
     const response = await respondTo(readRequest, event.caller);
     if (response.callerId !== undefined) event.callerId = response.callerId;
@@ -148,7 +150,7 @@ const COMMON_HEADERS = {
   'Referrer-Policy': 'no-referrer',
 };
 
-function respond({ status, headers, body }: Response): Result {
+function respond({ status, headers, body, isBase64Encoded }: Response): Result {
   return {
     statusCode: status,
     headers: {
@@ -157,5 +159,6 @@ function respond({ status, headers, body }: Response): Result {
       ...headers,
     },
     body: body ?? '',
+    ...(isBase64Encoded && { isBase64Encoded }),
   };
 }

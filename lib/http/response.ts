@@ -8,8 +8,10 @@ import type { Version } from '../table/version.ts';
 export interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON text. */
+  /** JSON text, unless the headers state another type. */
   readonly body?: string;
+  /** Whether the body is the Base64 of the bytes to send. */
+  readonly isBase64Encoded?: true;
   /** The user that a request without a token has authenticated, for the log. */
   readonly callerId?: number;
 }
@@ -22,6 +24,17 @@ export function ok(body: unknown, headers: Record<string, string> = {}): Respons
 /** 200 with a body that is JSON text already. */
 export function okJson(body: string, headers: Record<string, string> = {}): Response {
   return { status: 200, headers, body };
+}
+
+/** 200 with a file. */
+export function okFile({
+  headers,
+  base64,
+}: {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly base64: string;
+}): Response {
+  return { status: 200, headers, body: base64, isBase64Encoded: true };
 }
 
 /** 200 without a body. */

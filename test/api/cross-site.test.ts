@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { routes } from '../../routes.ts';
+import { consoleRoutes, routes } from '../../routes.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
@@ -38,7 +38,9 @@ const finishReset = (headers: Headers) =>
     body: { key: 'k', newPassword: 'fresh' },
   });
 
-const publicRoutes = routes.filter(({ contract }) => contract.access === 'public');
+const publicRoutes = [...routes, ...consoleRoutes].filter(
+  ({ contract }) => contract.access === 'public',
+);
 
 describe.each(publicRoutes)('$route', ({ route }) => {
   it('rejects a request of another site before any call and without its body', async () => {
@@ -88,4 +90,5 @@ it('a mailed link is followed', async () => {
   const headers = site('cross-site', 'navigate', 'document');
 
   expect((await gatehouse.call('GET', '/.well-known/jwks.json', { headers })).status).toBe(200);
+  expect((await gatehouse.call('GET', '/console/set-password', { headers })).status).toBe(200);
 });

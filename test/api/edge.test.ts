@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { howToTry } from '../../infra/local/announce.ts';
-import { routes } from '../../routes.ts';
+import { consoleRoutes, routes } from '../../routes.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
@@ -102,7 +102,7 @@ describe('a request from the edge', () => {
   });
 });
 
-describe.each(routes)('$route', ({ route }) => {
+describe.each([...routes, ...consoleRoutes])('$route', ({ route }) => {
   it('rejects everything else with 403, before it calls anything', async () => {
     const address: [string, string] = ['Gatehouse-Client-Address', '203.0.113.1'];
     const secret: [string, string] = ['Gatehouse-Edge-Secret', SECRET];

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { routes } from '../../routes.ts';
+import { consoleRoutes, routes } from '../../routes.ts';
 import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { useAdminAndAnalyst } from '../support/instance/users.ts';
@@ -9,7 +9,9 @@ import { useAdminAndAnalyst } from '../support/instance/users.ts';
 const gatehouse = await useGatehouse();
 const tokens = useAdminAndAnalyst(gatehouse);
 
-const reads = routes.flatMap(({ route }) => (route.startsWith('GET ') ? [route] : []));
+const reads = [...routes, ...consoleRoutes].flatMap(({ route }) =>
+  route.startsWith('GET ') ? [route] : [],
+);
 let ids: { integration: number; parameter: number };
 beforeAll(async () => {
   const create = (path: string, body: object) =>
@@ -44,8 +46,8 @@ async function expectSame(path: string, token?: string): Promise<number> {
 
 it.each(reads)('HEAD is answered like %s, also when it is rejected', async (route) => {
   const id = route.includes('confs') ? ids.parameter : ids.integration;
-  const [, path] = methodAndPath(route, { id, login: 'admin' });
-  const [, unknown] = methodAndPath(route, { id: 999_000_001, login: 'unknown' });
+  const [, path] = methodAndPath(route, { id, login: 'admin', path: 'users' });
+  const [, unknown] = methodAndPath(route, { id: 999_000_001, login: 'unknown', path: 'none.js' });
 
   const statuses = [
     await expectSame(path, tokens.admin),

@@ -11,6 +11,9 @@ const ROUTES = new Map([
   ['GET /things/{id}/parts/{part}', 'get-part'],
   ['POST /things', 'create-thing'],
   ['DELETE /things/{id}', 'delete-thing'],
+  ['GET /files', 'get-files'],
+  ['GET /files/{path+}', 'get-file'],
+  ['GET /files/{id}/size', 'get-size'],
 ]);
 
 type Invoke = Parameters<typeof startGateway>[2];
@@ -170,6 +173,12 @@ describe('the event for a function', () => {
     expect([event.isBase64Encoded, event.body]).toEqual([true, body.toString('base64')]);
   });
 
+  it('has all further segments as the greedy parameter', async () => {
+    const { pathParameters, routeKey } = await eventOf('GET', '/files/a%2Fb/c%2520d/');
+
+    expect([routeKey, pathParameters]).toEqual(['GET /files/{path+}', { path: 'a/b/c d/' }]);
+  });
+
   it('omits body, query, parameters and cookies when there are none', async () => {
     const event = await eventOf('POST', '/things');
 
@@ -189,6 +198,11 @@ describe('a request', () => {
     ['GET', '/things/1%2Fparts/2', 'get-part'],
     ['GET', '/things/1%3F/parts/2', 'get-thing'],
     ['GET', '/things/1/parts/2?x=/things/special', 'get-part'],
+    ['GET', '/files', 'get-files'],
+    ['GET', '/files/', 'get-file'],
+    ['GET', '/files/1', 'get-file'],
+    ['GET', '/files/1/2/3', 'get-file'],
+    ['GET', '/files/1/size', 'get-size'],
   ])('%s %s invokes %s', async (method, path, name) => {
     await eventOf(method, path);
 
@@ -200,6 +214,7 @@ describe('a request', () => {
     ['GET', '/things/'],
     ['GET', '/things/1%2Fparts'],
     ['GET', '/things%3F/1'],
+    ['GET', '/files2/1'],
     ['PATCH', '/things/1'],
     ['HEAD', '/things'],
     ['OPTIONS', '/things/1'],

@@ -124,6 +124,20 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     ]);
   });
 
+  it('of the console is served under a new name', async () => {
+    const page = async () => (await fetch(`${url}/console`)).text();
+    const styleIn = (text: string) => /href="(\S+\.css)"/.exec(text)?.[1] as string;
+    const before = styleIn(await page());
+    await afterReload(() =>
+      replaceByRename('console/style.css', `${sourceOf('console/style.css')} .changed { top: 0 }`),
+    );
+    const after = styleIn(await page());
+
+    expect(after).not.toBe(before);
+    expect(await (await fetch(`${url}${after}`)).text()).toContain('.changed');
+    expect((await fetch(`${url}${before}`)).status).toBe(404);
+  });
+
   it('that is invalid leaves the previous version running until it is corrected', async () => {
     const valid = withProfile('valid');
     const from = service.lines.length;

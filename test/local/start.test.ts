@@ -89,7 +89,10 @@ describe('npm start', { timeout: 60_000 }, () => {
     const textOf = async (path: string) => (await fetch(new URL(path, service.url))).text();
     const home = await textOf('/');
 
+    expect(home).toContain('<a href="/console">');
     expect(home).toContain('<a href="/docs">');
+    expect(service.lines).toContain(`The console: ${service.url}/console`);
+    expect(await textOf('/console')).toContain('<title>Gatehouse</title>');
     expect(home).toContain('<a href="/mailbox">');
     expect(service.lines).toContain(
       `Mail that the service sends is shown at ${service.url}/mailbox`,

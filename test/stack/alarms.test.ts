@@ -159,7 +159,8 @@ it.each([
   [
     'with an edge, in the functions',
     { domain, edge },
-    routes.length,
+    // And that of the console.
+    routes.length + 1,
     /^filter failure = "too-many-attempts"\n\| stats .* by clientAddress, route/,
   ],
 ])('the query of too many attempts finds addresses of clients %s', (_, changes, groups, text) => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { EdgeStack } from '../../infra/stack/edge-stack.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
@@ -94,6 +95,26 @@ describe('the distribution', () => {
         ({ ErrorCachingMinTTL }: Record<string, number>) => ErrorCachingMinTTL !== 0,
       ),
     ).toEqual([]);
+  });
+
+  it('caches nothing but the assets of the console, and shows errors as they are', () => {
+    const { DefaultCacheBehavior, CacheBehaviors, CustomErrorResponses } = propertiesOf(
+      'AWS::CloudFront::Distribution',
+    ).DistributionConfig;
+    const { CachePolicyId: _, ...forwarding } = DefaultCacheBehavior;
+
+    expect(CacheBehaviors).toEqual([
+      {
+        ...forwarding,
+        PathPattern: '/console/assets/*',
+        // CachingOptimized: as long as the response says, and for each content coding.
+        CachePolicyId: '658327ea-f89d-4fab-a63d-7e88639e58f6',
+      },
+    ]);
+    for (const response of CustomErrorResponses)
+      expect(Object.keys(response).sort()).toEqual(['ErrorCachingMinTTL', 'ErrorCode']);
+    const without = Template.fromStack(newStack({ console: false }));
+    expect(JSON.stringify(without.toJSON())).not.toContain('console');
   });
 
   it('waits longer for the origin than any function may take', () => {

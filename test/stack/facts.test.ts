@@ -5,7 +5,13 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
 import { type Settings, settings } from '../../infra/settings/settings.ts';
-import { type Permissions, permissionsOf, type Route, routes } from '../../routes.ts';
+import {
+  consoleRoutes,
+  type Permissions,
+  permissionsOf,
+  type Route,
+  routes,
+} from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { readableParts, readableTemplate } from '../support/stack/readable-template.ts';
 import { shippedSettings } from '../support/stack/shipped-context.ts';
@@ -33,6 +39,7 @@ const ENVIRONMENTS = [
   { name: 'other', template: other, keep: false, days: 90 },
 ];
 
+const API = 'AWS::ApiGatewayV2::Api';
 const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] });
 const propertiesOf = (template: typeof prod, type: string) =>
   Object.values(resourcesOf(template, type)).map(({ Properties }) => Properties);
@@ -277,6 +284,9 @@ function statementsFor(
   ].map((statement) => ({ Effect: 'Allow', ...statement }));
 }
 
+/** 253 characters. */
+const LONGEST_HOST_NAME = `${[63, 63, 63, 58].map((length) => 'x'.repeat(length)).join('.')}.io`;
+
 describe('the function', () => {
   const SETS_PASSWORD = [
     'POST /api/account/change-password',
@@ -319,7 +329,7 @@ describe('the function', () => {
     };
   };
 
-  it.each(routes)(
+  it.each([...routes, ...consoleRoutes.slice(0, 1)])(
     'of $route has its environment, and exactly the permissions of its row',
     (row) => {
       const fn = functionOf(other, row.route);
@@ -347,7 +357,7 @@ describe('the function', () => {
     const distinct = (of: (fn: Resource['Properties']) => unknown) =>
       new Set(functions.map((fn) => JSON.stringify(of(fn)))).size;
 
-    expect(functions).toHaveLength(routes.length + 2);
+    expect(functions).toHaveLength(routes.length + 3);
     expect(distinct(({ Role }) => Role)).toBe(functions.length);
     expect(distinct(({ Code }) => Code)).toBe(functions.length);
   });
@@ -411,7 +421,7 @@ describe('the function', () => {
       { Effect: 'Allow', ...DECRYPT_TABLE },
     ]);
     expect(JSON.stringify(dev.toJSON())).not.toMatch(/dynamodb:Scan|rate\(1 day\)/);
-    expect(functionsOf(dev)).toHaveLength(routes.length + 1);
+    expect(functionsOf(dev)).toHaveLength(routes.length + 2);
   });
 
   it('in another partition calls AWS below its domain, and decrypts the table under both', () => {
@@ -436,6 +446,7 @@ describe('the function', () => {
     const others = {
       ...JSON.parse(inLongestRegion),
       pepperKeys,
+      edge: { ...OTHER_SETTINGS.edge, hostName: LONGEST_HOST_NAME },
       existing: {
         table,
         tableStream: `arn:aws:dynamodb:us-isof-south-1:123456789012:table/${table}/stream/1`,
@@ -449,7 +460,8 @@ describe('the function', () => {
       },
     };
     const withMail = (length: number): Settings => {
-      const { templates, ...mail } = OTHER_SETTINGS.mail;
+      // The pages of the console, which are as long as the host name is, count as well.
+      const { templates, linkBase: _, confirmLinkBase: __, ...mail } = OTHER_SETTINGS.mail;
       // Each line feed is escaped twice: in the JSON text of the templates, and in that of the
       // environment.
       const reset = { ...templates.en.reset, text: `{link}${'\n'.repeat(length)}` };
@@ -468,6 +480,64 @@ describe('the function', () => {
 
     expect(Math.max(...sizes)).toBeGreaterThan(3900);
     expect(Math.max(...sizes)).toBeLessThan(4096);
+  });
+});
+
+describe('the console', () => {
+  const { domain, edge, mail } = OTHER_SETTINGS;
+  const { linkBase: _, confirmLinkBase: __, ...noPages } = mail;
+  const pagesIn = (template: typeof prod) => {
+    const { MAIL_LINK_BASE, MAIL_CONFIRM_LINK_BASE } = functionOf(template, 'sends mail')
+      .Environment.Variables as Record<string, unknown>;
+    return [MAIL_LINK_BASE, MAIL_CONFIRM_LINK_BASE];
+  };
+  const pathsIn = (template: typeof prod) =>
+    propertiesOf(template, 'AWS::ApiGatewayV2::Route').flatMap(({ RouteKey, Target }) =>
+      RouteKey.includes('/console') ? [[RouteKey, JSON.stringify(Target)]] : [],
+    );
+
+  it('has one function and one integration for both of its routes', () => {
+    const [[, target] = []] = pathsIn(prod);
+
+    expect(pathsIn(prod).sort()).toEqual(
+      ['GET /console', 'GET /console/{path+}', 'HEAD /console', 'HEAD /console/{path+}'].map(
+        (key) => [key, target],
+      ),
+    );
+    expect(JSON.stringify(functionsOf(prod)).match(/GET \/console/g)).toHaveLength(1);
+  });
+
+  it('is absent if the setting says so', () => {
+    const page = 'https://one.example/set-password?key=';
+    const without = templateOf('prod', { console: false, mail: { ...noPages, linkBase: page } });
+
+    expect(pathsIn(without)).toEqual([]);
+    expect(functionsOf(without)).toHaveLength(functionsOf(prod).length - 1);
+    expect(JSON.stringify(without.toJSON())).not.toMatch(/get-?console/);
+    expect(pagesIn(without)).toEqual([page, undefined]);
+  });
+
+  it.each<[string, Partial<Settings>, string]>([
+    ['the host name of the edge', { domain, edge }, `https://${edge.hostName}`],
+    ['the host name of the API', { domain }, `https://${domain.name}`],
+  ])('is where mailed links lead to, at %s', (_, changes, url) => {
+    expect(pagesIn(templateOf('prod', { ...changes, mail: noPages }))).toEqual([
+      `${url}/console/set-password#key=`,
+      `${url}/console/confirm-email#key=`,
+    ]);
+  });
+
+  it('is where mailed links lead to, at the URL of API Gateway, unless a page is set', () => {
+    const at = (path: string) => {
+      const endpoint = { 'Fn::GetAtt': [Object.keys(resourcesOf(prod, API))[0], 'ApiEndpoint'] };
+      return { 'Fn::Join': ['', [endpoint, path]] };
+    };
+
+    expect(pagesIn(templateOf('prod', { mail: noPages }))).toEqual([
+      at('/console/set-password#key='),
+      at('/console/confirm-email#key='),
+    ]);
+    expect(pagesIn(other)).toEqual([mail.linkBase, mail.confirmLinkBase]);
   });
 });
 

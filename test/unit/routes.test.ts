@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { RESERVED_LOGINS } from '../../lib/users/user-schema.ts';
-import { routes } from '../../routes.ts';
+import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.ts';
 
 /**
  * The routes that need no token. Stated apart from the contracts, so that none is opened by
@@ -16,28 +17,47 @@ const PUBLIC_ROUTES: readonly string[] = [
   'POST /api/account/confirm-email',
   'POST /api/account/reset-password/init',
   'POST /api/account/reset-password/finish',
+  'GET /console',
+  'GET /console/{path+}',
 ];
 
 const FUNCTIONS = `${import.meta.dirname}/../../functions`;
 /** The functions without a route: a schedule and the stream of the table invoke them. */
 const WITHOUT_ROUTE = ['verify-table.ts', 'send-mail.ts'];
+const all = [...routes, ...consoleRoutes];
 const files = readdirSync(FUNCTIONS).filter((file) => !WITHOUT_ROUTE.includes(file));
 
 describe('the route table', () => {
-  it('lists every function exactly once', () => {
+  it('lists every function exactly once, except that of the console', () => {
     const handlers = routes.map(({ handler }) => `${handler}.ts`);
 
-    expect(handlers.sort()).toEqual(files.sort());
+    expect([...handlers, 'get-console.ts'].sort()).toEqual(files.sort());
   });
 
   it('lists every request exactly once', () => {
-    const requests = routes.map(({ route }) => route.replace(/\{\w+\}/g, '{}'));
+    const requests = all.map(({ route }) => route.replace(/\{\w+\}/g, '{}'));
 
-    expect(new Set(requests).size).toBe(routes.length);
+    expect(new Set(requests).size).toBe(all.length);
+  });
+
+  it('gives the rows of one function the same contract and permissions', () => {
+    const functions = Map.groupBy(all, ({ handler }) => handler).values();
+    const different = [...functions].filter(([first, ...others]) =>
+      others.some(({ route: _, ...other }) => {
+        const { route: __, ...expected } = first as Route;
+        return !isDeepStrictEqual(other, expected);
+      }),
+    );
+
+    expect(different).toEqual([]);
+  });
+
+  it('gives the console no permission', () => {
+    expect(consoleRoutes.map(permissionsOf)).toEqual([{}, {}]);
   });
 
   it('requires authentication for all routes that are not public', () => {
-    const publicRoutes = routes
+    const publicRoutes = all
       .filter(({ contract }) => contract.access === 'public')
       .map(({ route }) => route);
 

@@ -155,7 +155,7 @@ describe('an environment', () => {
 
     expect(read({ ...VALID, mail })).toEqual({ ...mail, templates: shared });
     expect(read(VALID)).toEqual(VALID.mail);
-    expect(() => read({ ...VALID, mail: undefined })).toThrow(/mail\.sender: .*mail\.linkBase: /);
+    expect(() => read({ ...VALID, mail: undefined })).toThrow(/mail\.sender: missing/);
   });
 });
 
@@ -205,14 +205,15 @@ const WRONG: Record<string, readonly unknown[]> = {
   'tokenLife.minutes': NO_COUNT,
   'tokenLife.rememberedMinutes': NO_COUNT,
   'tokenLife.seconds': [7],
+  console: ['false', 0],
   mail: [7],
   'mail.sender': [...NO_TEXT, 'gate@', 'Gate <gate@example.com>'],
   'mail.configurationSet': ['', 'with space', 'x'.repeat(65), 'pünktchen', 7],
   'mail.linkBase': [
-    ...[...NO_TEXT, 'one.example/key=', 'http://one.example/key='],
+    ...[7, 'one.example/key=', 'http://one.example/key='],
     `https://one.example/${'x'.repeat(3500)}`,
   ],
-  'mail.confirmLinkBase': [ABSENT, ...NO_TEXT, 'one.example/key=', 'http://one.example/key='],
+  'mail.confirmLinkBase': [7, 'one.example/key=', 'http://one.example/key='],
   'mail.replyTo': ['gate@example.com'],
   'mail.templates': ['a', {}, { de: VALID.mail.templates.en }],
   'mail.templates.en.other': [{ subject: 'a', text: 'b' }],
@@ -334,6 +335,9 @@ describe('a setting', () => {
     ['dailyVerification', { dailyVerification: false }],
     ['deletionEndsSessions', { deletionEndsSessions: false }],
     ['confirmEmailChanges', { confirmEmailChanges: false }],
+    ['console', { console: true }],
+    ['mail.linkBase'],
+    ['mail.confirmLinkBase'],
     ['mail.templates.en.emailConfirmation'],
     ['deployment', { deployment: 'all-at-once' }],
     ['signingKeys', { signingKeys: ['SigningKey'] }],
@@ -347,11 +351,21 @@ describe('a setting', () => {
     expect(readValid(environment)).toStrictEqual({ ...environment, ...byDefault });
   });
 
-  it('mail.confirmLinkBase is optional unless addresses are confirmed', () => {
+  it('without the console, the pages that mailed links lead to are required', () => {
     const { confirmLinkBase: _, ...mail } = VALID.mail;
-    const environment = { ...VALID, mail, confirmEmailChanges: false };
+    const { linkBase: __, ...noPage } = mail;
+    const environment = { ...VALID, mail, console: false, confirmEmailChanges: false };
 
     expect(readValid(environment)).toStrictEqual(environment);
+    expect(rejectionOf({ ...environment, confirmEmailChanges: true })).toBe(
+      'mail.confirmLinkBase: is required by confirmEmailChanges without the console: the URL of ' +
+        'the page to which a mailed key is appended, and which sends the key to POST ' +
+        '/api/account/confirm-email.',
+    );
+    expect(rejectionOf({ ...environment, mail: noPage })).toBe(
+      'mail.linkBase: is required without the console: the URL of the page to which a mailed key ' +
+        'is appended, and which sends the key to POST /api/account/reset-password/finish.',
+    );
   });
 
   it('domain is optional without an edge, and alarms without keepData and a canary', () => {

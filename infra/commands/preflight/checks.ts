@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-sesv2';
 import { routes } from '../../../routes.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
+import { publicHostName } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
@@ -25,7 +26,7 @@ export function checksOf(
     'CDK bootstrap': () => bootstrap(aws, environment),
     [`sender ${mail.sender}`]: () => sender(aws, mail),
     ...(set && { [`configuration set ${set}`]: () => configurationSet(aws, set) }),
-    'SES account': () => sesAccount(aws, mail),
+    'SES account': () => sesAccount(aws, websiteOf(settings)),
     ...(loginConcurrency && { 'Lambda concurrency': () => concurrency(aws, loginConcurrency) }),
     ...(domain && {
       // The public logs of certificates would reveal the name of an origin.
@@ -120,14 +121,19 @@ async function configurationSet(aws: AwsReader, name: string): Promise<Missing> 
   ];
 }
 
-async function sesAccount(aws: AwsReader, { linkBase }: Settings['mail']): Promise<Missing> {
+/** Where users find the service. API Gateway chooses a host name only at the first deployment. */
+function websiteOf({ mail: { linkBase }, ...names }: Settings): string {
+  return linkBase ? new URL(linkBase).origin : `https://${publicHostName(names) ?? 'WEBSITE'}`;
+}
+
+async function sesAccount(aws: AwsReader, website: string): Promise<Missing> {
   const { ProductionAccessEnabled, SendingEnabled } = await aws.ses.send(new GetAccountCommand({}));
   if (!ProductionAccessEnabled)
     return [
       'is in the sandbox, from which only verified addresses receive mail',
       aws.cli(
         'sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL ' +
-          `--website-url ${new URL(linkBase).origin}`,
+          `--website-url ${website}`,
       ),
     ];
   if (SendingEnabled) return undefined;

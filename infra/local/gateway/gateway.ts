@@ -149,24 +149,36 @@ async function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-/** The route with the fewest parameters that has this method and matches this path. */
+/**
+ * The route with the fewest parameters that has this method and matches this path. A greedy
+ * parameter matches all further segments, also an empty one
+ * (github.com/storacha/w3infra/pull/166), and comes after all others.
+ */
 function matchRoute(routes: Api['routes'], method: string, path: string) {
-  const segments = path.split('/');
   const matches = [...routes].flatMap(([routeKey, name]) => {
     const [routeMethod, routePath = ''] = routeKey.split(' ');
     const pattern = routePath.split('/');
+    const isGreedy = routePath.endsWith('+}');
+    const segments = isGreedy ? splitAt(path, pattern.length) : path.split('/');
     if (routeMethod !== method || pattern.length !== segments.length) return [];
     const parameters: Record<string, string> = {};
     const isMatch = pattern.every((part, index) => {
       const segment = segments[index] as string;
       if (!part.startsWith('{')) return part === segment;
-      parameters[part.slice(1, -1)] = decodeURIComponent(segment);
-      return segment !== '';
+      parameters[part.replace(/^\{|\+?\}$/g, '')] = decodeURIComponent(segment);
+      return segment !== '' || part.endsWith('+}');
     });
-    return isMatch ? [{ routeKey, name, parameters }] : [];
+    const rank = isGreedy ? Number.POSITIVE_INFINITY : Object.keys(parameters).length;
+    return isMatch ? [{ routeKey, name, parameters, rank }] : [];
   });
-  const count = ({ parameters }: { parameters: object }) => Object.keys(parameters).length;
-  return matches.sort((a, b) => count(a) - count(b))[0];
+  return matches.sort((a, b) => a.rank - b.rank)[0];
+}
+
+/** The segments of a path, the last of which contains all further ones. */
+function splitAt(path: string, count: number): string[] {
+  const segments = path.split('/');
+  const greedy = segments.splice(count - 1);
+  return greedy.length > 0 ? [...segments, greedy.join('/')] : segments;
 }
 
 const TEXT = /^(text\/|application\/(json|javascript|xml|[\w.+-]+\+(json|xml)))/i;

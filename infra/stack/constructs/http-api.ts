@@ -20,6 +20,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type Route, routes } from '../../../routes.ts';
+import { publicHostName } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
@@ -71,7 +72,7 @@ export class GatehouseHttpApi extends Construct {
   private readonly stage: HttpStage;
 
   constructor(scope: Construct, id: string, { environment, settings }: Environment) {
-    const { throttle, corsOrigins, domain, edge, logRetentionDays } = settings;
+    const { throttle, corsOrigins, domain, logRetentionDays } = settings;
     super(scope, id);
     const { stackName } = Stack.of(this);
     this.api = new HttpApi(this, 'Api', {
@@ -110,7 +111,7 @@ export class GatehouseHttpApi extends Construct {
         metricName,
         filterPattern: FilterPattern.literal(pattern),
       });
-    const hostName = edge?.hostName ?? domain?.name;
+    const hostName = publicHostName(settings);
     this.url = hostName ? `https://${hostName}` : this.api.apiEndpoint;
     this.id = this.api.apiId;
     this.accessLogName = accessLog.logGroupName;
@@ -128,12 +129,24 @@ export class GatehouseHttpApi extends Construct {
     return domainName;
   }
 
-  addRoute({ route, handler, contract }: Route, fn: IFunction): void {
+  /** Adds the routes that a function serves. */
+  addRoutes(rows: readonly [Route, ...Route[]], fn: IFunction): void {
+    const [{ handler }] = rows;
+    const integration = new HttpLambdaIntegration(`${handler}-integration`, fn);
+    for (const [index, row] of rows.entries())
+      this.addRoute(index === 0 ? handler : `${handler}-${index + 1}`, row, integration);
+  }
+
+  private addRoute(
+    id: string,
+    { route, contract }: Route,
+    integration: HttpLambdaIntegration,
+  ): void {
     const [method, path] = route.split(' ') as [HttpMethod, string];
-    const httpRoute = new HttpRoute(this, handler, {
+    const httpRoute = new HttpRoute(this, id, {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(path, method),
-      integration: new HttpLambdaIntegration(`${handler}-integration`, fn),
+      integration,
     });
     Validations.of(httpRoute).acknowledge({
       id: 'AwsSolutions::AwsSolutions-APIG4',

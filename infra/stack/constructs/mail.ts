@@ -1,6 +1,7 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { MAIL_PARTITIONS, PARTITION } from '../../../lib/table/keys.ts';
+import { consoleLinks } from '../../settings/console.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
@@ -8,10 +9,18 @@ import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 export class Mail extends Construct {
   readonly sender: GatehouseFunction;
 
-  constructor(scope: Construct, id: string, table: AdministrationTable, deployment: Deployment) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { table, url, deployment }: { table: AdministrationTable; url: string; deployment: Deployment },
+  ) {
     super(scope, id);
-    const { sender, configurationSet, linkBase, confirmLinkBase, templates, resetsPerHour } =
-      deployment.settings.mail;
+    const { settings } = deployment;
+    const { sender, configurationSet, linkBase, confirmLinkBase, templates, resetsPerHour } = {
+      ...(settings.console && consoleLinks(url)),
+      ...settings.mail,
+    };
+    if (!linkBase) throw new Error('Without a console, mails require the setting mail.linkBase');
     this.sender = new GatehouseFunction(this, 'Function', deployment, {
       file: 'send-mail',
       description: 'sends mail',
@@ -23,7 +32,7 @@ export class Mail extends Construct {
         ...(confirmLinkBase && { MAIL_CONFIRM_LINK_BASE: confirmLinkBase }),
         MAIL_TEMPLATES: JSON.stringify(templates),
         RESETS_PER_HOUR: String(resetsPerHour),
-        AUDIT_DAYS: String(deployment.settings.auditDays),
+        AUDIT_DAYS: String(settings.auditDays),
         ...(configurationSet && { MAIL_CONFIGURATION_SET: configurationSet }),
       },
     });

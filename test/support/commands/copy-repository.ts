@@ -6,6 +6,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 
 /** Everything that a synthesis and the commands read, except the installed packages. */
 export const SOURCES = [
+  'console',
   'functions',
   'infra',
   'lib',

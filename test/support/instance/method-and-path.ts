@@ -6,6 +6,6 @@ export function methodAndPath(route: string, params: Params = {}): [method: stri
   const [method = '', pattern = ''] = route.split(' ');
   return [
     method,
-    pattern.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(params[name]))),
+    pattern.replace(/\{(\w+)\+?\}/g, (_, name) => encodeURIComponent(String(params[name]))),
   ];
 }

@@ -35,6 +35,7 @@ export const OTHER_SETTINGS = {
   signingKeys: ['SigningKeyB', 'SigningKeyA'],
   pepperKeys: ['PepperKeyB', 'PepperKeyA'],
   passwords: { minimum: 15, rejectCommon: true },
+  console: true,
   mail: {
     sender: 'gate@mail.example.org',
     configurationSet: 'events',

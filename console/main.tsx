@@ -1,0 +1,3 @@
+const heading = document.createElement('h1');
+heading.textContent = 'Gatehouse';
+document.querySelector('main')?.append(heading);

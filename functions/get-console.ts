@@ -1,0 +1,13 @@
+import { join } from 'node:path';
+import { GetConsole } from '../lib/console/console-contracts.ts';
+import { findConsoleFile, readConsoleFiles } from '../lib/console/console-files.ts';
+import { publicEndpoint } from '../lib/http/public-endpoint.ts';
+import { okFile } from '../lib/http/response.ts';
+
+// infra/bundle/bundle.ts puts the built console beside the function.
+const files = readConsoleFiles(join(import.meta.dirname, 'console'));
+
+/** GET /console/{path+}: a file of the console or its page, which is also at /console. */
+export const handler = publicEndpoint(GetConsole, async ({ pathname, acceptEncoding }) =>
+  okFile(findConsoleFile(files, pathname, acceptEncoding)),
+);

@@ -1,0 +1,19 @@
+import * as v from 'valibot';
+import { setting } from './setting.ts';
+
+/* The console, which the API serves below /console. */
+
+export const console = v.optional(
+  setting(
+    'Whether the [console](deploying.md#the-console) is deployed. Without it, `mail.linkBase` is ' +
+      'required.',
+    v.boolean(),
+  ),
+  true,
+);
+
+/** The screens of the console that mailed links lead to. No server sees what follows a `#`. */
+export const consoleLinks = (url: string) => ({
+  linkBase: `${url}/console/set-password#key=`,
+  confirmLinkBase: `${url}/console/confirm-email#key=`,
+});

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { Failure } from '../contract/failure.ts';
+import { CODINGS, type Coding, preferredCoding } from './content-coding.ts';
+
+/** A file in one coding, as it is sent. */
+export interface ConsoleFile {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly base64: string;
+}
+
+/** The files of the console by their name, each in every coding and without one. */
+export type ConsoleFiles = ReadonlyMap<string, ReadonlyMap<Coding | undefined, ConsoleFile>>;
+
+/** The page, from which all paths of the console start. */
+const PAGE = 'index.html';
+const PATH_PREFIX = '/console/';
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+/** The names that infra/bundle/console.ts adds to that of a file. */
+const SUFFIXES: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };
+
+/** Nothing is loaded from elsewhere, nothing is inline, and no script turns text into markup. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** Reads a built console. A request can name no other file, because it reads none. */
+export function readConsoleFiles(folder: string): ConsoleFiles {
+  const names = globSync('**/*.{html,js,css}', { cwd: folder });
+  return new Map(
+    names.map((name) => [
+      name,
+      new Map(
+        [undefined, ...CODINGS].map((coding) => [coding, readConsoleFile(folder, name, coding)]),
+      ),
+    ]),
+  );
+}
+
+function readConsoleFile(folder: string, name: string, coding: Coding | undefined): ConsoleFile {
+  const content = readFileSync(join(folder, coding ? name + SUFFIXES[coding] : name));
+  const hash = createHash('sha256').update(content).digest('base64url');
+  return {
+    base64: content.toString('base64'),
+    headers: {
+      'Content-Type': CONTENT_TYPES[extname(name)] as string,
+      ...(coding && { 'Content-Encoding': coding }),
+      // Strong: each coding of a file has its own.
+      ETag: `"${hash}"`,
+      // The name of an asset contains the hash of its content.
+      'Cache-Control': name === PAGE ? 'no-cache' : 'public, max-age=31536000, immutable',
+      'Content-Security-Policy': PAGE_POLICY,
+      Vary: 'Accept-Encoding, Origin',
+    },
+  };
+}
+
+/**
+ * The file at a path, in the coding that the client prefers. Every path that is not that of a file
+ * leads to the page, which shows the screen. Fails with not-found.
+ */
+export function findConsoleFile(
+  files: ConsoleFiles,
+  pathname: string,
+  acceptEncoding: string | undefined,
+): ConsoleFile {
+  const name = pathname.slice(PATH_PREFIX.length);
+  const file = files.get(isFileName(name) ? name : PAGE)?.get(preferredCoding(acceptEncoding));
+  if (!file) throw new Failure('not-found');
+  return file;
+}
+
+/** Files are in assets/ or beside the page. The path of a screen may end in a login with a dot. */
+const isFileName = (name: string): boolean => /^(assets\/.*|[^/]*\.[^/]*)$/s.test(name);

@@ -1,0 +1,155 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { describe, expect, inject, it } from 'vitest';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { expectCommonHeaders } from '../support/instance/launch.ts';
+
+/* The page of the console and its files. */
+
+const gatehouse = await useGatehouse();
+const BUILD = join(inject('assembly'), 'bundles/get-console/console');
+const built = (name: string) => readFileSync(join(BUILD, name));
+const assetsIn = (ending: string) =>
+  readdirSync(join(BUILD, 'assets')).filter((name) => name.endsWith(ending));
+const [script = '', style = ''] = [...assetsIn('.js'), ...assetsIn('.css')];
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types 'none'";
+const HTML = 'text/html; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const REVALIDATED = 'no-cache';
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  gatehouse.call('GET', path, { headers });
+
+it.each([
+  ['/console', 'index.html', HTML, REVALIDATED],
+  ['/console/', 'index.html', HTML, REVALIDATED],
+  ['/console/users', 'index.html', HTML, REVALIDATED],
+  ['/console/users/anna.smith', 'index.html', HTML, REVALIDATED],
+  ['/console/users/a%40b.js?page=2', 'index.html', HTML, REVALIDATED],
+  ['/console/index.html', 'index.html', HTML, REVALIDATED],
+  ['/console/../index.mjs', 'index.html', HTML, REVALIDATED],
+  ['/console/..%2F..%2Findex.mjs', 'index.html', HTML, REVALIDATED],
+  [`/console/assets/${script}`, `assets/${script}`, JAVASCRIPT, IMMUTABLE],
+  [`/console/assets/${style}`, `assets/${style}`, CSS, IMMUTABLE],
+])('%s is served as %s', async (path, name, type, caching) => {
+  const { status, headers, text } = await get(path);
+
+  expect([status, text]).toEqual([200, built(name).toString()]);
+  expect(headers).toMatchObject({
+    'content-type': type,
+    'cache-control': caching,
+    'content-length': String(built(name).length),
+    'content-security-policy': POLICY,
+    etag: expect.stringMatching(/^"[\w-]{43}"$/),
+    'referrer-policy': 'no-referrer',
+    'strict-transport-security': 'max-age=63072000; includeSubDomains',
+    vary: 'Accept-Encoding, Origin',
+    'x-content-type-options': 'nosniff',
+  });
+  expect(headers).not.toHaveProperty('content-encoding');
+});
+
+it.each([
+  '/console/assets/',
+  '/console/assets/unknown.js',
+  '/console/assets/unknown',
+  `/console/assets/${script}.br`,
+  `/console/assets/${script}%20br`,
+  `/console/${script}`,
+  '/console/favicon.ico',
+  '/console/assets/../../index.mjs',
+  '/console/assets/..%252f..%252findex.mjs',
+  '/console/assets/%2e%2e/%2e%2e/index.mjs',
+  '/console/assets//etc/passwd',
+  '/console/index.mjs%00.js',
+])('%s is not found', async (path) => {
+  const { status, headers, body } = await get(path);
+
+  expect([status, body.message]).toEqual([404, 'error.http.404']);
+  expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expectCommonHeaders(headers, path);
+});
+
+describe('the content coding', () => {
+  const DECODED = {
+    br: brotliDecompressSync,
+    gzip: gunzipSync,
+    none: (bytes: Buffer) => bytes,
+  };
+  const sizes = (name: string) => ({
+    br: built(`${name}.br`).length,
+    gzip: built(`${name}.gz`).length,
+    none: built(name).length,
+  });
+
+  it.each<[keyof typeof DECODED, string | undefined]>([
+    ['br', 'gzip, deflate, br, zstd'],
+    ['gzip', 'gzip'],
+    ['none', undefined],
+    ['gzip', 'br;q=0.5, gzip;q=0.9'],
+  ])('is %s with Accept-Encoding: %s', async (coding, accepted) => {
+    for (const [path, name] of [
+      ['/console', 'index.html'],
+      [`/console/assets/${script}`, `assets/${script}`],
+    ] as const) {
+      const { headers } = await get(path, accepted ? { 'Accept-Encoding': accepted } : {});
+
+      expect(headers['content-encoding'] ?? 'none').toBe(coding);
+      expect(headers['content-length']).toBe(String(sizes(name)[coding]));
+      const response = await fetch(`${gatehouse.cloud.url}${path}`, {
+        headers: { 'Accept-Encoding': accepted ?? 'identity' },
+      });
+      // Without knowing the coding, `fetch` would not return the original text.
+      expect(await response.text()).toBe(built(name).toString());
+    }
+  });
+
+  it('has compressed the files that it serves', () => {
+    for (const name of ['index.html', `assets/${script}`, `assets/${style}`]) {
+      expect(DECODED.br(built(`${name}.br`)).toString()).toBe(built(name).toString());
+      expect(DECODED.gzip(built(`${name}.gz`)).toString()).toBe(built(name).toString());
+    }
+  });
+});
+
+describe('the page', () => {
+  const coded = (coding: string, tag?: string) => ({
+    'Accept-Encoding': coding,
+    ...(tag && { 'If-None-Match': tag }),
+  });
+
+  it('is not sent again to a client that has it, in the same coding', async () => {
+    const tags = new Map<string, string>();
+    for (const coding of ['br', 'gzip', 'identity']) {
+      const { headers } = await get('/console', coded(coding));
+      tags.set(coding, headers.etag as string);
+    }
+    const again = await get('/console/users', coded('br', tags.get('br')));
+    const other = await get('/console/users', coded('gzip', tags.get('br')));
+
+    expect(new Set(tags.values()).size).toBe(3);
+    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', tags.get('br')]);
+    expect(again.headers).toMatchObject({
+      'cache-control': REVALIDATED,
+      'content-security-policy': POLICY,
+      vary: 'Accept-Encoding, Origin',
+    });
+    expect(other.status).toBe(200);
+  });
+
+  it('names its script and style sheet, and has nothing inline', async () => {
+    const { text } = await get('/console');
+
+    expect([...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url).sort()).toEqual(
+      [`/console/assets/${script}`, `/console/assets/${style}`].sort(),
+    );
+    expect(text).not.toMatch(/%\w+%|<style|style=|<script(?![^>]* src=)| on\w+=/);
+  });
+});
