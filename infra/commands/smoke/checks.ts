@@ -99,7 +99,8 @@ export class Checks {
       throw new Error(`${route} at ${url}: no response: ${code ?? message}`);
     });
     const { status } = response;
-    return { status, headers: response.headers, body: parsed(await response.text()) };
+    const text = await response.text();
+    return { status, headers: response.headers, text, body: parsed(text) };
   }
 
   /** Checks the routes that only read and name no entity: without a token only the public ones. */

@@ -23,6 +23,7 @@ export interface Inputs {
 export async function smokeTest(checks: Checks, inputs: Inputs): Promise<void> {
   const { origin, pastEdge } = inputs;
   await checks.sequence(() => checkHeaders(checks));
+  await checks.sequence(() => checkConsole(checks));
   if (pastEdge) await checks.sequence(() => checkEdge(checks, pastEdge));
   if (origin) await checks.sequence(() => checkOrigin(checks, origin));
   // Without the role, every further check would fail for the same reason.
@@ -46,6 +47,29 @@ async function checkHeaders(checks: Checks): Promise<void> {
     'the header WWW-Authenticate is Bearer',
     challenge !== 'Bearer' && `it is ${challenge ?? 'missing'}`,
   );
+}
+
+/** The page of the console and its files, as a browser loads them. */
+async function checkConsole(checks: Checks): Promise<void> {
+  const page = await checks.send('GET /console');
+  // API Gateway itself responds in an environment without the console.
+  if (page.status === 404 && page.body?.message === 'Not Found') return;
+  report('GET /console', 'text/html', page);
+  for (const [, path = ''] of page.text.matchAll(/="(\/console\/assets\/[^"]+)"/g)) {
+    const type = path.endsWith('.css') ? 'text/css' : 'text/javascript';
+    report(`GET /console/assets, ${type}`, type, await checks.send(`GET ${path}`));
+  }
+
+  function report(name: string, type: string, { status, headers }: typeof page): void {
+    const isPage = headers.get('content-type')?.startsWith(type);
+    const policy = headers.get('content-security-policy') ?? '';
+    checks.report(
+      name,
+      (status !== 200 && `${status} instead of 200`) ||
+        (!isPage && `its type is ${headers.get('content-type')}`) ||
+        (!policy.includes("trusted-types 'none'") && 'its policy is not that of the console'),
+    );
+  }
 }
 
 async function logIn(checks: Checks, inputs: Inputs): Promise<void> {
