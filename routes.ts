@@ -254,7 +254,7 @@ export const routes: readonly Route[] = [
     handler: 'list-users',
     contract: Users.ListUsers,
     permissions: {
-      batchGet: [readBudget, total],
+      batchGet: [readBudget, total, login, email, user],
       query: [user],
       updateOutsideTransaction: [readBudget],
     },

@@ -12,8 +12,8 @@ and sinks) and their parameters.
 
 - A body is one JSON object of at most 64 KiB. Unknown fields are ignored. Lengths are in code \
 points.
-- A list is an array with the header \`Link\`, and except for the audit trail \`X-Total-Count\`. \
-Follow \`next\` as it is, even
+- A list is an array with the header \`Link\` and, except for the audit trail and filters of \
+long lists, \`X-Total-Count\`. Follow \`next\` as it is, even
   after a page that is not full. All filters must hold; the name of a field alone means \
 \`equals\`. A parameter with a dot
   must be a filter of the list, and other unknown parameters are ignored.

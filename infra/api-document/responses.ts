@@ -33,7 +33,7 @@ export const HEADERS: Readonly<
     schema: { type: 'string' },
   },
   Location: required('The path of the created entity.'),
-  'X-Total-Count': required('The number of entities on all pages.', {
+  'X-Total-Count': required('The number of entities on all pages, if it is known.', {
     type: 'integer',
     minimum: 0,
   }),

@@ -80,8 +80,8 @@ type Values = Record<string, string[]>;
  * entities have but lists cannot filter by: such a parameter must not select everything, nor leave
  * the order as it is.
  *
- * Cursors encode ids, and exist without filters in the order of ids. A list with `positionOf`
- * defines what its cursors encode, and has them with all filters and orders.
+ * Cursors encode ids, and exist in the order of ids. A list with `positionOf` defines what its
+ * cursors encode, and has them in all orders.
  */
 export function listQuery<P = number>(
   fields: Readonly<Record<string, FieldKind>>,
@@ -122,8 +122,7 @@ export function listQuery<P = number>(
       if (sort.some(({ field }) => !sortable.includes(field)))
         wrong.set('sort', { allowed: sortable });
       const after = values.cursor && decode(decodedCursor(values.cursor[0]));
-      const byId =
-        sortable.includes('id') && filters.length === 0 && (sort[0]?.field ?? 'id') === 'id';
+      const byId = sortable.includes('id') && (sort[0]?.field ?? 'id') === 'id';
       if (values.cursor && (after === undefined || !(positionOf || byId))) wrong.set('cursor', {});
       for (const [key, limits] of wrong) {
         const place = {

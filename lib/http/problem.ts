@@ -226,23 +226,22 @@ const PROBLEMS = {
   'page-too-deep': {
     ...TOO_LONG,
     detail:
-      'More than 10,000 entities or 16 MB lie between this page and either end of the ' +
-      'list: follow the links to the ' +
+      'A page by its number that lies behind more than 10,000 entities or 16 MB is not read: ' +
+      'follow the links to the ' +
       'next page, starting with the first page of sort=id,asc or sort=id,desc',
   },
   'list-too-long': {
     ...TOO_LONG,
     detail:
-      'A filter, or an order other than by id, reads the whole list, which exceeds ' +
-      '10,000 entities or 16 MB: ' +
-      'omit all filters and sort by id',
+      'This request reads the whole list, which exceeds 10,000 entities or 16 MB: ' +
+      'sort by id and follow the links to the next page, or omit all filters and sort by id',
   },
   'parameter-list-too-long': {
     ...TOO_LONG,
     detail:
-      'A filter, or an order other than by id, reads the parameters of all integrations, ' +
-      'which exceed 10,000 or ' +
-      '16 MB: filter by integrationId.equals, or omit all filters and sort by id',
+      'This request reads the parameters of all integrations, which exceed 10,000 or 16 MB: ' +
+      'filter by integrationId.equals, or sort by id and follow the links to the next page, or ' +
+      'omit all filters and sort by id',
   },
   'audit-list-too-long': {
     ...TOO_LONG,

@@ -150,7 +150,8 @@ export const ListIntegrations = {
   summary: 'List integrations',
   access: 'authenticated',
   query,
-  headers: ['X-Total-Count', 'Link'],
+  headers: ['Link'],
+  optionalHeaders: ['X-Total-Count'],
   response: v.array(integrationResponse),
   failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

@@ -131,7 +131,8 @@ export const ListParameters = {
   summary: 'List parameters with their values',
   access: integrators,
   query,
-  headers: ['X-Total-Count', 'Link'],
+  headers: ['Link'],
+  optionalHeaders: ['X-Total-Count'],
   response: v.array(parameterResponse),
   failures: ['read-budget-spent', 'parameter-list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;

@@ -61,7 +61,12 @@ export async function readParameters(
   const budget = readBudget(table, caller);
   // A decryption is charged as one unit: before the page is read, for each value that it can hold.
   const decryptions = query.size;
-  const spend = async (units: number) => (await budget.spend(units + decryptions)) - decryptions;
+  let due = decryptions;
+  async function spend(units: number): Promise<number> {
+    const [charge, added] = [units + due, due];
+    due = 0;
+    return (await budget.spend(charge)) - added;
+  }
   const page = await listPage({ ...PARAMETERS, table, budget: { ...budget, spend } }, query);
   const owner = ownerOf(query.filters);
   let consumed = page.entities.length;

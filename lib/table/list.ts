@@ -1,8 +1,9 @@
 import { Failure, type TooLong } from '../contract/failure.ts';
 import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query.ts';
 import { matcherOf, sorted } from '../contract/selection.ts';
-import { idText, type Kind, totalKey } from './keys.ts';
+import { entityKey, idText, type Key, type Kind, totalKey } from './keys.ts';
 import type { ReadBudget } from './read-budget.ts';
+import { type Bounds, boundsAfter, itemsOf, pageInSteps } from './steps.ts';
 import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Range, type Table } from './table.ts';
 
 /**
@@ -30,12 +31,17 @@ export interface Collection<E> {
   readonly tooLong?: TooLong;
   /** The part that filters confine a list to; undefined if they can select any entity. */
   readonly partOf?: (filters: readonly Filter[]) => Part | undefined;
+  /**
+   * The keys of a few items, of which one has the `id` of any entity that the filters select;
+   * undefined if there are no such keys.
+   */
+  readonly keysToIds?: (filters: readonly Filter[]) => readonly Key[] | undefined;
 }
 
 /** A part of a collection. */
 interface Part {
   /** Its keys; undefined if there can be none. */
-  readonly range: Range | undefined;
+  readonly range: Bounds | undefined;
   /** The maximum cost of reading it, in read units. */
   readonly maxUnits: number;
 }
@@ -49,19 +55,27 @@ interface Source<E> extends Collection<E> {
 /**
  * Reads one page and charges it. In id order, the first page and a page after a cursor cost only
  * that page; any other page is read from the nearer end of the collection. Any other order and any
- * filter read the whole collection or the part that the filters name. Fails as the budget does, and
- * beyond 10,000 items or 16 MB with page-too-deep or the collection's `tooLong`.
+ * filter read the whole collection, the part that the filters name, or the few entities that keys
+ * lead to; in id order, what is left after a cursor and a collection of more than 10,000 are read
+ * in steps. Fails as the budget does, and beyond 10,000 items or 16 MB with page-too-deep or the
+ * collection's `tooLong`.
  */
 export async function listPage<E extends Entity>(
   source: Source<E>,
   query: ListQuery,
 ): Promise<Page<E>> {
-  const [first] = query.sort;
-  if (query.filters.length === 0 && (!first || first.field === 'id')) {
+  const [{ field, descending } = { field: 'id', descending: false }] = query.sort;
+  if (field === 'id' && query.filters.length === 0) {
     const readPage = query.page === 0 || query.after !== undefined ? pageAfter : pageByNumber;
-    return readPage(source, query, first?.descending ?? false);
+    return readPage(source, query, descending);
   }
-  const entities = sorted(await select(source, query), query.sort);
+  if (query.after !== undefined) {
+    await source.budget.requireUnspent();
+    return filteredPage(source, query, descending);
+  }
+  const selected = await select(source, query.filters);
+  if (!selected && field === 'id') return filteredPage(source, query, descending);
+  const entities = sorted(selected ?? rejected(source), query.sort);
   const start = query.page * query.size;
   const end = start + query.size;
   return {
@@ -77,7 +91,12 @@ export async function countEntities<E extends Entity>(
   source: Source<E>,
   query: ListQuery,
 ): Promise<number> {
-  return query.filters.length === 0 ? readTotal(source) : (await select(source, query)).length;
+  if (query.filters.length === 0) return readTotal(source);
+  return ((await select(source, query.filters)) ?? rejected(source)).length;
+}
+
+function rejected<E>({ tooLong = 'list-too-long' }: Collection<E>): never {
+  throw new Failure(tooLong);
 }
 
 /** The first page, or the page after a cursor. */
@@ -170,15 +189,68 @@ function rangeAfter(id: number, backwards: boolean): Range {
     : { from: idText(id + 1), to: idText(Number.MAX_SAFE_INTEGER) };
 }
 
-/** All entities that match the filters, of the part that these name. */
-async function select<E extends Entity>(source: Source<E>, { filters }: ListQuery): Promise<E[]> {
-  const { entityOf, unitsPerEntity, tooLong = 'list-too-long', partOf } = source;
+const ALL_IDS: Bounds = { from: idText(0), to: idText(Number.MAX_SAFE_INTEGER) };
+
+/** A page of the entities that match the filters in the order of ids, read in steps. */
+function filteredPage<E extends Entity>(
+  { kind, partOf, unitsPerEntity, ...source }: Source<E>,
+  query: ListQuery,
+  backwards: boolean,
+): Promise<Page<E>> {
+  const after = query.after === undefined ? undefined : idText(query.after);
+  const { range = ALL_IDS } = partOf?.(query.filters) ?? {};
+  const bounds = after === undefined ? range : boundsAfter(after, range, backwards);
+  return pageInSteps(
+    {
+      ...source,
+      unitsPerItem: unitsPerEntity,
+      tooLong: 'page-too-deep',
+      itemsBy: (reader) => itemsOf(reader, [kind], bounds, { backwards, after }),
+    },
+    query,
+  );
+}
+
+/** All entities that match the filters; undefined if they are too many to be read. */
+async function select<E extends Entity>(
+  source: Source<E>,
+  filters: readonly Filter[],
+): Promise<E[] | undefined> {
+  const keys = source.keysToIds?.(filters);
+  const items = keys ? await itemsByKeys(source, keys) : await partOrAll(source, filters);
+  return items?.map(source.entityOf).filter(matcherOf(filters));
+}
+
+/** The entities whose ids the items under these keys have. */
+async function itemsByKeys<E>(
+  { table, kind, budget }: Source<E>,
+  keys: readonly Key[],
+): Promise<Item[]> {
+  const holders = await budget.requireUnspent(keys);
+  const ids = new Set(holders.flatMap((holder) => (holder ? [holder.id as number] : [])));
+  if (ids.size === 0) return [];
+  let consumed = 0;
+  const items = await table.getAll(
+    [...ids].map((id) => entityKey(kind, id)),
+    (units) => {
+      consumed += units;
+    },
+  );
+  await budget.settle(consumed);
+  return items.filter((item) => item !== undefined);
+}
+
+/** The items of the part that the filters name, or all; undefined if all are too many. */
+async function partOrAll<E>(
+  source: Source<E>,
+  filters: readonly Filter[],
+): Promise<Item[] | undefined> {
+  const { unitsPerEntity, tooLong = 'list-too-long', partOf } = source;
   const part = partOf?.(filters);
   if (part && !part.range) return [];
   const total = await readTotal(source);
   // The query would be rejected after 10,000 entities, so it is not started.
-  if (!part && total > LIST_ITEMS_MAX) throw new Failure(tooLong);
+  if (!part && total > LIST_ITEMS_MAX) return undefined;
   const units = Math.min(total * unitsPerEntity, part?.maxUnits ?? Number.POSITIVE_INFINITY);
-  const items = await chargedQuery(source, { ...part?.range, tooLong }, units);
-  return items.map(entityOf).filter(matcherOf(filters));
+  return chargedQuery(source, { ...part?.range, tooLong }, units);
 }

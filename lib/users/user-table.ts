@@ -1,8 +1,9 @@
 import { type AuditEvent, OPERATOR } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
+import { canonical } from '../contract/folding.ts';
 import type { SecondFactor } from '../second-factor/second-factor.ts';
-import { emailGuardKey, entityKey, formerUserKey, loginGuardKey } from '../table/keys.ts';
+import { emailGuardKey, entityKey, formerUserKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
@@ -27,8 +28,38 @@ export function userOf(item: Item): User {
   return attributesOf(item) as unknown as User;
 }
 
-/** All users. */
-export const USERS: Collection<User> = { kind: 'USER', entityOf: userOf, unitsPerEntity: 0.11 };
+/** The maximum length of a partition key, in bytes: DynamoDB rejects a read of a longer one. */
+const PARTITION_KEY_BYTES_MAX = 2048;
+
+/** All users; a filter for one id, login or address reads only the users that can have it. */
+export const USERS: Collection<User> = {
+  kind: 'USER',
+  entityOf: userOf,
+  unitsPerEntity: 0.11,
+  keysToIds(filters) {
+    const unique = filters.find(
+      ({ field, operator }) => operator === 'equals' && field in KEYS_OF_VALUE,
+    );
+    if (!unique) return undefined;
+    const keys = KEYS_OF_VALUE[unique.field as keyof typeof KEYS_OF_VALUE];
+    return keys(String(unique.operands[0])).filter(
+      ({ pk }) => Buffer.byteLength(pk) <= PARTITION_KEY_BYTES_MAX,
+    );
+  },
+};
+
+/** The keys of the items that have the id of the user with a value, by the field. */
+const KEYS_OF_VALUE = {
+  id: (id: string) => [entityKey('USER', Number(id))],
+  login: (login: string) => [loginGuardKey(canonical(login))],
+  email: emailGuardKeys,
+};
+
+/** The keys of the uniqueness guards that an account with this address can hold. */
+function emailGuardKeys(address: string): Key[] {
+  // The former key comes first: it finds an account by the exact address with which it was created.
+  return [...new Set([formerEmailKey(address), emailKey(address)])].map(emailGuardKey);
+}
 
 /** The user with this id, or undefined. */
 export async function findUser(table: Table, id: number): Promise<User | undefined> {
@@ -52,11 +83,10 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
 
 /** The user whose mailbox this address belongs to, or undefined. */
 export async function findUserByEmail(table: Table, address: string): Promise<User | undefined> {
-  // Try the former key first: it finds an account by the exact address with which it was created.
-  for (const key of new Set([formerEmailKey(address), emailKey(address)])) {
-    const guard = await table.get(emailGuardKey(key));
+  for (const key of emailGuardKeys(address)) {
+    const guard = await table.get(key);
     const user = guard && (await findUser(table, guard.id as number));
-    if (user && heldEmailKey(user) === key) return user;
+    if (user && emailGuardKey(heldEmailKey(user)).pk === key.pk) return user;
   }
   return undefined;
 }

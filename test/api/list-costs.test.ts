@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { commit } from '../../lib/table/change.ts';
+import { readBudgetKey } from '../../lib/table/keys.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
@@ -34,6 +36,9 @@ afterAll(() => gatehouse.stop());
 const token = await gatehouse.adminToken();
 await gatehouse.call('GET', '/api/users', { token });
 
+/** As after a long pause. */
+const forgetBudget = () => commit(gatehouse.table, [{ act: 'Delete', key: readBudgetKey(1) }]);
+
 async function measure(path: string): Promise<Cost & { status: number; next: string | undefined }> {
   cost = { calls: 0, units: 0 };
   const { status, headers } = await gatehouse.call('GET', path, { token });
@@ -44,6 +49,7 @@ describe('the cost of a list', () => {
   const table: Record<string, Record<number, string>> = {};
   const first: Cost[] = [];
   const afterCursor: Cost[] = [];
+  const byLogin: Cost[] = [];
 
   it.each(SIZES)('is measured for %i users', { timeout: 600_000 }, async (size) => {
     await fillUsers(gatehouse, size);
@@ -62,16 +68,22 @@ describe('the cost of a list', () => {
     note('the page in the middle', await measure(`/api/users?page=${Math.floor(size / 40)}`));
     note('sort=login', await measure('/api/users?sort=login'));
     note('lastName.contains=frau-1', await measure('/api/users?lastName.contains=frau-1'));
+    await forgetBudget();
+    note('lastName.contains=nobody', await measure('/api/users?lastName.contains=nobody'));
+    const byKey = await measure('/api/users?login.equals=admin');
+    note('login.equals=admin', byKey);
     first.push({ calls: page0.calls, units: page0.units });
     afterCursor.push({ calls: cursor.calls, units: cursor.units });
+    byLogin.push({ calls: byKey.calls, units: byKey.units });
 
     expect([page0.status, cursor.status]).toEqual([200, 200]);
   });
 
-  it('does not grow with the number of users, for the first page and after a cursor', () => {
+  it('does not grow with the number of users for the first page, after a cursor and by login', () => {
     if (process.env.LIST_SIZES) console.table(table);
 
     expect(first[0]?.calls).toBe(3);
+    expect(byLogin).toEqual(SIZES.map(() => ({ calls: 3, units: 4 })));
     for (const costs of [first, afterCursor]) {
       for (const each of costs) {
         expect(each.calls).toBe(costs[0]?.calls);

@@ -34,11 +34,13 @@ describe('a list that is too long', () => {
     }
   }
 
-  it('is rejected when its sort order would read more than 10,000 entities', async () => {
+  it('is rejected beyond 10,000 entities in another order, and filtered in steps by id', async () => {
     await gatehouse.makeUser('one-too-many');
     await copy('USER', 10_001 - Number((await gatehouse.table.get(totalKey('USER')))?.n));
 
     const sorted = await get('/api/users?sort=login,asc');
+    const filtered = await get('/api/users?sort=id,desc&id.lessThan=2');
+    const next = await get(/<([^>]*)>; rel="next"/.exec(filtered.headers.link ?? '')?.[1] ?? '');
     const lastPage = await get('/api/users?page=5&size=2000');
     const clamped = await get('/api/users?page=1&size=5000');
     await gatehouse.call('DELETE', '/api/users/one-too-many', { token });
@@ -49,6 +51,11 @@ describe('a list that is too long', () => {
       title: 'The list is too long for this',
     });
     expect(sorted.headers['x-gatehouseapp-error']).toBe('error.http.400');
+    expect([filtered.headers['x-total-count'], filtered.body]).toEqual([undefined, []]);
+    expect([next.headers.link, next.body]).toEqual([
+      expect.not.stringContaining('next'),
+      [expect.objectContaining({ id: 1 })],
+    ]);
     expect([lastPage.headers['x-total-count'], lastPage.body.length]).toEqual(['10001', 1]);
     expect(clamped.body).toHaveLength(2000);
     expect([sortedAgain.status, sortedAgain.headers['x-total-count']]).toEqual([200, '10000']);

@@ -57,7 +57,7 @@ function listOf(
   const table = memoryTable(items, totals);
   const [spent, settled]: [number[], number[]] = [[], []];
   const budget: ReadBudget = {
-    requireUnspent: table.getAll,
+    requireUnspent: async (keys = []) => table.getAll(keys),
     async spend(units) {
       table.calls.push('spend');
       spent.push(units);
@@ -267,7 +267,8 @@ describe('the cost of a list', () => {
         { size: 2 },
         { size: 100 },
         { page: 1 },
-        { filters: [filter('id', 'equals', 1)] },
+        { filters: [filter('name', 'equals', 'x')] },
+        { filters: [filter('name', 'equals', 'x')], after: 7 },
       ]) {
         await expect(page(query)).rejects.toThrow('spent');
       }
@@ -390,14 +391,17 @@ describe('a list of more than 10,000 entities', () => {
   it.each<[Kind, string]>([
     ['USER', 'list-too-long'],
     ['CONF', 'parameter-list-too-long'],
-  ])('is rejected unread in another order or with filters: %s', async (kind, code) => {
-    const { table, spent, page, count } = listOf([], { [kind]: 10_001 }, kind);
+  ])(
+    'is rejected unread in another order and when it is counted with filters: %s',
+    async (kind, code) => {
+      const { table, spent, page, count } = listOf([], { [kind]: 10_001 }, kind);
 
-    for (const query of [byName, filtered])
-      await expect(page(query)).rejects.toMatchObject({ code });
-    await expect(count(filtered)).rejects.toMatchObject({ code });
-    expect([spent, table.queries]).toEqual([[], []]);
-  });
+      for (const query of [byName, { ...byName, ...filtered }])
+        await expect(page(query)).rejects.toMatchObject({ code });
+      await expect(count(filtered)).rejects.toMatchObject({ code });
+      expect([spent, table.queries]).toEqual([[], []]);
+    },
+  );
 
   it('is read at exactly 10,000, with a failure code in case it grows', async () => {
     const { table, page } = listOf([], { USER: 10_000 });
@@ -424,5 +428,115 @@ describe('a list of more than 10,000 entities', () => {
       { backwards: false, limit: 9000, tooLong: 'page-too-deep' },
     ]);
     expect(spent).toEqual([1100, 990]);
+  });
+});
+
+describe('a filter in a list of more than 10,000 entities, in the order of ids', () => {
+  /** Follows the cursors from the first page on. */
+  async function follow(list: ReturnType<typeof listOf>, query: Partial<ListQuery>) {
+    const pages: number[][] = [];
+    let after: number | undefined;
+    do {
+      const { entities, total, more, cursor } = await list.page({ ...query, after });
+      expect([total, cursor !== undefined]).toEqual([undefined, more]);
+      pages.push(entities.map(({ id }) => id));
+      const text = Buffer.from(cursor ?? '', 'base64url').toString();
+      after = more ? Number(text.slice('after '.length)) : undefined;
+    } while (after !== undefined);
+    return pages;
+  }
+  const named = (ids: readonly number[]) =>
+    Array.from({ length: 20_500 }, (_, n) =>
+      itemOf('USER', n + 1, ids.includes(n + 1) ? 'x' : undefined),
+    );
+  const filtered = { size: 2, filters: [filter('name', 'equals', 'x')] };
+
+  it.each<[string, Order[], number[][]]>([
+    ['ascending', [], [[10_000], [10_001, 10_002], [20_500]]],
+    ['descending', [DESCENDING], [[20_500], [10_002, 10_001], [10_000]]],
+  ])('is read 10,000 at a time, and each match once: %s', async (_, sort, expected) => {
+    const list = listOf(named([10_000, 10_001, 10_002, 20_500]));
+
+    const pages = await follow(list, { ...filtered, sort });
+
+    expect(pages).toEqual(expected);
+    // Each query repeats the last user of the previous one, so that 10,000 users take eleven.
+    expect(list.table.queries.map(({ range }) => range.limit)).toEqual(Array(23).fill(1000));
+  });
+
+  it('has pages without entities, which are not the last', async () => {
+    expect(await follow(listOf(named([])), filtered)).toEqual([[], [], []]);
+  });
+
+  it('is charged for each 1,000 before they are read', async () => {
+    const list = listOf(named([1, 2, 1500]));
+
+    await list.page(filtered);
+
+    expect(list.spent).toEqual([110, 110]);
+    expect(list.table.calls).toEqual(
+      ['getAll 1', ...Array(2).fill(['spend', 'query USER'])].flat(),
+    );
+  });
+
+  it('ends early, with a cursor, when the budget is spent', async () => {
+    const list = listOf(named([5]));
+    const { spend } = list.budget;
+    list.budget.spend = async (units) => {
+      if (list.spent.length === 3) throw Object.assign(new Error(), { code: 'read-budget-spent' });
+      return spend(units);
+    };
+
+    const found = await list.page(filtered);
+
+    expect(found).toMatchObject({ entities: [{ id: 5 }], more: true });
+    expect(Buffer.from(found.cursor ?? '', 'base64url').toString()).toMatch(/^after 0*2998$/);
+  });
+
+  it('has pages by number within the first 10,000', async () => {
+    const { page } = listOf(named([1, 2, 3, 4, 10_001]));
+    const deep = { code: 'page-too-deep' };
+
+    expect(await page({ ...filtered, page: 1 })).toMatchObject({
+      entities: [{ id: 3 }, { id: 4 }],
+      more: true,
+    });
+    await expect(page({ ...filtered, page: 2 })).rejects.toMatchObject(deep);
+  });
+
+  it('continues after a cursor when the list has become shorter', async () => {
+    const found = await listOf(usersOf(9)).page({
+      filters: [filter('name', 'equals', 'name 0')],
+      after: 4,
+    });
+
+    expect(found).toMatchObject({ total: undefined, entities: [{ id: 7 }], more: false });
+  });
+
+  it.each<[Kind, number]>([
+    ['INTEGRATION', 550],
+    ['CONF', 73],
+  ])('is read in smaller steps where entities are larger: %s', async (kind, chunk) => {
+    const items = Array.from({ length: 10_001 }, (_, n) => itemOf(kind, n + 1_000_000));
+    const list = listOf(items, {}, kind);
+
+    const { cursor } = await list.page(filtered);
+
+    expect(list.table.queries.map(({ range }) => range.limit)).toEqual(Array(11).fill(chunk));
+    expect(cursor).toBeDefined();
+  });
+
+  it('stays within the parameters of one integration after a cursor', async () => {
+    const items = [1_000_001, 2_000_001, 2_000_002, 3_000_001].map((id) => itemOf('CONF', id));
+    const { table, page } = listOf(items, {}, 'CONF');
+    const owner = [filter('integrationId', 'equals', 2)];
+
+    const rest = await page({ filters: owner, after: 2_000_001 });
+    const none = await page({ filters: owner, after: 4_000_000 });
+
+    expect([rest.entities.map(({ id }) => id), none.entities]).toEqual([[2_000_002], []]);
+    expect(table.queries.map(({ range }) => [range.from, range.to])).toEqual([
+      ['0000000002000001', '0000000002999999'],
+    ]);
   });
 });

@@ -202,6 +202,19 @@ describe('reading parameters', () => {
     });
   });
 
+  it('charges the decryptions of a page once when the list is read in steps', async () => {
+    freezeClock(1_000_000_000_000);
+    const items = Array.from({ length: 200 }, (_, n) => parameter({ id: 5_000_001 + n }));
+    const table = memoryTable([caller, ...items], { CONF: 10_001 });
+    const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
+
+    await readParameters(table, asIntegrator(table), queryOf({ size: 10, filters }));
+
+    const charges = table.updates.map(({ values = {} }) => Number(values[':paidBackAt']));
+    // 73 items at 1.5 units and 10 decryptions, at 2 ms a unit; then what each query has used.
+    expect(charges.map((charge) => charge - Date.now())).toEqual([239, 17, 17]);
+  });
+
   it('charges what reads and decryptions have cost beyond that', async () => {
     freezeClock(1_000_000_000_000);
     const filters = [{ field: 'integrationId', operator: 'equals', operands: [5] } as const];
