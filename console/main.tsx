@@ -1,3 +1,60 @@
-const heading = document.createElement('h1');
-heading.textContent = 'Gatehouse';
-document.querySelector('main')?.append(heading);
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Problem } from './api.ts';
+import { Frame } from './components/frame.tsx';
+import { Alert, Waiting } from './components/problem.tsx';
+import { route, startNavigation } from './navigation.ts';
+import { account, loadAccount, loadLanguage, token } from './state.ts';
+import { LogIn } from './views/log-in.tsx';
+import { ConfirmEmail, ForgottenPassword, SetPassword } from './views/mailed-links.tsx';
+
+type SignedIn = typeof import('./signed-in.tsx')['SignedIn'];
+
+/** The screens without a log-in are loaded first, the others with the first one that needs them. */
+function Console() {
+  const current = route.value;
+  switch (current.screen) {
+    case 'forgotten-password':
+      return <ForgottenPassword />;
+    case 'set-password':
+      return <SetPassword keyOfLink={current.key} />;
+    case 'confirm-email':
+      return <ConfirmEmail keyOfLink={current.key} />;
+    default:
+      return token.value ? <WithAccount /> : <LogIn />;
+  }
+}
+
+function WithAccount() {
+  const [Screens, setScreens] = useState<{ readonly component: SignedIn }>();
+  const [problem, setProblem] = useState<Problem>();
+  const load = async () => {
+    setProblem(undefined);
+    const [answer, module] = await Promise.all([
+      account.value ? undefined : loadAccount(),
+      import('./signed-in.tsx').catch(() => undefined),
+    ]);
+    if (answer && !answer.ok) setProblem(answer.problem);
+    else if (!module) setProblem({ status: 0, message: 'error.network', fieldErrors: [] });
+    else setScreens({ component: module.SignedIn });
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: loads once.
+  useEffect(() => void load(), []);
+  if (problem) return <Alert problem={problem} onRetry={() => void load()} />;
+  return Screens && account.value ? <Screens.component /> : <Waiting />;
+}
+
+async function start(): Promise<void> {
+  const root = document.getElementById('console');
+  if (!root) return;
+  startNavigation();
+  await loadLanguage();
+  render(
+    <Frame>
+      <Console />
+    </Frame>,
+    root,
+  );
+}
+
+void start();

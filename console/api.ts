@@ -1,0 +1,142 @@
+import type { FieldError } from '../examples/client/types.gen.ts';
+import { type Links, linksOf } from './list.ts';
+import type { Arguments, Operation } from './operations.ts';
+
+/** A rejected request, or one without a response: then the status is 0. */
+export interface Problem {
+  readonly status: number;
+  readonly message: string;
+  readonly type?: string;
+  readonly detail?: string;
+  readonly requestId?: string;
+  readonly fieldErrors: readonly FieldError[];
+  readonly retryAfterSeconds?: number;
+}
+
+export interface Success<Data> {
+  readonly ok: true;
+  readonly data: Data;
+  readonly etag: string | undefined;
+  readonly total: number | undefined;
+  readonly links: Links;
+  readonly alert: string | undefined;
+}
+
+export type Answer<Data> = Success<Data> | { readonly ok: false; readonly problem: Problem };
+
+export interface Options {
+  readonly ifMatch?: string | undefined;
+  readonly signal?: AbortSignal;
+}
+
+export interface Connection {
+  readonly fetch: typeof fetch;
+  readonly token: () => string | undefined;
+  /** Asks for the password again; true if the session goes on. */
+  readonly resume: () => Promise<boolean>;
+  readonly onFactorRequired: () => void;
+}
+
+export type Send = <Data extends object, Response>(
+  operation: Operation<Data, Response>,
+  args: Arguments<Data>,
+  options?: Options,
+) => Promise<Answer<Response>>;
+
+/** Sends requests. Nothing is thrown: what fails is a problem. */
+export const connect = (connection: Connection): Send => {
+  return async function send<Data extends object, Response>(
+    operation: Operation<Data, Response>,
+    args: Arguments<Data>,
+    options: Options = {},
+  ): Promise<Answer<Response>> {
+    const token = connection.token();
+    const response = await connection
+      .fetch(urlOf(operation.url, args), initOf(operation.method, args, token, options))
+      .catch(() => undefined);
+    if (!response) return { ok: false, problem: NO_RESPONSE };
+    const text = await response.text().catch(() => undefined);
+    if (text === undefined) return { ok: false, problem: NO_RESPONSE };
+    if (response.ok) return successOf(response, text);
+    if (response.status === 401 && token && (await resumed(connection, token)))
+      return send(operation, args, options);
+    const problem = problemOf(response, text);
+    if (problem.message === 'error.secondfactorrequired') connection.onFactorRequired();
+    return { ok: false, problem };
+  };
+};
+
+const NO_RESPONSE: Problem = { status: 0, message: 'error.network', fieldErrors: [] };
+
+/** Whether there is a new token. Another request may have asked for it in the meantime. */
+async function resumed({ token, resume }: Connection, ended: string): Promise<boolean> {
+  return token() !== ended ? token() !== undefined : resume();
+}
+
+function urlOf(template: string, args: Arguments<object>): string {
+  const { path = {}, query = {} } = args as {
+    path?: Record<string, string | number>;
+    query?: Record<string, string | number | undefined>;
+  };
+  const url = template.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(path[name])),
+  );
+  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const search = new URLSearchParams(set.map(([name, value]) => [name, String(value)]));
+  return set.length > 0 ? `${url}?${search}` : url;
+}
+
+function initOf(
+  method: string,
+  args: Arguments<object>,
+  token: string | undefined,
+  { ifMatch, signal }: Options,
+): RequestInit {
+  const { body } = args as { body?: unknown };
+  return {
+    method,
+    headers: {
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(ifMatch && { 'If-Match': ifMatch }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+    cache: 'no-store',
+    credentials: 'omit',
+  };
+}
+
+function successOf<Data>({ headers }: Response, text: string): Success<Data> {
+  const total = headers.get('X-Total-Count');
+  return {
+    ok: true,
+    data: (text === '' ? undefined : JSON.parse(text)) as Data,
+    etag: headers.get('ETag') ?? undefined,
+    total: total === null ? undefined : Number(total),
+    links: linksOf(headers.get('Link')),
+    alert: headers.get('X-gatehouseApp-alert') ?? undefined,
+  };
+}
+
+/** API Gateway and the edge have responses of their own, some of which are no JSON. */
+function problemOf({ status, headers }: Response, text: string): Problem {
+  const body = parsed(text);
+  const retryAfter = Number(headers.get('Retry-After') ?? Number.NaN);
+  const isOurs = body.message?.startsWith('error.');
+  return {
+    ...(isOurs && body),
+    status,
+    message: isOurs ? (body.message as string) : `error.http.${status}`,
+    fieldErrors: body.fieldErrors ?? [],
+    ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
+  };
+}
+
+function parsed(text: string): Partial<Problem> {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,156 @@
+import type { ComponentChildren } from 'preact';
+import { leaving, navigate, path } from '../navigation.ts';
+import * as Operations from '../operations.ts';
+import { BASE } from '../route.ts';
+import {
+  account,
+  claims,
+  enrolling,
+  isAdministrator,
+  send,
+  startSession,
+  texts,
+  waitingForPassword,
+} from '../state.ts';
+import { fill } from '../text.ts';
+import { Credentials } from '../views/log-in.tsx';
+import { Dialog } from './dialog.tsx';
+
+/** What surrounds every screen: the bar, the navigation and the dialogs that any screen can cause. */
+export function Frame({ children }: { children: ComponentChildren }) {
+  const t = texts();
+  return (
+    <>
+      <a class="skip" href="#main">
+        {t.skip}
+      </a>
+      <Bar />
+      <div class="page">
+        {account.value && !enrolling.value && <Navigation />}
+        <main id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      {waitingForPassword.value && <AskForPassword />}
+      {leaving.value && <AskWhetherToLeave />}
+    </>
+  );
+}
+
+function Bar() {
+  const t = texts();
+  const own = account.value;
+  const environment = claims.value?.environment ?? environmentOfPage();
+  const isProduction = environment.startsWith('prod');
+  return (
+    <header>
+      <a class="product" href={BASE}>
+        Gatehouse
+      </a>
+      {environment && (
+        <span class={isProduction ? 'environment production' : 'environment'}>{environment}</span>
+      )}
+      {own && (
+        <span class="own">
+          <a href={`${BASE}/account`} aria-label={fill(t.loggedInAs, { login: own.login })}>
+            {own.login}
+          </a>
+          <button type="button" onClick={() => void logOut()}>
+            {t.logOut}
+          </button>
+        </span>
+      )}
+    </header>
+  );
+}
+
+/** The environment that the server has written into the page; without one, the host. */
+function environmentOfPage(): string {
+  const name = document.querySelector<HTMLMetaElement>('meta[name=environment]')?.content;
+  return name || location.host;
+}
+
+/** Ends the session at the service as well; without a connection it is only forgotten here. */
+async function logOut(): Promise<void> {
+  await navigate(BASE);
+  if (location.pathname !== BASE) return;
+  await send(Operations.logOut, {});
+  startSession(undefined);
+  await navigate(BASE, { replace: true, say: texts().loggedOut });
+}
+
+function Navigation() {
+  const t = texts();
+  const items = [
+    ['users', t.users, true],
+    ['integrations', t.integrations, true],
+    ['audit', t.auditTrail, isAdministrator()],
+    ['account', t.ownAccount, true],
+    ['about', t.about, true],
+  ] as const;
+  return (
+    <nav aria-label={t.navigation}>
+      <ul>
+        {items
+          .filter(([, , offered]) => offered)
+          .map(([folder, label]) => (
+            <li key={folder}>
+              <a href={`${BASE}/${folder}`} aria-current={currentOf(folder)}>
+                {label}
+              </a>
+            </li>
+          ))}
+      </ul>
+    </nav>
+  );
+}
+
+function currentOf(folder: string): 'page' | 'true' | undefined {
+  if (path.value === `${BASE}/${folder}`) return 'page';
+  return path.value.startsWith(`${BASE}/${folder}/`) ? 'true' : undefined;
+}
+
+/** The session has ended while something was under way, which goes on afterwards. */
+function AskForPassword() {
+  const t = texts();
+  const goOn = (newToken: string) => {
+    startSession(newToken);
+    waitingForPassword.value?.(true);
+  };
+  // What waits is then refused and keeps what was typed; the next attempt asks again.
+  const refuse = () => waitingForPassword.value?.(false);
+  const forget = () => {
+    startSession(undefined);
+    refuse();
+  };
+  const login = claims.value?.login ?? '';
+  return (
+    <Dialog title={t.sessionEnded} onClose={refuse}>
+      <p>{fill(t.sessionEndedText, { login })}</p>
+      <Credentials submit={t.goOn} login={login} onToken={goOn} />
+      <p>
+        <button type="button" onClick={forget}>
+          {t.logOut}
+        </button>
+      </p>
+    </Dialog>
+  );
+}
+
+function AskWhetherToLeave() {
+  const t = texts();
+  const answer = (leave: boolean) => leaving.value?.(leave);
+  return (
+    <Dialog title={t.unsavedTitle} onClose={() => answer(false)}>
+      <p>{t.unsavedText}</p>
+      <p class="actions">
+        <button type="button" class="primary" onClick={() => answer(false)}>
+          {t.stay}
+        </button>
+        <button type="button" onClick={() => answer(true)}>
+          {t.leave}
+        </button>
+      </p>
+    </Dialog>
+  );
+}

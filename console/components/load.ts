@@ -1,0 +1,31 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Answer } from '../api.ts';
+
+export interface Loaded<T> {
+  readonly answer: Answer<T> | undefined;
+  readonly loading: boolean;
+  readonly reload: () => void;
+}
+
+/** Loads again when `key` changes. What was shown stays until the response arrives. */
+export function useLoad<T>(key: string, load: () => Promise<Answer<T>>): Loaded<T> {
+  const [answer, setAnswer] = useState<Answer<T>>();
+  const [loading, setLoading] = useState(true);
+  const [round, setRound] = useState(0);
+  const latest = useRef(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is loaded.
+  useEffect(() => {
+    latest.current += 1;
+    const mine = latest.current;
+    setLoading(true);
+    void load().then((found) => {
+      if (mine !== latest.current) return;
+      setAnswer(found);
+      setLoading(false);
+    });
+    return () => {
+      latest.current += 1;
+    };
+  }, [key, round]);
+  return { answer, loading, reload: () => setRound((before) => before + 1) };
+}

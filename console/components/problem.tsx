@@ -1,0 +1,53 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Problem } from '../api.ts';
+import { problemText } from '../form.ts';
+import { language, texts } from '../state.ts';
+import { plural } from '../text.ts';
+
+/** Why a request was refused; after too many requests also how long to wait. */
+export function ProblemText({ problem, text }: { problem: Problem; text?: string | undefined }) {
+  const t = texts();
+  const { retryAfterSeconds, status } = problem;
+  const mustWait = status === 429 || (status === 503 && retryAfterSeconds !== undefined);
+  return (
+    <>
+      {text ?? problemText(problem, t)}{' '}
+      {mustWait && <Wait key={problem} seconds={retryAfterSeconds ?? 1} />}
+    </>
+  );
+}
+
+/** Announced twice only: a text that changes each second would never be read to its end. */
+function Wait({ seconds }: { seconds: number }) {
+  const t = texts();
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setOver(true), seconds * 1000);
+    return () => clearTimeout(timer);
+  }, [seconds]);
+  if (over) return <>{t.waitOver}</>;
+  if (seconds < 120) return <>{plural(language.value, t.waitSeconds, seconds)}</>;
+  return <>{plural(language.value, t.waitMinutes, Math.ceil(seconds / 60))}</>;
+}
+
+/** A refusal that belongs to no form. */
+export function Alert({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
+  const t = texts();
+  return (
+    <div role="alert" class="notice refused">
+      <p>
+        <ProblemText problem={problem} />
+      </p>
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          {t.retry}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Holds the place of what is awaited; the style sheet hides it for the first moments. */
+export function Waiting() {
+  return <p class="waiting">{texts().waiting} …</p>;
+}

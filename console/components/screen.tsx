@@ -1,0 +1,29 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { navigated } from '../navigation.ts';
+import { notice } from '../state.ts';
+
+/** One screen: its heading is the title of the page, and receives the focus after navigation. */
+export function Screen({ title, children }: { title: string; children: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  useEffect(() => {
+    if (navigated) heading.current?.focus();
+  }, []);
+  return (
+    <>
+      <h1 tabIndex={-1} ref={heading}>
+        {title}
+      </h1>
+      <Notice />
+      {children}
+    </>
+  );
+}
+
+/** Says what has just been done. The region exists before its text, or it would not be announced. */
+function Notice() {
+  return <div role="status">{notice.value && <p class="notice done">{notice.value}</p>}</div>;
+}

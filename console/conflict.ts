@@ -1,0 +1,52 @@
+/*
+ * Two people have changed one entity: what was read, what somebody else has saved since, and what
+ * is about to be saved, field by field.
+ */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface Difference {
+  readonly field: string;
+  readonly base: unknown;
+  readonly mine: unknown;
+  readonly theirs: unknown;
+  /** What is kept unless somebody chooses: a field that only one side has changed is theirs. */
+  readonly keep: 'mine' | 'theirs';
+}
+
+/** The fields in which mine or theirs differs from the other. */
+export function differences(
+  fields: readonly string[],
+  base: Fields,
+  mine: Fields,
+  theirs: Fields,
+): Difference[] {
+  return fields
+    .filter((field) => !same(mine[field], theirs[field]))
+    .map((field) => ({
+      field,
+      base: base[field],
+      mine: mine[field],
+      theirs: theirs[field],
+      keep: same(mine[field], base[field]) ? 'theirs' : 'mine',
+    }));
+}
+
+/** Mine, with their value where it was chosen. */
+export function merged<T extends Fields>(
+  mine: T,
+  found: readonly Difference[],
+  choices: Readonly<Record<string, 'mine' | 'theirs'>>,
+): T {
+  const theirs = found
+    .filter(({ field, keep }) => (choices[field] ?? keep) === 'theirs')
+    .map(({ field, theirs }) => [field, theirs]);
+  return { ...mine, ...Object.fromEntries(theirs) };
+}
+
+/** Absent and empty texts are the same, and the order of roles means nothing. */
+export function same(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((value) => b.includes(value));
+  return (a ?? '') === (b ?? '');
+}

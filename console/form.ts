@@ -1,0 +1,69 @@
+import type { FieldError } from '../examples/client/types.gen.ts';
+import type { Problem } from './api.ts';
+import type { Dictionary } from './languages/en.ts';
+import { fill } from './text.ts';
+
+/** The field errors of a problem by the names of the fields that a form shows. */
+export function errorsByField(
+  { fieldErrors }: Problem,
+  shown: ReadonlySet<string>,
+): { byField: ReadonlyMap<string, FieldError>; others: readonly FieldError[] } {
+  const byField = new Map<string, FieldError>();
+  const others: FieldError[] = [];
+  for (const error of fieldErrors) {
+    const name = nameOf(error.field);
+    if (!shown.has(name)) others.push(error);
+    else if (!byField.has(name)) byField.set(name, error);
+  }
+  return { byField, others };
+}
+
+/** `authorities.1` is an error of the field `authorities`. */
+const nameOf = (field: string): string => field.split('.')[0] ?? field;
+
+/** A problem whose message is about one field is shown beside it. */
+const FIELD_OF_MESSAGE: Readonly<Record<string, readonly string[]>> = {
+  'error.userexists': ['login'],
+  'error.emailexists': ['email'],
+  'error.confirmationrequired': ['email'],
+  'error.commonpassword': ['newPassword', 'password'],
+  'error.wrongcode': ['code'],
+};
+
+export function fieldOfMessage(
+  { message, type }: Problem,
+  shown: ReadonlySet<string>,
+): string | undefined {
+  const isPassword = type?.endsWith('/invalid-password') ?? false;
+  const fields = isPassword ? ['currentPassword'] : FIELD_OF_MESSAGE[message];
+  return fields?.find((field) => shown.has(field));
+}
+
+export function fieldErrorText(error: FieldError, t: Dictionary): string {
+  const { message, min, max, unit, allowed } = error;
+  if (message !== 'Size') return fill(t.fieldErrors[message], { allowed: allowed?.join(', ') });
+  if (unit === 'bytes') return fill(t.sizeBytes, { max });
+  if (min !== undefined && max !== undefined) return fill(t.sizeRange, { min, max });
+  return max === undefined ? fill(t.sizeMin, { min }) : fill(t.sizeMax, { max });
+}
+
+/** What the service refused, in the user's language. */
+export function problemText(problem: Problem, t: Dictionary): string {
+  const { message, type, requestId, status } = problem;
+  const texts: Readonly<Record<string, string>> = t.errors;
+  if (type?.endsWith('/invalid-password')) return t.wrongPassword;
+  const known = Object.hasOwn(texts, message) ? texts[message] : undefined;
+  const text =
+    known ??
+    (status >= 500 ? t.errors['error.http.503'] : fill(t.unknownError, { status, message }));
+  return requestId ? `${text} ${fill(t.requestId, { requestId })}` : text;
+}
+
+/** The values of a form by name; a repeated name makes a list. */
+export const textOf = (data: FormData, name: string): string => String(data.get(name) ?? '');
+
+/** Whether a form differs from what it showed first. */
+export function changed(initial: FormData, current: FormData): boolean {
+  const entries = (data: FormData): string => JSON.stringify([...data.entries()].map(String));
+  return entries(initial) !== entries(current);
+}

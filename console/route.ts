@@ -1,0 +1,70 @@
+/*
+ * Addresses of the console. The state of a screen is in its query, so that Back, reload and a
+ * shared link show the same.
+ */
+
+export const BASE = '/console';
+
+export type Route =
+  | { readonly screen: GateScreen; readonly key?: string | undefined }
+  | { readonly screen: AccountScreen | 'about' | 'audit' | 'users' | 'integrations' }
+  | { readonly screen: 'new-user' | 'new-integration' | 'home' | 'not-found' }
+  | { readonly screen: 'user'; readonly login: string }
+  | { readonly screen: 'integration'; readonly id: string };
+
+type GateScreen = 'forgotten-password' | 'set-password' | 'confirm-email';
+type AccountScreen = 'account' | 'password' | 'sessions' | 'second-factor';
+
+const SCREENS: Readonly<Record<string, Route>> = {
+  '': { screen: 'home' },
+  'forgotten-password': { screen: 'forgotten-password' },
+  account: { screen: 'account' },
+  'account/password': { screen: 'password' },
+  'account/sessions': { screen: 'sessions' },
+  'account/second-factor': { screen: 'second-factor' },
+  users: { screen: 'users' },
+  'users/new': { screen: 'new-user' },
+  integrations: { screen: 'integrations' },
+  'integrations/new': { screen: 'new-integration' },
+  audit: { screen: 'audit' },
+  about: { screen: 'about' },
+};
+
+const NOT_FOUND: Route = { screen: 'not-found' };
+
+export function routeOf(pathname: string, hash = ''): Route {
+  if (pathname !== BASE && !pathname.startsWith(`${BASE}/`)) return NOT_FOUND;
+  const path = pathname.slice(BASE.length + 1).replace(/\/$/, '');
+  if (path === 'set-password' || path === 'confirm-email')
+    return { screen: path, key: keyOf(hash) };
+  const [folder, name = '', ...rest] = path.split('/');
+  const known = Object.hasOwn(SCREENS, path) ? SCREENS[path] : undefined;
+  if (known) return known;
+  if (rest.length > 0 || name === '') return NOT_FOUND;
+  if (folder === 'users') return { screen: 'user', login: decoded(name) };
+  if (folder === 'integrations' && /^\d+$/.test(name)) return { screen: 'integration', id: name };
+  return NOT_FOUND;
+}
+
+/** The path of a user. A user whose login is `new` has one that the form for a new user lacks. */
+export const userPath = (login: string): string =>
+  `${BASE}/users/${login === 'new' ? '%6Eew' : encodeURIComponent(login)}`;
+
+export const integrationPath = (id: number | string): string => `${BASE}/integrations/${id}`;
+
+export const withQuery = (path: string, query: Readonly<Record<string, string>>): string => {
+  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''));
+  return search.size > 0 ? `${path}?${search}` : path;
+};
+
+/** The key of a mailed link. A fragment is not sent to the server. */
+const keyOf = (hash: string): string | undefined =>
+  new URLSearchParams(hash.replace(/^#/, '')).get('key') ?? undefined;
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

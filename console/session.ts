@@ -1,0 +1,52 @@
+/*
+ * The token lives in this tab: sessionStorage survives a reload, and no other tab or origin reads
+ * it.
+ */
+
+const KEY = 'gatehouse.token';
+
+export interface Claims {
+  readonly login: string;
+  readonly environment: string;
+  readonly series: string;
+}
+
+interface TokenStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
+export const storedToken = (storage: TokenStorage): string | undefined =>
+  storage.getItem(KEY) ?? undefined;
+
+export function storeToken(storage: TokenStorage, token: string | undefined): void {
+  if (token) storage.setItem(KEY, token);
+  else storage.removeItem(KEY);
+}
+
+/** What the token says. The service verifies it; the console only shows it. */
+export function claimsOf(token: string): Claims | undefined {
+  try {
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+    const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
+    const { iss, jti, preferred_username } = JSON.parse(new TextDecoder().decode(bytes));
+    return {
+      login: String(preferred_username),
+      environment: String(iss).replace(/^gatehouse-/, ''),
+      series: String(jti),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the user must turn on a second factor before anything else. */
+export function mustEnrol(
+  account: { secondFactor?: boolean; secondFactorRequiredFrom?: string | null },
+  now: Date,
+): boolean {
+  const { secondFactor, secondFactorRequiredFrom } = account;
+  if (secondFactor || !secondFactorRequiredFrom) return false;
+  return secondFactorRequiredFrom <= now.toISOString().slice(0, 10);
+}

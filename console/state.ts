@@ -1,0 +1,98 @@
+import { computed, signal } from '@preact/signals';
+import type { GetAccountResponse } from '../examples/client/types.gen.ts';
+import { connect } from './api.ts';
+import type { Dictionary } from './languages/en.ts';
+import * as Operations from './operations.ts';
+import { claimsOf, mustEnrol, storedToken, storeToken } from './session.ts';
+import { type Language, languageOf } from './text.ts';
+
+/* What all screens share. */
+
+export type Account = GetAccountResponse;
+
+export const token = signal(storedToken(sessionStorage));
+export const claims = computed(() => claimsOf(token.value ?? ''));
+export const account = signal<Account | undefined>(undefined);
+
+/** Whether the service has refused a request until a second factor is on, whatever this clock says. */
+const factorDemanded = signal(false);
+export const enrolling = computed(() => {
+  const own = account.value;
+  return !!own && !own.secondFactor && (factorDemanded.value || mustEnrol(own, new Date()));
+});
+
+export const language = signal<Language>('en');
+const dictionary = signal<Dictionary | undefined>(undefined);
+
+/** What the screen that follows a navigation says first, such as that something was created. */
+export const notice = signal('');
+
+/** The texts of the language. Nothing is rendered before they are loaded. */
+export function texts(): Dictionary {
+  if (!dictionary.value) throw new Error('The language is not loaded');
+  return dictionary.value;
+}
+
+export async function loadLanguage(): Promise<void> {
+  const chosen = account.value ? [account.value.langKey] : [];
+  const best = languageOf([...chosen, ...navigator.languages]);
+  if (dictionary.value && best === language.value) return;
+  const loaded =
+    best === 'de' ? (await import('./languages/de.ts')).de : (await import('./languages/en.ts')).en;
+  document.documentElement.lang = best;
+  language.value = best;
+  dictionary.value = loaded;
+}
+
+export function startSession(newToken: string | undefined): void {
+  storeToken(sessionStorage, newToken);
+  token.value = newToken;
+  if (!newToken) account.value = undefined;
+}
+
+/** Resolves the requests that wait for the password: see the dialog that asks for it. */
+export const waitingForPassword = signal<((resumed: boolean) => void) | undefined>(undefined);
+let resuming: Promise<boolean> | undefined;
+
+function resume(): Promise<boolean> {
+  resuming ??= new Promise<boolean>((resolve) => {
+    waitingForPassword.value = resolve;
+  }).finally(() => {
+    resuming = undefined;
+    waitingForPassword.value = undefined;
+  });
+  return resuming;
+}
+
+export const send = connect({
+  fetch: (...args) => fetch(...args),
+  token: () => token.value,
+  resume,
+  onFactorRequired: () => {
+    factorDemanded.value = true;
+    void loadAccount();
+  },
+});
+
+/** Requests without a token, which a session that has ended must not stop. */
+export const sendPublicly = connect({
+  fetch: (...args) => fetch(...args),
+  token: () => undefined,
+  resume: async () => false,
+  onFactorRequired: () => undefined,
+});
+
+export async function loadAccount() {
+  const answer = await send(Operations.getAccount, {});
+  if (answer.ok) {
+    account.value = answer.data;
+    await loadLanguage();
+  }
+  return answer;
+}
+
+export const hasRole = (...roles: readonly string[]): boolean =>
+  account.value?.authorities.some((role) => roles.includes(role)) ?? false;
+
+export const isAdministrator = (): boolean => hasRole('ROLE_ADMIN');
+export const managesIntegrations = (): boolean => hasRole('ROLE_ADMIN', 'ROLE_USER');

@@ -1,0 +1,85 @@
+import { useRef, useState } from 'preact/hooks';
+import type { Problem } from '../api.ts';
+import { CheckField, Form, TextField } from '../components/form.tsx';
+import { Screen } from '../components/screen.tsx';
+import { textOf } from '../form.ts';
+import * as Operations from '../operations.ts';
+import { BASE } from '../route.ts';
+import { sendPublicly, startSession, texts } from '../state.ts';
+
+/** Asks for login and password, and for the code only once the service has asked for it. */
+export function LogIn() {
+  const t = texts();
+  return (
+    <Screen title={t.logIn}>
+      <Credentials submit={t.logIn} onToken={startSession} />
+      <p>
+        <a href={`${BASE}/forgotten-password`}>{t.forgotten}</a>
+      </p>
+    </Screen>
+  );
+}
+
+interface Properties {
+  readonly submit: string;
+  readonly onToken: (token: string) => void;
+  /** The login if it is known: then only the password is asked for. */
+  readonly login?: string;
+}
+
+export function Credentials({ submit, onToken, login }: Properties) {
+  const t = texts();
+  const [needsCode, setNeedsCode] = useState(false);
+  const tried = useRef(false);
+  const save = async (values: FormData): Promise<Problem | undefined> => {
+    const code = textOf(values, 'code');
+    const answer = await sendPublicly(Operations.authenticate, {
+      body: {
+        username: login ?? textOf(values, 'username'),
+        password: textOf(values, 'password'),
+        code,
+        rememberMe: values.has('rememberMe'),
+      },
+    });
+    if (answer.ok) {
+      onToken(answer.data.id_token);
+      return undefined;
+    }
+    const { problem } = answer;
+    if (problem.message !== 'error.coderequired') return problem;
+    setNeedsCode(true);
+    // The first time this is a question, not an error.
+    const isQuestion = !tried.current;
+    tried.current = true;
+    return isQuestion ? undefined : problem;
+  };
+  return (
+    <Form submit={submit} onSave={save} texts={{ 'error.http.401': t.wrongCredentials }}>
+      {login === undefined ? (
+        <TextField name="username" label={t.login} autocomplete="username" verbatim />
+      ) : (
+        <input type="text" name="username" autocomplete="username" value={login} readOnly hidden />
+      )}
+      <TextField
+        name="password"
+        label={t.password}
+        type="password"
+        autocomplete="current-password"
+      />
+      <div role="status">{needsCode && <p class="notice">{t.codeRequired}</p>}</div>
+      {needsCode && (
+        <TextField
+          name="code"
+          label={t.code}
+          hint={t.codeHint}
+          autocomplete="one-time-code"
+          verbatim
+          focused
+        />
+      )}
+      {login === undefined && (
+        <CheckField name="rememberMe" label={t.remember} hint={t.rememberHint} />
+      )}
+    </Form>
+  );
+}
