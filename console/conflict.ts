@@ -17,18 +17,19 @@ export interface Difference {
 /** The fields in which mine or theirs differs from the other. */
 export function differences(
   fields: readonly string[],
-  base: Fields,
-  mine: Fields,
-  theirs: Fields,
+  base: object,
+  mine: object,
+  theirs: object,
 ): Difference[] {
+  const [before, own, others] = [base as Fields, mine as Fields, theirs as Fields];
   return fields
-    .filter((field) => !same(mine[field], theirs[field]))
+    .filter((field) => !same(own[field], others[field]))
     .map((field) => ({
       field,
-      base: base[field],
-      mine: mine[field],
-      theirs: theirs[field],
-      keep: same(mine[field], base[field]) ? 'theirs' : 'mine',
+      base: before[field],
+      mine: own[field],
+      theirs: others[field],
+      keep: same(own[field], before[field]) ? 'theirs' : 'mine',
     }));
 }
 
@@ -50,3 +51,7 @@ export function same(a: unknown, b: unknown): boolean {
     return a.length === b.length && a.every((value) => b.includes(value));
   return (a ?? '') === (b ?? '');
 }
+
+/** Whether two states of one entity agree in these fields. */
+export const sameFields = (fields: readonly string[], one: object, other: object): boolean =>
+  fields.every((field) => same((one as Fields)[field], (other as Fields)[field]));

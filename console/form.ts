@@ -28,6 +28,7 @@ const FIELD_OF_MESSAGE: Readonly<Record<string, readonly string[]>> = {
   'error.confirmationrequired': ['email'],
   'error.commonpassword': ['newPassword', 'password'],
   'error.wrongcode': ['code'],
+  typed: ['typed'],
 };
 
 export function fieldOfMessage(

@@ -1,8 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Problem } from '../api.ts';
-import { problemText } from '../form.ts';
+import { fieldErrorText, problemText } from '../form.ts';
+import { BASE, withQuery } from '../route.ts';
 import { language, texts } from '../state.ts';
 import { plural } from '../text.ts';
+
+const ADMINISTRATORS = withQuery(`${BASE}/users`, {
+  'authorities.equals': 'ROLE_ADMIN',
+  'activated.equals': 'true',
+});
 
 /** Why a request was refused; after too many requests also how long to wait. */
 export function ProblemText({ problem, text }: { problem: Problem; text?: string | undefined }) {
@@ -13,6 +19,7 @@ export function ProblemText({ problem, text }: { problem: Problem; text?: string
     <>
       {text ?? problemText(problem, t)}{' '}
       {mustWait && <Wait key={problem} seconds={retryAfterSeconds ?? 1} />}
+      {problem.message === 'error.lastadmin' && <a href={ADMINISTRATORS}>{t.adminsLink}</a>}
     </>
   );
 }
@@ -30,14 +37,26 @@ function Wait({ seconds }: { seconds: number }) {
   return <>{plural(language.value, t.waitMinutes, Math.ceil(seconds / 60))}</>;
 }
 
+interface AlertProperties {
+  readonly problem: Problem;
+  /** What the fields of the problem are called on this screen. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly onRetry?: () => void;
+}
+
 /** A refusal that belongs to no form. */
-export function Alert({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
+export function Alert({ problem, labels = {}, onRetry }: AlertProperties) {
   const t = texts();
   return (
     <div role="alert" class="notice refused">
       <p>
         <ProblemText problem={problem} />
       </p>
+      {problem.fieldErrors.map((error) => (
+        <p key={error.field}>
+          {labels[error.field] ?? error.field}: {fieldErrorText(error, t)}
+        </p>
+      ))}
       {onRetry && (
         <button type="button" onClick={onRetry}>
           {t.retry}

@@ -25,5 +25,12 @@ export function Screen({ title, children }: { title: string; children: Component
 
 /** Says what has just been done. The region exists before its text, or it would not be announced. */
 function Notice() {
-  return <div role="status">{notice.value && <p class="notice done">{notice.value}</p>}</div>;
+  return (
+    <div role="status" class="said">
+      {notice.value && <p class="notice done">{notice.value}</p>}
+    </div>
+  );
 }
+
+/** After a change of what the whole screen shows. */
+export const focusHeading = (): void => document.querySelector('h1')?.focus();

@@ -1,7 +1,6 @@
 import type { Dictionary } from './en.ts';
 
 export const de: Dictionary = {
-  languageName: 'Deutsch',
   skip: 'Zum Inhalt springen',
   navigation: 'Hauptmenü',
   ownAccount: 'Eigenes Konto',

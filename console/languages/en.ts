@@ -1,7 +1,6 @@
 import type { AuditAction, FieldError } from '../../examples/client/types.gen.ts';
 
 export const en = {
-  languageName: 'English',
   skip: 'Skip to the content',
   navigation: 'Main',
   ownAccount: 'Own account',

@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Problem } from '../api.ts';
+import { textOf } from '../form.ts';
+import { texts } from '../state.ts';
+import { fill } from '../text.ts';
+import { Dialog } from './dialog.tsx';
+import { Form, TextField } from './form.tsx';
+
+interface Properties {
+  /** The verb with its object, as on the button that opens the dialog. */
+  readonly action: string;
+  readonly children: ComponentChildren;
+  /** What has to be typed, where the action cannot be undone. */
+  readonly typed?: string;
+  readonly danger?: boolean;
+  readonly onConfirm: () => Promise<Problem | undefined>;
+}
+
+/** A button whose dialog says what the action does before it is done. */
+export function Confirm({ action, children, typed, danger = false, onConfirm }: Properties) {
+  const t = texts();
+  const [open, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  const confirm = async (values: FormData): Promise<Problem | undefined> => {
+    if (typed !== undefined && textOf(values, 'typed').trim() !== typed)
+      return { status: 0, message: 'typed', fieldErrors: [] };
+    const problem = await onConfirm();
+    if (!problem) close();
+    return problem;
+  };
+  return (
+    <>
+      <button type="button" class={danger ? 'danger' : undefined} onClick={() => setOpen(true)}>
+        {action}
+      </button>
+      {open && (
+        <Dialog title={action} onClose={close}>
+          <Form
+            submit={action}
+            danger={danger}
+            onSave={confirm}
+            texts={{ typed: fill(t.typeNameWrong, { name: typed }) }}
+            others={
+              <button type="button" onClick={close}>
+                {t.cancel}
+              </button>
+            }
+          >
+            {children}
+            {typed !== undefined && (
+              <TextField name="typed" label={fill(t.typeName, { name: typed })} verbatim />
+            )}
+          </Form>
+        </Dialog>
+      )}
+    </>
+  );
+}

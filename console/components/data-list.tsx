@@ -1,0 +1,258 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Answer } from '../api.ts';
+import {
+  filtersOf,
+  type Links,
+  type Query,
+  rangeOf,
+  type Sort,
+  sortedBy,
+  sortOf,
+  withFilter,
+} from '../list.ts';
+import { navigate, path, query } from '../navigation.ts';
+import { withQuery } from '../route.ts';
+import { language, texts } from '../state.ts';
+import { fill, type PluralForms, plural } from '../text.ts';
+import { Download } from './download.tsx';
+import { useLoad } from './load.ts';
+import { Alert, Waiting } from './problem.tsx';
+
+export interface Column<Row> {
+  readonly field: string;
+  readonly label: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  readonly sortable?: boolean;
+}
+
+export interface Filter {
+  /** A filter of the API, such as `login.contains`. */
+  readonly name: string;
+  readonly label: string;
+  readonly options?: readonly (readonly [value: string, label: string])[];
+  readonly type?: 'date';
+  /** Is set by links only, and shown once it is set. */
+  readonly hidden?: true;
+}
+
+interface Properties<Row> {
+  readonly load: (query: Query) => Promise<Answer<readonly Row[]>>;
+  readonly columns: readonly Column<Row>[];
+  readonly filters: readonly Filter[];
+  readonly rowKey: (row: Row) => string | number;
+  readonly sort: Sort;
+  readonly counted?: PluralForms;
+  readonly empty: ComponentChildren;
+  readonly file: string;
+  readonly heads: readonly string[];
+  readonly cells: (row: Row) => readonly unknown[];
+}
+
+const SIZE = 20;
+
+/** A list with its filters, its order and its pages, all of which are in the address. */
+export function DataList<Row>(properties: Properties<Row>) {
+  const { load, columns, filters, rowKey, sort, counted, empty } = properties;
+  const t = texts();
+  const { answer, loading, reload } = useLoad(JSON.stringify(query.value), () => load(query.value));
+  const rows = answer?.ok ? answer.data : [];
+  const size = Number(query.value.size) || SIZE;
+  const range = answer?.ok && rangeOf(query.value, rows.length, size);
+  const total = answer?.ok && answer.total !== undefined && counted;
+  const labels = Object.fromEntries(filters.map(({ name, label }) => [name, label]));
+  const summary = [
+    total && plural(language.value, counted, (answer.ok && answer.total) || 0),
+    range &&
+      answer.ok &&
+      answer.total !== undefined &&
+      fill(t.range, { from: range[0], to: range[1], total: answer.total }),
+  ];
+  return (
+    <>
+      <FilterForm filters={filters} />
+      <SetFilters filters={filters} />
+      <div role="status">{answer?.ok && <p>{summary.filter(Boolean).join(', ')}</p>}</div>
+      {answer && !answer.ok && <Alert problem={answer.problem} labels={labels} onRetry={reload} />}
+      {!answer && <Waiting />}
+      {rows.length > 0 && (
+        <Table {...{ columns, rows, rowKey, sort }} busy={loading} caption={document.title} />
+      )}
+      {answer?.ok && rows.length === 0 && <p>{answer.links.next ? t.emptyPage : empty}</p>}
+      {answer?.ok && <Pager links={answer.links} />}
+      {rows.length > 0 && <Download {...properties} query={query.value} />}
+    </>
+  );
+}
+
+const to = (target: Query): string => withQuery(path.value, target);
+
+function FilterForm({ filters }: { filters: readonly Filter[] }) {
+  const t = texts();
+  const form = useRef<HTMLFormElement>(null);
+  // The fields show what is set, also after Back; they are not rendered again, to keep the focus.
+  useEffect(() => {
+    for (const { name } of filters) {
+      const field = form.current?.elements.namedItem(name);
+      if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
+        field.value = query.value[name] ?? '';
+    }
+  });
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    const values = new FormData(form.current ?? undefined);
+    const entries = [...values.entries()].map(([name, value]) => [name, String(value).trim()]);
+    void navigate(to(withFilter(query.value, Object.fromEntries(entries))));
+  };
+  return (
+    <search class="filter">
+      <form ref={form} aria-label={t.filter} onSubmit={onSubmit}>
+        {filters
+          .filter(({ hidden }) => !hidden)
+          .map((filter) => (
+            <FilterField key={filter.name} {...filter} />
+          ))}
+        <p>
+          <button type="submit">{t.applyFilter}</button>
+        </p>
+      </form>
+    </search>
+  );
+}
+
+function FilterField({ name, label, options, type }: Omit<Filter, 'hidden'>) {
+  const id = `filter-${name}`;
+  return (
+    <p class="field">
+      <label for={id}>{label}</label>
+      {options ? (
+        <select id={id} name={name}>
+          {[['', texts().any] as const, ...options].map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          id={id}
+          name={name}
+          type={(type ?? 'text') as 'text'}
+          autocomplete="off"
+          spellcheck={false}
+        />
+      )}
+    </p>
+  );
+}
+
+function SetFilters({ filters }: { filters: readonly Filter[] }) {
+  const t = texts();
+  const set = filtersOf(query.value);
+  if (set.length === 0) return null;
+  const textOf = (name: string, value: string): string => {
+    const filter = filters.find((known) => known.name === name);
+    const option = filter?.options?.find(([known]) => known === value)?.[1];
+    return `${filter?.label ?? name}: ${option ?? value}`;
+  };
+  const rest = Object.fromEntries(set.map(([name]) => [name, '']));
+  return (
+    <ul class="chips" aria-label={t.filtersSet}>
+      {set.map(([name, value]) => (
+        <li key={name}>
+          <a
+            href={to(withFilter(query.value, { [name]: '' }))}
+            aria-label={fill(t.removeFilter, { name: textOf(name, value) })}
+          >
+            {textOf(name, value)} <span aria-hidden="true">✕</span>
+          </a>
+        </li>
+      ))}
+      {set.length > 1 && (
+        <li>
+          <a href={to(withFilter(query.value, rest))}>{t.clearFilter}</a>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+interface TableProperties<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string | number;
+  readonly caption: string;
+  readonly sort?: Sort;
+  readonly busy?: boolean;
+}
+
+/** The first column names the row. On a narrow screen each row becomes a block with labels. */
+export function Table<Row>(properties: TableProperties<Row>) {
+  const { columns, rows, rowKey, caption, sort, busy = false } = properties;
+  return (
+    <table aria-busy={busy}>
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <Head key={column.field} column={column} sort={sort} />
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={rowKey(row)}>
+            {columns.map(({ field, label, cell }, index) =>
+              index === 0 ? (
+                <th scope="row" key={field}>
+                  {cell(row)}
+                </th>
+              ) : (
+                <td key={field} data-label={label || undefined}>
+                  {cell(row)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Head<Row>({ column, sort }: { column: Column<Row>; sort: Sort | undefined }) {
+  const { field, label, sortable } = column;
+  if (!sort || !sortable) return label ? <th scope="col">{label}</th> : <td />;
+  const current = sortOf(query.value, sort);
+  const direction = current.descending ? 'descending' : 'ascending';
+  return (
+    <th scope="col" aria-sort={current.field === field ? direction : 'none'}>
+      <a href={to(sortedBy(query.value, field, sort))}>{label}</a>
+    </th>
+  );
+}
+
+function Pager({ links }: { links: Links }) {
+  const t = texts();
+  const steps = [
+    ['first', t.first],
+    ['prev', t.previous],
+    ['next', t.next],
+    ['last', t.last],
+  ] as const;
+  if (!links.next && !links.prev) return null;
+  return (
+    <nav class="pager" aria-label={t.pages}>
+      <ul>
+        {steps.map(
+          ([relation, label]) =>
+            links[relation] && (
+              <li key={relation}>
+                <a href={to(links[relation])}>{label}</a>
+              </li>
+            ),
+        )}
+      </ul>
+    </nav>
+  );
+}

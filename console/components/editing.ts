@@ -1,0 +1,106 @@
+import { useState } from 'preact/hooks';
+import type { Answer, Problem, Success } from '../api.ts';
+import { sameFields } from '../conflict.ts';
+import { notice, texts } from '../state.ts';
+import { focusHeading } from './screen.tsx';
+
+/** A change that was refused with 412, and the state that is stored now. */
+export interface Clash<Entity, Fields> {
+  readonly mine: Fields;
+  readonly theirs: Success<Entity>;
+}
+
+export interface Editing<Entity, Fields> {
+  readonly labels: Readonly<Record<string, string>>;
+  /** What the form is based on, with the ETag of that state. */
+  readonly current: Success<Entity>;
+  readonly setCurrent: (current: Success<Entity>) => void;
+  /** Changes when the form has to show other values than those that were typed. */
+  readonly version: number;
+  readonly clash: Clash<Entity, Fields> | undefined;
+  readonly save: (fields: Fields) => Promise<Problem | undefined>;
+  readonly resolve: (chosen: Fields) => void;
+  readonly discard: () => void;
+  readonly close: () => void;
+  /** Why the chosen values were refused. */
+  readonly refused: Problem | undefined;
+}
+
+interface Properties<Entity, Fields> {
+  /** The labels of the fields that the form changes. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly loaded: Success<Entity>;
+  readonly put: (fields: Fields, ifMatch: string | undefined) => Promise<Answer<Entity>>;
+  readonly get: () => Promise<Answer<Entity>>;
+  readonly onSaved?: (saved: Success<Entity>) => void;
+}
+
+/**
+ * Saves an entity in the state in which it was read. If somebody else has changed it, their state
+ * is loaded, and a choice between both is saved on it.
+ */
+export function useEditing<Entity extends object, Fields>(
+  properties: Properties<Entity, Fields>,
+): Editing<Entity, Fields> {
+  const { labels, loaded, put, get, onSaved } = properties;
+  const [current, setCurrent] = useState(loaded);
+  const [version, setVersion] = useState(0);
+  const [clash, setClash] = useState<Clash<Entity, Fields>>();
+  const [refused, setRefused] = useState<Problem>();
+
+  const show = (state: Success<Entity>) => {
+    setClash(undefined);
+    setRefused(undefined);
+    setCurrent(state);
+    setVersion((before) => before + 1);
+    focusHeading();
+  };
+  const attempt = async (
+    fields: Fields,
+    ifMatch: string | undefined,
+    tries = 3,
+  ): Promise<Answer<Entity>> => {
+    notice.value = '';
+    const answer = await put(fields, ifMatch);
+    if (answer.ok) {
+      notice.value = texts().saved;
+      return answer;
+    }
+    if (answer.problem.status !== 412 || tries === 0) return answer;
+    const theirs = await get();
+    if (!theirs.ok) return theirs;
+    // Something else has changed, such as the state of a user or the flag of a module.
+    if (sameFields(Object.keys(labels), current.data, theirs.data))
+      return attempt(fields, theirs.etag, tries - 1);
+    setClash({ mine: fields, theirs });
+    return answer;
+  };
+  const save = async (fields: Fields): Promise<Problem | undefined> => {
+    const answer = await attempt(fields, current.etag);
+    if (!answer.ok) return answer.problem;
+    setCurrent(answer);
+    onSaved?.(answer);
+    return undefined;
+  };
+  const resolve = async (chosen: Fields): Promise<void> => {
+    const answer = await attempt(chosen, clash?.theirs.etag);
+    if (!answer.ok) {
+      setRefused(answer.problem);
+      return;
+    }
+    show(answer);
+    onSaved?.(answer);
+  };
+  return {
+    labels,
+    current,
+    setCurrent,
+    version,
+    clash,
+    save,
+    resolve: (chosen) => void resolve(chosen),
+    discard: () => clash && show(clash.theirs),
+    close: () => setClash(undefined),
+    refused,
+  };
+}

@@ -1,0 +1,30 @@
+import { useState } from 'preact/hooks';
+import { language, texts } from '../state.ts';
+import { dateTime } from '../text.ts';
+
+export function Time({ instant }: { instant: string | null | undefined }) {
+  if (!instant) return <>{texts().never}</>;
+  return <time dateTime={instant}>{dateTime(language.value, instant)}</time>;
+}
+
+/** Copies a text, and says so. */
+export function Copy({ text, label }: { text: string; label: string }) {
+  const t = texts();
+  const [copied, setCopied] = useState(false);
+  // Browsers offer the clipboard to secure origins only.
+  if (!navigator.clipboard) return null;
+  const copy = async () => {
+    await navigator.clipboard.writeText(text).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    );
+  };
+  return (
+    <>
+      <button type="button" aria-label={`${t.copy}: ${label}`} onClick={() => void copy()}>
+        {t.copy}
+      </button>
+      <span role="status">{copied && ` ${t.copied}`}</span>
+    </>
+  );
+}

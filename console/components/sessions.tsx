@@ -1,0 +1,96 @@
+import { useState } from 'preact/hooks';
+import type { ListSessionsResponse } from '../../examples/client/types.gen.ts';
+import type { Answer, Problem } from '../api.ts';
+import { language, texts } from '../state.ts';
+import { dateTime, fill } from '../text.ts';
+import { type Column, Table } from './data-list.tsx';
+import { useLoad } from './load.ts';
+import { Time } from './parts.tsx';
+import { Alert, Waiting } from './problem.tsx';
+
+type Session = ListSessionsResponse[number];
+
+interface Properties {
+  readonly load: () => Promise<Answer<ListSessionsResponse>>;
+  readonly end: (series: string) => Promise<Answer<unknown>>;
+  readonly endAll: () => Promise<Answer<unknown>>;
+  readonly endAllLabel: string;
+}
+
+/** The sessions of a user, each of which can be ended. */
+export function Sessions({ load, end, endAll, endAllLabel }: Properties) {
+  const t = texts();
+  const { answer, loading, reload } = useLoad('', load);
+  const [problem, setProblem] = useState<Problem>();
+  const [ended, setEnded] = useState(false);
+  const endThem = async (request: () => Promise<Answer<unknown>>) => {
+    setEnded(false);
+    const result = await request();
+    setProblem(result.ok ? undefined : result.problem);
+    setEnded(result.ok);
+    reload();
+  };
+  if (!answer) return <Waiting />;
+  if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
+  const columns = columnsOf((series) => void endThem(() => end(series)));
+  const sessions = answer.data;
+  return (
+    <>
+      <div role="status">{ended && <p class="notice done">{t.sessionsEnded}</p>}</div>
+      {problem && <Alert problem={problem} />}
+      {sessions.length === 0 && <p>{t.noSessions}</p>}
+      {sessions.length > 0 && (
+        <Table
+          columns={columns}
+          rows={sessions}
+          rowKey={({ series }) => series}
+          caption={t.sessions}
+          busy={loading}
+        />
+      )}
+      {sessions.some(({ current }) => !current) && (
+        <p>
+          <button type="button" onClick={() => void endThem(endAll)}>
+            {endAllLabel}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function columnsOf(end: (series: string) => void): Column<Session>[] {
+  const t = texts();
+  const labelOf = ({ tokenDate }: Session) =>
+    fill(t.endSession, { time: dateTime(language.value, tokenDate) });
+  return [
+    {
+      field: 'tokenDate',
+      label: t.started,
+      cell: ({ tokenDate, current }) => (
+        <>
+          <Time instant={tokenDate} /> {current && `(${t.thisSession})`}
+        </>
+      ),
+    },
+    { field: 'expires', label: t.expires, cell: ({ expires }) => <Time instant={expires} /> },
+    { field: 'ipAddress', label: t.address, cell: ({ ipAddress }) => ipAddress },
+    { field: 'userAgent', label: t.program, cell: ({ userAgent }) => userAgent },
+    {
+      field: 'secondFactor',
+      label: t.secondFactor,
+      cell: ({ secondFactor }) => (secondFactor ? t.yes : t.no),
+    },
+    {
+      field: 'end',
+      label: '',
+      // The own session ends by logging out.
+      cell: (session) =>
+        !session.current && (
+          <button type="button" aria-label={labelOf(session)} onClick={() => end(session.series)}>
+            {t.end}
+          </button>
+        ),
+    },
+  ];
+}

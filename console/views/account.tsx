@@ -1,0 +1,167 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Problem } from '../api.ts';
+import { Form, SelectField, TextField } from '../components/form.tsx';
+import { Screen } from '../components/screen.tsx';
+import { Sessions } from '../components/sessions.tsx';
+import { textOf } from '../form.ts';
+import { navigate, path } from '../navigation.ts';
+import * as Operations from '../operations.ts';
+import { BASE } from '../route.ts';
+import { account, enrolling, loadAccount, notice, send, texts } from '../state.ts';
+import { languageOptions } from './language-options.ts';
+
+/** The screens of the own account, each of which leads to the others. */
+export function AccountScreen({ title, children }: { title: string; children: ComponentChildren }) {
+  const t = texts();
+  const pages = [
+    ['account', t.profile],
+    ['account/password', t.changePassword],
+    ['account/sessions', t.sessions],
+    ['account/second-factor', t.secondFactor],
+  ] as const;
+  return (
+    <Screen title={title}>
+      {!enrolling.value && (
+        <nav aria-label={t.ownAccount} class="pager">
+          <ul>
+            {pages.map(([page, label]) => (
+              <li key={page}>
+                <a
+                  href={`${BASE}/${page}`}
+                  aria-current={path.value === `${BASE}/${page}` ? 'page' : undefined}
+                >
+                  {label}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      )}
+      {children}
+    </Screen>
+  );
+}
+
+export function Profile() {
+  const t = texts();
+  const own = account.value;
+  const save = async (values: FormData): Promise<Problem | undefined> => {
+    notice.value = '';
+    const answer = await send(Operations.updateAccount, {
+      body: {
+        firstName: textOf(values, 'firstName'),
+        lastName: textOf(values, 'lastName'),
+        email: textOf(values, 'email'),
+        langKey: textOf(values, 'langKey'),
+      },
+    });
+    if (!answer.ok) return answer.problem;
+    await loadAccount();
+    const asked = answer.alert === 'userManagement.confirmationRequested';
+    // In the language that may just have been chosen.
+    notice.value = asked ? texts().confirmationSent : texts().saved;
+    return undefined;
+  };
+  return (
+    <AccountScreen title={t.ownAccount}>
+      <Form submit={t.save} onSave={save} guarded>
+        <TextField
+          name="firstName"
+          label={t.firstName}
+          hint={t.nameHint}
+          value={own?.firstName}
+          autocomplete="given-name"
+          optional
+        />
+        <TextField
+          name="lastName"
+          label={t.lastName}
+          hint={t.nameHint}
+          value={own?.lastName}
+          autocomplete="family-name"
+          optional
+        />
+        <TextField
+          name="email"
+          label={t.email}
+          type="email"
+          value={own?.email}
+          autocomplete="email"
+          verbatim
+        />
+        <SelectField
+          name="langKey"
+          label={t.language}
+          value={own?.langKey}
+          options={languageOptions(own?.langKey)}
+        />
+      </Form>
+    </AccountScreen>
+  );
+}
+
+export function Password() {
+  const t = texts();
+  const save = async (values: FormData): Promise<Problem | undefined> => {
+    const answer = await send(Operations.changePassword, {
+      body: {
+        currentPassword: textOf(values, 'currentPassword'),
+        newPassword: textOf(values, 'newPassword'),
+      },
+    });
+    if (!answer.ok) return answer.problem;
+    await navigate(`${BASE}/account`, { saved: true, say: t.passwordChanged });
+    return undefined;
+  };
+  return (
+    <AccountScreen title={t.changePassword}>
+      <Form submit={t.changePassword} onSave={save}>
+        <input
+          type="text"
+          name="username"
+          autocomplete="username"
+          value={account.value?.login}
+          readOnly
+          hidden
+        />
+        <TextField
+          name="currentPassword"
+          label={t.currentPassword}
+          type="password"
+          autocomplete="current-password"
+        />
+        <TextField
+          name="newPassword"
+          label={t.newPassword}
+          hint={t.newPasswordHint}
+          type="password"
+          autocomplete="new-password"
+        />
+      </Form>
+    </AccountScreen>
+  );
+}
+
+export function OwnSessions() {
+  const t = texts();
+  return (
+    <AccountScreen title={t.sessions}>
+      <p>{t.sessionsText}</p>
+      <Sessions
+        load={() => send(Operations.listSessions, {})}
+        end={(series) => send(Operations.endSession, { path: { series } })}
+        endAll={() => send(Operations.endOtherSessions, {})}
+        endAllLabel={t.endOthers}
+      />
+    </AccountScreen>
+  );
+}
+
+/** The day from which on a second factor is required, as long as it is off. */
+export function useNoticeOfFactor(): string | undefined {
+  const [today] = useState(() => new Date().toISOString().slice(0, 10));
+  const own = account.value;
+  if (!own || own.secondFactor || !own.secondFactorRequiredFrom) return undefined;
+  return own.secondFactorRequiredFrom > today ? own.secondFactorRequiredFrom : undefined;
+}

@@ -1,0 +1,84 @@
+import type { AuditEntry } from '../../examples/client/types.gen.ts';
+import { sentenceOf } from '../audit.ts';
+import { type Column, DataList, type Filter } from '../components/data-list.tsx';
+import { Time } from '../components/parts.tsx';
+import { Screen } from '../components/screen.tsx';
+import * as Operations from '../operations.ts';
+import { send, texts } from '../state.ts';
+
+const CSV_FIELDS = [
+  'time',
+  'actor',
+  'actorId',
+  'action',
+  'target',
+  'targetName',
+  'integrationId',
+  'integrationName',
+  'fields',
+  'session',
+  'source',
+  'id',
+] as const satisfies readonly (keyof AuditEntry)[];
+
+export function Audit() {
+  const t = texts();
+  return (
+    <Screen title={t.auditTrail}>
+      <DataList
+        load={(query) => send(Operations.listAudits, { query })}
+        columns={columnsOf()}
+        filters={filtersOf()}
+        rowKey={({ id }) => id}
+        sort={{ field: 'time', descending: true }}
+        empty={t.noEntries}
+        file="audit.csv"
+        heads={CSV_FIELDS}
+        cells={(entry) => CSV_FIELDS.map((field) => entry[field])}
+      />
+    </Screen>
+  );
+}
+
+function filtersOf(): Filter[] {
+  const t = texts();
+  return [
+    { name: 'actor.equals', label: t.actor },
+    {
+      name: 'action.equals',
+      label: t.action,
+      options: Object.keys(t.actions).map((action) => [action, action] as const),
+    },
+    { name: 'targetName.contains', label: t.target },
+    { name: 'source.equals', label: t.source },
+    { name: 'time.greaterThanOrEqual', label: t.from, type: 'date' },
+    { name: 'time.lessThan', label: t.until, type: 'date' },
+    { name: 'target.equals', label: t.target, hidden: true },
+    { name: 'integrationId.equals', label: t.integrations, hidden: true },
+  ];
+}
+
+function columnsOf(): Column<AuditEntry>[] {
+  const t = texts();
+  return [
+    {
+      field: 'time',
+      label: t.time,
+      sortable: true,
+      cell: ({ time }) => <Time instant={time} />,
+    },
+    {
+      field: 'action',
+      label: t.action,
+      cell: (entry) => (
+        <>
+          {sentenceOf(entry, t)}
+          <details>
+            <summary>{t.entryJson}</summary>
+            <pre>{JSON.stringify(entry, null, 2)}</pre>
+          </details>
+        </>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,164 @@
+import type { Integration as IntegrationData } from '../../examples/client/types.gen.ts';
+import type { Success } from '../api.ts';
+import { Confirm } from '../components/confirm.tsx';
+import { Conflict } from '../components/conflict.tsx';
+import { type Editing, useEditing } from '../components/editing.ts';
+import { Form } from '../components/form.tsx';
+import { useLoad } from '../components/load.ts';
+import { Copy } from '../components/parts.tsx';
+import { Alert, Waiting } from '../components/problem.tsx';
+import { Screen } from '../components/screen.tsx';
+import { navigate } from '../navigation.ts';
+import * as Operations from '../operations.ts';
+import { BASE, withQuery } from '../route.ts';
+import { isAdministrator, managesIntegrations, send, texts } from '../state.ts';
+import { fill } from '../text.ts';
+import {
+  type IntegrationFields,
+  IntegrationFormFields,
+  integrationFieldsOf,
+} from './integrations.tsx';
+import { Parameters } from './parameters.tsx';
+
+export function Integration({ id }: { id: string }) {
+  const t = texts();
+  const path = { id: Number(id) };
+  const { answer, reload } = useLoad(id, () => send(Operations.getIntegration, { path }));
+  return (
+    <Screen title={answer?.ok ? answer.data.name : `${t.integrations} ${id}`}>
+      {!answer && <Waiting />}
+      {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
+      {answer?.ok &&
+        (managesIntegrations() ? (
+          <EditIntegration key={id} loaded={answer} onModuleChanged={reload} />
+        ) : (
+          <ReadIntegration integration={answer.data} />
+        ))}
+    </Screen>
+  );
+}
+
+function ReadIntegration({ integration }: { integration: IntegrationData }) {
+  const t = texts();
+  const { name, shortName, description, integrationType, active } = integration;
+  return (
+    <>
+      <dl>
+        <dt>{t.name}</dt>
+        <dd>{name}</dd>
+        <dt>{t.shortName}</dt>
+        <dd>{shortName}</dd>
+        <dt>{t.description}</dt>
+        <dd>{description ?? '–'}</dd>
+        <dt>{t.type}</dt>
+        <dd>{integrationType}</dd>
+        <dt>{t.state}</dt>
+        <dd>{active ? t.active : t.inactive}</dd>
+      </dl>
+      <Restart module={integration.module} />
+    </>
+  );
+}
+
+/** The flag, and what clears it. */
+function Restart({ module }: { module: IntegrationData['module'] }) {
+  const t = texts();
+  if (!module) return null;
+  return (
+    <div class="notice">
+      {module.needsRestart && (
+        <p>
+          <strong>{t.restart}</strong>
+        </p>
+      )}
+      <p>{module.needsRestart ? t.restartText : t.restartNone}</p>
+    </div>
+  );
+}
+
+type EditingIntegration = Editing<IntegrationData, IntegrationFields>;
+
+interface Properties {
+  readonly loaded: Success<IntegrationData>;
+  /** A parameter was changed, which the flag of the module shows. */
+  readonly onModuleChanged: () => void;
+}
+
+function EditIntegration({ loaded, onModuleChanged }: Properties) {
+  const t = texts();
+  const { id } = loaded.data;
+  const editing: EditingIntegration = useEditing({
+    labels: {
+      name: t.name,
+      shortName: t.shortName,
+      description: t.description,
+      integrationType: t.type,
+      active: t.state,
+    },
+    loaded,
+    put: (fields, ifMatch) =>
+      send(Operations.updateIntegration, { body: { ...fields, id } }, { ifMatch }),
+    get: () => send(Operations.getIntegration, { path: { id } }),
+  });
+  const { current, version, save } = editing;
+  const integration = current.data;
+  return (
+    <>
+      <Restart module={loaded.data.module} />
+      <Form
+        key={version}
+        submit={t.save}
+        onSave={(values) => save(integrationFieldsOf(values))}
+        guarded
+      >
+        <IntegrationFormFields integration={integration} />
+      </Form>
+      <Conflict
+        editing={editing}
+        target={`integration/${id}`}
+        show={(field, value) => {
+          if (field === 'active') return value ? t.active : t.inactive;
+          return String(value || '–');
+        }}
+      />
+      <p>
+        {t.id}: {id} <Copy text={String(id)} label={t.id} />
+      </p>
+      {isAdministrator() && (
+        <p>
+          <a href={withQuery(`${BASE}/audit`, { 'integrationId.equals': String(id) })}>
+            {fill(t.trailOf, { name: integration.name })}
+          </a>
+        </p>
+      )}
+      <Parameters integrationId={id} onChanged={onModuleChanged} />
+      <Deletion integration={integration} />
+    </>
+  );
+}
+
+/**
+ * Names what goes with the integration. Without If-Match: each change of a parameter moves the
+ * ETag, and the name that is typed says which integration is meant.
+ */
+function Deletion({ integration }: { integration: IntegrationData }) {
+  const t = texts();
+  const { id, name } = integration;
+  const query = { 'integrationId.equals': id };
+  const { answer } = useLoad(String(id), () => send(Operations.countParameters, { query }));
+  const remove = async () => {
+    const result = await send(Operations.deleteIntegration, { path: { id } });
+    if (!result.ok) return result.problem;
+    const say = fill(t.deleted, { name });
+    await navigate(`${BASE}/integrations`, { saved: true, replace: true, say });
+    return undefined;
+  };
+  return (
+    <section>
+      <h2>{fill(t.deleteThis, { name })}</h2>
+      <Confirm action={fill(t.deleteThis, { name })} typed={name} onConfirm={remove} danger>
+        <p>{fill(t.integrationDeleted, { n: answer?.ok ? answer.data : '…' })}</p>
+      </Confirm>
+    </section>
+  );
+}

@@ -1,0 +1,243 @@
+import { useState } from 'preact/hooks';
+import type { Parameter } from '../../examples/client/types.gen.ts';
+import type { Problem, Success } from '../api.ts';
+import { Confirm } from '../components/confirm.tsx';
+import { Conflict } from '../components/conflict.tsx';
+import { useEditing } from '../components/editing.ts';
+import { Form, TextField } from '../components/form.tsx';
+import { useLoad } from '../components/load.ts';
+import { Copy } from '../components/parts.tsx';
+import { Alert, Waiting } from '../components/problem.tsx';
+import { textOf } from '../form.ts';
+import * as Operations from '../operations.ts';
+import { notice, send, texts } from '../state.ts';
+import { fill } from '../text.ts';
+
+/** An integration has at most 90 parameters. */
+const ALL = 100;
+
+interface Properties {
+  readonly integrationId: number;
+  readonly onChanged: () => void;
+}
+
+/** The parameters of an integration, each edited where it stands. */
+export function Parameters({ integrationId, onChanged }: Properties) {
+  const t = texts();
+  const { answer, reload } = useLoad(String(integrationId), () =>
+    send(Operations.listParameters, {
+      query: { 'integrationId.equals': integrationId, size: ALL },
+    }),
+  );
+  const changed = () => {
+    reload();
+    onChanged();
+  };
+  return (
+    <section>
+      <h2>{t.parameters}</h2>
+      <p>{t.parametersHint}</p>
+      {!answer && <Waiting />}
+      {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
+      {answer?.ok && answer.data.length === 0 && <p>{t.noParameters}</p>}
+      {answer?.ok && (
+        <ul class="parameters">
+          {answer.data.map((parameter) => (
+            <li key={parameter.id}>
+              <OneParameter parameter={parameter} onChanged={changed} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <NewParameter integrationId={integrationId} onCreated={changed} />
+    </section>
+  );
+}
+
+function OneParameter({ parameter, onChanged }: { parameter: Parameter; onChanged: () => void }) {
+  const t = texts();
+  const { id, confName: name, confValue, confDescription } = parameter;
+  const [shown, setShown] = useState(false);
+  const [editing, setEditing] = useState(false);
+  const remove = async (): Promise<Problem | undefined> => {
+    const answer = await send(Operations.deleteParameter, { path: { id } });
+    if (!answer.ok) return answer.problem;
+    notice.value = fill(t.deleted, { name });
+    onChanged();
+    return undefined;
+  };
+  if (editing)
+    return <EditParameter id={id} onClose={() => setEditing(false)} onSaved={onChanged} />;
+  return (
+    <>
+      <h3>{name}</h3>
+      {confDescription && <p>{confDescription}</p>}
+      <p>
+        {t.value}: {shown ? <output>{confValue}</output> : <em>{t.hidden}</em>}
+      </p>
+      <div class="actions">
+        <button type="button" onClick={() => setShown(!shown)}>
+          {fill(shown ? t.hideValue : t.showValue, { name })}
+        </button>
+        {shown && <Copy text={confValue} label={name} />}
+        <button type="button" onClick={() => setEditing(true)}>
+          {fill(t.editName, { name })}
+        </button>
+        <Confirm action={fill(t.deleteThis, { name })} onConfirm={remove} danger>
+          <p>{t.deleteParameterText}</p>
+        </Confirm>
+      </div>
+    </>
+  );
+}
+
+interface ParameterFields extends Readonly<Record<string, unknown>> {
+  readonly confName: string;
+  readonly confValue: string;
+  readonly confDescription: string;
+}
+
+/** A text area shows every line break as one character, so a value that was not edited is kept. */
+function fieldsOf(values: FormData, before = ''): ParameterFields {
+  const lines = (text: string): string => text.replace(/\r\n?/g, '\n');
+  const confValue = lines(textOf(values, 'confValue'));
+  return {
+    confName: textOf(values, 'confName'),
+    confValue: confValue === lines(before) ? before : confValue,
+    confDescription: textOf(values, 'confDescription'),
+  };
+}
+
+interface EditProperties {
+  readonly id: number;
+  readonly onClose: () => void;
+  readonly onSaved: () => void;
+}
+
+function EditParameter({ id, onClose, onSaved }: EditProperties) {
+  const { answer, reload } = useLoad('', () => send(Operations.getParameter, { path: { id } }));
+  if (!answer) return <Waiting />;
+  if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
+  return <ParameterForm loaded={answer} onClose={onClose} onSaved={onSaved} />;
+}
+
+interface FormProperties {
+  readonly loaded: Success<Parameter>;
+  readonly onClose: () => void;
+  readonly onSaved: () => void;
+}
+
+function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
+  const t = texts();
+  const { id, integration } = loaded.data;
+  const editing = useEditing<Parameter, ParameterFields>({
+    labels: { confName: t.name, confValue: t.value, confDescription: t.description },
+    loaded,
+    put: (fields, ifMatch) =>
+      send(
+        Operations.updateParameter,
+        { body: { ...fields, id, integration: { id: integration.id } } },
+        { ifMatch },
+      ),
+    get: () => send(Operations.getParameter, { path: { id } }),
+    onSaved: () => {
+      onSaved();
+      onClose();
+    },
+  });
+  const { current, version } = editing;
+  return (
+    <>
+      <Form
+        key={version}
+        submit={t.save}
+        onSave={(values) => editing.save(fieldsOf(values, current.data.confValue))}
+        guarded
+        others={
+          <button type="button" onClick={onClose}>
+            {t.cancel}
+          </button>
+        }
+      >
+        <ParameterFormFields parameter={current.data} />
+      </Form>
+      <Conflict editing={editing} target={`parameter/${id}`} />
+    </>
+  );
+}
+
+function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
+  const t = texts();
+  return (
+    <>
+      <TextField
+        name="confName"
+        label={t.name}
+        hint={t.nameLimit}
+        value={parameter?.confName}
+        verbatim
+        focused
+      />
+      <TextField
+        name="confValue"
+        label={t.value}
+        hint={t.valueLimit}
+        value={parameter?.confValue}
+        lines={3}
+        verbatim
+      />
+      <TextField
+        name="confDescription"
+        label={t.description}
+        hint={t.descriptionLimit}
+        value={parameter?.confDescription}
+        optional
+      />
+    </>
+  );
+}
+
+interface NewProperties {
+  readonly integrationId: number;
+  readonly onCreated: () => void;
+}
+
+function NewParameter({ integrationId, onCreated }: NewProperties) {
+  const t = texts();
+  const [open, setOpen] = useState(false);
+  const create = async (values: FormData): Promise<Problem | undefined> => {
+    const body = { ...fieldsOf(values), integration: { id: integrationId } };
+    notice.value = '';
+    const answer = await send(Operations.createParameter, { body });
+    if (!answer.ok) return answer.problem;
+    notice.value = t.saved;
+    setOpen(false);
+    onCreated();
+    return undefined;
+  };
+  if (!open)
+    return (
+      <p>
+        <button type="button" onClick={() => setOpen(true)}>
+          {t.newParameter}
+        </button>
+      </p>
+    );
+  return (
+    <>
+      <h3>{t.newParameter}</h3>
+      <Form
+        submit={t.createParameter}
+        onSave={create}
+        guarded
+        others={
+          <button type="button" onClick={() => setOpen(false)}>
+            {t.cancel}
+          </button>
+        }
+      >
+        <ParameterFormFields />
+      </Form>
+    </>
+  );
+}

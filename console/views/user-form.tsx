@@ -1,0 +1,61 @@
+import type { Role, User } from '../../examples/client/types.gen.ts';
+import { ChecksField, SelectField, TextField } from '../components/form.tsx';
+import { textOf } from '../form.ts';
+import { texts } from '../state.ts';
+import { languageOptions } from './language-options.ts';
+import { roleOptions } from './users.tsx';
+
+/** What an administrator changes of a user in one form. */
+export interface UserFields extends Readonly<Record<string, unknown>> {
+  readonly login: string;
+  readonly email: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly langKey: string;
+  readonly authorities: Role[];
+}
+
+export const userFieldsOf = (values: FormData): UserFields => ({
+  login: textOf(values, 'login'),
+  email: textOf(values, 'email'),
+  firstName: textOf(values, 'firstName'),
+  lastName: textOf(values, 'lastName'),
+  langKey: textOf(values, 'langKey'),
+  authorities: values.getAll('authorities').map(String) as Role[],
+});
+
+export function UserFormFields({ user }: { user?: Partial<User> }) {
+  const t = texts();
+  return (
+    <>
+      <TextField name="login" label={t.login} hint={t.loginHint} value={user?.login} verbatim />
+      <TextField name="email" label={t.email} type="email" value={user?.email} verbatim />
+      <TextField
+        name="firstName"
+        label={t.firstName}
+        hint={t.nameHint}
+        value={user?.firstName}
+        optional
+      />
+      <TextField
+        name="lastName"
+        label={t.lastName}
+        hint={t.nameHint}
+        value={user?.lastName}
+        optional
+      />
+      <SelectField
+        name="langKey"
+        label={t.language}
+        value={user?.langKey ?? 'en'}
+        options={languageOptions(user?.langKey)}
+      />
+      <ChecksField
+        name="authorities"
+        label={t.roles}
+        options={roleOptions()}
+        checked={user?.authorities ?? []}
+      />
+    </>
+  );
+}

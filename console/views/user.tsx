@@ -1,0 +1,216 @@
+import type { Role, User as UserData } from '../../examples/client/types.gen.ts';
+import type { Success } from '../api.ts';
+import { Confirm } from '../components/confirm.tsx';
+import { Conflict } from '../components/conflict.tsx';
+import { type Editing, useEditing } from '../components/editing.ts';
+import { Form } from '../components/form.tsx';
+import { useLoad } from '../components/load.ts';
+import { Copy, Time } from '../components/parts.tsx';
+import { Alert, Waiting } from '../components/problem.tsx';
+import { Screen } from '../components/screen.tsx';
+import { Sessions } from '../components/sessions.tsx';
+import { navigate } from '../navigation.ts';
+import * as Operations from '../operations.ts';
+import { BASE, userPath, withQuery } from '../route.ts';
+import { account, isAdministrator, language, notice, send, texts } from '../state.ts';
+import { dateTime, fill } from '../text.ts';
+import { type UserFields, UserFormFields, userFieldsOf } from './user-form.tsx';
+import { rolesText } from './users.tsx';
+
+export function User({ login }: { login: string }) {
+  const t = texts();
+  const title = fill(t.editUser, { login });
+  const { answer, reload } = useLoad(login, () => send(Operations.getUser, { path: { login } }));
+  return (
+    <Screen title={title}>
+      {!answer && <Waiting />}
+      {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
+      {answer?.ok &&
+        (isAdministrator() ? (
+          <EditUser key={login} loaded={answer} />
+        ) : (
+          <ReadUser user={answer.data} />
+        ))}
+    </Screen>
+  );
+}
+
+function ReadUser({ user }: { user: UserData }) {
+  const t = texts();
+  const facts = [
+    [t.login, user.login],
+    [t.name, [user.firstName, user.lastName].filter(Boolean).join(' ')],
+    [t.email, user.email],
+    [t.roles, rolesText(user.authorities)],
+    [t.state, user.activated ? t.activated : t.deactivated],
+  ] as const;
+  return (
+    <>
+      <dl>
+        {facts.map(([label, value]) => [
+          <dt key={label}>{label}</dt>,
+          <dd key={value}>{value}</dd>,
+        ])}
+      </dl>
+      <History user={user} />
+    </>
+  );
+}
+
+function History({ user }: { user: UserData }) {
+  const t = texts();
+  const textOf = (text: string, name: string, time: string) =>
+    fill(text, { name, time: dateTime(language.value, time) });
+  return (
+    <>
+      <p>
+        {t.id}: {user.id} <Copy text={String(user.id)} label={t.id} />
+      </p>
+      <p class="hint">
+        {textOf(t.createdBy, user.createdBy, user.createdDate)}{' '}
+        {textOf(t.modifiedBy, user.lastModifiedBy, user.lastModifiedDate)}
+      </p>
+    </>
+  );
+}
+
+type EditingUser = Editing<UserData, UserFields>;
+
+function EditUser({ loaded }: { loaded: Success<UserData> }) {
+  const t = texts();
+  const { id, login } = loaded.data;
+  const editing: EditingUser = useEditing({
+    labels: {
+      login: t.login,
+      email: t.email,
+      firstName: t.firstName,
+      lastName: t.lastName,
+      langKey: t.language,
+      authorities: t.roles,
+    },
+    loaded,
+    put: (fields, ifMatch) => send(Operations.updateUser, { body: { ...fields, id } }, { ifMatch }),
+    get: () => send(Operations.getUser, { path: { login } }),
+    onSaved: ({ data }) => {
+      if (data.login !== login)
+        void navigate(userPath(data.login), { replace: true, saved: true, say: t.saved });
+    },
+  });
+  const { current, version, save } = editing;
+  const user = current.data;
+  return (
+    <>
+      <Form key={version} submit={t.save} onSave={(values) => save(userFieldsOf(values))} guarded>
+        <UserFormFields user={user} />
+      </Form>
+      <Conflict
+        editing={editing}
+        target={`user/${id}`}
+        show={(field, value) =>
+          field === 'authorities' ? rolesText(value as Role[]) : String(value || '–')
+        }
+      />
+      <History user={user} />
+      <p>
+        <a href={withQuery(`${BASE}/audit`, { 'target.equals': `user/${user.id}` })}>
+          {fill(t.trailOf, { name: user.login })}
+        </a>
+      </p>
+      <Activation editing={editing} />
+      <UserSessions login={user.login} />
+      <Factor editing={editing} />
+      <Deletion editing={editing} />
+    </>
+  );
+}
+
+function Activation({ editing }: { editing: EditingUser }) {
+  const t = texts();
+  const { current, setCurrent } = editing;
+  const { id, login, email, activated } = current.data;
+  const change = async () => {
+    const answer = await send(
+      Operations.updateUser,
+      { body: { id, login, email, activated: !activated } },
+      { ifMatch: current.etag },
+    );
+    if (!answer.ok) return answer.problem;
+    setCurrent(answer);
+    return undefined;
+  };
+  return (
+    <section>
+      <h2>
+        {t.state}: {activated ? t.activated : t.deactivated}
+      </h2>
+      <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
+        {activated && <p>{t.deactivateText}</p>}
+      </Confirm>
+    </section>
+  );
+}
+
+function UserSessions({ login }: { login: string }) {
+  const t = texts();
+  return (
+    <section>
+      <h2>{t.sessions}</h2>
+      <Sessions
+        load={() => send(Operations.listUserSessions, { path: { login } })}
+        end={(series) => send(Operations.endUserSession, { path: { login, series } })}
+        endAll={() => send(Operations.endUserSessions, { path: { login } })}
+        endAllLabel={fill(t.endAll, { login })}
+      />
+    </section>
+  );
+}
+
+function Factor({ editing }: { editing: EditingUser }) {
+  const t = texts();
+  const { current, setCurrent } = editing;
+  const { login, secondFactor, lastLogin } = current.data;
+  const isOwn = login === account.value?.login;
+  const remove = async () => {
+    const answer = await send(Operations.removeFactor, { path: { login } });
+    if (!answer.ok) return answer.problem;
+    notice.value = t.factorRemoved;
+    setCurrent({ ...current, data: { ...current.data, secondFactor: false } });
+    return undefined;
+  };
+  return (
+    <section>
+      <h2>
+        {t.secondFactor}: {secondFactor ? t.factorState.on : t.factorState.off}
+      </h2>
+      <p>
+        {t.lastLogin}: <Time instant={lastLogin} />
+      </p>
+      {secondFactor && !isOwn && (
+        <Confirm action={fill(t.removeFactor, { login })} onConfirm={remove} danger>
+          <p>{t.removeFactorText}</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function Deletion({ editing }: { editing: EditingUser }) {
+  const t = texts();
+  const { etag: ifMatch, data } = editing.current;
+  const { login } = data;
+  const remove = async () => {
+    const answer = await send(Operations.deleteUser, { path: { login } }, { ifMatch });
+    if (!answer.ok) return answer.problem;
+    const say = fill(t.deleted, { name: login });
+    await navigate(`${BASE}/users`, { saved: true, replace: true, say });
+    return undefined;
+  };
+  return (
+    <section>
+      <h2>{fill(t.deleteThis, { name: login })}</h2>
+      <Confirm action={fill(t.deleteThis, { name: login })} typed={login} onConfirm={remove} danger>
+        <p>{t.deleteUserText}</p>
+      </Confirm>
+    </section>
+  );
+}
