@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           sequence: { groupOrder: 1 },
-          include: ['test/{unit,repository}/**/*.test.ts'],
+          include: ['test/{unit,repository}/**/*.test.ts', 'test/console/*.test.ts'],
           setupFiles: 'test/support/doubles/reset-clock-and-deadline.ts',
         },
       },
@@ -45,7 +45,7 @@ export default defineConfig({
           // that its test files share ends with it.
           sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{unit,repository,local}/**', ...LONG_TESTS],
+          exclude: ['test/{unit,repository,local,console}/**', ...LONG_TESTS],
           globalSetup: 'test/support/stack/synthesize-once.ts',
         },
       },

@@ -82,7 +82,9 @@ function urlOf(template: string, args: Arguments<object>): string {
     encodeURIComponent(String(path[name])),
   );
   const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const search = new URLSearchParams(set.map(([name, value]) => [name, String(value)]));
+  const search = new URLSearchParams(
+    Object.fromEntries(set.map(([name, value]) => [name, String(value)])),
+  );
   return set.length > 0 ? `${url}?${search}` : url;
 }
 

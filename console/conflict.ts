@@ -48,7 +48,7 @@ export function merged<T extends Fields>(
 /** Absent and empty texts are the same, and the order of roles means nothing. */
 export function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b))
-    return a.length === b.length && a.every((value) => b.includes(value));
+    return JSON.stringify(a.toSorted()) === JSON.stringify(b.toSorted());
   return (a ?? '') === (b ?? '');
 }
 

@@ -3,7 +3,7 @@ import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api.ts';
 import { changed, errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../form.ts';
 import { guard } from '../navigation.ts';
-import { texts } from '../state.ts';
+import { notice, texts } from '../state.ts';
 import { ProblemText } from './problem.tsx';
 
 interface FormContext {
@@ -67,7 +67,7 @@ export function Form(properties: Properties) {
   };
 
   return (
-    <form ref={form} noValidate onSubmit={(event) => void onSubmit(event)}>
+    <form ref={form} noValidate onSubmit={(event) => void onSubmit(event)} onInput={forgetNotice}>
       <Context.Provider value={{ id, labels, errors }}>
         {problem && (
           <div class="notice refused" role="alert" tabIndex={-1} ref={summary}>
@@ -85,6 +85,11 @@ export function Form(properties: Properties) {
     </form>
   );
 }
+
+/** What was saved is no longer all that the form shows. */
+const forgetNotice = (): void => {
+  notice.value = '';
+};
 
 const dataOf = (form: HTMLFormElement | null): FormData => new FormData(form ?? undefined);
 

@@ -40,16 +40,15 @@ export function Frame({ children }: { children: ComponentChildren }) {
 function Bar() {
   const t = texts();
   const own = account.value;
-  const environment = claims.value?.environment ?? environmentOfPage();
+  // Before the log-in only the host tells environments apart.
+  const environment = claims.value?.environment ?? location.host;
   const isProduction = environment.startsWith('prod');
   return (
     <header>
       <a class="product" href={BASE}>
         Gatehouse
       </a>
-      {environment && (
-        <span class={isProduction ? 'environment production' : 'environment'}>{environment}</span>
-      )}
+      <span class={isProduction ? 'environment production' : 'environment'}>{environment}</span>
       {own && (
         <span class="own">
           <a href={`${BASE}/account`} aria-label={fill(t.loggedInAs, { login: own.login })}>
@@ -62,12 +61,6 @@ function Bar() {
       )}
     </header>
   );
-}
-
-/** The environment that the server has written into the page; without one, the host. */
-function environmentOfPage(): string {
-  const name = document.querySelector<HTMLMetaElement>('meta[name=environment]')?.content;
-  return name || location.host;
 }
 
 /** Ends the session at the service as well; without a connection it is only forgotten here. */

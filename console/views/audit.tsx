@@ -5,6 +5,7 @@ import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import * as Operations from '../operations.ts';
 import { send, texts } from '../state.ts';
+import { fill } from '../text.ts';
 
 const CSV_FIELDS = [
   'time',
@@ -47,7 +48,10 @@ function filtersOf(): Filter[] {
     {
       name: 'action.equals',
       label: t.action,
-      options: Object.keys(t.actions).map((action) => [action, action] as const),
+      options: Object.entries(t.actions).map(([action, sentence]) => [
+        action,
+        fill(sentence, { actor: '…', target: '…' }),
+      ]),
     },
     { name: 'targetName.contains', label: t.target },
     { name: 'source.equals', label: t.source },

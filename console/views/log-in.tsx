@@ -66,7 +66,7 @@ export function Credentials({ submit, onToken, login }: Properties) {
         type="password"
         autocomplete="current-password"
       />
-      <div role="status">{needsCode && <p class="notice">{t.codeRequired}</p>}</div>
+      <div role="status">{needsCode && <p class="notice">{t.errors['error.coderequired']}</p>}</div>
       {needsCode && (
         <TextField
           name="code"

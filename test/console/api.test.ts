@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Connection, connect } from '../../console/api.ts';
+import * as Operations from '../../console/operations.ts';
+
+interface Sent {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+/** A connection whose responses are given, and the requests that it has sent. */
+function connection(responses: (Response | Error)[], overrides: Partial<Connection> = {}) {
+  const sent: Sent[] = [];
+  const send = connect({
+    fetch: async (url, init = {}) => {
+      sent.push({ url: String(url), init });
+      const response = responses.shift();
+      if (!(response instanceof Response)) throw response ?? new Error('No response is left');
+      return response;
+    },
+    token: () => 'token-1',
+    resume: async () => false,
+    onFactorRequired: () => undefined,
+    ...overrides,
+  });
+  return { send, sent };
+}
+
+const problem = (status: number, body: object, headers = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers });
+
+it('names only requests of the API', () => {
+  const document = readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8');
+  const { paths } = JSON.parse(document);
+
+  const unknown = Object.values(Operations).filter(
+    ({ method, url }) => !paths[url]?.[method.toLowerCase()],
+  );
+
+  expect(Object.keys(Operations).length).toBeGreaterThan(30);
+  expect(unknown).toEqual([]);
+});
+
+describe('a request', () => {
+  it('encodes its path and leaves out filters that are not set', async () => {
+    const { send, sent } = connection([Response.json({}), Response.json([])]);
+
+    await send(Operations.getUser, { path: { login: 'a&b=^' } });
+    await send(Operations.listUsers, { query: { 'login.contains': 'ä', page: '', size: 20 } });
+
+    expect(sent.map(({ url }) => url)).toEqual([
+      '/api/users/a%26b%3D%5E',
+      '/api/users?login.contains=%C3%A4&size=20',
+    ]);
+  });
+
+  it('carries the token, the ETag and the body, and no cookies', async () => {
+    const { send, sent } = connection([Response.json({})]);
+
+    await send(Operations.deleteUser, { path: { login: 'bob' } }, { ifMatch: '"1-a"' });
+
+    expect(sent[0]?.init).toMatchObject({
+      method: 'DELETE',
+      credentials: 'omit',
+      headers: { Authorization: 'Bearer token-1', 'If-Match': '"1-a"' },
+    });
+  });
+
+  it('returns the data with ETag, total and the pages of the Link header', async () => {
+    const headers = {
+      ETag: '"1-a"',
+      'X-Total-Count': '57',
+      Link: '</api/users?page=1&size=20&cursor=YWZ>; rel="next",</api/users?page=2>; rel="last"',
+    };
+    const { send } = connection([Response.json([], { headers })]);
+
+    expect(await send(Operations.listUsers, {})).toMatchObject({
+      ok: true,
+      etag: '"1-a"',
+      total: 57,
+      links: { next: { page: '1', size: '20', cursor: 'YWZ' }, last: { page: '2' } },
+    });
+  });
+
+  it('accepts a response without a body', async () => {
+    const { send } = connection([new Response('')]);
+
+    expect(await send(Operations.logOut, {})).toMatchObject({ ok: true, data: undefined });
+  });
+});
+
+describe('a problem', () => {
+  it('is data, with the seconds to wait', async () => {
+    const body = { message: 'error.http.429', status: 429 };
+    const { send } = connection([problem(429, body, { 'Retry-After': '32' })]);
+
+    expect(await send(Operations.listUsers, {})).toEqual({
+      ok: false,
+      problem: { ...body, fieldErrors: [], retryAfterSeconds: 32 },
+    });
+  });
+
+  it.each([
+    ['API Gateway', '{"message":"Service Unavailable"}'],
+    ['an edge', '<html>502</html>'],
+    ['a proxy', 'null'],
+  ])('of %s has the message of its status', async (_, text) => {
+    const { send } = connection([new Response(text, { status: 503 })]);
+
+    expect(await send(Operations.listUsers, {})).toMatchObject({
+      ok: false,
+      problem: { status: 503, message: 'error.http.503', fieldErrors: [] },
+    });
+  });
+
+  it('tells that there was no response', async () => {
+    const { send } = connection([new TypeError('Failed to fetch')]);
+
+    expect(await send(Operations.listUsers, {})).toMatchObject({
+      ok: false,
+      problem: { status: 0, message: 'error.network' },
+    });
+  });
+
+  it('reports that a second factor is required', async () => {
+    let reported = false;
+    const { send } = connection([problem(403, { message: 'error.secondfactorrequired' })], {
+      onFactorRequired: () => {
+        reported = true;
+      },
+    });
+
+    await send(Operations.listUsers, {});
+
+    expect(reported).toBe(true);
+  });
+});
+
+describe('a session that has ended', () => {
+  const ended = (): Response => problem(401, { message: 'error.http.401' });
+
+  it('asks for the password and repeats the request with the new token', async () => {
+    let token = 'token-1';
+    const { send, sent } = connection([ended(), Response.json([])], {
+      token: () => token,
+      resume: async () => {
+        token = 'token-2';
+        return true;
+      },
+    });
+
+    expect(await send(Operations.listUsers, {})).toMatchObject({ ok: true });
+    expect(sent.map(({ init }) => init.headers)).toEqual([
+      { Authorization: 'Bearer token-1' },
+      { Authorization: 'Bearer token-2' },
+    ]);
+  });
+
+  it('refuses the request if the password is not given', async () => {
+    const { send, sent } = connection([ended()]);
+
+    expect(await send(Operations.listUsers, {})).toMatchObject({ problem: { status: 401 } });
+    expect(sent).toHaveLength(1);
+  });
+
+  it('asks once if another request has got a new token in the meantime', async () => {
+    let asked = 0;
+    const tokens = ['token-1', 'token-2', 'token-2', 'token-2'];
+    const { send } = connection([ended(), Response.json([])], {
+      token: () => tokens.shift(),
+      resume: async () => {
+        asked += 1;
+        return true;
+      },
+    });
+
+    expect(await send(Operations.listUsers, {})).toMatchObject({ ok: true });
+    expect(asked).toBe(0);
+  });
+
+  it('does not ask for a wrong password of a log-in', async () => {
+    let asked = false;
+    const { send } = connection([ended()], {
+      token: () => undefined,
+      resume: async () => {
+        asked = true;
+        return true;
+      },
+    });
+
+    await send(Operations.authenticate, { body: { username: 'a', password: 'b' } });
+
+    expect(asked).toBe(false);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import type { Problem } from '../../console/api.ts';
+import {
+  changed,
+  errorsByField,
+  fieldErrorText,
+  fieldOfMessage,
+  problemText,
+} from '../../console/form.ts';
+import { en } from '../../console/languages/en.ts';
+
+const problemOf = (message: string, rest: Partial<Problem> = {}): Problem => ({
+  status: 400,
+  message,
+  fieldErrors: [],
+  ...rest,
+});
+
+describe('field errors', () => {
+  const fieldErrors = [
+    { objectName: 'user', field: 'email', message: 'Email' as const },
+    { objectName: 'user', field: 'email', message: 'Size' as const },
+    { objectName: 'user', field: 'authorities.1', message: 'Pattern' as const },
+    { objectName: 'user', field: 'imageUrl', message: 'Size' as const },
+  ];
+
+  it('are shown beside their fields, the first of each', () => {
+    const problem = problemOf('error.validation', { fieldErrors });
+
+    const { byField, others } = errorsByField(problem, new Set(['email', 'authorities']));
+
+    expect([...byField].map(([name, { message }]) => [name, message])).toEqual([
+      ['email', 'Email'],
+      ['authorities', 'Pattern'],
+    ]);
+    expect(others.map(({ field }) => field)).toEqual(['imageUrl']);
+  });
+
+  it.each([
+    [{ min: 4, max: 100 }, 'Between 4 and 100 characters.'],
+    [{ max: 50 }, 'At most 50 characters.'],
+    [{ min: 1 }, 'At least 1.'],
+    [{ min: 1, max: 16384, unit: 'bytes' as const }, 'At most 16384 bytes.'],
+  ])('with the limits %j read: %s', (limits, text) => {
+    expect(fieldErrorText({ objectName: 'u', field: 'f', message: 'Size', ...limits }, en)).toBe(
+      text,
+    );
+  });
+});
+
+describe('a message about one field', () => {
+  const shown = new Set(['login', 'email', 'newPassword', 'currentPassword', 'code']);
+
+  it.each([
+    ['error.userexists', 'login'],
+    ['error.emailexists', 'email'],
+    ['error.commonpassword', 'newPassword'],
+    ['error.wrongcode', 'code'],
+    ['error.lastadmin', undefined],
+  ])('%s belongs to %s', (message, field) => {
+    expect(fieldOfMessage(problemOf(message), shown)).toBe(field);
+  });
+
+  it('a wrong current password is told by its type', () => {
+    const type = 'https://www.jhipster.tech/problem/invalid-password';
+    const problem = problemOf('error.http.400', { type });
+
+    expect(fieldOfMessage(problem, shown)).toBe('currentPassword');
+    expect(problemText(problem, en)).toBe(en.wrongPassword);
+  });
+
+  it('belongs to no field that is not shown', () => {
+    expect(fieldOfMessage(problemOf('error.userexists'), new Set(['email']))).toBeUndefined();
+  });
+});
+
+describe('the text of a problem', () => {
+  it('names the request id of a defect', () => {
+    const text = problemText(problemOf('error.http.500', { status: 500, requestId: 'r-1' }), en);
+
+    expect(text).toContain('r-1');
+  });
+
+  it('of an unknown message says the message and the status', () => {
+    expect(problemText(problemOf('error.new', { status: 418 }), en)).toMatch(/418.*error\.new/);
+    expect(problemText(problemOf('toString', { status: 418 }), en)).toMatch(/418/);
+  });
+
+  it('of an unknown failure of the server says that the outcome is unknown', () => {
+    const text = problemText(problemOf('error.http.504', { status: 504 }), en);
+
+    expect(text).toBe(en.errors['error.http.503']);
+  });
+});
+
+it('a form is changed when a value or a box differs', () => {
+  const form = (...entries: [string, string][]): FormData => {
+    const data = new FormData();
+    for (const [name, value] of entries) data.append(name, value);
+    return data;
+  };
+  const initial = form(['login', 'anna'], ['authorities', 'ROLE_USER']);
+
+  expect(changed(initial, form(['login', 'anna'], ['authorities', 'ROLE_USER']))).toBe(false);
+  expect(changed(initial, form(['login', 'bob'], ['authorities', 'ROLE_USER']))).toBe(true);
+  expect(changed(initial, form(['login', 'anna']))).toBe(true);
+});

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+import { transformSync } from 'esbuild';
+import { expect, it } from 'vitest';
+import { sentenceOf } from '../../console/audit.ts';
+import { de } from '../../console/languages/de.ts';
+import { en } from '../../console/languages/en.ts';
+import { dateTime, day, fill, languageOf, plural } from '../../console/text.ts';
+
+const ROOT = join(import.meta.dirname, '../../console');
+
+const sources = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.tsx?$/.test(file) && !file.startsWith('languages'))
+  .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  .join('\n');
+
+function texts(dictionary: object, path = ''): [string, string][] {
+  return Object.entries(dictionary).flatMap(([key, value]) =>
+    typeof value === 'string'
+      ? [[path + key, value] as [string, string]]
+      : texts(value, `${path + key}/`),
+  );
+}
+
+it('every text of the dictionary is used', () => {
+  const unused = Object.keys(en).filter(
+    (key) => !new RegExp(`(\\bt|texts\\(\\))\\.${key}\\b`).test(sources),
+  );
+
+  expect(unused).toEqual([]);
+});
+
+it('every message of the service has a text', () => {
+  const document = readFileSync(join(ROOT, '../openapi.json'), 'utf8');
+  const messages = new Set(document.match(/(?<=")error\.[a-z0-9.]+(?=")/g));
+
+  expect(messages.size).toBeGreaterThan(20);
+  expect([...messages].filter((message) => !Object.hasOwn(en.errors, message))).toEqual([]);
+});
+
+it('German has the same keys, other texts, and the same places to fill', () => {
+  const german = new Map(texts(de));
+  const places = (text = ''): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+
+  expect([...german.keys()]).toEqual(texts(en).map(([key]) => key));
+  expect(
+    texts(en).filter(([key, text]) => places(text).join() !== places(german.get(key)).join()),
+  ).toEqual([]);
+  expect(texts(en).filter(([key, text]) => text.length > 25 && german.get(key) === text)).toEqual(
+    [],
+  );
+});
+
+it.each(['en', 'de'])('the dictionary %s has at most 4 KB, compressed', (language) => {
+  const source = readFileSync(join(ROOT, `languages/${language}.ts`), 'utf8');
+  const { code } = transformSync(source, { loader: 'ts', minify: true, charset: 'utf8' });
+
+  expect(brotliCompressSync(code).length).toBeLessThanOrEqual(4096);
+});
+
+it.each([
+  [['de-AT'], 'de'],
+  [['fr', 'de'], 'de'],
+  [['EN_us'], 'en'],
+  [['fr'], 'en'],
+  [[], 'en'],
+])('of %j it chooses %s', (wanted, language) => {
+  expect(languageOf(wanted)).toBe(language);
+});
+
+it('fills places, and leaves those empty that have no value', () => {
+  expect(fill('{a} and {b}{c}', { a: 1, b: 'x' })).toBe('1 and x');
+});
+
+it('counts in the way of the language', () => {
+  expect(plural('en', en.usersFound, 1)).toBe('1 user');
+  expect(plural('de', de.integrationsFound, 12345)).toBe('12.345 Integrationen');
+});
+
+it('writes days and times in the way of the language', () => {
+  expect(day('de', '2027-01-15')).toBe('15. Januar 2027');
+  expect(dateTime('en', '2027-01-15T13:45:00Z')).toContain('Jan 15, 2027');
+});
+
+it('tells an entry of the audit trail as sentences', () => {
+  const entry = {
+    id: '1',
+    time: '2026-11-20T13:45:00.000Z',
+    actor: 'admin',
+    actorId: 1,
+    action: 'parameter.updated' as const,
+    target: 'parameter/1000001',
+    targetName: 'host',
+    integrationId: 1,
+    integrationName: 'Firewall',
+    fields: ['confValue'],
+    session: null,
+    source: null,
+  };
+
+  expect(sentenceOf(entry, en)).toBe(
+    'admin changed the parameter host. Integration: Firewall. Fields: confValue.',
+  );
+  expect(sentenceOf({ ...entry, action: 'later.action' as never }, en)).toContain('later.action');
+});
