@@ -133,7 +133,7 @@ export const de: Dictionary = {
   mine: 'Ihre',
   theirs: 'Andere',
   conflictSave: 'Gewählte Werte speichern',
-  conflictTheirs: 'Meine Änderung verwerfen',
+  conflictTheirs: 'Meine verwerfen',
 
   profile: 'Profil',
   firstName: 'Vorname',
@@ -316,5 +316,5 @@ export const de: Dictionary = {
   environment: 'Umgebung',
   health: 'Zustand',
   healthUp: 'Der Dienst arbeitet.',
-  apiLink: 'Die API als OpenAPI-Dokument',
+  apiLink: 'Das OpenAPI-Dokument',
 };

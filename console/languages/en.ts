@@ -310,7 +310,7 @@ export const en = {
   environment: 'Environment',
   health: 'Health',
   healthUp: 'The service works.',
-  apiLink: 'The API as an OpenAPI document',
+  apiLink: 'The OpenAPI document',
 };
 
 type Texts<T> = { readonly [Key in keyof T]: T[Key] extends string ? string : Texts<T[Key]> };
