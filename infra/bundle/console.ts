@@ -1,26 +1,33 @@
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { build } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PLACEHOLDERS = { '%SCRIPT%': '.js', '%STYLE%': '.css' } as const;
+const ENTRIES = { '%SCRIPT%': 'console/main.tsx', '%STYLE%': 'console/style.css' } as const;
+
+/** The hash of the content is part of the name. */
+const NAMES = 'assets/[name]-[hash]';
 
 /**
- * Builds the console into a folder, which is emptied first: the page, and its script and style
- * sheet under names with a hash of their content, each also compressed as well as possible. If it
- * fails, the folder is unchanged.
+ * Builds the console into a folder, which is emptied first: the page, and its scripts and style
+ * sheet under names with a hash of their content, each also compressed as well as possible. The
+ * script of the page loads the others when they are needed. If it fails, the folder is unchanged.
  */
 export async function buildConsole(outdir: string): Promise<void> {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     write: false,
-    entryPoints: ['console/main.tsx', 'console/style.css'],
+    metafile: true,
+    entryPoints: Object.values(ENTRIES),
+    entryNames: NAMES,
+    chunkNames: NAMES,
     absWorkingDir: ROOT,
     preserveSymlinks: true,
     outdir: ROOT,
     bundle: true,
+    splitting: true,
     minify: true,
+    charset: 'utf8',
     platform: 'browser',
     target: 'es2022',
     format: 'esm',
@@ -28,15 +35,15 @@ export async function buildConsole(outdir: string): Promise<void> {
     jsxImportSource: 'preact',
     legalComments: 'none',
   });
-  const assets = outputFiles.map(({ path, contents }) => {
-    const extension = extname(path);
-    const hash = createHash('sha256').update(contents).digest('hex').slice(0, 16);
-    return { name: `assets/${basename(path, extension)}-${hash}${extension}`, contents };
-  });
-  const page = Object.entries(PLACEHOLDERS).reduce(
-    (text, [placeholder, extension]) => {
-      const asset = assets.find(({ name }) => name.endsWith(extension));
-      return text.replaceAll(placeholder, `/console/${asset?.name}`);
+  const assets = outputFiles.map(({ path, contents }) => ({
+    name: relative(ROOT, path),
+    contents,
+  }));
+  const outputs = Object.entries(metafile.outputs);
+  const page = Object.entries(ENTRIES).reduce(
+    (text, [placeholder, entry]) => {
+      const output = outputs.find(([, { entryPoint }]) => entryPoint === entry);
+      return text.replaceAll(placeholder, `/console/${output?.[0]}`);
     },
     readFileSync(join(ROOT, 'console/index.html'), 'utf8'),
   );
