@@ -58,6 +58,19 @@ export default defineConfig({
           globalSetup: 'test/support/stack/synthesize-once.ts',
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          sequence: { groupOrder: 4 },
+          include: ['test/console/browser/*.test.ts'],
+          globalSetup: 'test/support/stack/synthesize-once.ts',
+          // A browser and a cloud share the two cores.
+          testTimeout: 90_000,
+          hookTimeout: 60_000,
+          maxWorkers: 1,
+        },
+      },
     ],
   },
 });

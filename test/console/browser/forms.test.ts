@@ -1,0 +1,233 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  expectSound,
+  focusedText,
+  launchChromium,
+  logIn,
+  openTab,
+  type Tab,
+} from '../../support/browser/chromium.ts';
+import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
+
+/* Nothing that was typed is lost, and the focus is where the next step is. */
+
+let gatehouse: Gatehouse;
+let browser: Browser;
+let tab: Tab;
+let token: string;
+
+beforeAll(async () => {
+  [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
+  token = await gatehouse.adminToken();
+  await gatehouse.makeUser('carol', { firstName: 'Carol' });
+  await gatehouse.makeUser('dave');
+  tab = await openTab(browser, gatehouse.cloud.url);
+  await logIn(tab, 'admin');
+});
+afterAll(async () => {
+  await browser?.close();
+  await gatehouse?.stop();
+});
+
+const field = (name: string) => tab.page.locator(`main [name=${name}]`);
+const submit = () => tab.page.locator('main form button[type=submit]').first();
+const alert = () => tab.page.locator('main [role=alert]');
+
+describe('the form of a user', () => {
+  const login = 'carol';
+  beforeEach(async () => {
+    await tab.page.goto(`/console/users/${login}`);
+    await submit().waitFor();
+  });
+
+  it('keeps what was typed when it is refused, and leads from the summary to the field', async () => {
+    await field('firstName').fill('Caroline');
+    await field('email').fill('not an address');
+    await tab.page.keyboard.press('Enter');
+    await alert().waitFor();
+
+    expect(await focusedText(tab)).toContain('E-mail address:');
+    expect(await field('firstName').inputValue()).toBe('Caroline');
+    expect(await field('email').inputValue()).toBe('not an address');
+    expect(await field('email').getAttribute('aria-invalid')).toBe('true');
+    await expectSound(tab, 'refused-user');
+    await alert().locator('a').click();
+    expect(await tab.page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe(
+      'email',
+    );
+  });
+
+  it('asks before unsaved changes are left by a link or Back, and stays', async () => {
+    await field('firstName').fill('Caroline');
+    await tab.page.getByRole('link', { name: 'About' }).click();
+    await tab.page.getByRole('button', { name: 'Stay' }).click();
+    expect(await field('firstName').inputValue()).toBe('Caroline');
+    expect(await focusedText(tab)).toBe('About');
+
+    await tab.page.getByRole('link', { name: 'About' }).click();
+    await tab.page.getByRole('button', { name: 'Leave' }).click();
+    await tab.page.getByRole('heading', { name: 'About' }).waitFor();
+    expect(await focusedText(tab)).toBe('About');
+  });
+
+  it('asks before Back leaves unsaved changes', async () => {
+    await tab.page.getByRole('link', { name: 'About' }).click();
+    await tab.page.getByRole('link', { name: 'Own account' }).click();
+    await field('firstName').fill('Other');
+    await tab.page.goBack();
+    await tab.page.getByRole('button', { name: 'Stay' }).click();
+    expect(await field('firstName').inputValue()).toBe('Other');
+    await tab.page.goBack();
+    await tab.page.getByRole('button', { name: 'Leave' }).click();
+    await tab.page.getByRole('heading', { name: 'About' }).waitFor();
+  });
+
+  it('goes on with the request when the session has ended and the password is given', async () => {
+    await field('firstName').fill('Carola');
+    await gatehouse.call('DELETE', '/api/users/admin/sessions', { token });
+    token = await gatehouse.logIn('admin');
+    await submit().click();
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.waitFor();
+    await expectSound(tab, 'session-ended');
+    await dialog.getByLabel('Password').fill('wrong');
+    await tab.page.keyboard.press('Enter');
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('Password').fill('admin');
+    await tab.page.keyboard.press('Enter');
+    await tab.page.getByText('Saved.').waitFor();
+
+    const { body } = await gatehouse.call('GET', `/api/users/${login}`, { token });
+    expect(body.firstName).toBe('Carola');
+  });
+
+  it('offers to try again when the service cannot be reached', async () => {
+    await field('lastName').fill('Offline');
+    await tab.context.setOffline(true);
+    await submit().click();
+    await alert().waitFor();
+    expect(await alert().innerText()).toContain('cannot be reached');
+    await tab.context.setOffline(false);
+    expect(await field('lastName').inputValue()).toBe('Offline');
+    await submit().click();
+    await tab.page.getByText('Saved.').waitFor();
+  });
+
+  it('shows whose change came between, and saves the choice of each field', async () => {
+    const path = `/api/users/${login}`;
+    const { body } = await gatehouse.call('GET', path, { token });
+    await field('firstName').fill('Mine');
+    await field('lastName').fill('Mine');
+    const theirs = { ...body, firstName: 'Theirs', authorities: ['ROLE_ANALYST'] };
+    await gatehouse.call('PUT', '/api/users', { token, body: theirs });
+    await submit().click();
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.getByText('admin saved a change').waitFor();
+    await expectSound(tab, 'conflict');
+    await dialog.getByLabel('Theirs: Theirs').check();
+    await dialog.getByRole('button', { name: 'Save the chosen values' }).click();
+    await tab.page.getByText('Saved.').waitFor();
+
+    const { body: saved } = await gatehouse.call('GET', path, { token });
+    expect(saved).toMatchObject({
+      firstName: 'Theirs',
+      lastName: 'Mine',
+      authorities: ['ROLE_ANALYST'],
+    });
+    expect(await field('firstName').inputValue()).toBe('Theirs');
+  });
+
+  it('saves without a question when the other change is of nothing in the form', async () => {
+    const { body } = await gatehouse.call('GET', `/api/users/${login}`, { token });
+    await gatehouse.call('PUT', '/api/users', { token, body: { ...body, activated: false } });
+    await field('lastName').fill('Again');
+    await submit().click();
+    await tab.page.getByText('Saved.').waitFor();
+
+    const { body: saved } = await gatehouse.call('GET', `/api/users/${login}`, { token });
+    expect(saved).toMatchObject({ lastName: 'Again', activated: false });
+  });
+});
+
+it('a deletion needs the name and returns the focus when it is cancelled', async () => {
+  await tab.page.goto('/console/users/dave');
+  const open = tab.page.getByRole('button', { name: 'Delete dave' });
+  await open.click();
+  await tab.page.keyboard.press('Escape');
+  expect(await focusedText(tab)).toBe('Delete dave');
+
+  await open.click();
+  const dialog = tab.page.getByRole('dialog');
+  await dialog.getByRole('textbox').fill('carol');
+  await tab.page.keyboard.press('Enter');
+  await dialog.getByRole('alert').waitFor();
+  await dialog.getByRole('textbox').fill('dave');
+  await tab.page.keyboard.press('Enter');
+  await tab.page.getByText('dave is deleted.').waitFor();
+  expect(await focusedText(tab)).toBe('Users');
+});
+
+it('the last administrator is explained, with a way to the administrators', async () => {
+  await tab.page.goto('/console/users/admin');
+  await tab.page.getByRole('button', { name: 'Deactivate admin' }).click();
+  await tab.page.getByRole('dialog').getByRole('button', { name: 'Deactivate admin' }).click();
+  await tab.page.getByRole('link', { name: 'Show the administrators' }).waitFor();
+});
+
+describe('a list', () => {
+  it('has its state in the address, so that Back and a reload show the same', async () => {
+    await tab.page.goto('/console/users?size=2');
+    await tab.page.getByRole('link', { name: 'Next page' }).click();
+    await tab.page.getByRole('link', { name: 'Previous page' }).waitFor();
+    await tab.page.getByRole('textbox', { name: 'Login' }).fill('a');
+    await tab.page.keyboard.press('Enter');
+    await tab.page.getByRole('link', { name: /Remove the filter/ }).waitFor();
+    expect(new URL(tab.page.url()).search).toBe('?size=2&login.contains=a');
+    await tab.page.getByRole('link', { name: 'Login', exact: true }).click();
+    await tab.page.locator('[aria-sort=ascending]').waitFor();
+    await tab.page.reload();
+    await tab.page.locator('th[aria-sort=ascending]', { hasText: 'Login' }).waitFor();
+    expect(await tab.page.getByRole('textbox', { name: 'Login' }).inputValue()).toBe('a');
+    await tab.page.goBack();
+    await tab.page.goBack();
+    await tab.page.getByRole('link', { name: 'Previous page' }).waitFor();
+    expect(await tab.page.getByRole('textbox', { name: 'Login' }).inputValue()).toBe('');
+  });
+
+  it('is downloaded as CSV', async () => {
+    await tab.page.goto('/console/users?login.contains=carol');
+    const [download] = await Promise.all([
+      tab.page.waitForEvent('download'),
+      tab.page.getByRole('button', { name: 'Download as CSV' }).click(),
+    ]);
+    const chunks = await (await download.createReadStream()).toArray();
+    const text = Buffer.concat(chunks).toString();
+
+    expect(download.suggestedFilename()).toBe('users.csv');
+    expect(text).toMatch(/^\uFEFFid,login,[^\n]*\r\n\d+,carol,/);
+    expect(text.trim().split('\r\n')).toHaveLength(2);
+  });
+});
+
+it('a parameter is added, shown, edited and deleted where it stands', async () => {
+  await tab.page.goto('/console/integrations/new');
+  await tab.page.getByRole('textbox', { name: 'Name', exact: true }).fill('Firewall');
+  await field('shortName').fill('fw');
+  await tab.page.keyboard.press('Enter');
+  await tab.page.getByRole('button', { name: 'New parameter' }).click();
+  await field('confName').fill('host');
+  await field('confValue').fill('a.example.com');
+  await tab.page.getByRole('button', { name: 'Add the parameter' }).click();
+  await tab.page.getByText('hidden', { exact: true }).waitFor();
+  await tab.page.getByRole('button', { name: 'Edit host' }).click();
+  await field('confValue').fill('b.example.com');
+  await tab.page.locator('.parameters button[type=submit]').click();
+  await tab.page.getByText('Restart needed').waitFor();
+  await tab.page.getByRole('button', { name: 'Show the value of host' }).click();
+  await tab.page.getByText('b.example.com').waitFor();
+  await tab.page.getByRole('button', { name: 'Delete host' }).click();
+  await tab.page.getByRole('dialog').getByRole('button', { name: 'Delete host' }).click();
+  await tab.page.getByText('This integration has no parameters.').waitFor();
+  expect(tab.faults).toEqual([]);
+});

@@ -1,0 +1,129 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import sparticuz from '@sparticuz/chromium';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+const INSTALLED = process.env.CHROMIUM ?? '/usr/bin/chromium';
+// As root, Chromium starts without a sandbox only; the other options keep it from calling its
+// vendor.
+const OPTIONS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+];
+
+/** Launches the installed Chromium, or else the one of the package, so that no test is skipped. */
+export async function launchChromium(): Promise<Browser> {
+  if (existsSync(INSTALLED)) return chromium.launch({ executablePath: INSTALLED, args: OPTIONS });
+  return chromium.launch({
+    executablePath: await sparticuz.executablePath(),
+    args: sparticuz.args,
+  });
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SCREENSHOTS = process.env.SCREENSHOTS;
+
+/** A tab that records what must not happen on any screen. */
+export interface Tab {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors, violations of the policy, and requests that leave the origin. */
+  readonly faults: string[];
+}
+
+interface TabOptions {
+  readonly width?: number;
+  readonly dark?: boolean;
+  readonly language?: string;
+}
+
+export async function openTab(
+  browser: Browser,
+  url: string,
+  options: TabOptions = {},
+): Promise<Tab> {
+  const { width = 1280, dark = false, language = 'en' } = options;
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+    locale: language,
+    reducedMotion: 'reduce',
+    baseURL: url,
+  });
+  const faults: string[] = [];
+  await context.exposeFunction('reportViolation', (text: string) => faults.push(text));
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      Reflect.get(globalThis, 'reportViolation')(`${violatedDirective} ${blockedURI}`),
+    );
+  });
+  const page = await context.newPage();
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (message) => {
+    // Chromium reports responses such as 400 as errors.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== url && protocol !== 'blob:') faults.push(request.url());
+  });
+  return { page, context, faults };
+}
+
+/** What is wrong with a screen as it is shown now. */
+export async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const { violations } = await Reflect.get(globalThis, 'axe').run({
+      runOnly: { type: 'tag', values: tags },
+    });
+    const { scrollWidth, clientWidth } = document.documentElement;
+    // WCAG 2.5.8 exempts links in sentences.
+    const small = [...document.querySelectorAll<HTMLElement>('button, input, select, nav a, th a')]
+      .filter((element) => element.checkVisibility())
+      .filter((element) => {
+        const { width, height } = element.getBoundingClientRect();
+        return width < 24 || height < 24;
+      });
+    return [
+      ...violations.map(({ id, nodes }: { id: string; nodes: { target: string[] }[] }) =>
+        [id, ...nodes.map(({ target }) => target)].join(' '),
+      ),
+      ...(scrollWidth > clientWidth
+        ? [`wider than the window by ${scrollWidth - clientWidth}`]
+        : []),
+      ...small.map(({ outerHTML }) => `smaller than 24 pixels: ${outerHTML.slice(0, 120)}`),
+      ...(document.querySelectorAll('h1').length === 1 ? [] : ['not one h1']),
+      ...(document.title === document.querySelector('h1')?.textContent ? [] : ['title is not h1']),
+    ];
+  });
+  if (SCREENSHOTS) {
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+  }
+  return found;
+}
+
+/** Fails if the screen has a defect, or if something has happened that must not. */
+export async function expectSound(tab: Tab, name: string): Promise<void> {
+  expect(await defectsOf(tab, name), name).toEqual([]);
+  expect(tab.faults, name).toEqual([]);
+}
+
+/** The text of what has the focus. */
+export const focusedText = ({ page }: Tab): Promise<string> =>
+  page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+
+export async function logIn({ page }: Tab, login: string, password = login): Promise<void> {
+  await page.goto('/console');
+  await page.locator('[name=username]').fill(login);
+  await page.locator('[name=password]').fill(password);
+  await page.keyboard.press('Enter');
+  await page.locator('nav[aria-label]').first().waitFor();
+}
