@@ -5,7 +5,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectCommonHeaders } from '../support/instance/launch.ts';
 
-/* The page of the console and its files. */
+/* GET /console and GET /console/{path+}: the page of the console and its files. */
 
 const gatehouse = await useGatehouse();
 const BUILD = join(inject('assembly'), 'bundles/get-console/console');
@@ -75,6 +75,15 @@ it.each([
   expect([status, body.message]).toEqual([404, 'error.http.404']);
   expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
   expectCommonHeaders(headers, path);
+});
+
+it('is where the links in mails lead to, with the key in the fragment', async () => {
+  const token = await gatehouse.adminToken();
+  const body = { login: 'invited', email: 'invited@example.com' };
+  await gatehouse.call('POST', '/api/users', { token, body });
+  const [mail] = await gatehouse.mailsTo(body.email);
+
+  expect(mail?.text).toContain(`${gatehouse.cloud.url}/console/set-password#key=`);
 });
 
 describe('the content coding', () => {

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { routes } from '../../routes.ts';
+import { consoleRoutes, routes } from '../../routes.ts';
 
 /* test/README.md: which files test a route. */
 
@@ -18,7 +18,10 @@ function mentionOf(route: string): RegExp {
   const [method = '', path = ''] = route.split(' ');
   const pattern = path
     .replaceAll('.', '\\.')
-    .replace(/\{\w+\}/, '(?!count\\b|authorities\\b)(?:\\{\\w+\\}|\\$\\{[^}]+\\}|[\\w%&-]+)');
+    .replace(
+      /\{\w+\+?\}/,
+      '(?!count\\b|authorities\\b)(?:\\{\\w+\\+?\\}|\\$\\{[^}]+\\}|[\\w%&-]+)',
+    );
   return new RegExp(`${method}(?: |['"\`],\\s*['"\`])${pattern}(?![\\w/{-])`);
 }
 
@@ -26,7 +29,7 @@ const nameOf = (file: string): string => file.replace('.test.ts', '');
 
 it('test/README.md is current; -u updates it', () => {
   const texts = new Map(files.map((file) => [file, textOf(file)]));
-  const rows = routes.map(({ route }) => {
+  const rows = [...routes, ...consoleRoutes].map(({ route }) => {
     const mention = mentionOf(route);
     const naming = files.filter(
       (file) => !ofAllRoutes.includes(file) && mention.test(texts.get(file) ?? ''),

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-/** The function of one row of `routes.ts`. */
+/** The function of a row of `routes.ts`, and of the rows that have the same handler. */
 export class EndpointFunction extends GatehouseFunction {
   readonly route: Route['route'];
   /** The version that serves requests. */

@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type ConsoleFiles,
+  findConsoleFile,
+  readConsoleFiles,
+} from '../../lib/console/console-files.ts';
+import { Failure } from '../../lib/contract/failure.ts';
+
+/* test/api/console.test.ts has the responses to requests. */
+
+const folder = mkdtempSync(join(tmpdir(), 'console-files-'));
+let files: ConsoleFiles;
+beforeAll(() => {
+  mkdirSync(join(folder, 'assets'));
+  for (const name of ['index.html', 'assets/a-1.js', 'assets/a-1.css'])
+    for (const suffix of ['', '.br', '.gz'])
+      writeFileSync(join(folder, name + suffix), name + suffix);
+  writeFileSync(join(folder, 'index.mjs'), 'secret');
+  files = readConsoleFiles(folder);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const contentOf = (path: string, accepted?: string): string =>
+  Buffer.from(findConsoleFile(files, path, accepted).base64, 'base64').toString();
+
+it('only files of the console are read', () => {
+  expect([...files.keys()].sort()).toEqual(['assets/a-1.css', 'assets/a-1.js', 'index.html']);
+});
+
+describe('a path', () => {
+  it.each([
+    ['/console', 'index.html'],
+    ['/console/', 'index.html'],
+    ['/console/users/a.b', 'index.html'],
+    ['/console/users/assets/a-1.js', 'index.html'],
+    ['/console/index.html', 'index.html'],
+    ['/console/assets/a-1.js', 'assets/a-1.js'],
+  ])('%s leads to %s, in the preferred coding', (path, name) => {
+    expect(contentOf(path)).toBe(name);
+    expect(contentOf(path, 'br')).toBe(`${name}.br`);
+    expect(contentOf(path, 'gzip')).toBe(`${name}.gz`);
+  });
+
+  it.each([
+    '/console/assets/b.js',
+    '/console/assets/a\nb',
+    '/console/assets/a-1.js.br',
+    '/console/a-1.js',
+    '/console/index.mjs',
+    '/console/.',
+  ])('%j leads nowhere', (path) => {
+    expect(() => contentOf(path)).toThrow(new Failure('not-found'));
+  });
+});
+
+describe('the headers', () => {
+  const headersOf = (path: string, accepted?: string) =>
+    findConsoleFile(files, path, accepted).headers;
+
+  it('of an asset let it be kept, and name its type and coding', () => {
+    expect(headersOf('/console/assets/a-1.js', 'gzip')).toEqual({
+      'Content-Type': 'text/javascript; charset=utf-8',
+      'Content-Encoding': 'gzip',
+      ETag: expect.stringMatching(/^"[\w-]{43}"$/),
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      'Content-Security-Policy': expect.stringMatching(/^default-src 'none'; script-src 'self'; /),
+      Vary: 'Accept-Encoding, Origin',
+    });
+    expect(headersOf('/console/assets/a-1.css')['Content-Type']).toBe('text/css; charset=utf-8');
+  });
+
+  it('of the page require that it is revalidated', () => {
+    expect(headersOf('/console')).toMatchObject({
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'no-cache',
+    });
+    expect(headersOf('/console')).not.toHaveProperty('Content-Encoding');
+  });
+
+  it('have another ETag for each coding', () => {
+    const tags = [undefined, 'br', 'gzip'].map((coding) => headersOf('/console', coding).ETag);
+
+    expect(new Set(tags).size).toBe(3);
+  });
+});
