@@ -24,7 +24,7 @@ export interface Success<Data> {
 
 export type Answer<Data> = Success<Data> | { readonly ok: false; readonly problem: Problem };
 
-export interface Options {
+interface Options {
   readonly ifMatch?: string | undefined;
   readonly signal?: AbortSignal;
 }

@@ -91,7 +91,7 @@ export async function loadAccount() {
   return answer;
 }
 
-export const hasRole = (...roles: readonly string[]): boolean =>
+const hasRole = (...roles: readonly string[]): boolean =>
   account.value?.authorities.some((role) => roles.includes(role)) ?? false;
 
 export const isAdministrator = (): boolean => hasRole('ROLE_ADMIN');

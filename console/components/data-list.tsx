@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Answer } from '../api.ts';
 import {
   filtersOf,
@@ -91,7 +91,7 @@ function FilterForm({ filters }: { filters: readonly Filter[] }) {
   const t = texts();
   const form = useRef<HTMLFormElement>(null);
   // The fields show what is set, also after Back; they are not rendered again, to keep the focus.
-  useEffect(() => {
+  useLayoutEffect(() => {
     for (const { name } of filters) {
       const field = form.current?.elements.namedItem(name);
       if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)

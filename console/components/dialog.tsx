@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface Properties {
   readonly title: string;
@@ -12,7 +12,7 @@ interface Properties {
 export function Dialog({ title, children, onClose }: Properties) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     const element = dialog.current;
     element?.showModal();

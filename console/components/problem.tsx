@@ -57,7 +57,7 @@ export function Alert({ problem, labels = {}, onRetry }: AlertProperties) {
           {labels[error.field] ?? error.field}: {fieldErrorText(error, t)}
         </p>
       ))}
-      {onRetry && (
+      {onRetry && isPassing(problem) && (
         <button type="button" onClick={onRetry}>
           {t.retry}
         </button>
@@ -65,6 +65,10 @@ export function Alert({ problem, labels = {}, onRetry }: AlertProperties) {
     </div>
   );
 }
+
+/** Whether the same request can succeed later. */
+const isPassing = ({ status }: Problem): boolean =>
+  status === 0 || status === 401 || status === 429 || status >= 500;
 
 /** Holds the place of what is awaited; the style sheet hides it for the first moments. */
 export function Waiting() {

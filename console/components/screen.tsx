@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { navigated } from '../navigation.ts';
 import { notice } from '../state.ts';
 
 /** One screen: its heading is the title of the page, and receives the focus after navigation. */
 export function Screen({ title, children }: { title: string; children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = title;
   }, [title]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (navigated) heading.current?.focus();
   }, []);
   return (

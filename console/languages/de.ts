@@ -18,7 +18,7 @@ export const de: Dictionary = {
   copy: 'Kopieren',
   copied: 'Kopiert.',
   print: 'Drucken',
-  optional: 'freiwillig',
+  optional: 'optional',
   yes: 'ja',
   no: 'nein',
   none: 'keine',

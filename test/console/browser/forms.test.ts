@@ -47,7 +47,7 @@ describe('the form of a user', () => {
     await tab.page.keyboard.press('Enter');
     await alert().waitFor();
 
-    expect(await focusedText(tab)).toContain('E-mail address:');
+    await expect.poll(() => focusedText(tab)).toContain('E-mail address:');
     expect(await field('firstName').inputValue()).toBe('Caroline');
     expect(await field('email').inputValue()).toBe('not an address');
     expect(await field('email').getAttribute('aria-invalid')).toBe('true');
@@ -63,12 +63,12 @@ describe('the form of a user', () => {
     await tab.page.getByRole('link', { name: 'About' }).click();
     await tab.page.getByRole('button', { name: 'Stay' }).click();
     expect(await field('firstName').inputValue()).toBe('Caroline');
-    expect(await focusedText(tab)).toBe('About');
+    await expect.poll(() => focusedText(tab)).toBe('About');
 
     await tab.page.getByRole('link', { name: 'About' }).click();
     await tab.page.getByRole('button', { name: 'Leave' }).click();
     await tab.page.getByRole('heading', { name: 'About' }).waitFor();
-    expect(await focusedText(tab)).toBe('About');
+    await expect.poll(() => focusedText(tab)).toBe('About');
   });
 
   it('asks before Back leaves unsaved changes', async () => {
@@ -155,7 +155,7 @@ it('a deletion needs the name and returns the focus when it is cancelled', async
   const open = tab.page.getByRole('button', { name: 'Delete dave' });
   await open.click();
   await tab.page.keyboard.press('Escape');
-  expect(await focusedText(tab)).toBe('Delete dave');
+  await expect.poll(() => focusedText(tab)).toBe('Delete dave');
 
   await open.click();
   const dialog = tab.page.getByRole('dialog');
@@ -165,7 +165,7 @@ it('a deletion needs the name and returns the focus when it is cancelled', async
   await dialog.getByRole('textbox').fill('dave');
   await tab.page.keyboard.press('Enter');
   await tab.page.getByText('dave is deleted.').waitFor();
-  expect(await focusedText(tab)).toBe('Users');
+  await expect.poll(() => focusedText(tab)).toBe('Users');
 });
 
 it('the last administrator is explained, with a way to the administrators', async () => {

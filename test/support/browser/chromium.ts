@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
+import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
@@ -24,7 +24,6 @@ export async function launchChromium(): Promise<Browser> {
   });
 }
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SCREENSHOTS = process.env.SCREENSHOTS;
 
 /** A tab that records what must not happen on any screen. */
@@ -76,8 +75,8 @@ export async function openTab(
 }
 
 /** What is wrong with a screen as it is shown now. */
-export async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
-  await page.evaluate(AXE);
+async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
+  await page.evaluate(axe.source);
   const found = await page.evaluate(async () => {
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
     const { violations } = await Reflect.get(globalThis, 'axe').run({
