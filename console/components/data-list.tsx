@@ -76,7 +76,14 @@ export function DataList<Row>(properties: Properties<Row>) {
       {answer && !answer.ok && <Alert problem={answer.problem} labels={labels} onRetry={reload} />}
       {!answer && <Waiting />}
       {rows.length > 0 && (
-        <Table {...{ columns, rows, rowKey, sort }} busy={loading} caption={document.title} />
+        <Table
+          columns={columns}
+          rows={rows}
+          rowKey={rowKey}
+          sort={sort}
+          busy={loading}
+          caption={document.title}
+        />
       )}
       {answer?.ok && rows.length === 0 && <p>{answer.links.next ? t.emptyPage : empty}</p>}
       {answer?.ok && <Pager links={answer.links} />}

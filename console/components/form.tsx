@@ -71,7 +71,13 @@ export function Form(properties: Properties) {
       <Context.Provider value={{ id, labels, errors }}>
         {problem && (
           <div class="notice refused" role="alert" tabIndex={-1} ref={summary}>
-            <Summary {...{ problem, errors, labels, id }} texts={properties.texts} />
+            <Summary
+              problem={problem}
+              errors={errors}
+              labels={labels}
+              id={id}
+              texts={properties.texts}
+            />
           </div>
         )}
         {children}

@@ -23,8 +23,10 @@ function firstLoad(): string[] {
   return [...new Set(['index.html', ...named, ...imported, fileOf('en')])];
 }
 
-const fileOf = (name: string): string =>
-  `assets/${readdirSync(join(folder, 'assets')).find((file) => file.startsWith(`${name}-`) && file.endsWith('.js'))}`;
+function fileOf(name: string): string {
+  const files = readdirSync(join(folder, 'assets'));
+  return `assets/${files.find((file) => file.startsWith(`${name}-`) && file.endsWith('.js'))}`;
+}
 
 const bytesOf = (files: readonly string[], coding: string): number =>
   files.reduce((sum, file) => sum + statSync(join(folder, `${file}.${coding}`)).size, 0);

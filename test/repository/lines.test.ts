@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const FOLDERS = 'lib,functions,infra,test,examples,docs';
+const FOLDERS = 'lib,functions,infra,console,test,examples,docs';
 
 /** Files at the root and in its folders, without those that are generated or installed. */
 const filesOf = (...patterns: string[]): string[] =>
@@ -13,7 +13,7 @@ const filesOf = (...patterns: string[]): string[] =>
   );
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-const SOURCES = filesOf('*.ts', '*.mjs').map((file) => ({ file, text: textOf(file) }));
+const SOURCES = filesOf('*.ts', '*.tsx', '*.mjs').map((file) => ({ file, text: textOf(file) }));
 
 /** A line that is one literal, a row of a table in Markdown, or one import. */
 const UNBREAKABLE =

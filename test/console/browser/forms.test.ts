@@ -41,7 +41,7 @@ describe('the form of a user', () => {
     await submit().waitFor();
   });
 
-  it('keeps what was typed when it is refused, and leads from the summary to the field', async () => {
+  it('keeps what was typed when it is refused, and leads to the field', async () => {
     await field('firstName').fill('Caroline');
     await field('email').fill('not an address');
     await tab.page.keyboard.press('Enter');
