@@ -97,14 +97,15 @@ const to = (target: Query): string => withQuery(path.value, target);
 function FilterForm({ filters }: { filters: readonly Filter[] }) {
   const t = texts();
   const form = useRef<HTMLFormElement>(null);
+  const shown = query.value;
   // The fields show what is set, also after Back; they are not rendered again, to keep the focus.
   useLayoutEffect(() => {
     for (const { name } of filters) {
       const field = form.current?.elements.namedItem(name);
       if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
-        field.value = query.value[name] ?? '';
+        field.value = shown[name] ?? '';
     }
-  });
+  }, [filters, shown]);
   const onSubmit = (event: Event) => {
     event.preventDefault();
     const values = new FormData(form.current ?? undefined);
