@@ -105,7 +105,7 @@ function FilterForm({ filters }: { filters: readonly Filter[] }) {
       if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
         field.value = shown[name] ?? '';
     }
-  }, [filters, shown]);
+  });
   const onSubmit = (event: Event) => {
     event.preventDefault();
     const values = new FormData(form.current ?? undefined);

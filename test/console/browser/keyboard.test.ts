@@ -1,0 +1,138 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { launchChromium, logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
+import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
+
+/*
+ * By keyboard alone in a narrow window. Wherever the focus goes, it is visible and nothing covers
+ * it.
+ */
+
+let gatehouse: Gatehouse;
+let browser: Browser;
+
+beforeAll(async () => {
+  [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await gatehouse?.stop();
+});
+
+/** The name of what has the focus, or what is wrong with the place of the focus. */
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(() => {
+    const element = document.activeElement as HTMLElement;
+    const label = (element as HTMLInputElement).labels?.[0]?.textContent;
+    const name = (label ?? element.getAttribute('aria-label') ?? element.textContent ?? '').trim();
+    if (element === document.body) return '';
+    const [{ left, top, width, height } = new DOMRect()] = element.getClientRects();
+    const found = document.elementFromPoint(left + width / 2, top + height / 2);
+    if (!element.contains(found)) return `hidden: ${name}`;
+    return getComputedStyle(element).outlineStyle === 'solid' ? name : `no outline: ${name}`;
+  });
+
+/** Presses Tab until this has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press('Tab');
+    const current = await focused(page);
+    expect(current).not.toMatch(/^(hidden|no outline)/);
+    if (current === name) return;
+    passed.push(current);
+  }
+  throw new Error(`${name} was not reached from ${passed.join(', ')}`);
+}
+
+async function type(page: Page, name: string, text: string): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.type(text);
+}
+
+it('an administrator logs in, invites, deactivates and deletes a user, and logs out', async () => {
+  const { page, faults }: Tab = await openTab(browser, gatehouse.cloud.url, { width: 320 });
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+  await page.goto('/console');
+  await heading('Log in');
+  await type(page, 'Login', 'admin');
+  await type(page, 'Password', 'admin');
+  await page.keyboard.press('Enter');
+  await heading('Users');
+  await page.getByText('2 users').waitFor();
+  await tabTo(page, 'New user');
+  await page.keyboard.press('Enter');
+  await heading('New user');
+  await type(page, 'Login', 'erin');
+  await type(page, 'E-mail address', 'erin@example.com');
+  await tabTo(page, 'Analyst');
+  await page.keyboard.press('Space');
+  await tabTo(page, 'Create the user');
+  await page.keyboard.press('Enter');
+  await heading('User erin');
+  await page.getByRole('button', { name: 'Delete erin' }).waitFor();
+  await tabTo(page, 'Deactivate erin');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await tabTo(page, 'Deactivate erin');
+  await page.keyboard.press('Enter');
+  await page.getByText('State: deactivated').waitFor();
+  await tabTo(page, 'Delete erin');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await type(page, 'Type erin to confirm', 'erin');
+  await page.keyboard.press('Enter');
+  await page.getByText('erin is deleted.').waitFor();
+  await heading('Users');
+  await tabTo(page, 'Log out');
+  await page.keyboard.press('Enter');
+  await page.getByText('You are logged out.').waitFor();
+  expect(faults).toEqual([]);
+});
+
+it('the first Tab of a page offers to skip to its content', async () => {
+  const { page } = await openTab(browser, gatehouse.cloud.url);
+  await page.goto('/console');
+  await page.locator('h1').waitFor();
+  await page.keyboard.press('Tab');
+
+  expect(await focused(page)).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Login');
+});
+
+it.each([
+  ['twice as large', ':root { font-size: 200% }'],
+  [
+    'spaced (WCAG 1.4.12)',
+    `* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
+      word-spacing: 0.16em !important } p { margin-bottom: 2em !important }`,
+  ],
+])('nothing is cut off or overflows when the text is %s', async (_, rules) => {
+  const tab = await openTab(browser, gatehouse.cloud.url);
+  await logIn(tab, 'admin');
+  for (const path of ['users', 'users/user', 'users/new', 'audit', 'account/second-factor']) {
+    await tab.page.goto(`/console/${path}`);
+    await tab.page.locator('h1').waitFor();
+    await tab.page.waitForLoadState('networkidle');
+    const cutOff = await tab.page.evaluate((text) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(text);
+      document.adoptedStyleSheets = [sheet];
+      const { scrollWidth, clientWidth } = document.documentElement;
+      const controls = [...document.querySelectorAll<HTMLElement>('button, a, h1, h2, label')];
+      return [
+        ...(scrollWidth > clientWidth ? ['the page'] : []),
+        ...controls
+          .filter(
+            (element) =>
+              element.checkVisibility() && getComputedStyle(element).display !== 'inline',
+          )
+          .filter((element) => element.scrollWidth > element.clientWidth + 1)
+          .map(({ textContent }) => textContent),
+      ];
+    }, rules);
+    expect(cutOff, path).toEqual([]);
+  }
+});
