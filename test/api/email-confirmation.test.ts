@@ -100,7 +100,7 @@ describe('a new address of the own account', () => {
     });
     expect([mail?.subject, others]).toEqual(['Confirm your new e-mail address', []]);
     expect(mail?.text).toMatch(/^Dear mover,\n(.*\n)*\nmoved@example\.com\n/);
-    expect(mail?.text).toContain('http://127.0.0.1:9000/account/confirm-email?key=');
+    expect(mail?.text).toContain(`${gatehouse.cloud.url}/console/confirm-email#key=`);
     expect(before.body).toMatchObject({ firstName: 'Ada', email: user.email });
     expect(mailsToNext).toEqual([]);
     expect(JSON.stringify([...items])).not.toContain(key);
