@@ -32,10 +32,8 @@ export interface CloudOptions extends RunOptions {
   readonly onEngineExit: (reason: string) => void;
   /** Runs around every call to AWS that is neither denied nor late. */
   readonly intercept?: Interceptor;
-  /** The page that links in mails lead to, below the URL of the cloud; else the template's. */
-  readonly mailLinkBase?: (url: string) => string;
-  /** The same for links that confirm a new address. */
-  readonly confirmLinkBase?: (url: string) => string;
+  /** The page that sets a password by a mailed link; that of the template if it is not given. */
+  readonly mailLinkBase?: string | undefined;
   /** Whether calls to the table, including those of operators, are throttled as on AWS. */
   readonly meterCapacity?: boolean;
 }
@@ -163,11 +161,7 @@ const functionsOf = ({ options, deployed, region, url }: Running): FunctionConfi
       AWS_REGION: region,
       AWS_ENDPOINT_URL: url,
       ...(options.mailLinkBase &&
-        'MAIL_LINK_BASE' in config.environment && { MAIL_LINK_BASE: options.mailLinkBase(url) }),
-      ...(options.confirmLinkBase &&
-        'MAIL_CONFIRM_LINK_BASE' in config.environment && {
-          MAIL_CONFIRM_LINK_BASE: options.confirmLinkBase(url),
-        }),
+        'MAIL_LINK_BASE' in config.environment && { MAIL_LINK_BASE: options.mailLinkBase }),
     },
   }));
 

@@ -7,7 +7,6 @@ import { openFaults } from './aws/faults.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { openRequestLog, requestLine } from './gateway/request-log.ts';
 import { readableError } from './lambda/readable-error.ts';
-import { confirmEmailPage, setPasswordPage } from './pages/pages.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
 import { openMemoryState, openState } from './state/state.ts';
 import { watchFaults } from './watch-faults.ts';
@@ -57,8 +56,7 @@ export async function runService(options: ServiceOptions): Promise<Status> {
     onLine: openRequestLog(print, logFileIn(state)),
     onRejection: (rejection) => print(requestLine(rejection)),
     onError: (functionName, error) => print(`\n${functionName} failed: ${readableError(error)}\n`),
-    mailLinkBase: (url) => options.mailLinkBase || setPasswordPage(url),
-    confirmLinkBase: confirmEmailPage,
+    mailLinkBase: options.mailLinkBase,
     timeoutMs: inspectPort === undefined ? undefined : PAUSE_MAX_MS,
     intercept: faults.intercept,
     // More would take memory (docs/adr/0003) and compete for the processor.

@@ -29,7 +29,8 @@ export type Stream = ReturnType<typeof openStream>;
 
 /**
  * Hands the writes that the engine has accepted to the functions of the mappings, in order and at
- * least once: those of a transaction that is sent again with its token twice.
+ * least once: those of a transaction that is sent again with its token twice, unless the first ones
+ * still wait. A function would otherwise get both in one batch.
  */
 export function openStream({ mappings, invoke, onLine }: Options) {
   const lanes = new Map<string, Lane>();
@@ -84,6 +85,10 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   function add(index: number, mapping: Mapping, record: StreamRecord): void {
     const name = `${index} ${hashOf(record.dynamodb.Keys.pk.S) % mapping.lanes}`;
     const lane = lanes.get(name) ?? { mapping, records: [] };
+    const { pk, sk } = record.dynamodb.Keys;
+    const isSame = ({ record: { dynamodb } }: Lane['records'][number]) =>
+      dynamodb.Keys.pk.S === pk.S && dynamodb.Keys.sk.S === sk.S;
+    if (lane.records.some(isSame)) return;
     lane.records.push({ record, isTried: false });
     if (lanes.has(name)) return;
     lanes.set(name, lane);

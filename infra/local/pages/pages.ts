@@ -9,22 +9,12 @@ export interface Page {
   readonly body: string;
 }
 
-/** The page that sets a password; the key of a mailed link is appended to it. */
-export const setPasswordPage = (url: string): string => `${url}/mailbox/set-password?key=`;
-
-/** The page that confirms a new address; the key of a mailed link is appended to it. */
-export const confirmEmailPage = (url: string): string => `${url}/mailbox/confirm-email?key=`;
-
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 const FILES: Readonly<Record<string, string>> = {
   '/': 'home.html',
   '/mailbox': 'mailbox.html',
   '/mailbox/mailbox.js': 'mailbox.js',
-  '/mailbox/set-password': 'set-password.html',
-  '/mailbox/set-password.js': 'set-password.js',
-  '/mailbox/confirm-email': 'confirm-email.html',
-  '/mailbox/confirm-email.js': 'confirm-email.js',
   '/docs': 'index.html',
   '/docs/': 'index.html',
   '/docs/page.js': 'page.js',

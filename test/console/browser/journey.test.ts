@@ -16,10 +16,7 @@ let gatehouse: Gatehouse;
 let browser: Browser;
 
 beforeAll(async () => {
-  [gatehouse, browser] = await Promise.all([
-    startGatehouse({ mailLinkBase: (url) => `${url}/console/set-password#key=` }),
-    launchChromium(),
-  ]);
+  [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
 });
 afterAll(async () => {
   await browser?.close();

@@ -76,14 +76,7 @@ export interface Gatehouse {
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
     Partial<
-      Pick<
-        CloudOptions,
-        | 'intercept'
-        | 'mailLinkBase'
-        | 'confirmLinkBase'
-        | 'meterCapacity'
-        | 'maxInstancesPerFunction'
-      >
+      Pick<CloudOptions, 'intercept' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction'>
     > {
   /**
    * Whether the instance must stay within its permissions and leave the table intact; false for
