@@ -10,9 +10,9 @@ import { expectCommonHeaders } from '../support/instance/launch.ts';
 const gatehouse = await useGatehouse();
 const BUILD = join(inject('assembly'), 'bundles/get-console/console');
 const built = (name: string) => readFileSync(join(BUILD, name));
-const assetsIn = (ending: string) =>
-  readdirSync(join(BUILD, 'assets')).filter((name) => name.endsWith(ending));
-const [script = '', style = ''] = [...assetsIn('.js'), ...assetsIn('.css')];
+const assetOf = (pattern: RegExp) =>
+  readdirSync(join(BUILD, 'assets')).find((name) => pattern.test(name)) ?? '';
+const [script, style] = [assetOf(/^main-.*\.js$/), assetOf(/^style-.*\.css$/)];
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
