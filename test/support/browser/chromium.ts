@@ -20,7 +20,8 @@ export async function launchChromium(): Promise<Browser> {
   if (existsSync(INSTALLED)) return chromium.launch({ executablePath: INSTALLED, args: OPTIONS });
   return chromium.launch({
     executablePath: await sparticuz.executablePath(),
-    args: sparticuz.args,
+    // In a single process, closing a context ends the browser.
+    args: sparticuz.args.filter((arg) => arg !== '--single-process' && arg !== '--no-zygote'),
   });
 }
 
