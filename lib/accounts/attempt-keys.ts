@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { GenerateMacCommand, type KMSClient } from '@aws-sdk/client-kms';
+import type { KMSClient } from '@aws-sdk/client-kms';
 import { startInColdStart } from '../runtime/cold-start.ts';
-import { abortBeforeDeadline } from '../runtime/deadline.ts';
+import { generateMac } from '../runtime/kms.ts';
 import {
   elsewhereAttemptsKey,
   type Key,
@@ -36,18 +36,8 @@ export function openAttemptKeys(pepperKey: string, kms: KMSClient): AttemptKeys 
   // handshakes.
   startInColdStart(getSecret);
 
-  async function deriveSecret(): Promise<Buffer> {
-    const command = new GenerateMacCommand({
-      KeyId: pepperKey,
-      Message: LABEL,
-      MacAlgorithm: 'HMAC_SHA_256',
-    });
-    const { Mac } = await kms.send(command, abortBeforeDeadline());
-    return Buffer.from(Mac as Uint8Array);
-  }
-
   function getSecret(): Promise<Buffer> {
-    secret ??= deriveSecret().catch((error) => {
+    secret ??= generateMac(kms, pepperKey, LABEL).catch((error) => {
       secret = undefined;
       throw error;
     });

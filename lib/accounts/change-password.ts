@@ -5,9 +5,10 @@ import type { Passwords } from '../passwords/passwords.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Write } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { passwordChange } from '../users/credential-table.ts';
 import type { User } from '../users/user.ts';
-import { auditEventFor, passwordChange } from '../users/user-table.ts';
-import type { LoginThrottle } from './login-throttle.ts';
+import { auditEventFor } from '../users/user-table.ts';
+import { attemptBy, type LoginThrottle } from './login-throttle.ts';
 import type { Source } from './source.ts';
 
 /**
@@ -31,28 +32,19 @@ export async function changePassword(
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
   policy.requireUncommon(newPassword, user);
-  await throttle.attempt(
-    {
-      login: user.login,
-      password: currentPassword,
-      source,
-      userIdIn: () => user.id,
-      actor: user,
+  await throttle.attempt(attemptBy(user, source, { password: currentPassword }), {
+    async verify() {
+      // Concurrently: neither depends on the other, and a wrong password is rare.
+      const [matches, passwordHash] = await settleAll([
+        passwords.matches(currentPassword, user.passwordHash),
+        passwords.hash(newPassword),
+      ]);
+      return matches
+        ? (clearFailures) => replacePassword(caller, user, passwordHash, clearFailures)
+        : 'wrong-password';
     },
-    {
-      async verify() {
-        // Concurrently: neither depends on the other, and a wrong password is rare.
-        const [matches, passwordHash] = await settleAll([
-          passwords.matches(currentPassword, user.passwordHash),
-          passwords.hash(newPassword),
-        ]);
-        return matches
-          ? (clearFailures) => replacePassword(caller, user, passwordHash, clearFailures)
-          : 'wrong-password';
-      },
-      keepsFailures: user.secondFactor !== undefined,
-    },
-  );
+    keepsFailures: user.secondFactor !== undefined,
+  });
 }
 
 /**

@@ -17,9 +17,10 @@ import { entityKey, type Key, loginGuardKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
 import { openIssuer } from '../tokens/issue-token.ts';
+import { loggedIn } from '../users/credential-table.ts';
 import type { User } from '../users/user.ts';
 import { isLogin } from '../users/user-schema.ts';
-import { findUser, loggedIn, userOf } from '../users/user-table.ts';
+import { findUser, userOf } from '../users/user-table.ts';
 import { type LoginThrottle, openLoginThrottle } from './login-throttle.ts';
 import { newSession, type Session } from './session.ts';
 import { sessionEventFor, sessionStarted } from './session-table.ts';
@@ -57,7 +58,7 @@ interface Credentials {
   readonly rememberMe: boolean;
 }
 
-/** The token of a session and its user, who may need a second factor from a day on. */
+/** The token of a session, its user, and the day from which that user needs a second factor. */
 export interface LoggedIn {
   readonly token: string;
   readonly userId: number;

@@ -11,6 +11,7 @@ import { commit, ignoreUnavailable, loadDecideCommit } from '../table/change.ts'
 import { type Key, PARTITION, rejectedKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { put } from '../table/write.ts';
+import type { User } from '../users/user.ts';
 import { type AttemptKeys, openAttemptKeys } from './attempt-keys.ts';
 import {
   clearFailures,
@@ -50,6 +51,19 @@ export interface PasswordAttempt {
   /** Who makes the attempt, if that is known. */
   readonly actor?: Actor;
 }
+
+/** An attempt by a user who has a session. */
+export const attemptBy = (
+  user: User,
+  source: Source,
+  typed: Pick<PasswordAttempt, 'password' | 'code'>,
+): PasswordAttempt => ({
+  ...typed,
+  login: user.login,
+  source,
+  userIdIn: () => user.id,
+  actor: user,
+});
 
 /** Bounds how fast passwords can be guessed. */
 export interface LoginThrottle {

@@ -19,10 +19,11 @@ import { base32, otpauthUri } from '../second-factor/totp.ts';
 import type { Table } from '../table/table.ts';
 import { issuer } from '../tokens/token.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { factorChange } from '../users/credential-table.ts';
 import { allSessionsEnded } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
-import { auditEventFor, factorChange } from '../users/user-table.ts';
-import { type LoginThrottle, openLoginThrottle } from './login-throttle.ts';
+import { auditEventFor } from '../users/user-table.ts';
+import { attemptBy, type LoginThrottle, openLoginThrottle } from './login-throttle.ts';
 import type { Source } from './source.ts';
 
 interface Services {
@@ -57,37 +58,28 @@ export async function requestFactor(
 ): Promise<Enrolment> {
   const user = await caller.findUser();
   if (user.secondFactor) throw new Failure('second-factor-on');
-  return throttle.attempt(
-    {
-      login: user.login,
-      password: currentPassword,
-      source,
-      userIdIn: () => user.id,
-      actor: user,
+  return throttle.attempt(attemptBy(user, source, { password: currentPassword }), {
+    async verify() {
+      if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
+      const pendingFactor = newPendingFactor(caller.jti, Date.now());
+      const { totp } = await factorSecrets(user.id, pendingFactor);
+      return async (clearFailures) => {
+        await caller.change({
+          decide({ callerUser, now }) {
+            requireSamePassword(callerUser, user);
+            if (callerUser.secondFactor) throw new Failure('second-factor-on');
+            return {
+              writes: [factorChange(callerUser, { pendingFactor }), ...clearFailures(now)],
+              result: undefined,
+              event: auditEventFor('secondFactor.requested', callerUser),
+            };
+          },
+        });
+        const secret = base32(totp);
+        return { secret, uri: otpauthUri(issuer(), user.login, secret) };
+      };
     },
-    {
-      async verify() {
-        if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
-        const pendingFactor = newPendingFactor(caller.jti, Date.now());
-        const { totp } = await factorSecrets(user.id, pendingFactor);
-        return async (clearFailures) => {
-          await caller.change({
-            decide({ callerUser, now }) {
-              requireSamePassword(callerUser, user);
-              if (callerUser.secondFactor) throw new Failure('second-factor-on');
-              return {
-                writes: [factorChange(callerUser, { pendingFactor }), ...clearFailures(now)],
-                result: undefined,
-                event: auditEventFor('secondFactor.requested', callerUser),
-              };
-            },
-          });
-          const secret = base32(totp);
-          return { secret, uri: otpauthUri(issuer(), user.login, secret) };
-        };
-      },
-    },
-  );
+  });
 }
 
 /**
@@ -105,38 +97,34 @@ export async function confirmFactor(
   const user = await caller.findUser();
   const pending = confirmable(user.pendingFactor, caller.jti, Date.now());
   if (!pending) throw new Failure('second-factor-off');
-  return throttle.attempt(
-    { login: user.login, code, source, userIdIn: () => user.id, actor: user },
-    {
-      async verify() {
-        const secrets = await factorSecrets(user.id, pending);
-        const confirmed = confirmedFactor(pending, secrets, code, Date.now());
-        if (!confirmed) return 'wrong-code';
-        const factor: SecondFactor = { ...confirmed, ...newRecoveryCodes() };
-        return (clearFailures) =>
-          caller.change({
-            decide({ callerUser, now }) {
-              // Another request has confirmed it, or replaced the secret.
-              if (callerUser.pendingFactor?.nonce !== pending.nonce)
-                throw new Failure('wrong-code');
-              return {
-                writes: [
-                  factorChange(callerUser, {
-                    secondFactor: factor,
-                    pendingFactor: undefined,
-                    ...allSessionsEnded(callerUser, caller.jti),
-                  }),
-                  notified('secondFactorChanged', callerUser, now),
-                  ...clearFailures(now),
-                ],
-                result: secrets.recoveryCodes(factor.recoveryNonce).map(readable),
-                event: auditEventFor('secondFactor.enabled', callerUser),
-              };
-            },
-          });
-      },
+  return throttle.attempt(attemptBy(user, source, { code }), {
+    async verify() {
+      const secrets = await factorSecrets(user.id, pending);
+      const confirmed = confirmedFactor(pending, secrets, code, Date.now());
+      if (!confirmed) return 'wrong-code';
+      const factor: SecondFactor = { ...confirmed, ...newRecoveryCodes() };
+      return (clearFailures) =>
+        caller.change({
+          decide({ callerUser, now }) {
+            // Another request has confirmed it, or replaced the secret.
+            if (callerUser.pendingFactor?.nonce !== pending.nonce) throw new Failure('wrong-code');
+            return {
+              writes: [
+                factorChange(callerUser, {
+                  secondFactor: factor,
+                  pendingFactor: undefined,
+                  ...allSessionsEnded(callerUser, caller.jti),
+                }),
+                notified('secondFactorChanged', callerUser, now),
+                ...clearFailures(now),
+              ],
+              result: secrets.recoveryCodes(factor.recoveryNonce).map(readable),
+              event: auditEventFor('secondFactor.enabled', callerUser),
+            };
+          },
+        });
     },
-  );
+  });
 }
 
 /** The password and a code of a user who changes the second factor. */
@@ -195,43 +183,33 @@ async function changeFactor<R>(
   const user = await caller.findUser();
   const { secondFactor } = user;
   if (!secondFactor) throw new Failure('second-factor-off');
-  return throttle.attempt(
-    {
-      login: user.login,
-      password: currentPassword,
-      code,
-      source,
-      userIdIn: () => user.id,
-      actor: user,
+  return throttle.attempt(attemptBy(user, source, { password: currentPassword, code }), {
+    async verify() {
+      if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
+      const secrets = await factorSecrets(user.id, secondFactor);
+      if (!factorAfter(secondFactor, secrets, code, Date.now())) return 'wrong-code';
+      return (clearFailures) =>
+        caller.change({
+          decide({ callerUser, now }) {
+            requireSamePassword(callerUser, user);
+            const { secondFactor: current } = callerUser;
+            const isSame = current?.nonce === secondFactor.nonce;
+            const after = isSame && factorAfter(current, secrets, code, now);
+            // A concurrent request has used the code, or changed the factor.
+            if (!after) throw new Failure('wrong-code');
+            return {
+              writes: [
+                factorChange(callerUser, { secondFactor: change.changed(after) }),
+                notified('secondFactorChanged', callerUser, now),
+                ...clearFailures(now),
+              ],
+              result: change.result(secrets),
+              event: auditEventFor(change.action, callerUser),
+            };
+          },
+        });
     },
-    {
-      async verify() {
-        if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
-        const secrets = await factorSecrets(user.id, secondFactor);
-        if (!factorAfter(secondFactor, secrets, code, Date.now())) return 'wrong-code';
-        return (clearFailures) =>
-          caller.change({
-            decide({ callerUser, now }) {
-              requireSamePassword(callerUser, user);
-              const { secondFactor: current } = callerUser;
-              const isSame = current?.nonce === secondFactor.nonce;
-              const after = isSame && factorAfter(current, secrets, code, now);
-              // A concurrent request has used the code, or changed the factor.
-              if (!after) throw new Failure('wrong-code');
-              return {
-                writes: [
-                  factorChange(callerUser, { secondFactor: change.changed(after) }),
-                  notified('secondFactorChanged', callerUser, now),
-                  ...clearFailures(now),
-                ],
-                result: change.result(secrets),
-                event: auditEventFor(change.action, callerUser),
-              };
-            },
-          });
-      },
-    },
-  );
+  });
 }
 
 /** Fails with wrong-password if a concurrent request has changed the password that was verified. */

@@ -5,6 +5,7 @@ import { sessionKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { sessionsChanged } from '../users/credential-table.ts';
 import {
   allSessionsEnded,
   type IssuedToken,
@@ -17,7 +18,6 @@ import {
   findFormerUser,
   findUserByLogin,
   formerSessionEnded,
-  sessionsChanged,
 } from '../users/user-table.ts';
 import { isLive, type Session } from './session.ts';
 import { findLiveSessions, findSession, sessionEventFor } from './session-table.ts';

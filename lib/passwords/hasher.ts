@@ -1,9 +1,8 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
-import { GenerateMacCommand, type KMSClient } from '@aws-sdk/client-kms';
-import { abortBeforeDeadline } from '../runtime/deadline.ts';
+import type { KMSClient } from '@aws-sdk/client-kms';
 import { requireEnv } from '../runtime/env.ts';
-import { sharedKms } from '../runtime/kms.ts';
+import { generateMac, idOfKey, sharedKms } from '../runtime/kms.ts';
 
 /*
  * Passwords are hashed with argon2id, then with an HMAC under a key that never leaves KMS (a
@@ -102,15 +101,8 @@ export async function pepperedHash(
     tagLength: HASH_BYTES,
     ...cost,
   });
-  const { Mac } = await kms.send(
-    new GenerateMacCommand({ KeyId: key, Message: hash, MacAlgorithm: 'HMAC_SHA_256' }),
-    abortBeforeDeadline(),
-  );
-  return Buffer.from(Mac as Uint8Array);
+  return generateMac(kms, key, hash);
 }
-
-/** The id of a key, which the hashes under it contain. */
-export const idOfKey = (arn: string): string => arn.slice(arn.lastIndexOf('/') + 1);
 
 /** Base64 without padding, as in PHC strings. */
 export const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=/g, '');

@@ -1,12 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
-import { sharedKms } from '../runtime/kms.ts';
+import { idOfKey, sharedKms } from '../runtime/kms.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { isBcrypt, isReadWhole, matchesBcrypt } from './bcrypt.ts';
 import {
   base64,
   HASH_BYTES,
-  idOfKey,
   openHasher,
   type PasswordHasher,
   parametersUnder,

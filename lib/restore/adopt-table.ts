@@ -165,8 +165,8 @@ async function adoptItems(
       const { pk, sk } = item;
       if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk })))
         counts.restarts++;
-      const isUser = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
-      if (isUser && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
+      const hasFactor = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
+      if (hasFactor && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
       const deletedKind = DELETED.find(({ isOne }) => isOne(item))?.kind;
       if (!deletedKind) continue;
       // A missing item has expired or was used; the outcome `changed` is a success.

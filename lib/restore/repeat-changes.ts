@@ -4,15 +4,9 @@ import { Failure, type FailureCode } from '../contract/failure.ts';
 import { type Decision, loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion } from '../table/version.ts';
+import { factorCopied, passwordVoided } from '../users/credential-table.ts';
 import type { User } from '../users/user.ts';
-import {
-  auditEventFor,
-  deletion,
-  factorCopied,
-  findUser,
-  modification,
-  passwordVoided,
-} from '../users/user-table.ts';
+import { auditEventFor, deletion, findUser, modification } from '../users/user-table.ts';
 import {
   type AccessField,
   type AccountChange,

@@ -1,8 +1,6 @@
 import { hkdfSync } from 'node:crypto';
-import { GenerateMacCommand } from '@aws-sdk/client-kms';
-import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
-import { sharedKms } from '../runtime/kms.ts';
+import { generateMac, idOfKey, sharedKms } from '../runtime/kms.ts';
 import { base32 } from './totp.ts';
 
 /** The secrets of a second factor, which are never stored. */
@@ -37,20 +35,15 @@ export function openFactorSecrets(
   keyArn = requireEnv('FACTOR_KEY'),
   kms = sharedKms(),
 ): DeriveFactorSecrets {
-  const key = keyArn.slice(keyArn.lastIndexOf('/') + 1);
+  const key = idOfKey(keyArn);
   return async (userId, factor) => {
     const { nonce } = factor;
     if (factor.key !== undefined && factor.key !== key)
       throw new Error(`The second factor of user ${userId} is of another key: ${factor.key}`);
-    const Message = Buffer.from(`gatehouse: second factor of user ${userId}: ${nonce}`);
-    const command = new GenerateMacCommand({
-      KeyId: keyArn,
-      Message,
-      MacAlgorithm: 'HMAC_SHA_256',
-    });
-    const { Mac } = await kms.send(command, abortBeforeDeadline());
+    const message = Buffer.from(`gatehouse: second factor of user ${userId}: ${nonce}`);
+    const mac = await generateMac(kms, keyArn, message);
     const derive = (purpose: string, bytes: number): Buffer =>
-      Buffer.from(hkdfSync('sha256', Mac as Uint8Array, '', purpose, bytes));
+      Buffer.from(hkdfSync('sha256', mac, '', purpose, bytes));
     return {
       key,
       totp: derive('totp', TOTP_BYTES),

@@ -3,7 +3,7 @@ import { requireEnv } from '../runtime/env.ts';
 import type { Condition } from '../table/write.ts';
 import { recoveryCodesLeft, type SecondFactor } from './second-factor.ts';
 
-/** Which roles require a second factor, and from when on. */
+/** Which roles require a second factor, and from which day. */
 export interface FactorRequirement {
   readonly roles: readonly Role[];
   /** A date (ISO 8601), which begins at midnight UTC. */
@@ -23,7 +23,7 @@ export const openFactorRequirement = (): FactorRequirement | undefined =>
 export const needsFactor = (access: Access): boolean =>
   access !== 'public' && access !== 'issued-token' && access !== 'enrolling';
 
-/** The part of a user that the requirement is about. Absent in users deleted by an earlier release. */
+/** The part of a user that decides. Users that an earlier release has deleted have none of it. */
 interface Holder {
   readonly authorities?: readonly Role[];
   readonly secondFactor?: SecondFactor | boolean | undefined;
@@ -32,7 +32,7 @@ interface Holder {
 const appliesTo = ({ authorities = [] }: Holder, { roles }: FactorRequirement): boolean =>
   authorities.some((role) => roles.includes(role));
 
-/** The date from which on the user needs a second factor; undefined if the user has or needs none. */
+/** The day from which the user needs a second factor; undefined if the user has or needs none. */
 export const factorNeededFrom = (
   user: Holder,
   requirement: FactorRequirement | undefined,

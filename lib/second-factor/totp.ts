@@ -33,7 +33,8 @@ export function isEqual(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+/** The digits of base32 (RFC 4648, 6). */
+export const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /** Base32 without padding (RFC 4648, 6), of a multiple of five bytes. */
 export function base32(bytes: Buffer): string {

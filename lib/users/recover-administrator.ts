@@ -3,8 +3,9 @@ import { notified } from '../mail/outbox.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { administers } from './administrators.ts';
+import { accessRecovered } from './credential-table.ts';
 import type { User } from './user.ts';
-import { accessRecovered, auditEventFor, findUserByLogin } from './user-table.ts';
+import { auditEventFor, findUserByLogin } from './user-table.ts';
 
 /** What an operator does for an administrator who cannot log in. */
 export interface Recovery {

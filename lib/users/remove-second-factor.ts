@@ -2,8 +2,9 @@ import { Failure } from '../contract/failure.ts';
 import { notified } from '../mail/outbox.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
+import { factorChange } from './credential-table.ts';
 import { allSessionsEnded } from './token-validity.ts';
-import { auditEventFor, factorChange, findUserByLogin } from './user-table.ts';
+import { auditEventFor, findUserByLogin } from './user-table.ts';
 
 /**
  * Removes the second factor of another user, who has lost the device and the recovery codes, ends

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { LoginThrottle } from '../../lib/accounts/login-throttle.ts';
+import type { LoginThrottle, PasswordAttempt } from '../../lib/accounts/login-throttle.ts';
 import { runAttempt } from '../../lib/accounts/run-attempt.ts';
 import {
   confirmFactor,
@@ -32,10 +32,13 @@ const FACTOR = { nonce: 'n', key: 'k', lastStep: 0, recoveryNonce: 'r', recovery
 const PENDING = { nonce: 'n', session: 'mine', expires: NOW / 1000 + 60 };
 
 const nothing = async () => undefined;
+/** What was counted as the last guess. */
+let guess: Partial<PasswordAttempt> = {};
 /** A throttle that admits every attempt. */
 const throttle = {
-  attempt: (_, check) =>
-    runAttempt(
+  attempt(attempt, check) {
+    guess = attempt;
+    return runAttempt(
       {
         record: nothing,
         confirmFailure: nothing,
@@ -44,7 +47,8 @@ const throttle = {
       },
       [],
       check,
-    ),
+    );
+  },
 } as LoginThrottle;
 const services = {
   throttle,
@@ -91,4 +95,20 @@ it.each<[string, Change, Partial<User>, Partial<User>, string]>([
 
   await expect(change(caller)).rejects.toMatchObject({ code });
   expect(table.find(key)).toEqual({ ...key, ...user, ...meanwhile });
+});
+
+it.each<[string, Change, Partial<User>, object]>([
+  ['a request', request, {}, { password: 'pass', code: undefined }],
+  ['a confirmation', confirm, { pendingFactor: PENDING }, { password: undefined, code: CODE }],
+  ['turning it off', disable, ON, { password: 'pass', code: CODE }],
+  ['new recovery codes', replace, ON, { password: 'pass', code: CODE }],
+])('%s counts all that was typed as the guess', async (_, change, fields, typed) => {
+  const user = storedUser(7, 'ada', { passwordChanges: 0, ...fields });
+  const table = memoryTable([{ ...entityKey('USER', 7), ...user }]);
+  const session = storedSession(user, { jti: 'mine', expires: NOW / 1000 + 60 });
+
+  await change(authorize(table, { ...session, id: 7 }, 'enrolling'));
+
+  const { login, password, code } = guess;
+  expect({ login, password, code }).toEqual({ login: 'ada', ...typed });
 });

@@ -17,18 +17,14 @@ import {
 import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
+import { factorChange, loggedIn, passwordChange } from '../../lib/users/credential-table.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
 import { heldEmailKey } from '../../lib/users/email-key.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
-import {
-  factorChange,
-  findUserByLogin,
-  loggedIn,
-  passwordChange,
-} from '../../lib/users/user-table.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
 import { outcomeOf } from '../support/doubles/rule-outcome.ts';

@@ -1,5 +1,5 @@
-import { idOfKey } from '../../../lib/passwords/hasher.ts';
 import { keyIdOf } from '../../../lib/passwords/passwords.ts';
+import { idOfKey } from '../../../lib/runtime/kms.ts';
 import { usersOf } from '../../../lib/transfer/entities.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP } from '../define-command.ts';

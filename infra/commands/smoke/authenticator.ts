@@ -1,6 +1,4 @@
-import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
-
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+import { BASE32, codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
 
 /** The authenticator of a second factor with this secret, in base32 as people type it. */
 export function authenticator(secret: string) {

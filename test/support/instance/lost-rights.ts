@@ -3,18 +3,14 @@ import { ROLES } from '../../../lib/contract/contract.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
 import { EXISTS, set, type Write } from '../../../lib/table/write.ts';
+import { passwordChange, sessionsChanged } from '../../../lib/users/credential-table.ts';
 import {
   allSessionsEnded,
   type IssuedToken,
   sessionEnded,
 } from '../../../lib/users/token-validity.ts';
 import type { User } from '../../../lib/users/user.ts';
-import {
-  deletion,
-  modification,
-  passwordChange,
-  sessionsChanged,
-} from '../../../lib/users/user-table.ts';
+import { deletion, modification } from '../../../lib/users/user-table.ts';
 import { decode } from './mint.ts';
 import type { Setup } from './setup.ts';
 

@@ -97,7 +97,7 @@ export const stackMutants = {
   ],
   'a code of the second factor is checked before the write instead of by its condition': [
     {
-      file: 'lib/users/user-table.ts',
+      file: 'lib/users/credential-table.ts',
       from: '      sessionEndings,\n      secondFactor: user.secondFactor,',
       to: '      sessionEndings,',
     },

@@ -1,0 +1,147 @@
+import { entityKey } from '../table/keys.ts';
+import { attributesAre, set, type Write } from '../table/write.ts';
+import { allSessionsEnded, type sessionEnded } from './token-validity.ts';
+import { newStamp, type User } from './user.ts';
+
+/* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
+
+/**
+ * The write of a new password, on condition that the password has not changed since the read.
+ * All sessions end, except that of the token with the id `tokenExcepted`.
+ */
+export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
+  return setPassword(user, newPassword(user, passwordHash, tokenExcepted));
+}
+
+const newPassword = (
+  { passwordChanges }: User,
+  passwordHash: string,
+  tokenExcepted?: string | undefined,
+) => ({
+  passwordHash,
+  passwordChanges: passwordChanges + 1,
+  tokenExcepted,
+  sessionsEnded: undefined,
+  resetStamp: newStamp(),
+});
+
+/**
+ * The write that voids a password, on condition that it has not changed since the read: the user
+ * sets another one by requesting a reset.
+ */
+export function passwordVoided(user: User, passwordChanges: number): Write {
+  return setPassword(user, {
+    passwordHash: undefined,
+    passwordChanges,
+    tokenExcepted: undefined,
+    sessionsEnded: undefined,
+    resetStamp: newStamp(),
+  });
+}
+
+/**
+ * The write of a log-in, with a new hash of the same password if it was outdated, and the second
+ * factor as the code leaves it. Its conditions hold while the password that was verified is that of
+ * an activated account, while the counts are as the token of the log-in states them, and while the
+ * code has not been used.
+ */
+export function loggedIn(
+  user: User,
+  now: number,
+  { passwordHash, secondFactor }: Pick<User, 'passwordHash' | 'secondFactor'> = {},
+): Write {
+  const { id, login, activated, passwordChanges, sessionEndings } = user;
+  return set(
+    entityKey('USER', id),
+    {
+      lastLogin: new Date(now).toISOString(),
+      ...(passwordHash && { passwordHash }),
+      ...(secondFactor && { secondFactor }),
+    },
+    attributesAre({
+      login,
+      activated,
+      passwordChanges,
+      sessionEndings,
+      secondFactor: user.secondFactor,
+      ...(passwordHash && { passwordHash: user.passwordHash }),
+    }),
+  );
+}
+
+/**
+ * The write of attributes of the second factor, on condition that neither it nor the password has
+ * changed since the read.
+ */
+export function factorChange(
+  { id, secondFactor, pendingFactor, factorChanges = 0, passwordChanges, sessionEndings }: User,
+  changed: Partial<Pick<User, 'secondFactor' | 'pendingFactor'>> &
+    Partial<ReturnType<typeof allSessionsEnded>>,
+): Write {
+  return set(
+    entityKey('USER', id),
+    { ...changed, ...('secondFactor' in changed && { factorChanges: factorChanges + 1 }) },
+    attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+  );
+}
+
+/**
+ * The write that gives a user the second factor of the same user in another table, on condition
+ * that neither it nor the sessions have changed since the read. All sessions end, as when the
+ * factor is turned on.
+ */
+export function factorCopied(user: User, other: User): Write {
+  const { id, secondFactor, pendingFactor, passwordChanges, sessionEndings } = user;
+  return set(
+    entityKey('USER', id),
+    {
+      secondFactor: other.secondFactor,
+      pendingFactor: undefined,
+      factorChanges: other.factorChanges,
+      ...allSessionsEnded(user),
+    },
+    attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+  );
+}
+
+/**
+ * The write that removes the second factor of a user, sets another password, or both, on condition
+ * that neither they nor anything visible has changed since the read. All sessions end.
+ */
+export function accessRecovered(
+  user: User,
+  { removesFactor, passwordHash }: { removesFactor: boolean; passwordHash: string | undefined },
+): Write {
+  const { version, secondFactor, pendingFactor, factorChanges = 0 } = user;
+  const { passwordChanges, sessionEndings } = user;
+  return set(
+    entityKey('USER', user.id),
+    {
+      ...allSessionsEnded(user),
+      ...(passwordHash !== undefined && newPassword(user, passwordHash)),
+      ...(removesFactor && {
+        secondFactor: undefined,
+        pendingFactor: undefined,
+        factorChanges: factorChanges + 1,
+      }),
+    },
+    attributesAre({ version, secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+  );
+}
+
+/** The write that ends sessions of a user, by attributes of token-validity.ts. */
+export function sessionsChanged(
+  user: User,
+  ended: ReturnType<typeof sessionEnded | typeof allSessionsEnded>,
+): Write {
+  const { passwordChanges, sessionEndings, sessionsEnded } = user;
+  return set(
+    entityKey('USER', user.id),
+    ended,
+    attributesAre({ passwordChanges, sessionEndings, sessionsEnded }),
+  );
+}
+
+function setPassword({ id, passwordHash }: User, attributes: Record<string, unknown>): Write {
+  return set(entityKey('USER', id), attributes, attributesAre({ passwordHash }));
+}
