@@ -15,8 +15,7 @@ import * as Users from './lib/users/user-contracts.ts';
 
 /*
  * The whole API, one endpoint per row: route, handler in functions/, contract and the permissions
- * of its function. The console, which is no part of the API and its document, has a table of its
- * own.
+ * of its function. The console, which is not part of the API or its document, has its own table.
  */
 
 const {

@@ -8,7 +8,10 @@ const services = openLogIn(openTable());
 
 /** POST /api/authenticate: exchanges the credentials of an activated account for a token. */
 export const handler = publicEndpoint(Authenticate, async ({ source, body }) => {
-  const { token, userId, factorNeededFrom } = await logIn(services, source, body);
-  const answer = { id_token: token, secondFactorRequiredFrom: factorNeededFrom };
-  return { ...ok(answer, { Authorization: `Bearer ${token}` }), callerId: userId };
+  const { token, userId, factorRequiredFrom } = await logIn(services, source, body);
+  const response = ok(
+    { id_token: token, secondFactorRequiredFrom: factorRequiredFrom },
+    { Authorization: `Bearer ${token}` },
+  );
+  return { ...response, callerId: userId };
 });

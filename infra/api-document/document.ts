@@ -46,7 +46,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
 const TOKEN = {
   public: 'no token',
   'issued-token': 'a token, whose session may have ended',
-  enrolling: 'a token, also without a second factor that is required',
+  enrolling: 'a token, even without a required second factor',
   authenticated: 'a token',
 };
 

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { build } from 'esbuild';
+import { SUFFIXES } from '../../lib/console/content-coding.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ENTRIES = { '%SCRIPT%': 'console/main.tsx', '%STYLE%': 'console/style.css' } as const;
@@ -56,8 +57,8 @@ export async function buildConsole(outdir: string): Promise<void> {
     const file = join(outdir, name);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, contents);
-    writeFileSync(`${file}.br`, brotli(contents));
-    writeFileSync(`${file}.gz`, gzip(contents));
+    writeFileSync(file + SUFFIXES.br, brotli(contents));
+    writeFileSync(file + SUFFIXES.gzip, gzip(contents));
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../second-factor/factor-secrets.ts';
 import {
   type FactorRequirement,
-  factorNeededFrom,
+  factorRequiredFrom,
   openFactorRequirement,
 } from '../second-factor/requirement.ts';
 import { factorAfter, separateCode } from '../second-factor/second-factor.ts';
@@ -62,7 +62,7 @@ interface Credentials {
 export interface LoggedIn {
   readonly token: string;
   readonly userId: number;
-  readonly factorNeededFrom: string | undefined;
+  readonly factorRequiredFrom: string | undefined;
 }
 
 /**
@@ -163,7 +163,7 @@ async function startSession(
   return {
     token: isCurrent ? token : await issueToken(committed, session),
     userId: user.id,
-    factorNeededFrom: factorNeededFrom(committed, requirement),
+    factorRequiredFrom: factorRequiredFrom(committed, requirement),
   };
 }
 

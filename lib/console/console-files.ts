@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Failure } from '../contract/failure.ts';
-import { CODINGS, type Coding, preferredCoding } from './content-coding.ts';
+import { CODINGS, type Coding, preferredCoding, SUFFIXES } from './content-coding.ts';
 
 /** A file in one coding, as it is sent. */
 export interface ConsoleFile {
@@ -13,7 +13,7 @@ export interface ConsoleFile {
 /** The files of the console by their name, each in every coding and without one. */
 export type ConsoleFiles = ReadonlyMap<string, ReadonlyMap<Coding | undefined, ConsoleFile>>;
 
-/** The page, from which all paths of the console start. */
+/** The page that shows every screen. */
 const PAGE = 'index.html';
 const PATH_PREFIX = '/console/';
 
@@ -22,9 +22,6 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
 };
-
-/** The names that infra/bundle/console.ts adds to that of a file. */
-const SUFFIXES: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };
 
 /** Nothing is loaded from elsewhere, nothing is inline, and no script turns text into markup. */
 const PAGE_POLICY = [

@@ -1,6 +1,8 @@
 /** The content codings in which files are stored, the smaller one first. */
 export const CODINGS = ['br', 'gzip'] as const;
 export type Coding = (typeof CODINGS)[number];
+/** What is appended to the name of a file for each coding. */
+export const SUFFIXES: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };
 
 /**
  * The coding that Accept-Encoding prefers (RFC 9110, 12.5.3), the smaller one if it prefers none;

@@ -16,7 +16,7 @@ export type Access =
   | 'public'
   /** Any token that this service has issued and that has not expired, even if it has ended. */
   | 'issued-token'
-  /** As 'authenticated', also without the second factor that a role of the caller requires. */
+  /** Like 'authenticated', but without requiring the second factor of the caller's roles. */
   | 'enrolling'
   | 'authenticated'
   | { readonly anyRole: readonly Role[] };
@@ -81,7 +81,7 @@ export interface Contract {
   readonly status?: 201;
   /** The headers of a successful response, besides those of all responses. */
   readonly headers?: readonly ResponseHeader[];
-  /** The headers that only some of them have. */
+  /** The headers of some successful responses only. */
   readonly optionalHeaders?: readonly ResponseHeader[];
   /** The body of a successful response; undefined when it has none. */
   readonly response?: Schema;

@@ -65,8 +65,8 @@ const PROBLEMS = {
     message: 'error.secondfactorrequired',
     title: 'Second factor required',
     detail:
-      'A role of this account requires a second factor: until it is on, the account can only be ' +
-      'read, and the second factor be turned on',
+      'A role of this account requires a second factor. Until it is on, you can only read the ' +
+      'account and turn the second factor on',
   },
   malformed: {
     status: 400,

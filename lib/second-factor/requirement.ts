@@ -33,7 +33,7 @@ const appliesTo = ({ authorities = [] }: Holder, { roles }: FactorRequirement): 
   authorities.some((role) => roles.includes(role));
 
 /** The day from which the user needs a second factor; undefined if the user has or needs none. */
-export const factorNeededFrom = (
+export const factorRequiredFrom = (
   user: Holder,
   requirement: FactorRequirement | undefined,
 ): string | undefined =>
@@ -46,7 +46,7 @@ export const factorView = (
 ) => ({
   secondFactor: user.secondFactor !== undefined,
   recoveryCodesLeft: user.secondFactor ? recoveryCodesLeft(user.secondFactor) : 0,
-  secondFactorRequiredFrom: factorNeededFrom(user, requirement) ?? null,
+  secondFactorRequiredFrom: factorRequiredFrom(user, requirement) ?? null,
 });
 
 const isInForce = ({ from }: FactorRequirement, now: number): boolean => now >= Date.parse(from);
@@ -63,7 +63,7 @@ export function lacksFactor(
   return (
     requirement !== undefined &&
     isInForce(requirement, now) &&
-    factorNeededFrom(user, requirement) !== undefined
+    factorRequiredFrom(user, requirement) !== undefined
   );
 }
 

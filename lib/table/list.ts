@@ -192,13 +192,15 @@ function rangeAfter(id: number, backwards: boolean): Range {
 const ALL_IDS: Bounds = { from: idText(0), to: idText(Number.MAX_SAFE_INTEGER) };
 
 /** A page of the entities that match the filters in the order of ids, read in steps. */
-function filteredPage<E extends Entity>(
+async function filteredPage<E extends Entity>(
   { kind, partOf, unitsPerEntity, ...source }: Source<E>,
   query: ListQuery,
   backwards: boolean,
 ): Promise<Page<E>> {
+  const part = partOf?.(query.filters);
+  if (part && !part.range) return { total: 0, entities: [], more: false, cursor: undefined };
+  const range = part?.range ?? ALL_IDS;
   const after = query.after === undefined ? undefined : idText(query.after);
-  const { range = ALL_IDS } = partOf?.(query.filters) ?? {};
   const bounds = after === undefined ? range : boundsAfter(after, range, backwards);
   return pageInSteps(
     {

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { routes } from '../../routes.ts';
+import { isInstalled, launchChromium } from '../support/browser/launch-chromium.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
 /*
@@ -10,28 +10,15 @@ import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts
  * these tests are skipped.
  */
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const SCREENSHOTS = process.env.SCREENSHOTS;
-// As root, Chromium starts without a sandbox only; the other options keep it from calling its
-// vendor.
-const OPTIONS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-];
-
-describe.skipIf(!existsSync(CHROMIUM))('the pages of the local cloud in a browser', () => {
+describe.skipIf(!isInstalled)('the pages of the local cloud in a browser', () => {
   let gatehouse: Gatehouse;
   let browser: Browser;
   let page: Page;
   const problems: string[] = [];
 
   beforeAll(async () => {
-    [gatehouse, browser] = await Promise.all([
-      startGatehouse(),
-      chromium.launch({ executablePath: CHROMIUM, args: OPTIONS }),
-    ]);
+    [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.on('pageerror', (error) => problems.push(error.message));
     page.on('console', (message) => {

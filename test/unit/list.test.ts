@@ -391,9 +391,14 @@ describe('the parameters of one integration', () => {
   it.each([0, -1, 9_007_199_254])('are not read for an id that cannot have any: %i', async (id) => {
     const { table, page } = listOf(items, {}, 'CONF');
 
-    const found = await page({ filters: [filter('integrationId', 'equals', id)] });
-
-    expect(found).toEqual({ total: 0, entities: [], more: false, cursor: undefined });
+    const filters = [filter('integrationId', 'equals', id)];
+    for (const query of [{ filters }, { filters, after: 7 }])
+      expect(await page(query)).toEqual({
+        total: 0,
+        entities: [],
+        more: false,
+        cursor: undefined,
+      });
     expect(table.calls).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { describe, expect, it, vi } from 'vitest';
 import { type FactorSecrets, openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
 import {
-  factorNeededFrom,
+  factorRequiredFrom,
   factorView,
   hasRequiredFactor,
   lacksFactor,
@@ -265,8 +265,8 @@ describe('the requirement of a second factor', () => {
   });
 
   it('is announced to them before', () => {
-    expect(factorNeededFrom(admin, required)).toBe('2030-01-01');
-    expect(factorNeededFrom(user, required)).toBeUndefined();
+    expect(factorRequiredFrom(admin, required)).toBe('2030-01-01');
+    expect(factorRequiredFrom(user, required)).toBeUndefined();
     expect(factorView(admin, required)).toEqual({
       secondFactor: false,
       recoveryCodesLeft: 0,

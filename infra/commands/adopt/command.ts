@@ -137,8 +137,7 @@ function rejectMistakes(values: AdoptOptions): void {
 }
 
 function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
-  const { sequences, notBefore, mailedKeys, publicKeys, restarts } = adoption;
-  const { recoveryCodes } = adoption;
+  const { sequences, notBefore, mailedKeys, publicKeys, recoveryCodes, restarts } = adoption;
   for (const { kind, before, after } of sequences)
     print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(

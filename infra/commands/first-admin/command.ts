@@ -30,7 +30,7 @@ who has lost the second factor or the password, ends all their sessions and info
   required: ['table', 'login'],
   statuses: {
     done: [0, 'the administrator was created, or can log in again'],
-    failed: [1, 'not done, or unknown: it then prints the password that the account would have'],
+    failed: [1, 'not done, or unknown: it then prints any password that the account may have'],
   },
   seeAlso: 'docs/commands.md lists the permissions.',
   async run({ values, openTable, openStackTable }) {

@@ -68,7 +68,7 @@ export async function checkUsers(checks: Checks, { mail, askForLink }: Inputs): 
 
 /** Uses the account of the marked user, and changes its address and password. */
 async function checkAccount(checks: Checks, username: string, password: string): Promise<void> {
-  const logIn = (password: string, code?: string | undefined) =>
+  const logIn = (password: string, code?: string) =>
     checks.step('POST /api/authenticate', { body: { username, password, code } });
   const token: string = (await logIn(password)).body.id_token;
   // First, because the roles of the user may require it.

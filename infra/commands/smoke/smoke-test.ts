@@ -76,7 +76,7 @@ async function logIn(checks: Checks, inputs: Inputs): Promise<void> {
   const { login, password, factorSecret } = inputs;
   const code = factorSecret && authenticator(factorSecret).code();
   const { body } = await checks.step('POST /api/authenticate', {
-    body: { username: login, password, ...(code && { code }) },
+    body: { username: login, password, code },
   });
   checks.token = body.id_token;
   const { authorities } = (await checks.step('GET /api/account')).body;

@@ -83,9 +83,9 @@ export function openStream({ mappings, invoke, onLine }: Options) {
   }
 
   function add(index: number, mapping: Mapping, record: StreamRecord): void {
-    const name = `${index} ${hashOf(record.dynamodb.Keys.pk.S) % mapping.lanes}`;
-    const lane = lanes.get(name) ?? { mapping, records: [] };
     const { pk, sk } = record.dynamodb.Keys;
+    const name = `${index} ${hashOf(pk.S) % mapping.lanes}`;
+    const lane = lanes.get(name) ?? { mapping, records: [] };
     const isSame = ({ record: { dynamodb } }: Lane['records'][number]) =>
       dynamodb.Keys.pk.S === pk.S && dynamodb.Keys.sk.S === sk.S;
     if (lane.records.some(isSame)) return;

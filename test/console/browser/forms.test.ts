@@ -3,12 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   expectSound,
   focusedText,
-  isInstalled,
-  launchChromium,
   logIn,
   openTab,
   type Tab,
 } from '../../support/browser/chromium.ts';
+import { isInstalled, launchChromium } from '../../support/browser/launch-chromium.ts';
 import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
 
 /* Nothing that was typed is lost, and the focus is where the next step is. */

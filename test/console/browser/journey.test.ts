@@ -1,13 +1,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
-import {
-  expectSound,
-  launchChromium,
-  logIn,
-  openTab,
-  type Tab,
-} from '../../support/browser/chromium.ts';
+import { expectSound, logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
+import { launchChromium } from '../../support/browser/launch-chromium.ts';
 import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
 
 /* The first administrator invites a colleague, who sets a password and a second factor. */

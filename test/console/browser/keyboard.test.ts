@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { launchChromium, logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
+import { logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
+import { launchChromium } from '../../support/browser/launch-chromium.ts';
 import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
 
 /*

@@ -1,12 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  expectSound,
-  launchChromium,
-  logIn,
-  openTab,
-  type Tab,
-} from '../../support/browser/chromium.ts';
+import { expectSound, logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
+import { launchChromium } from '../../support/browser/launch-chromium.ts';
 import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
 
 /*

@@ -1,3 +1,5 @@
+import { MAIL_PARTITIONS } from '../../../lib/table/keys.ts';
+import { routes } from '../../../routes.ts';
 import type { Budget } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
 
@@ -28,15 +30,14 @@ const MB_PER_CPU = 1769;
 const LOG_BYTES = 1000;
 /** A response with its headers: most are a single entity. */
 const RESPONSE_BYTES = 2000;
-/** The routes of whose changes a mail tells somebody. */
-const MAILING = new Set([
-  'POST /api/account',
-  'POST /api/account/change-password',
-  'POST /api/account/confirm-email',
-  'POST /api/account/reset-password/init',
-  'POST /api/account/reset-password/finish',
-  'POST /api/users',
-]);
+/** The routes that can cause a mail. */
+const MAILING = new Set<string>(
+  routes
+    .filter(({ permissions: { put = [] } }) =>
+      MAIL_PARTITIONS.some((partition) => put.includes(partition)),
+    )
+    .map(({ route }) => route),
+);
 /** What the function that sends mail does for one mail with a key. */
 const DELIVERY = { reads: 7, writes: 8, gigabyteSeconds: 0.5 * 0.15 };
 const MAIL_DOLLARS =

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import sparticuz, { inflate, setupLambdaEnvironment } from '@sparticuz/chromium';
+import { type Browser, chromium } from 'playwright-core';
+
+const INSTALLED = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export const isInstalled = existsSync(INSTALLED);
+// As root, Chromium starts without a sandbox only; the other options keep it from calling its
+// vendor.
+const OPTIONS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+];
+
+/** Launches the installed Chromium, or else the one of the package, so that no test is skipped. */
+export async function launchChromium(): Promise<Browser> {
+  if (isInstalled) return chromium.launch({ executablePath: INSTALLED, args: OPTIONS });
+  // The libraries beside it are missing on a machine that has nothing but Node.
+  const { resolve } = createRequire(import.meta.url);
+  await inflate(join(dirname(resolve('@sparticuz/chromium')), '../bin/al2023.tar.br'));
+  setupLambdaEnvironment(join(tmpdir(), 'al2023', 'lib'));
+  return chromium.launch({
+    executablePath: await sparticuz.executablePath(),
+    // In a single process, closing a context ends the browser.
+    args: sparticuz.args.filter((arg) => arg !== '--single-process' && arg !== '--no-zygote'),
+  });
+}
