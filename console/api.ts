@@ -26,7 +26,6 @@ export type Answer<Data> = Success<Data> | { readonly ok: false; readonly proble
 
 interface Options {
   readonly ifMatch?: string | undefined;
-  readonly signal?: AbortSignal;
 }
 
 export interface Connection {
@@ -57,7 +56,11 @@ export const connect = (connection: Connection): Send => {
     if (!response) return { ok: false, problem: NO_RESPONSE };
     const text = await response.text().catch(() => undefined);
     if (text === undefined) return { ok: false, problem: NO_RESPONSE };
-    if (response.ok) return successOf(response, text);
+    if (response.ok) {
+      const data = parsed(text);
+      if (data === undefined && text !== '') return { ok: false, problem: NO_RESPONSE };
+      return successOf(response, data as Response);
+    }
     if (response.status === 401 && token && (await resumed(connection, token)))
       return send(operation, args, options);
     const problem = problemOf(response, text);
@@ -92,7 +95,7 @@ function initOf(
   method: string,
   args: Arguments<object>,
   token: string | undefined,
-  { ifMatch, signal }: Options,
+  { ifMatch }: Options,
 ): RequestInit {
   const { body } = args as { body?: unknown };
   return {
@@ -103,17 +106,16 @@ function initOf(
       ...(ifMatch && { 'If-Match': ifMatch }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(signal && { signal }),
     cache: 'no-store',
     credentials: 'omit',
   };
 }
 
-function successOf<Data>({ headers }: Response, text: string): Success<Data> {
+function successOf<Data>({ headers }: globalThis.Response, data: Data): Success<Data> {
   const total = headers.get('X-Total-Count');
   return {
     ok: true,
-    data: (text === '' ? undefined : JSON.parse(text)) as Data,
+    data,
     etag: headers.get('ETag') ?? undefined,
     total: total === null ? undefined : Number(total),
     links: linksOf(headers.get('Link')),
@@ -123,7 +125,7 @@ function successOf<Data>({ headers }: Response, text: string): Success<Data> {
 
 /** API Gateway and the edge have responses of their own, some of which are no JSON. */
 function problemOf({ status, headers }: Response, text: string): Problem {
-  const body = parsed(text);
+  const body = (parsed(text) ?? {}) as Partial<Problem>;
   const retryAfter = Number(headers.get('Retry-After') ?? Number.NaN);
   const isOurs = body.message?.startsWith('error.');
   return {
@@ -135,10 +137,11 @@ function problemOf({ status, headers }: Response, text: string): Problem {
   };
 }
 
-function parsed(text: string): Partial<Problem> {
+/** Undefined if the text is no JSON. */
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) ?? {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -8,7 +8,6 @@ const KEY = 'gatehouse.token';
 export interface Claims {
   readonly login: string;
   readonly environment: string;
-  readonly series: string;
 }
 
 interface TokenStorage {
@@ -30,11 +29,10 @@ export function claimsOf(token: string): Claims | undefined {
   try {
     const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
     const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
-    const { iss, jti, preferred_username } = JSON.parse(new TextDecoder().decode(bytes));
+    const { iss, preferred_username } = JSON.parse(new TextDecoder().decode(bytes));
     return {
       login: String(preferred_username),
       environment: String(iss).replace(/^gatehouse-/, ''),
-      series: String(jti),
     };
   } catch {
     return undefined;

@@ -14,7 +14,7 @@ export const token = signal(storedToken(sessionStorage));
 export const claims = computed(() => claimsOf(token.value ?? ''));
 export const account = signal<Account | undefined>(undefined);
 
-/** Whether the service has refused a request until a second factor is on, whatever this clock says. */
+/** Whether the service has demanded a second factor, whatever this clock says. */
 const factorDemanded = signal(false);
 export const enrolling = computed(() => {
   const own = account.value;
@@ -37,8 +37,15 @@ export async function loadLanguage(): Promise<void> {
   const chosen = account.value ? [account.value.langKey] : [];
   const best = languageOf([...chosen, ...navigator.languages]);
   if (dictionary.value && best === language.value) return;
-  const loaded =
-    best === 'de' ? (await import('./languages/de.ts')).de : (await import('./languages/en.ts')).en;
+  const loaded = await (best === 'de'
+    ? import('./languages/de.ts').then(({ de }): Dictionary => de)
+    : import('./languages/en.ts').then(({ en }): Dictionary => en)
+  ).catch((error: unknown) => {
+    // Without the other language, such as offline, the console goes on in the present one.
+    if (!dictionary.value) throw error;
+    return undefined;
+  });
+  if (!loaded) return;
   document.documentElement.lang = best;
   language.value = best;
   dictionary.value = loaded;
@@ -47,7 +54,9 @@ export async function loadLanguage(): Promise<void> {
 export function startSession(newToken: string | undefined): void {
   storeToken(sessionStorage, newToken);
   token.value = newToken;
-  if (!newToken) account.value = undefined;
+  if (newToken) return;
+  account.value = undefined;
+  factorDemanded.value = false;
 }
 
 /** Resolves the requests that wait for the password: see the dialog that asks for it. */

@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks';
-import type { AuditEntry } from '../../examples/client/types.gen.ts';
-import type { Answer } from '../api.ts';
 import { type Difference, differences, merged } from '../conflict.ts';
 import * as Operations from '../operations.ts';
 import { isAdministrator, language, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
 import { Dialog } from './dialog.tsx';
-import type { Clash, Editing } from './editing.ts';
+import type { EditConflict, Editing } from './editing.ts';
 import { useLoad } from './load.ts';
 import { Alert } from './problem.tsx';
 
@@ -23,23 +21,27 @@ interface Properties<Entity extends object, T extends Fields> {
 export function Conflict<Entity extends object, T extends Fields>(
   properties: Properties<Entity, T>,
 ) {
-  const { clash } = properties.editing;
-  return clash ? <Choices {...properties} clash={clash} /> : null;
+  const { conflict } = properties.editing;
+  return conflict ? <Choices {...properties} conflict={conflict} /> : null;
 }
 
 function Choices<Entity extends object, T extends Fields>({
   editing,
-  clash,
+  conflict,
   target,
   show,
-}: Properties<Entity, T> & { readonly clash: Clash<Entity, T> }) {
+}: Properties<Entity, T> & { readonly conflict: EditConflict<Entity, T> }) {
   const { labels, current, refused, resolve, discard, close } = editing;
   const t = texts();
   const [choices, setChoices] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>({});
-  const found = differences(Object.keys(labels), current.data, clash.mine, clash.theirs.data);
+  const found = differences(Object.keys(labels), current.data, conflict.mine, conflict.theirs.data);
   return (
     <Dialog title={t.conflict} onClose={close}>
-      <By target={target} />
+      {isAdministrator() ? (
+        <LastChange key={conflict.theirs.etag} target={target} />
+      ) : (
+        <p>{t.conflictUnknown}</p>
+      )}
       {refused && <Alert problem={refused} />}
       <p>{found.length > 0 ? t.conflictChoose : t.conflictSame}</p>
       {found.map((difference) => (
@@ -56,7 +58,7 @@ function Choices<Entity extends object, T extends Fields>({
         <button
           type="button"
           class="primary"
-          onClick={() => resolve(merged(clash.mine, found, choices))}
+          onClick={() => resolve(merged(conflict.mine, found, choices))}
         >
           {t.conflictSave}
         </button>
@@ -71,22 +73,15 @@ function Choices<Entity extends object, T extends Fields>({
   );
 }
 
-/** Whose change came between, from the audit trail, which administrators read. */
-function By({ target }: { target: string }) {
+/** Whose change came between, from the audit trail. */
+function LastChange({ target }: { target: string }) {
   const t = texts();
   const query = { 'target.equals': target, size: 1 };
-  const { answer } = useLoad(target, () =>
-    isAdministrator() ? send(Operations.listAudits, { query }) : Promise.resolve(NOBODY),
-  );
+  const { answer } = useLoad(target, () => send(Operations.listAudits, { query }));
   const entry = answer?.ok ? answer.data[0] : undefined;
   const time = entry && dateTime(language.value, entry.time);
   return <p>{entry ? fill(t.conflictBy, { name: entry.actor, time }) : t.conflictUnknown}</p>;
 }
-
-const NOBODY: Answer<AuditEntry[]> = {
-  ok: false,
-  problem: { status: 403, message: 'error.http.403', fieldErrors: [] },
-};
 
 interface ChoiceProperties {
   readonly label: string;

@@ -58,16 +58,16 @@ export function DataList<Row>(properties: Properties<Row>) {
   const { answer, loading, reload } = useLoad(JSON.stringify(query.value), () => load(query.value));
   const rows = answer?.ok ? answer.data : [];
   const size = Number(query.value.size) || SIZE;
-  const range = answer?.ok && rangeOf(query.value, rows.length, size);
-  const total = answer?.ok && answer.total !== undefined && counted;
+  const range = rangeOf(query.value, rows.length, size);
+  const total = answer?.ok ? answer.total : undefined;
   const labels = Object.fromEntries(filters.map(({ name, label }) => [name, label]));
-  const summary = [
-    total && plural(language.value, counted, (answer.ok && answer.total) || 0),
-    range &&
-      answer.ok &&
-      answer.total !== undefined &&
-      fill(t.range, { from: range[0], to: range[1], total: answer.total }),
-  ];
+  const summary =
+    total === undefined
+      ? []
+      : [
+          counted && plural(language.value, counted, total),
+          range && fill(t.range, { from: range[0], to: range[1], total }),
+        ];
   return (
     <>
       <FilterForm filters={filters} />
@@ -98,14 +98,15 @@ function FilterForm({ filters }: { filters: readonly Filter[] }) {
   const t = texts();
   const form = useRef<HTMLFormElement>(null);
   const shown = query.value;
-  // The fields show what is set, also after Back; they are not rendered again, to keep the focus.
+  // The fields show what is set, also after Back. Only a navigation sets them: a list that arrives
+  // must not remove what was typed.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a signal has another value after each.
   useLayoutEffect(() => {
-    for (const { name } of filters) {
-      const field = form.current?.elements.namedItem(name);
-      if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement)
-        field.value = shown[name] ?? '';
-    }
-  });
+    const fields = form.current?.querySelectorAll<HTMLInputElement | HTMLSelectElement>(
+      'input, select',
+    );
+    for (const field of fields ?? []) field.value = shown[field.name] ?? '';
+  }, [shown]);
   const onSubmit = (event: Event) => {
     event.preventDefault();
     const values = new FormData(form.current ?? undefined);

@@ -1,11 +1,11 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Answer, Problem, Success } from '../api.ts';
 import { sameFields } from '../conflict.ts';
 import { notice, texts } from '../state.ts';
 import { focusHeading } from './screen.tsx';
 
 /** A change that was refused with 412, and the state that is stored now. */
-export interface Clash<Entity, Fields> {
+export interface EditConflict<Entity, Fields> {
   readonly mine: Fields;
   readonly theirs: Success<Entity>;
 }
@@ -17,7 +17,7 @@ export interface Editing<Entity, Fields> {
   readonly setCurrent: (current: Success<Entity>) => void;
   /** Changes when the form has to show other values than those that were typed. */
   readonly version: number;
-  readonly clash: Clash<Entity, Fields> | undefined;
+  readonly conflict: EditConflict<Entity, Fields> | undefined;
   readonly save: (fields: Fields) => Promise<Problem | undefined>;
   readonly resolve: (chosen: Fields) => void;
   readonly discard: () => void;
@@ -45,11 +45,11 @@ export function useEditing<Entity extends object, Fields>(
   const { labels, loaded, put, get, onSaved } = properties;
   const [current, setCurrent] = useState(loaded);
   const [version, setVersion] = useState(0);
-  const [clash, setClash] = useState<Clash<Entity, Fields>>();
+  const [conflict, setConflict] = useState<EditConflict<Entity, Fields>>();
   const [refused, setRefused] = useState<Problem>();
 
   const show = (state: Success<Entity>) => {
-    setClash(undefined);
+    setConflict(undefined);
     setRefused(undefined);
     setCurrent(state);
     setVersion((before) => before + 1);
@@ -72,7 +72,7 @@ export function useEditing<Entity extends object, Fields>(
     // Something else has changed, such as the state of a user or the flag of a module.
     if (sameFields(Object.keys(labels), current.data, theirs.data))
       return attempt(fields, theirs.etag, tries - 1);
-    setClash({ mine: fields, theirs });
+    setConflict({ mine: fields, theirs });
     return answer;
   };
   const save = async (fields: Fields): Promise<Problem | undefined> => {
@@ -82,8 +82,14 @@ export function useEditing<Entity extends object, Fields>(
     onSaved?.(answer);
     return undefined;
   };
+  const resolving = useRef(false);
   const resolve = async (chosen: Fields): Promise<void> => {
-    const answer = await attempt(chosen, clash?.theirs.etag);
+    // A second click must not save twice.
+    if (resolving.current) return;
+    resolving.current = true;
+    const answer = await attempt(chosen, conflict?.theirs.etag).finally(() => {
+      resolving.current = false;
+    });
     if (!answer.ok) {
       setRefused(answer.problem);
       return;
@@ -91,16 +97,20 @@ export function useEditing<Entity extends object, Fields>(
     show(answer);
     onSaved?.(answer);
   };
+  const close = () => {
+    setConflict(undefined);
+    setRefused(undefined);
+  };
   return {
     labels,
     current,
     setCurrent,
     version,
-    clash,
+    conflict,
     save,
     resolve: (chosen) => void resolve(chosen),
-    discard: () => clash && show(clash.theirs),
-    close: () => setClash(undefined),
+    discard: () => conflict && show(conflict.theirs),
+    close,
     refused,
   };
 }

@@ -199,7 +199,7 @@ interface FieldProperties {
 }
 
 interface TextProperties extends FieldProperties {
-  readonly type?: 'text' | 'password' | 'email' | 'date';
+  readonly type?: 'text' | 'password' | 'email';
   readonly autocomplete?: string;
   readonly optional?: boolean;
   readonly lines?: number;

@@ -16,7 +16,7 @@ import { fill } from '../text.ts';
 import { Credentials } from '../views/log-in.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** What surrounds every screen: the bar, the navigation and the dialogs that any screen can cause. */
+/** What surrounds every screen: bar, navigation, and the dialogs that any screen can cause. */
 export function Frame({ children }: { children: ComponentChildren }) {
   const t = texts();
   return (
@@ -67,8 +67,10 @@ function Bar() {
 async function logOut(): Promise<void> {
   await navigate(BASE);
   if (location.pathname !== BASE) return;
-  await send(Operations.logOut, {});
+  // Forgotten before the response: a 401 must not ask for the password of a session that is over.
+  const ended = send(Operations.logOut, {});
   startSession(undefined);
+  await ended;
   await navigate(BASE, { replace: true, say: texts().loggedOut });
 }
 

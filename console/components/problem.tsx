@@ -24,7 +24,7 @@ export function ProblemText({ problem, text }: { problem: Problem; text?: string
   );
 }
 
-/** Announced twice only: a text that changes each second would never be read to its end. */
+/** Announced only twice: a text that changes each second would never be read to its end. */
 function Wait({ seconds }: { seconds: number }) {
   const t = texts();
   const [over, setOver] = useState(false);

@@ -23,7 +23,7 @@ export function Screen({ title, children }: { title: string; children: Component
   );
 }
 
-/** Says what has just been done. The region exists before its text, or it would not be announced. */
+/** Says what was just done. It is always rendered: a new region would not be announced. */
 function Notice() {
   return (
     <div role="status" class="said">

@@ -133,7 +133,7 @@ export const de: Dictionary = {
   mine: 'Ihre',
   theirs: 'Andere',
   conflictSave: 'Gewählte Werte speichern',
-  conflictTheirs: 'Meine verwerfen',
+  conflictTheirs: 'Meine Änderung verwerfen',
 
   profile: 'Profil',
   firstName: 'Vorname',
@@ -244,7 +244,7 @@ export const de: Dictionary = {
 
   newIntegration: 'Neue Integration',
   integrationsFound: { one: '{n} Integration', other: '{n} Integrationen' },
-  noIntegrations: 'Keine Integration passt.',
+  noIntegrations: 'Keine Integration entspricht dem Filter.',
   name: 'Name',
   shortName: 'Kurzname',
   description: 'Beschreibung',
@@ -280,7 +280,7 @@ export const de: Dictionary = {
   from: 'Von',
   until: 'Vor',
   source: 'Herkunft',
-  noEntries: 'Kein Eintrag passt.',
+  noEntries: 'Kein Eintrag entspricht dem Filter.',
   entryJson: 'Als JSON',
   changedFields: 'Felder: {fields}.',
   fromAddress: 'Von {source}.',

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Problem } from '../api.ts';
 import { Form, SelectField, TextField } from '../components/form.tsx';
+import { CurrentPassword, NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
 import { textOf } from '../form.ts';
@@ -125,19 +126,8 @@ export function Password() {
           readOnly
           hidden
         />
-        <TextField
-          name="currentPassword"
-          label={t.currentPassword}
-          type="password"
-          autocomplete="current-password"
-        />
-        <TextField
-          name="newPassword"
-          label={t.newPassword}
-          hint={t.newPasswordHint}
-          type="password"
-          autocomplete="new-password"
-        />
+        <CurrentPassword />
+        <NewPassword />
       </Form>
     </AccountScreen>
   );

@@ -23,16 +23,16 @@ import { Parameters } from './parameters.tsx';
 export function Integration({ id }: { id: string }) {
   const t = texts();
   const path = { id: Number(id) };
-  const { answer, reload } = useLoad(id, () => send(Operations.getIntegration, { path }));
+  const { answer, shown, reload } = useLoad(id, () => send(Operations.getIntegration, { path }));
   return (
-    <Screen title={answer?.ok ? answer.data.name : `${t.integrations} ${id}`}>
+    <Screen title={shown ? shown.data.name : `${t.integrations} ${id}`}>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
-      {answer?.ok &&
+      {shown &&
         (managesIntegrations() ? (
-          <EditIntegration key={id} loaded={answer} onModuleChanged={reload} />
+          <EditIntegration key={id} loaded={shown} onModuleChanged={reload} />
         ) : (
-          <ReadIntegration integration={answer.data} />
+          <ReadIntegration integration={shown.data} />
         ))}
     </Screen>
   );
@@ -144,8 +144,6 @@ function EditIntegration({ loaded, onModuleChanged }: Properties) {
 function Deletion({ integration }: { integration: IntegrationData }) {
   const t = texts();
   const { id, name } = integration;
-  const query = { 'integrationId.equals': id };
-  const { answer } = useLoad(String(id), () => send(Operations.countParameters, { query }));
   const remove = async () => {
     const result = await send(Operations.deleteIntegration, { path: { id } });
     if (!result.ok) return result.problem;
@@ -157,8 +155,15 @@ function Deletion({ integration }: { integration: IntegrationData }) {
     <section>
       <h2>{fill(t.deleteThis, { name })}</h2>
       <Confirm action={fill(t.deleteThis, { name })} typed={name} onConfirm={remove} danger>
-        <p>{fill(t.integrationDeleted, { n: answer?.ok ? answer.data : '…' })}</p>
+        <DeletedParameters id={id} />
       </Confirm>
     </section>
   );
+}
+
+/** Counted when the dialog opens: parameters may have been added since the page was loaded. */
+function DeletedParameters({ id }: { id: number }) {
+  const query = { 'integrationId.equals': id };
+  const { answer } = useLoad(String(id), () => send(Operations.countParameters, { query }));
+  return <p>{fill(texts().integrationDeleted, { n: answer?.ok ? answer.data : '…' })}</p>;
 }

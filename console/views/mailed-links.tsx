@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Form, TextField } from '../components/form.tsx';
+import { NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { textOf } from '../form.ts';
 import { hideFragment } from '../navigation.ts';
@@ -40,11 +41,14 @@ const BackToLogIn = () => (
   </p>
 );
 
-/** The key of the link, which leaves the address at once: it could be copied or bookmarked. */
+/** The key of the last link. It leaves the address at once: it could be copied or bookmarked. */
 function useKey(key: string | undefined): string | undefined {
-  const [kept] = useState(key);
-  useEffect(hideFragment, []);
-  return kept;
+  const kept = useRef(key);
+  if (key) kept.current = key;
+  useEffect(() => {
+    if (location.hash) hideFragment();
+  });
+  return kept.current;
 }
 
 function KeyMissing() {
@@ -84,13 +88,7 @@ export function SetPassword(properties: { readonly keyOfLink: string | undefined
       {!done && key && (
         <>
           <Form submit={t.setPassword} onSave={save} texts={{ 'error.http.400': t.keyInvalid }}>
-            <TextField
-              name="newPassword"
-              label={t.newPassword}
-              hint={t.newPasswordHint}
-              type="password"
-              autocomplete="new-password"
-            />
+            <NewPassword />
           </Form>
           <p>
             <a href={`${BASE}/forgotten-password`}>{t.keyAgain}</a>

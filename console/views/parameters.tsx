@@ -24,7 +24,7 @@ interface Properties {
 /** The parameters of an integration, each edited where it stands. */
 export function Parameters({ integrationId, onChanged }: Properties) {
   const t = texts();
-  const { answer, reload } = useLoad(String(integrationId), () =>
+  const { answer, shown, reload } = useLoad(String(integrationId), () =>
     send(Operations.listParameters, {
       query: { 'integrationId.equals': integrationId, size: ALL },
     }),
@@ -39,10 +39,10 @@ export function Parameters({ integrationId, onChanged }: Properties) {
       <p>{t.parametersHint}</p>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
-      {answer?.ok && answer.data.length === 0 && <p>{t.noParameters}</p>}
-      {answer?.ok && (
+      {shown?.data.length === 0 && <p>{t.noParameters}</p>}
+      {shown && (
         <ul class="parameters">
-          {answer.data.map((parameter) => (
+          {shown.data.map((parameter) => (
             <li key={parameter.id}>
               <OneParameter parameter={parameter} onChanged={changed} />
             </li>

@@ -3,9 +3,12 @@ import type { RequestSecondFactorResponse } from '../../examples/client/types.ge
 import type { Problem } from '../api.ts';
 import { Form, TextField } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
+import { CurrentPassword } from '../components/password-fields.tsx';
 import { textOf } from '../form.ts';
+import { navigate } from '../navigation.ts';
 import * as Operations from '../operations.ts';
 import { qrPath } from '../qr.ts';
+import { BASE } from '../route.ts';
 import { account, enrolling, language, loadAccount, notice, send, texts } from '../state.ts';
 import { day, fill, plural } from '../text.ts';
 import { AccountScreen, useNoticeOfFactor } from './account.tsx';
@@ -56,6 +59,8 @@ function FactorOff({ onCodes }: Properties) {
     const answer = await send(Operations.confirmFactor, { body });
     if (!answer.ok) return answer.problem;
     onCodes(answer.data.recoveryCodes);
+    // A required factor is turned on at any address, whose own screen would replace the codes.
+    await navigate(`${BASE}/account/second-factor`, { replace: true });
     await loadAccount();
     return undefined;
   };
@@ -89,15 +94,6 @@ function FactorOff({ onCodes }: Properties) {
     </>
   );
 }
-
-const CurrentPassword = () => (
-  <TextField
-    name="currentPassword"
-    label={texts().currentPassword}
-    type="password"
-    autocomplete="current-password"
-  />
-);
 
 function QrCode({ uri }: { uri: string }) {
   const { path, size } = qrPath(uri);

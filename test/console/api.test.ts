@@ -123,6 +123,15 @@ describe('a problem', () => {
     });
   });
 
+  it('of a proxy that is no JSON is a problem of the network', async () => {
+    const { send } = connection([new Response('<html>Log in to the network</html>')]);
+
+    expect(await send(Operations.listUsers, {})).toMatchObject({
+      ok: false,
+      problem: { status: 0, message: 'error.network' },
+    });
+  });
+
   it('reports that a second factor is required', async () => {
     let reported = false;
     const { send } = connection([problem(403, { message: 'error.secondfactorrequired' })], {

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
+import { authenticator } from '../../../infra/commands/smoke/authenticator.ts';
 import { expectSound, logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
 import { launchChromium } from '../../support/browser/launch-chromium.ts';
 import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
@@ -45,28 +45,19 @@ async function setPassword({ page }: Tab, link: string): Promise<void> {
   expect(sent.filter((request) => request.includes(key))).toEqual([]);
 }
 
-async function turnOnFactor({ page }: Tab): Promise<Buffer> {
-  await page.getByRole('link', { name: 'Own account' }).click();
-  await page.getByRole('link', { name: 'Second factor' }).click();
-  await page.locator('[name=currentPassword]').fill('correct horse');
+type Authenticator = ReturnType<typeof authenticator>;
+
+/** On the screen of the second factor. */
+async function turnOnFactor({ page }: Tab, password: string): Promise<Authenticator> {
+  await page.locator('[name=currentPassword]').fill(password);
   await page.keyboard.press('Enter');
   const text = await page.locator('main code').innerText();
-  const secret = secretOf(text.replaceAll(' ', ''));
-  await page.locator('[name=code]').fill(codeOf(secret, stepAt(Date.now()) - 1));
+  const device = authenticator(text);
+  await page.locator('[name=code]').fill(device.code(-1));
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Recovery codes' }).waitFor();
   expect(await page.locator('.codes li').count()).toBe(10);
-  return secret;
-}
-
-/** Base32 (RFC 4648, 6). */
-function secretOf(text: string): Buffer {
-  const bits = [...text]
-    .map((letter) =>
-      'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
-    )
-    .join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  return device;
 }
 
 it('leads from the invitation to a log-in with a code, and to the log-out', async () => {
@@ -75,7 +66,9 @@ it('leads from the invitation to a log-in with a code, and to the log-out', asyn
   const { page } = anna;
   await setPassword(anna, await invite(admin));
   await logIn(anna, 'anna', 'correct horse');
-  const secret = await turnOnFactor(anna);
+  await page.getByRole('link', { name: 'Own account' }).click();
+  await page.getByRole('link', { name: 'Second factor' }).click();
+  const device = await turnOnFactor(anna, 'correct horse');
   await expectSound(anna, 'recovery-codes');
   await page.getByRole('button', { name: 'I have kept them' }).click();
   await page.getByText('10 recovery codes are left.').waitFor();
@@ -90,11 +83,34 @@ it('leads from the invitation to a log-in with a code, and to the log-out', asyn
   expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('code');
   expect(await page.locator('[name=password]').inputValue()).toBe('correct horse');
   await expectSound(anna, 'code');
-  await page.locator('[name=code]').fill(codeOf(secret, stepAt(Date.now())));
+  await page.locator('[name=code]').fill(device.code());
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Users' }).waitFor();
 
   await admin.page.getByRole('button', { name: 'Log out' }).click();
   await admin.page.getByText('You are logged out.').waitFor();
   expect([...admin.faults, ...anna.faults]).toEqual([]);
+});
+
+it('shows the recovery codes of a required factor, wherever it was turned on', async () => {
+  await gatehouse.makeUser('erin', { authorities: ['ROLE_ADMIN'] });
+  const erin = await openTab(browser, gatehouse.cloud.url);
+  const { page } = erin;
+  await logIn(erin, 'erin');
+  // As in an environment that requires a factor since a day that has passed.
+  await page.route('**/api/account', async (route) => {
+    const response = await route.fetch();
+    const account = await response.json();
+    const secondFactorRequiredFrom = account.secondFactor ? null : '2026-01-15';
+    await route.fulfill({ response, json: { ...account, secondFactorRequiredFrom } });
+  });
+  await page.goto('/console/users');
+  await page.getByText('One of your roles requires a second factor').waitFor();
+
+  await turnOnFactor(erin, 'erin');
+  await page.getByRole('button', { name: 'I have kept them' }).click();
+
+  await page.getByText('10 recovery codes are left.').waitFor();
+  await page.getByRole('link', { name: 'Users' }).click();
+  await page.getByRole('heading', { name: 'Users' }).waitFor();
 });
