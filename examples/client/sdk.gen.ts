@@ -63,7 +63,7 @@ export const getOpenapi = <ThrowOnError extends boolean = false>(options?: Optio
 /**
  * Get the caller's own account
  *
- * Requires a token, also without a second factor that is required.
+ * Requires a token, even without a required second factor.
  */
 export const getAccount = <ThrowOnError extends boolean = false>(options?: Options<GetAccountData, ThrowOnError>): RequestResult<GetAccountResponses, GetAccountErrors, ThrowOnError> => (options?.client ?? client).get<GetAccountResponses, GetAccountErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -162,7 +162,7 @@ export const endSession = <ThrowOnError extends boolean = false>(options: Option
 /**
  * Request a secret for the caller's second factor
  *
- * Requires a token, also without a second factor that is required.
+ * Requires a token, even without a required second factor.
  */
 export const requestSecondFactor = <ThrowOnError extends boolean = false>(options: Options<RequestSecondFactorData, ThrowOnError>): RequestResult<RequestSecondFactorResponses, RequestSecondFactorErrors, ThrowOnError> => (options.client ?? client).post<RequestSecondFactorResponses, RequestSecondFactorErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -177,7 +177,7 @@ export const requestSecondFactor = <ThrowOnError extends boolean = false>(option
 /**
  * Turn on the caller's second factor with a code under the requested secret
  *
- * Requires a token, also without a second factor that is required.
+ * Requires a token, even without a required second factor.
  */
 export const confirmSecondFactor = <ThrowOnError extends boolean = false>(options: Options<ConfirmSecondFactorData, ThrowOnError>): RequestResult<ConfirmSecondFactorResponses, ConfirmSecondFactorErrors, ThrowOnError> => (options.client ?? client).post<ConfirmSecondFactorResponses, ConfirmSecondFactorErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -67,15 +67,15 @@ const isDay = (text: string): boolean => new Date(text).toJSON()?.slice(0, 10) =
 
 export const secondFactor = v.optional(
   setting(
-    'Which users must have a [second factor](api.md#second-factor), and from which day. All users ' +
-      'can turn one on.',
+    'Which users must have a [second factor](api.md#second-factor), and from which day. All ' +
+      'users can turn one on.',
     v.strictObject({
       requiredFor: setting('The roles that require it.', distinct('role', v.picklist(ROLES)), {
         example: ['ROLE_ADMIN'],
       }),
       from: setting(
-        'The first day, in UTC, on which such a user without a second factor can do nothing but turn ' +
-          'one on. Until then, responses to logins and to requests for the own account announce it.',
+        'The first day, in UTC, on which such a user without a second factor can do nothing but ' +
+          'turn one on. Until then, responses to logins and to requests for the own account announce it.',
         v.pipe(v.string(), v.isoDate(), v.check(isDay, 'must be a day that exists')),
         { example: '2027-01-15' },
       ),
