@@ -7,8 +7,12 @@ export function authenticator(secret: string) {
   );
   const bytes = bits.join('').match(/.{8}/g) ?? [];
   const key = Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
+  let last = 0;
   return {
-    /** The code of this many time steps from now. */
-    code: (steps = 0): string => codeOf(key, stepAt(Date.now()) + steps),
+    /** The code of the present time step, or of the next if it has given that one already. */
+    code(): string {
+      last = Math.max(last + 1, stepAt(Date.now()));
+      return codeOf(key, last);
+    },
   };
 }

@@ -8,7 +8,6 @@ export async function turnOnFactor(gatehouse: Gatehouse, login: string) {
     gatehouse.call('POST', `/api/account/second-factor${path}`, { token, body });
   const { body: enrolment } = await post('', { currentPassword: login });
   const { code } = authenticator(enrolment.secret);
-  // The next codes stay unused.
-  const { body } = await post('/confirm', { code: code(-1) });
+  const { body } = await post('/confirm', { code: code() });
   return { token, code, recoveryCodes: body.recoveryCodes as readonly string[] };
 }
