@@ -31,8 +31,8 @@ const LOG_BYTES = 1000;
 /** A response with its headers: most are a single entity. */
 const RESPONSE_BYTES = 2000;
 /**
- * The routes that cause a mail. PUT /api/users does so only for a new address, which its budget does
- * not contain either.
+ * The routes that cause a mail. PUT /api/users does so only for a new address, which its budget
+ * does not contain either.
  */
 const MAILING = new Set<string>(
   routes
