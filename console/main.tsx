@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Problem } from './api.ts';
 import { Frame } from './components/frame.tsx';
 import { Alert, Waiting } from './components/problem.tsx';
+import { keepFocus } from './focus.ts';
 import { route, startNavigation } from './navigation.ts';
 import { account, loadAccount, loadLanguage, token } from './state.ts';
 import { LogIn } from './views/log-in.tsx';
@@ -48,6 +49,7 @@ async function start(): Promise<void> {
   const root = document.getElementById('console');
   if (!root) return;
   startNavigation();
+  keepFocus(root);
   await loadLanguage();
   render(
     <Frame>

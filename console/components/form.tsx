@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from 'preact';
-import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api.ts';
 import { changed, errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../form.ts';
 import { guard } from '../navigation.ts';
@@ -44,7 +44,8 @@ export function Form(properties: Properties) {
   const [problem, setProblem] = useState<Problem>();
   const errors = errorTexts(problem, labels, properties.texts);
 
-  useEffect(() => {
+  // Before the page is painted: nothing can be typed earlier.
+  useLayoutEffect(() => {
     if (!guarded) return;
     initial.current = dataOf(form.current);
     return guard(() => changed(initial.current ?? new FormData(), dataOf(form.current)));

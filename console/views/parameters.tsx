@@ -217,14 +217,14 @@ function NewParameter({ integrationId, onCreated }: NewProperties) {
   };
   if (!open)
     return (
-      <p>
+      <div>
         <button type="button" onClick={() => setOpen(true)}>
           {t.newParameter}
         </button>
-      </p>
+      </div>
     );
   return (
-    <>
+    <div>
       <h3>{t.newParameter}</h3>
       <Form
         submit={t.createParameter}
@@ -238,6 +238,6 @@ function NewParameter({ integrationId, onCreated }: NewProperties) {
       >
         <ParameterFormFields />
       </Form>
-    </>
+    </div>
   );
 }

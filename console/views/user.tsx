@@ -127,15 +127,28 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
 function Activation({ editing }: { editing: EditingUser }) {
   const t = texts();
   const { current, setCurrent } = editing;
-  const { id, login, email, activated } = current.data;
-  const change = async () => {
-    const answer = await send(
+  const { login, activated } = current.data;
+  const put = ({ data: { id, login, email }, etag }: Success<UserData>) =>
+    send(
       Operations.updateUser,
       { body: { id, login, email, activated: !activated } },
-      { ifMatch: current.etag },
+      { ifMatch: etag },
     );
+  const change = async () => {
+    const answer = await put(current);
+    if (answer.ok) setCurrent(answer);
+    else return answer.problem.status === 412 ? changeAfterOther() : answer.problem;
+    return undefined;
+  };
+  // The form still shows what was read first, so it keeps that ETag: saving it then asks.
+  const changeAfterOther = async () => {
+    const theirs = await send(Operations.getUser, { path: { login } });
+    if (!theirs.ok) return theirs.problem;
+    const isDone = theirs.data.activated !== activated;
+    const answer = isDone ? theirs : await put(theirs);
     if (!answer.ok) return answer.problem;
-    setCurrent(answer);
+    setCurrent({ ...current, data: { ...current.data, activated: !activated } });
+    notice.value = t.conflictUnknown;
     return undefined;
   };
   return (

@@ -2,16 +2,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { routes } from '../../routes.ts';
-import { isInstalled, launchChromium } from '../support/browser/launch-chromium.ts';
+import { launchChromium } from '../support/browser/launch-chromium.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 
-/*
- * The API reference and the mailbox in a browser, as a person would use them. Without Chromium,
- * these tests are skipped.
- */
+/* The API reference and the mailbox in a browser, as a person would use them. */
 
 const SCREENSHOTS = process.env.SCREENSHOTS;
-describe.skipIf(!isInstalled)('the pages of the local cloud in a browser', () => {
+describe('the pages of the local cloud in a browser', () => {
   let gatehouse: Gatehouse;
   let browser: Browser;
   let page: Page;

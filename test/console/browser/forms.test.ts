@@ -1,42 +1,34 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   expectSound,
   focusedText,
   logIn,
-  openTab,
   type Tab,
+  useConsole,
 } from '../../support/browser/chromium.ts';
-import { isInstalled, launchChromium } from '../../support/browser/launch-chromium.ts';
-import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
 
 /* Nothing that was typed is lost, and the focus is where the next step is. */
 
-let gatehouse: Gatehouse;
-let browser: Browser;
+const { gatehouse, openTab } = await useConsole();
 let tab: Tab;
 let token: string;
 
 beforeAll(async () => {
-  [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
   token = await gatehouse.adminToken();
   await gatehouse.makeUser('carol', { firstName: 'Carol' });
   await gatehouse.makeUser('dave');
-  tab = await openTab(browser, gatehouse.cloud.url);
+  tab = await openTab();
   await logIn(tab, 'admin');
-});
-afterAll(async () => {
-  await browser?.close();
-  await gatehouse?.stop();
 });
 
 const field = (name: string) => tab.page.locator(`main [name=${name}]`);
 const submit = () => tab.page.locator('main form button[type=submit]').first();
-const alert = () => tab.page.locator('main [role=alert]');
+const alert = () => tab.page.locator('main form [role=alert]');
 
 describe('the form of a user', () => {
   const login = 'carol';
   beforeEach(async () => {
+    await tab.context.setOffline(false);
     await tab.page.goto(`/console/users/${login}`);
     await submit().waitFor();
   });
@@ -71,8 +63,7 @@ describe('the form of a user', () => {
     await expect.poll(() => focusedText(tab)).toBe('About');
   });
 
-  // The Chromium of the package reports no Back here.
-  it.skipIf(!isInstalled)('asks before Back leaves unsaved changes', async () => {
+  it('asks before Back leaves unsaved changes', async () => {
     await tab.page.getByRole('link', { name: 'About' }).click();
     await tab.page.getByRole('link', { name: 'Own account' }).click();
     await field('firstName').fill('Other');
@@ -149,6 +140,29 @@ describe('the form of a user', () => {
     const { body: saved } = await gatehouse.call('GET', `/api/users/${login}`, { token });
     expect(saved).toMatchObject({ lastName: 'Again', activated: false });
   });
+
+  it('deactivates after the change of somebody else, which no later save overwrites', async () => {
+    const path = `/api/users/${login}`;
+    const { body } = await gatehouse.call('GET', path, { token });
+    const theirs = { ...body, firstName: 'Newer', activated: true };
+    await gatehouse.call('PUT', '/api/users', { token, body: theirs });
+    await tab.page.reload();
+    await field('lastName').fill('Last');
+    const other = { ...theirs, firstName: 'Newest' };
+    await gatehouse.call('PUT', '/api/users', { token, body: other });
+    await tab.page.getByRole('button', { name: 'Deactivate carol' }).click();
+    await tab.page.getByRole('dialog').getByRole('button', { name: 'Deactivate carol' }).click();
+    await tab.page.getByText('A change was saved after you opened this page.').waitFor();
+    const deactivated = await gatehouse.call('GET', path, { token });
+    await submit().click();
+    const dialog = tab.page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Save the chosen values' }).click();
+    await tab.page.getByText('Saved.').waitFor();
+
+    const { body: saved } = await gatehouse.call('GET', path, { token });
+    expect(deactivated.body).toMatchObject({ firstName: 'Newest', activated: false });
+    expect(saved).toMatchObject({ firstName: 'Newest', lastName: 'Last', activated: false });
+  });
 });
 
 it('a deletion needs the name and returns the focus when it is cancelled', async () => {
@@ -222,10 +236,12 @@ it('a parameter is added, shown, edited and deleted where it stands', async () =
   await field('confValue').fill('a.example.com');
   await tab.page.getByRole('button', { name: 'Add the parameter' }).click();
   await tab.page.getByText('hidden', { exact: true }).waitFor();
+  await expect.poll(() => focusedText(tab)).toBe('New parameter');
   await tab.page.getByRole('button', { name: 'Edit host' }).click();
   await field('confValue').fill('b.example.com');
   await tab.page.locator('.parameters button[type=submit]').click();
   await tab.page.getByText('Restart needed').waitFor();
+  await expect.poll(() => focusedText(tab)).toBe('Show the value of host');
   await tab.page.getByRole('button', { name: 'Show the value of host' }).click();
   await tab.page.getByText('b.example.com').waitFor();
   await tab.page.getByRole('button', { name: 'Delete host' }).click();

@@ -1,22 +1,10 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { authenticator } from '../../../infra/commands/smoke/authenticator.ts';
-import { expectSound, logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
-import { launchChromium } from '../../support/browser/launch-chromium.ts';
-import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
+import { expectSound, logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
 
 /* The first administrator invites a colleague, who sets a password and a second factor. */
 
-let gatehouse: Gatehouse;
-let browser: Browser;
-
-beforeAll(async () => {
-  [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await gatehouse?.stop();
-});
+const { gatehouse, openTab } = await useConsole();
 
 const ADDRESS = 'anna@example.com';
 
@@ -61,8 +49,8 @@ async function turnOnFactor({ page }: Tab, password: string): Promise<Authentica
 }
 
 it('leads from the invitation to a log-in with a code, and to the log-out', async () => {
-  const admin = await openTab(browser, gatehouse.cloud.url);
-  const anna = await openTab(browser, gatehouse.cloud.url, { width: 320 });
+  const admin = await openTab();
+  const anna = await openTab({ width: 320 });
   const { page } = anna;
   await setPassword(anna, await invite(admin));
   await logIn(anna, 'anna', 'correct horse');
@@ -94,7 +82,7 @@ it('leads from the invitation to a log-in with a code, and to the log-out', asyn
 
 it('shows the recovery codes of a required factor, wherever it was turned on', async () => {
   await gatehouse.makeUser('erin', { authorities: ['ROLE_ADMIN'] });
-  const erin = await openTab(browser, gatehouse.cloud.url);
+  const erin = await openTab();
   const { page } = erin;
   await logIn(erin, 'erin');
   // As in an environment that requires a factor since a day that has passed.

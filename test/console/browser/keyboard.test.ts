@@ -1,24 +1,13 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
-import { launchChromium } from '../../support/browser/launch-chromium.ts';
-import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
 
 /*
  * By keyboard alone in a narrow window. Wherever the focus goes, it is visible and nothing covers
  * it.
  */
 
-let gatehouse: Gatehouse;
-let browser: Browser;
-
-beforeAll(async () => {
-  [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await gatehouse?.stop();
-});
+const { openTab } = await useConsole();
 
 /** The name of what has the focus, or what is wrong with the place of the focus. */
 const focused = (page: Page): Promise<string> =>
@@ -52,7 +41,7 @@ async function type(page: Page, name: string, text: string): Promise<void> {
 }
 
 it('an administrator logs in, invites, deactivates and deletes a user, and logs out', async () => {
-  const { page, faults }: Tab = await openTab(browser, gatehouse.cloud.url, { width: 320 });
+  const { page, faults }: Tab = await openTab({ width: 320 });
   const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
   await page.goto('/console');
   await heading('Log in');
@@ -92,7 +81,7 @@ it('an administrator logs in, invites, deactivates and deletes a user, and logs 
 });
 
 it('the first Tab of a page offers to skip to its content', async () => {
-  const { page } = await openTab(browser, gatehouse.cloud.url);
+  const { page } = await openTab();
   await page.goto('/console');
   await page.locator('h1').waitFor();
   await page.keyboard.press('Tab');
@@ -111,12 +100,12 @@ it.each([
       word-spacing: 0.16em !important } p { margin-bottom: 2em !important }`,
   ],
 ])('nothing is cut off or overflows when the text is %s', async (_, rules) => {
-  const tab = await openTab(browser, gatehouse.cloud.url);
+  const tab = await openTab();
   await logIn(tab, 'admin');
   for (const path of ['users', 'users/user', 'users/new', 'audit', 'account/second-factor']) {
     await tab.page.goto(`/console/${path}`);
     await tab.page.locator('h1').waitFor();
-    await tab.page.waitForLoadState('networkidle');
+    await tab.settle();
     const cutOff = await tab.page.evaluate((text) => {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(text);

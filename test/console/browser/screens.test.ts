@@ -1,20 +1,15 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectSound, logIn, openTab, type Tab } from '../../support/browser/chromium.ts';
-import { launchChromium } from '../../support/browser/launch-chromium.ts';
-import { type Gatehouse, startGatehouse } from '../../support/instance/gatehouse.ts';
+import { expectSound, logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
 
 /*
  * Every screen in both themes, both languages and two widths: axe without findings, no horizontal
  * scrolling, one heading that is the title, targets of 24 pixels, and no violation of the policy.
  */
 
-let gatehouse: Gatehouse;
-let browser: Browser;
+const { gatehouse, openTab } = await useConsole();
 let integrationId: number;
 
 beforeAll(async () => {
-  [gatehouse, browser] = await Promise.all([startGatehouse(), launchChromium()]);
   const token = await gatehouse.adminToken();
   for (const langKey of ['en', 'de'])
     await gatehouse.makeUser(`reader-${langKey}`, {
@@ -32,10 +27,6 @@ beforeAll(async () => {
     token,
     body: { integration: { id: integrationId }, confName: 'host', confValue: 'x'.repeat(300) },
   });
-});
-afterAll(async () => {
-  await browser?.close();
-  await gatehouse?.stop();
 });
 
 const VARIANTS = [
@@ -76,7 +67,7 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     `${path.replace(/\W+/g, '-')}-${variant.width}-${variant.dark ? 'dark' : 'light'}`;
   let tab: Tab;
   beforeAll(async () => {
-    tab = await openTab(browser, gatehouse.cloud.url, variant);
+    tab = await openTab(variant);
   });
   afterAll(() => tab?.context.close());
 
@@ -84,7 +75,7 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     await tab.page.goto('about:blank');
     await tab.page.goto(`/console${path.replace('INTEGRATION', String(integrationId))}`);
     await tab.page.locator('h1').waitFor();
-    await tab.page.waitForLoadState('networkidle');
+    await tab.settle();
     expect(await tab.page.locator('html').getAttribute('lang')).toBe(variant.language);
   };
 
@@ -129,14 +120,14 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
 
 it('a role is offered only what it may do', async () => {
   await gatehouse.makeUser('analyst', { authorities: ['ROLE_ANALYST'] });
-  const tab = await openTab(browser, gatehouse.cloud.url);
+  const tab = await openTab();
   await logIn(tab, 'analyst');
 
   expect(await tab.page.locator('nav').first().innerText()).not.toContain('Audit');
   for (const path of ['/users', '/users/user', '/integrations', `/integrations/${integrationId}`]) {
     await tab.page.goto(`/console${path}`);
     await tab.page.locator('h1').waitFor();
-    await tab.page.waitForLoadState('networkidle');
+    await tab.settle();
     expect(await tab.page.locator('main .primary, main .danger, main h2').count(), path).toBe(0);
   }
   for (const path of ['/users/new', '/integrations/new', '/audit']) {

@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import { afterAll, expect } from 'vitest';
+import { type SharedGatehouse, useGatehouse } from '../instance/gatehouse.ts';
+import { launchChromium } from './launch-chromium.ts';
 
 const SCREENSHOTS = process.env.SCREENSHOTS;
 
@@ -12,6 +14,8 @@ export interface Tab {
   readonly context: BrowserContext;
   /** Errors, violations of the policy, and requests that leave the origin. */
   readonly faults: string[];
+  /** Waits until every request has its response, and the page shows it. */
+  readonly settle: () => Promise<void>;
 }
 
 interface TabOptions {
@@ -20,11 +24,24 @@ interface TabOptions {
   readonly language?: string;
 }
 
-export async function openTab(
-  browser: Browser,
-  url: string,
-  options: TabOptions = {},
-): Promise<Tab> {
+interface UsedConsole {
+  readonly gatehouse: SharedGatehouse;
+  /** Opens a tab without a session, until the tests of the file end. */
+  readonly openTab: (options?: TabOptions) => Promise<Tab>;
+}
+
+/** One browser per worker serves its test files in turn, and ends with the worker. */
+let launched: Promise<Browser> | undefined;
+
+/** The instance and the browser that the test files of a worker share. */
+export async function useConsole(): Promise<UsedConsole> {
+  launched ??= launchChromium();
+  const [gatehouse, browser] = await Promise.all([useGatehouse(), launched]);
+  afterAll(() => Promise.all(browser.contexts().map((context) => context.close())));
+  return { gatehouse, openTab: (options) => openTab(browser, gatehouse.cloud.url, options) };
+}
+
+async function openTab(browser: Browser, url: string, options: TabOptions = {}): Promise<Tab> {
   const { width = 1280, dark = false, language = 'en' } = options;
   const context = await browser.newContext({
     viewport: { width, height: 800 },
@@ -47,11 +64,23 @@ export async function openTab(
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });
+  const pending = new Set<Request>();
+  for (const event of ['requestfinished', 'requestfailed'] as const)
+    page.on(event as 'requestfinished', (request) => pending.delete(request));
   page.on('request', (request) => {
+    pending.add(request);
     const { origin, protocol } = new URL(request.url());
     if (origin !== url && protocol !== 'blob:') faults.push(request.url());
   });
-  return { page, context, faults };
+  return { page, context, faults, settle: () => settle(page, pending) };
+}
+
+async function settle(page: Page, pending: ReadonlySet<Request>): Promise<void> {
+  const twoFrames = () =>
+    page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+  for (let quiet = 0; quiet < 3; quiet = pending.size === 0 ? quiet + 1 : 0) await twoFrames();
 }
 
 /** What is wrong with a screen as it is shown now. */

@@ -6,7 +6,6 @@ import sparticuz, { inflate, setupLambdaEnvironment } from '@sparticuz/chromium'
 import { type Browser, chromium } from 'playwright-core';
 
 const INSTALLED = process.env.CHROMIUM ?? '/usr/bin/chromium';
-export const isInstalled = existsSync(INSTALLED);
 // As root, Chromium starts without a sandbox only; the other options keep it from calling its
 // vendor.
 const OPTIONS = [
@@ -18,7 +17,7 @@ const OPTIONS = [
 
 /** Launches the installed Chromium, or else the one of the package, so that no test is skipped. */
 export async function launchChromium(): Promise<Browser> {
-  if (isInstalled) return chromium.launch({ executablePath: INSTALLED, args: OPTIONS });
+  if (existsSync(INSTALLED)) return chromium.launch({ executablePath: INSTALLED, args: OPTIONS });
   // The libraries beside it are missing on a machine that has nothing but Node.
   const { resolve } = createRequire(import.meta.url);
   await inflate(join(dirname(resolve('@sparticuz/chromium')), '../bin/al2023.tar.br'));
