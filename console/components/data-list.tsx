@@ -67,12 +67,12 @@ export function DataList<Row>(properties: Properties<Row>) {
       : [
           counted && plural(language.value, counted, total),
           range && fill(t.range, { from: range[0], to: range[1], total }),
-        ];
+        ].filter(Boolean);
   return (
     <>
       <FilterForm filters={filters} />
       <SetFilters filters={filters} />
-      <div role="status">{answer?.ok && <p>{summary.filter(Boolean).join(', ')}</p>}</div>
+      <div role="status">{summary.length > 0 && <p>{summary.join(', ')}</p>}</div>
       {answer && !answer.ok && <Alert problem={answer.problem} labels={labels} onRetry={reload} />}
       {!answer && <Waiting />}
       {rows.length > 0 && (

@@ -214,7 +214,7 @@ export function TextField(properties: TextProperties) {
   const { name, label, hint, value, type = 'text', autocomplete = 'off', lines } = properties;
   const { fieldId, error, attributes } = useField(name, label, hint);
   const input = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (properties.focused) input.current?.focus();
   }, [properties.focused]);
   const verbatim = properties.verbatim && ({ autocapitalize: 'none', spellcheck: false } as const);

@@ -43,8 +43,13 @@ export async function buildConsole(outdir: string): Promise<void> {
   const outputs = Object.entries(metafile.outputs);
   const page = Object.entries(ENTRIES).reduce(
     (text, [placeholder, entry]) => {
-      const output = outputs.find(([, { entryPoint }]) => entryPoint === entry);
-      return text.replaceAll(placeholder, `/console/${output?.[0]}`);
+      const [name, { imports }] = outputs.find(
+        ([, { entryPoint }]) => entryPoint === entry,
+      ) as (typeof outputs)[number];
+      const shared = imports.find(({ kind }) => kind === 'import-statement');
+      return text
+        .replaceAll(placeholder, `/console/${name}`)
+        .replaceAll('%SHARED%', `/console/${shared?.path}`);
     },
     readFileSync(join(ROOT, 'console/index.html'), 'utf8'),
   );

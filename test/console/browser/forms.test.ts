@@ -165,6 +165,33 @@ describe('the form of a user', () => {
   });
 });
 
+it('passwords and codes can be pasted, and password managers know their fields', async () => {
+  const { page } = await openTab();
+  await page.goto('/console');
+  await page.locator('[name=username]').fill('pasted text');
+  await page.keyboard.press('ControlOrMeta+A');
+  await page.keyboard.press('ControlOrMeta+C');
+  await page.locator('[name=password]').focus();
+  await page.keyboard.press('ControlOrMeta+V');
+  const purposes = await page
+    .locator('input')
+    .evaluateAll((fields) =>
+      fields.map((input) => [input.getAttribute('name'), input.getAttribute('autocomplete')]),
+    );
+  await page.goto('/console/set-password#key=x');
+  await page.locator('[name=newPassword]').focus();
+  await page.keyboard.press('ControlOrMeta+V');
+
+  expect(await page.locator('[name=newPassword]').inputValue()).toBe('pasted text');
+  expect(await page.locator('[name=newPassword]').getAttribute('autocomplete')).toBe(
+    'new-password',
+  );
+  expect(Object.fromEntries(purposes)).toMatchObject({
+    username: 'username',
+    password: 'current-password',
+  });
+});
+
 it('a deletion needs the name and returns the focus when it is cancelled', async () => {
   await tab.page.goto('/console/users/dave');
   const open = tab.page.getByRole('button', { name: 'Delete dave' });

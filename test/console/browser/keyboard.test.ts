@@ -7,7 +7,7 @@ import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
  * it.
  */
 
-const { openTab } = await useConsole();
+const { gatehouse, openTab } = await useConsole();
 
 /** The name of what has the focus, or what is wrong with the place of the focus. */
 const focused = (page: Page): Promise<string> =>
@@ -77,6 +77,58 @@ it('an administrator logs in, invites, deactivates and deletes a user, and logs 
   await tabTo(page, 'Log out');
   await page.keyboard.press('Enter');
   await page.getByText('You are logged out.').waitFor();
+  expect(faults).toEqual([]);
+});
+
+it('an administrator filters, edits, configures, reads the trail and the own account', async () => {
+  await gatehouse.makeUser('olga', { authorities: ['ROLE_ADMIN'] });
+  const { page, faults, settle }: Tab = await openTab({ width: 320 });
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+  const go = async (name: string, title = name) => {
+    await tabTo(page, name);
+    await page.keyboard.press('Enter');
+    await heading(title);
+    await settle();
+  };
+  await page.goto('/console');
+  await type(page, 'Login', 'olga');
+  await type(page, 'Password', 'olga');
+  await page.keyboard.press('Enter');
+  await heading('Users');
+  await settle();
+  await type(page, 'Login', 'us');
+  await page.keyboard.press('Enter');
+  await page.getByText('1 user', { exact: false }).waitFor();
+  await go('user', 'User user');
+  await tabTo(page, 'Analyst');
+  await page.keyboard.press('Space');
+  await page.keyboard.press('Enter');
+  await page.getByText('Saved.').waitFor();
+  await go('Integrations');
+  await go('New integration');
+  await type(page, 'Name', 'Firewall');
+  await type(page, 'Short name', 'fw');
+  await page.keyboard.press('Enter');
+  await heading('Firewall');
+  await settle();
+  await tabTo(page, 'New parameter');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('host');
+  await type(page, 'Value', '10.0.0.1');
+  await tabTo(page, 'Add the parameter');
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'Show the value of host');
+  await page.keyboard.press('Enter');
+  await page.getByText('10.0.0.1').waitFor();
+  await tabTo(page, 'Audit trail of Firewall');
+  await page.keyboard.press('Enter');
+  await page.getByText('olga added the parameter host.').waitFor();
+  await go('Own account');
+  await go('Change the password');
+  await type(page, 'Current password', 'olga');
+  await type(page, 'New password', 'correct horse');
+  await page.keyboard.press('Enter');
+  await page.getByText('Your password is changed.').waitFor();
   expect(faults).toEqual([]);
 });
 

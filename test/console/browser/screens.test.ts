@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectSound, logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
+import {
+  expectSound,
+  logIn,
+  type Tab,
+  treeOf,
+  useConsole,
+} from '../../support/browser/chromium.ts';
 
 /*
  * Every screen in both themes, both languages and two widths: axe without findings, no horizontal
@@ -63,14 +69,20 @@ const INSIDE = [
 ];
 
 describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (variant) => {
+  const fileOf = (path: string) => path.replace(/\W+/g, '-');
   const nameOf = (path: string) =>
-    `${path.replace(/\W+/g, '-')}-${variant.width}-${variant.dark ? 'dark' : 'light'}`;
+    `${fileOf(path)}-${variant.width}-${variant.dark ? 'dark' : 'light'}`;
   let tab: Tab;
   beforeAll(async () => {
     tab = await openTab(variant);
   });
   afterAll(() => tab?.context.close());
 
+  const check = async (path: string) => {
+    await expectSound(tab, nameOf(path));
+    if (variant === VARIANTS[0])
+      await expect(await treeOf(tab)).toMatchFileSnapshot(`trees/${fileOf(path)}.yml`);
+  };
   const show = async (path: string) => {
     await tab.page.goto('about:blank');
     await tab.page.goto(`/console${path.replace('INTEGRATION', String(integrationId))}`);
@@ -81,7 +93,7 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
 
   it.each(GATE)('/console%s is sound before the log-in', async (path) => {
     await show(path);
-    await expectSound(tab, nameOf(`gate${path}`));
+    await check(`gate${path}`);
   });
 
   it('the refused log-in is sound', async () => {
@@ -89,14 +101,14 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     await tab.page.keyboard.press('Enter');
     await tab.page.locator('form button').click();
     await tab.page.locator('[role=alert]').waitFor();
-    await expectSound(tab, nameOf('gate-refused'));
+    await check('gate-refused');
   });
 
   it('every screen behind the log-in is sound', async () => {
     await logIn(tab, `reader-${variant.language}`);
     for (const path of INSIDE) {
       await show(path);
-      await expectSound(tab, nameOf(`inside${path}`));
+      await check(`inside${path}`);
     }
   });
 
@@ -104,17 +116,17 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     await show('/users/user');
     await tab.page.locator('section button.danger').last().click();
     await tab.page.locator('dialog[open]').waitFor();
-    await expectSound(tab, nameOf('delete'));
+    await check('delete');
     await tab.page.keyboard.press('Escape');
     await show('/integrations/INTEGRATION');
     for (const index of [0, 2]) await tab.page.locator('.parameters button').nth(index).click();
     await tab.page.locator('[name=confValue]').waitFor();
-    await expectSound(tab, nameOf('parameter'));
+    await check('parameter');
     await show('/account/second-factor');
     await tab.page.locator('[name=currentPassword]').fill(`reader-${variant.language}`);
     await tab.page.keyboard.press('Enter');
     await tab.page.locator('.qr').waitFor();
-    await expectSound(tab, nameOf('qr'));
+    await check('qr');
   });
 });
 

@@ -83,9 +83,31 @@ async function settle(page: Page, pending: ReadonlySet<Request>): Promise<void> 
   for (let quiet = 0; quiet < 3; quiet = pending.size === 0 ? quiet + 1 : 0) await twoFrames();
 }
 
+/** The contrast of the border of a field with what is around it (WCAG 1.4.11). */
+function borderContrast(element: HTMLElement): number {
+  const context = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D;
+  const luminance = (color: string): number => {
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    const [red = 0, green = 0, blue = 0] = [...context.getImageData(0, 0, 1, 1).data].map((byte) =>
+      byte <= 10 ? byte / 3294 : ((byte / 255 + 0.055) / 1.055) ** 2.4,
+    );
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  let around: Element | null = element.parentElement;
+  while (around && getComputedStyle(around).backgroundColor === 'rgba(0, 0, 0, 0)')
+    around = around.parentElement;
+  const { backgroundColor } = getComputedStyle(around ?? document.body);
+  const [one, other] = [
+    luminance(getComputedStyle(element).borderTopColor),
+    luminance(backgroundColor),
+  ];
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+}
+
 /** What is wrong with a screen as it is shown now. */
 async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
-  await page.evaluate(axe.source);
+  await page.evaluate(`${axe.source}; globalThis.${borderContrast.name} = ${borderContrast}`);
   const found = await page.evaluate(async () => {
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
     const { violations } = await Reflect.get(globalThis, 'axe').run({
@@ -100,6 +122,11 @@ async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
         return width < 24 || height < 24;
       });
     return [
+      ...[...document.querySelectorAll<HTMLElement>('input, select, textarea')]
+        .filter((element) => element.checkVisibility())
+        .map((element) => Reflect.get(globalThis, 'borderContrast')(element))
+        .filter((contrast) => contrast < 3)
+        .map((contrast) => `the border of a field has a contrast of ${contrast}`),
       ...violations.map(({ id, nodes }: { id: string; nodes: { target: string[] }[] }) =>
         [id, ...nodes.map(({ target }) => target)].join(' '),
       ),
@@ -122,6 +149,18 @@ async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
 export async function expectSound(tab: Tab, name: string): Promise<void> {
   expect(await defectsOf(tab, name), name).toEqual([]);
   expect(tab.faults, name).toEqual([]);
+}
+
+/** What a screen reader finds in the content of a screen, without what differs from run to run. */
+export async function treeOf({ page }: Tab): Promise<string> {
+  const tree = await page.locator('main').ariaSnapshot();
+  return tree
+    .replace(/\w{3} \d{1,2}, \d{4}, \d{1,2}:\d{2}\s[AP]M/g, 'TIME')
+    .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, 'TIME')
+    .replace(/Mozilla\S.*?Safari\/[\d.]+/g, 'BROWSER')
+    .replace(/code: [A-Z2-7 ]{39}$/m, 'code: SECRET')
+    .replace(/definition: \d+\.\d+\.\d+/, 'definition: VERSION')
+    .concat('\n');
 }
 
 /** The text of what has the focus. */

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { logIn, useConsole } from '../../support/browser/chromium.ts';
+
+/* What a visit costs the network and a slow device. */
+
+const { openTab } = await useConsole();
+
+it('the log-in page requests the page, scripts, styles and nothing else', async () => {
+  const { page, settle } = await openTab();
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(`${request.resourceType()} ${request.url()}`));
+  await page.goto('/console');
+  await page.locator('[name=username]').waitFor();
+  await settle();
+
+  const types = requests.map((request) => request.split(' ')[0]).sort();
+  expect(new Set(requests).size).toBe(requests.length);
+  expect(types).toEqual(['document', 'script', 'script', 'script', 'stylesheet']);
+});
+
+it('a visit with a session requests each file and each entity once', async () => {
+  const tab = await openTab();
+  await logIn(tab, 'admin');
+  await tab.settle();
+  const requests: string[] = [];
+  tab.page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+  await tab.page.goto('/console/users');
+  await tab.page.getByText('2 users').waitFor();
+  await tab.settle();
+
+  expect(new Set(requests).size).toBe(requests.length);
+  expect(requests.filter((path) => !path.startsWith('/console'))).toEqual([
+    '/api/account',
+    '/api/users',
+  ]);
+});
+
+it('the log-in page takes input within a second on a processor six times as slow', async () => {
+  const { page, context } = await openTab();
+  // The functions of the service are started: this is about the browser.
+  await page.goto('/console');
+  const session = await context.newCDPSession(page);
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 6 });
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  const times: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    await page.goto('about:blank');
+    await page.goto('/console', { waitUntil: 'commit' });
+    await page.locator('[name=username]').waitFor();
+    times.push(await page.evaluate(() => performance.now()));
+  }
+
+  const [, , median] = times.toSorted((a, b) => a - b);
+  expect(median).toBeLessThan(1000);
+});
