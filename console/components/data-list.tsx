@@ -24,6 +24,8 @@ export interface Column<Row> {
   readonly label: string;
   readonly cell: (row: Row) => ComponentChildren;
   readonly sortable?: boolean;
+  /** Has words of the console only, which are not divided; what people type has any length. */
+  readonly words?: true;
 }
 
 export interface Filter {
@@ -34,6 +36,8 @@ export interface Filter {
   readonly type?: 'date';
   /** Is set by links only, and shown once it is set. */
   readonly hidden?: true;
+  /** The filter that is answered at once in a list of any size, such as `login.equals`. */
+  readonly exact?: string;
 }
 
 interface Properties<Row> {
@@ -85,10 +89,32 @@ export function DataList<Row>(properties: Properties<Row>) {
           caption={document.title}
         />
       )}
-      {answer?.ok && rows.length === 0 && <p>{answer.links.next ? t.emptyPage : empty}</p>}
+      {answer?.ok && rows.length === 0 && !answer.links.next && <p>{empty}</p>}
+      {answer?.ok && rows.length === 0 && answer.links.next && <EmptyPage filters={filters} />}
       {answer?.ok && <Pager links={answer.links} />}
       {rows.length > 0 && <Download {...properties} query={query.value} />}
     </>
+  );
+}
+
+/** A filter of a long list is applied step by step, and this step has found nothing. */
+function EmptyPage({ filters }: { filters: readonly Filter[] }) {
+  const t = texts();
+  return (
+    <p>
+      {t.emptyPage}{' '}
+      {filters.map(({ name, exact }) => {
+        const value = query.value[name];
+        return (
+          exact &&
+          value && (
+            <a key={name} href={to(withFilter(query.value, { [name]: '', [exact]: value }))}>
+              {fill(t.exactly, { value })}
+            </a>
+          )
+        );
+      })}
+    </p>
   );
 }
 
@@ -160,7 +186,7 @@ function SetFilters({ filters }: { filters: readonly Filter[] }) {
   const set = filtersOf(query.value);
   if (set.length === 0) return null;
   const textOf = (name: string, value: string): string => {
-    const filter = filters.find((known) => known.name === name);
+    const filter = filters.find((known) => known.name === name || known.exact === name);
     const option = filter?.options?.find(([known]) => known === value)?.[1];
     return `${filter?.label ?? name}: ${option ?? value}`;
   };
@@ -211,13 +237,13 @@ export function Table<Row>(properties: TableProperties<Row>) {
       <tbody>
         {rows.map((row) => (
           <tr key={rowKey(row)}>
-            {columns.map(({ field, label, cell }, index) =>
+            {columns.map(({ field, label, cell, words }, index) =>
               index === 0 ? (
                 <th scope="row" key={field}>
                   {cell(row)}
                 </th>
               ) : (
-                <td key={field} data-label={label || undefined}>
+                <td key={field} class={words && 'words'} data-label={label || undefined}>
                   {cell(row)}
                 </td>
               ),

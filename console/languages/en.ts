@@ -212,6 +212,7 @@ export const en = {
   pages: 'Pages',
   range: '{from}–{to} of {total}',
   emptyPage: 'Nothing matches in this part of the list. Continue with the next page.',
+  exactly: 'Find exactly “{value}”',
   csv: 'Download as CSV',
   csvProgress: '{n} of {total} rows',
   csvCancel: 'Cancel the download',

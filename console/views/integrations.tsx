@@ -94,12 +94,14 @@ function columnsOf(): Column<Integration>[] {
       field: 'integrationType',
       label: t.type,
       sortable: true,
+      words: true,
       cell: ({ integrationType }) => integrationType,
     },
     {
       field: 'active',
       label: t.state,
       sortable: true,
+      words: true,
       cell: ({ active }) => (active ? t.active : t.inactive),
     },
     {

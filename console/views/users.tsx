@@ -59,8 +59,8 @@ export function Users() {
 function filtersOf(): Filter[] {
   const t = texts();
   return [
-    { name: 'login.contains', label: t.login },
-    { name: 'email.contains', label: t.email },
+    { name: 'login.contains', label: t.login, exact: 'login.equals' },
+    { name: 'email.contains', label: t.email, exact: 'email.equals' },
     { name: 'id.equals', label: t.id },
     {
       name: 'authorities.equals',
@@ -84,11 +84,13 @@ function columnsOf(): Column<User>[] {
     {
       field: 'lastLogin',
       label: t.lastLogin,
+      words: true,
       cell: ({ lastLogin }) => <Time instant={lastLogin} />,
     },
     {
       field: 'secondFactor',
       label: t.secondFactor,
+      words: true,
       cell: ({ secondFactor }) => (secondFactor ? t.factorState.on : t.factorState.off),
     },
   ];
@@ -102,11 +104,17 @@ function columnsOf(): Column<User>[] {
     { field: 'id', label: t.id, sortable: true, cell: ({ id }) => id },
     { field: 'lastName', label: t.name, sortable: true, cell: nameOf },
     { field: 'email', label: t.email, sortable: true, cell: ({ email }) => email },
-    { field: 'authorities', label: t.roles, cell: ({ authorities }) => rolesText(authorities) },
+    {
+      field: 'authorities',
+      label: t.roles,
+      words: true,
+      cell: ({ authorities }) => rolesText(authorities),
+    },
     {
       field: 'activated',
       label: t.state,
       sortable: true,
+      words: true,
       cell: ({ activated }) => (activated ? t.activated : t.deactivated),
     },
     ...(isAdministrator() ? forAdministrators : []),

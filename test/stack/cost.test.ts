@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { buildConsole } from '../../infra/bundle/console.ts';
 import {
   commonTable,
   demandTable,
@@ -12,6 +14,7 @@ import {
   requestCosts,
   requestTable,
   trafficTable,
+  visitTable,
 } from '../support/costs/cost-tables.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { PRICES } from '../support/costs/prices.ts';
@@ -26,7 +29,7 @@ const prod = templateOf('prod');
 const { domain, edge } = OTHER_SETTINGS;
 const costs = requestCosts(prod);
 
-it('docs/cost.md has the current budgets, prices and resources; -u updates it', () => {
+it('docs/cost.md has the current budgets, prices and resources; -u updates it', async () => {
   const document = withGenerated(read('cost.md'), {
     prices: priceTable(),
     fixed: fixedCostTable(prod),
@@ -36,10 +39,24 @@ it('docs/cost.md has the current budgets, prices and resources; -u updates it', 
     requests: requestTable(costs),
     traffic: trafficTable(),
     monthly: monthlyTable(costs),
+    visit: visitTable(await consoleSizes()),
   });
 
   return expect(document).toMatchFileSnapshot('../../docs/cost.md');
 });
+
+/** The compressed sizes of the page and of all its files but the second language. */
+async function consoleSizes(): Promise<number[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'console-cost-'));
+  try {
+    await buildConsole(folder);
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.br') && !file.includes('/de-'))
+      .map((file) => statSync(join(folder, file)).size);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 it('docs/scale.md has the current demand and the results of the simulation', () => {
   const item = { holdMs: 10, loadMs: 10, seconds: 60, seed: 1 };

@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 import { logIn, useConsole } from '../../support/browser/chromium.ts';
+import { fillUsers } from '../../support/instance/fill-users.ts';
+import { startGatehouse } from '../../support/instance/gatehouse.ts';
 
 /* What a visit costs the network and a slow device. */
+
+/** More than the service counts, sorts or filters at once. */
+const USERS = Number(process.env.CONSOLE_USERS ?? 10_500);
 
 const { openTab } = await useConsole();
 
@@ -52,4 +57,35 @@ it('the log-in page takes input within a second on a processor six times as slow
 
   const [, , median] = times.toSorted((a, b) => a - b);
   expect(median).toBeLessThan(1000);
+});
+
+it('finds a user among more than the service sorts, counts or filters at once', async () => {
+  const large = await startGatehouse({ breaksData: true });
+  await large.makeUser('first-of-all');
+  await fillUsers(large, USERS);
+  const tab = await openTab({ url: large.cloud.url });
+  const { page } = tab;
+  await logIn(tab, 'admin');
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await page.goto('/console/users');
+  await page.locator('tbody tr').nth(19).waitFor();
+  await page.getByRole('link', { name: 'Next page' }).click();
+  await page.getByRole('link', { name: 'First page' }).waitFor();
+  const pages = requests.filter((url) => url.includes('/api/users')).length;
+  const search = async (login: string) => {
+    await page.getByRole('textbox', { name: 'Login' }).fill(login);
+    await page.keyboard.press('Enter');
+  };
+  // The last of all is in none of the steps that one request makes.
+  await search(`user-${USERS}`);
+  await page.getByRole('link', { name: 'Find exactly' }).click();
+  await page.waitForURL(/[?&]login\.equals=user-/);
+  await page.getByRole('link', { name: /Remove the filter Login/ }).click();
+  await search('first-of-all');
+  await page.getByRole('link', { name: 'first-of-all', exact: true }).click();
+  await page.getByRole('heading', { name: 'User first-of-all' }).waitFor();
+  await large.stop();
+
+  expect(pages).toBe(2);
 });

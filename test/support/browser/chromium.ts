@@ -22,6 +22,8 @@ interface TabOptions {
   readonly width?: number;
   readonly dark?: boolean;
   readonly language?: string;
+  /** Of an instance of its own. */
+  readonly url?: string;
 }
 
 interface UsedConsole {
@@ -38,11 +40,14 @@ export async function useConsole(): Promise<UsedConsole> {
   launched ??= launchChromium();
   const [gatehouse, browser] = await Promise.all([useGatehouse(), launched]);
   afterAll(() => Promise.all(browser.contexts().map((context) => context.close())));
-  return { gatehouse, openTab: (options) => openTab(browser, gatehouse.cloud.url, options) };
+  return {
+    gatehouse,
+    openTab: (options) => openTab(browser, { url: gatehouse.cloud.url, ...options }),
+  };
 }
 
-async function openTab(browser: Browser, url: string, options: TabOptions = {}): Promise<Tab> {
-  const { width = 1280, dark = false, language = 'en' } = options;
+async function openTab(browser: Browser, options: TabOptions): Promise<Tab> {
+  const { url, width = 1280, dark = false, language = 'en' } = options;
   const context = await browser.newContext({
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',

@@ -125,6 +125,27 @@ export function requestCosts(template: Template): Map<string, RequestCost> {
   );
 }
 
+/** What the console costs by itself, from the sizes of the files that a first visit loads. */
+export function visitTable(fileSizes: readonly number[]): string {
+  const { gateway, invocation, logs } = COMMON_DOLLARS;
+  const cents = (requests: number, bytes: number): number =>
+    ((requests * (gateway + invocation + logs) + (bytes / 1000) * PRICES.transfer.dollars) * 100) /
+    1000;
+  const row = (name: string, requests: number, bytes: number) => [
+    name,
+    String(requests),
+    digits(bytes / 1000),
+    digits(cents(requests, bytes)),
+  ];
+  return table(
+    ['a visit', 'requests', 'KB', 'cents per thousand'],
+    [
+      row('the first one of a browser after a deployment', fileSizes.length, total(fileSizes)),
+      row('each later one, which only revalidates the page', 1, 500),
+    ],
+  );
+}
+
 /** The part of a request's cost that is the same for all routes. */
 export const commonTable = (): string =>
   table(
