@@ -134,14 +134,14 @@ export function visitTable(fileSizes: readonly number[]): string {
   const row = (name: string, requests: number, bytes: number) => [
     name,
     String(requests),
-    digits(bytes / 1000),
-    digits(cents(requests, bytes)),
+    (bytes / 1000).toFixed(0),
+    cents(requests, bytes).toFixed(1),
   ];
   return table(
     ['a visit', 'requests', 'KB', 'cents per thousand'],
     [
       row('the first one of a browser after a deployment', fileSizes.length, total(fileSizes)),
-      row('each later one, which only revalidates the page', 1, 500),
+      row('each later one, which only revalidates the page', 1, 1000),
     ],
   );
 }
