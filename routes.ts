@@ -6,6 +6,9 @@ import { GetConsole } from './lib/console/console-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
+import * as Credentials from './lib/modules/credential-contracts.ts';
+import * as Modules from './lib/modules/module-contracts.ts';
+import { IssueModuleToken } from './lib/modules/token-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetInfo } from './lib/status/info.ts';
 import { GetOpenApi } from './lib/status/openapi.ts';
@@ -402,6 +405,72 @@ export const routes: readonly Route[] = [
       put: [audit],
       update: [integration],
       conditionCheck: [user],
+    },
+  },
+
+  {
+    route: 'POST /api/utm-integrations/{id}/credentials',
+    handler: 'create-credential',
+    contract: Credentials.CreateCredential,
+    permissions: {
+      get: [integration],
+      put: [audit],
+      update: [integration],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'GET /api/utm-integrations/{id}/credentials',
+    handler: 'list-credentials',
+    contract: Credentials.ListCredentials,
+    permissions: { get: [integration] },
+  },
+  {
+    route: 'DELETE /api/utm-integrations/{id}/credentials/{clientId}',
+    handler: 'delete-credential',
+    contract: Credentials.DeleteCredential,
+    permissions: {
+      get: [integration],
+      put: [audit],
+      update: [integration],
+      conditionCheck: [user],
+    },
+  },
+  {
+    route: 'POST /api/oauth2/token',
+    handler: 'exchange-credential',
+    contract: IssueModuleToken,
+    permissions: {
+      get: [publicKey],
+      batchGet: [attempts, integration],
+      put: [publicKey],
+      updateOutsideTransaction: [attempts, integration],
+      keys: ['sign', 'pepper'],
+    },
+  },
+  {
+    route: 'GET /api/utm-integrations/{id}/module',
+    handler: 'read-module',
+    contract: Modules.ReadModule,
+    permissions: {
+      get: [integration, parameter],
+      batchGet: [readBudget],
+      query: [parameter],
+      put: [audit],
+      update: [integration],
+      updateOutsideTransaction: [readBudget, integration],
+      keys: ['unseal'],
+    },
+  },
+  {
+    route: 'POST /api/utm-integrations/{id}/module/report',
+    handler: 'report-module',
+    contract: Modules.ReportModule,
+    permissions: {
+      get: [integration],
+      put: [audit],
+      update: [integration],
+      updateOutsideTransaction: [integration],
     },
   },
 

@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { GetAccountResponse } from '../examples/client/types.gen.ts';
 import { connect } from './api.ts';
+import { named } from './dictionary.ts';
 import type { Dictionary } from './languages/en.ts';
 import * as Operations from './operations.ts';
 import { claimsOf, mustEnrol, storedToken, storeToken } from './session.ts';
@@ -48,7 +49,7 @@ export async function loadLanguage(): Promise<void> {
   if (!loaded) return;
   document.documentElement.lang = best;
   language.value = best;
-  dictionary.value = loaded;
+  dictionary.value = named(loaded);
 }
 
 export function startSession(newToken: string | undefined): void {

@@ -94,6 +94,8 @@ export const de: Dictionary = {
     'error.parameterstoolarge': 'Die Parameter einer Integration haben zusammen höchstens 192 KiB.',
     'error.parameteridsusedup':
       'Diese Integration erhält keine Parameter mehr. Legen Sie eine neue an.',
+    'error.toomanycredentials':
+      'Ein Modul hat höchstens zwei Zugangsdaten. Löschen Sie unbenutzte.',
     'error.http.400': 'Das ist zu viel für den Dienst. Ändern Sie den Filter.',
     'error.http.401': 'Ihre Sitzung ist beendet.',
     'error.http.403': 'Ihre Rollen erlauben das nicht.',
@@ -307,6 +309,9 @@ export const de: Dictionary = {
     'integration.updated': '{actor} hat die Integration {target} geändert',
     'integration.deleted': '{actor} hat die Integration {target} mit ihren Parametern gelöscht',
     'integration.restarted': '{actor} hat einen Neustart des Moduls von {target} gemeldet',
+    'credential.created': '{actor} hat Zugangsdaten des Moduls von {target} angelegt',
+    'credential.deleted': '{actor} hat Zugangsdaten des Moduls von {target} gelöscht',
+    'module.reported': '{actor}, das Modul von {target}, hat seinen Stand gemeldet',
     'parameter.created': '{actor} hat den Parameter {target} hinzugefügt',
     'parameter.updated': '{actor} hat den Parameter {target} geändert',
     'parameter.deleted': '{actor} hat den Parameter {target} gelöscht',

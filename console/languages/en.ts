@@ -91,6 +91,8 @@ export const en = {
       'The parameters of an integration are at most 192 KiB together. Shorten or delete one first.',
     'error.parameteridsusedup':
       'This integration can get no more parameters. Create a new integration.',
+    'error.toomanycredentials':
+      'A module has at most two credentials. Delete the one that is no longer used.',
     'error.http.400': 'This is too much for the service. Change the filter.',
     'error.http.401': 'Your session has ended.',
     'error.http.403': 'Your roles do not allow this.',
@@ -302,6 +304,9 @@ export const en = {
     'integration.updated': '{actor} changed the integration {target}',
     'integration.deleted': '{actor} deleted the integration {target} with its parameters',
     'integration.restarted': '{actor} reported a restart of the module of {target}',
+    'credential.created': '{actor} created the credential of the module of {target}',
+    'credential.deleted': '{actor} deleted the credential of the module of {target}',
+    'module.reported': '{actor}, the module of {target}, reported what it runs',
     'parameter.created': '{actor} added the parameter {target}',
     'parameter.updated': '{actor} changed the parameter {target}',
     'parameter.deleted': '{actor} deleted the parameter {target}',

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'reset.requested' | 'email.requested' | 'session.started' | 'session.ended' | 'sessions.ended' | 'secondFactor.requested' | 'secondFactor.enabled' | 'secondFactor.disabled' | 'secondFactor.removed' | 'recoveryCodes.replaced' | 'login.throttled' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
+export type AuditAction = 'user.created' | 'user.updated' | 'user.deleted' | 'account.updated' | 'password.changed' | 'password.reset' | 'reset.requested' | 'email.requested' | 'session.started' | 'session.ended' | 'sessions.ended' | 'secondFactor.requested' | 'secondFactor.enabled' | 'secondFactor.disabled' | 'secondFactor.removed' | 'recoveryCodes.replaced' | 'login.throttled' | 'integration.created' | 'integration.updated' | 'integration.deleted' | 'integration.restarted' | 'credential.created' | 'credential.deleted' | 'module.reported' | 'parameter.created' | 'parameter.updated' | 'parameter.deleted';
 
 export type AuditEntry = {
     id: string;
@@ -3216,6 +3216,561 @@ export type ReportRestartResponses = {
 };
 
 export type ReportRestartResponse = ReportRestartResponses[keyof ReportRestartResponses];
+
+export type ListCredentialsData = {
+    body?: never;
+    path: {
+        id: number;
+    };
+    query?: never;
+    url: '/api/utm-integrations/{id}/credentials';
+};
+
+export type ListCredentialsErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required; Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired' | 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ListCredentialsError = ListCredentialsErrors[keyof ListCredentialsErrors];
+
+export type ListCredentialsResponses = {
+    /**
+     * Success
+     */
+    200: Array<{
+        clientId: string;
+        createdDate: string;
+        createdBy: string;
+        expires: string;
+        lastUsed: string | null;
+    }>;
+};
+
+export type ListCredentialsResponse = ListCredentialsResponses[keyof ListCredentialsResponses];
+
+export type CreateCredentialData = {
+    body: {
+        expires?: string | null;
+    };
+    path: {
+        id: number;
+    };
+    query?: never;
+    url: '/api/utm-integrations/{id}/credentials';
+};
+
+export type CreateCredentialErrors = {
+    /**
+     * Bad Request; Method argument not valid; Too many credentials; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation' | 'error.toomanycredentials';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required; Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired' | 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: Problem & {
+        status: 413;
+        message: 'error.http.413';
+    };
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem & {
+        status: 415;
+        message: 'error.http.415';
+    };
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type CreateCredentialError = CreateCredentialErrors[keyof CreateCredentialErrors];
+
+export type CreateCredentialResponses = {
+    /**
+     * Success
+     */
+    201: {
+        clientId: string;
+        clientSecret: string;
+        expires: string;
+    };
+};
+
+export type CreateCredentialResponse = CreateCredentialResponses[keyof CreateCredentialResponses];
+
+export type DeleteCredentialData = {
+    body?: never;
+    path: {
+        id: number;
+        clientId: string;
+    };
+    query?: never;
+    url: '/api/utm-integrations/{id}/credentials/{clientId}';
+};
+
+export type DeleteCredentialErrors = {
+    /**
+     * API Gateway: Bad Request
+     */
+    400: GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required; Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired' | 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type DeleteCredentialError = DeleteCredentialErrors[keyof DeleteCredentialErrors];
+
+export type DeleteCredentialResponses = {
+    /**
+     * Success; the response has no body
+     */
+    200: unknown;
+};
+
+export type ExchangeCredentialData = {
+    body: {
+        grant_type: string;
+        client_id?: string;
+        client_secret?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/oauth2/token';
+};
+
+export type ExchangeCredentialErrors = {
+    /**
+     * Bad Request; Method argument not valid; Unsupported grant type; API Gateway: Bad Request
+     */
+    400: (Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation';
+    }) | GatewayError;
+    /**
+     * Unauthorized
+     */
+    401: (Problem & {
+        status: 401;
+        message: 'error.http.401';
+    }) | GatewayError;
+    /**
+     * Forbidden
+     */
+    403: (Problem & {
+        status: 403;
+        message: 'error.http.403';
+    }) | GatewayError;
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: (Problem & {
+        status: 413;
+        message: 'error.http.413';
+    }) | GatewayError;
+    /**
+     * Unsupported Media Type
+     */
+    415: (Problem & {
+        status: 415;
+        message: 'error.http.415';
+    }) | GatewayError;
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: (Problem & {
+        status: 429;
+        message: 'error.http.429';
+    }) | GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: (Problem & {
+        status: 500;
+        message: 'error.http.500';
+    }) | GatewayError;
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: (Problem & {
+        status: 503;
+        message: 'error.http.503';
+    }) | GatewayError;
+};
+
+export type ExchangeCredentialError = ExchangeCredentialErrors[keyof ExchangeCredentialErrors];
+
+export type ExchangeCredentialResponses = {
+    /**
+     * Success
+     */
+    200: {
+        access_token: string;
+        token_type: 'Bearer';
+        expires_in: number;
+    };
+};
+
+export type ExchangeCredentialResponse = ExchangeCredentialResponses[keyof ExchangeCredentialResponses];
+
+export type ReadModuleData = {
+    body?: never;
+    headers?: {
+        /**
+         * The ETag that the entity must have; in any other state the request fails with 412. Without it, the last write wins.
+         */
+        'If-Match'?: string;
+        /**
+         * ETags that the entity must not have, or `*`. If it has one of them, a read returns 304, and a change fails with 412.
+         */
+        'If-None-Match'?: string;
+        /**
+         * What the module runs, with every poll: `16`, or `16;failed=17` if it could not apply 17 (RFC 9651).
+         */
+        'Gatehouse-Running'?: string;
+    };
+    path: {
+        id: number;
+    };
+    query?: never;
+    url: '/api/utm-integrations/{id}/module';
+};
+
+export type ReadModuleErrors = {
+    /**
+     * Method argument not valid; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.validation';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required; Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired' | 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * Precondition Failed
+     */
+    412: Problem & {
+        status: 412;
+        message: 'error.http.412';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ReadModuleError = ReadModuleErrors[keyof ReadModuleErrors];
+
+export type ReadModuleResponses = {
+    /**
+     * Success
+     */
+    200: {
+        integration: {
+            id: number;
+            name: string;
+            shortName: string;
+            description: string | null;
+            integrationType: IntegrationType;
+            active: boolean;
+        };
+        parameters: Array<{
+            id: number;
+            confName: string;
+            confValue: string;
+            confDescription: string | null;
+        }>;
+        module: {
+            wanted: number;
+            running: number | null;
+            failed: number | null;
+            reason: string | null;
+            lastSeen: string | null;
+        };
+    };
+};
+
+export type ReadModuleResponse = ReadModuleResponses[keyof ReadModuleResponses];
+
+export type ReportModuleData = {
+    body: {
+        running: number;
+        failed?: number | null;
+        reason?: string | null;
+    };
+    path: {
+        id: number;
+    };
+    query?: never;
+    url: '/api/utm-integrations/{id}/module/report';
+};
+
+export type ReportModuleErrors = {
+    /**
+     * Bad Request; Method argument not valid; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.http.400' | 'error.validation';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required; Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired' | 'error.http.403';
+    };
+    /**
+     * Not Found
+     */
+    404: Problem & {
+        status: 404;
+        message: 'error.http.404';
+    };
+    /**
+     * Content Too Large; API Gateway: Request Entity Too Large
+     */
+    413: Problem & {
+        status: 413;
+        message: 'error.http.413';
+    };
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem & {
+        status: 415;
+        message: 'error.http.415';
+    };
+    /**
+     * API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: GatewayError;
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ReportModuleError = ReportModuleErrors[keyof ReportModuleErrors];
+
+export type ReportModuleResponses = {
+    /**
+     * Success
+     */
+    200: {
+        wanted: number;
+        running: number | null;
+        failed: number | null;
+        reason: string | null;
+        lastSeen: string | null;
+    };
+};
+
+export type ReportModuleResponse = ReportModuleResponses[keyof ReportModuleResponses];
 
 export type ListParametersData = {
     body?: never;

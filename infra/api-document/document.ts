@@ -39,6 +39,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Users: 'User accounts and their roles.',
   Integrations: 'Data sources and sinks.',
   Parameters: 'The configuration parameters of integrations; their values can be secrets.',
+  Modules: 'What modules run, and how they authenticate themselves.',
   'Audit trail': 'Who changed what, and when.',
   Status: 'The service itself.',
 };
@@ -73,7 +74,13 @@ function openApiDocument(): object {
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        module: {
+          type: 'oauth2',
+          flows: { clientCredentials: { tokenUrl: '/api/oauth2/token', scopes: {} } },
+        },
+      },
       headers: Object.fromEntries(headers),
       responses,
       schemas: namedSchemas(),
@@ -89,14 +96,24 @@ function operationOf(row: Route): object {
   const { contract, route } = row;
   const { access, summary, tag } = contract;
   const example = EXAMPLES[route] ?? {};
-  const required = typeof access === 'object' ? access.anyRole.join(' or ') : TOKEN[access];
+  const admitsModule = typeof access === 'object' && access.module;
+  const required =
+    typeof access === 'object'
+      ? [...access.anyRole, ...(admitsModule ? ['the module of the integration'] : [])].join(' or ')
+      : TOKEN[access];
+  const security = [
+    ...(access === 'public' || (admitsModule && access.anyRole.length === 0)
+      ? []
+      : [{ token: [] }]),
+    ...(admitsModule ? [{ module: [] }] : []),
+  ];
   const parameters = parametersOf(contract, example.path);
   return {
     operationId: operationIdOf(row),
     summary,
     description: `Requires ${required}.`,
     tags: tag && [tag],
-    security: access === 'public' ? [] : [{ token: [] }],
+    security,
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestBodyOf(contract, example.body),
     responses: responsesOf(row, example.response, linksOf(row)),
@@ -130,13 +147,13 @@ function linksOf({ route, contract }: Route): object {
   return links;
 }
 
-function requestBodyOf({ body, textAs }: Contract, example: unknown): object | undefined {
+function requestBodyOf({ body, textAs, oauth }: Contract, example: unknown): object | undefined {
   if (!body) return undefined;
   const schema: { properties?: Record<string, object> } = jsonSchemaOf(body);
   return {
     required: true,
     content: {
-      'application/json': { schema, example },
+      [oauth ? 'application/x-www-form-urlencoded' : 'application/json']: { schema, example },
       'text/plain': textAs && {
         schema: schema.properties?.[textAs],
         example: Object(example)[textAs],

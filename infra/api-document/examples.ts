@@ -22,6 +22,8 @@ export const PLACEHOLDERS = {
   key: 'the key in the mail',
   code: 'a code of your authenticator',
   series: 'no-such-series',
+  clientId: 'module-900000002-000000000000',
+  clientSecret: 'the secret that was shown once',
   /** The user of the examples that change nothing. */
   shownLogin: 'etienne',
   shownEmail: 'etienne@example.com',
@@ -32,11 +34,13 @@ export interface Example {
   /**
    * What must exist before the request can succeed: `integration` is one with parameters,
    * `ownSession` and `ownFactor` those of the caller, and `session` and `factor` those of another
-   * user. A `pendingFactor` is one of the caller that no code has confirmed.
+   * user. A `pendingFactor` is one of the caller that no code has confirmed. A `credential` is one
+   * of the module of an integration with parameters.
    */
   readonly needs?:
     | 'user'
     | 'integration'
+    | 'credential'
     | 'resetKey'
     | 'confirmationKey'
     | 'ownSession'
@@ -96,6 +100,7 @@ const INTEGRATION = {
   active: true,
 };
 const NEW_INTEGRATION = { id: 1, ...INTEGRATION, module: null };
+const RUNNING = { id: 1, ...INTEGRATION };
 const PARAMETER = {
   integration: { id: PLACEHOLDERS.integrationId },
   confName: 'port',
@@ -270,6 +275,64 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     body: { changes: 1 },
     response: { ...NEW_INTEGRATION, active: false, module: { needsRestart: false, changes: 1 } },
     headers: { ...integrationAlert('updated'), ...version(4) },
+  },
+  'POST /api/utm-integrations/{id}/credentials': {
+    needs: 'integration',
+    path: { id: PLACEHOLDERS.integrationId },
+    body: { expires: null },
+    response: {
+      clientId: 'module-1-0Vx7Qm3pKs9T',
+      clientSecret: 'ghm_4kPqZ0mXb7RtYw2LsVn8CjHd6GfAe3UiOz1QyTxWr5E0uB9pN',
+      expires: DATE,
+    },
+    headers: { ...integrationAlert('updated'), Location: '/api/utm-integrations/1/credentials/*' },
+  },
+  'GET /api/utm-integrations/{id}/credentials': {
+    needs: 'credential',
+    path: { id: PLACEHOLDERS.integrationId },
+    response: [
+      {
+        clientId: 'module-1-0Vx7Qm3pKs9T',
+        createdDate: DATE,
+        createdBy: 'admin',
+        expires: DATE,
+        lastUsed: null,
+      },
+    ],
+  },
+  'POST /api/oauth2/token': {
+    needs: 'credential',
+    body: {
+      grant_type: 'client_credentials',
+      client_id: PLACEHOLDERS.clientId,
+      client_secret: PLACEHOLDERS.clientSecret,
+    },
+    response: {
+      access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6Im1vZHVsZStqd3QifQ.eyJzdWIiOiJtb2R1bGUifQ.c2ln',
+      token_type: 'Bearer',
+      expires_in: 900,
+    },
+  },
+  'GET /api/utm-integrations/{id}/module': {
+    needs: 'integration',
+    path: { id: PLACEHOLDERS.integrationId },
+    response: {
+      integration: { ...RUNNING, active: false },
+      parameters: [],
+      module: { wanted: 4, running: null, failed: null, reason: null, lastSeen: null },
+    },
+    headers: { ETag: '"4"' },
+  },
+  'POST /api/utm-integrations/{id}/module/report': {
+    needs: 'credential',
+    path: { id: PLACEHOLDERS.integrationId },
+    body: { running: 1 },
+    response: { wanted: 4, running: 1, failed: null, reason: null, lastSeen: DATE },
+  },
+  'DELETE /api/utm-integrations/{id}/credentials/{clientId}': {
+    needs: 'credential',
+    path: { id: PLACEHOLDERS.integrationId, clientId: PLACEHOLDERS.clientId },
+    headers: integrationAlert('updated'),
   },
   'DELETE /api/utm-integration-confs/{id}': {
     needs: 'integration',

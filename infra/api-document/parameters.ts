@@ -11,7 +11,7 @@ import { jsonSchemaOf } from './schemas.ts';
 
 /** The parameters that the contract declares. `examples` are the values of path parameters. */
 export function parametersOf(
-  { path, query: list, headers, failures }: Contract,
+  { access, path, query: list, headers, failures, body }: Contract,
   examples: Example['path'],
 ) {
   const { properties = {} }: { properties?: Record<string, object> } = path
@@ -31,6 +31,7 @@ export function parametersOf(
       operatorsOf(kind).map((operator) => filterParameter(field, kind, operator)),
     ),
     ...(failures?.includes('version-changed') ? PRECONDITIONS : []),
+    ...(typeof access === 'object' && access.module && !body ? [RUNNING] : []),
   ];
 }
 
@@ -44,6 +45,12 @@ const header = (name: string, description: string) => ({
   ...query(name, { type: 'string' }, description),
   in: 'header',
 });
+
+const RUNNING = header(
+  'Gatehouse-Running',
+  'What the module runs, with every poll: `16`, or `16;failed=17` if it could not apply 17 ' +
+    '(RFC 9651).',
+);
 
 const PRECONDITIONS = [
   header(

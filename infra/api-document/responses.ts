@@ -1,6 +1,6 @@
-import type { Contract, EntityName, ResponseHeader } from '../../lib/contract/contract.ts';
+import type { Contract, ResponseHeader } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
-import { problem } from '../../lib/http/problem.ts';
+import { oauthError, problem } from '../../lib/http/problem.ts';
 import { needsFactor } from '../../lib/second-factor/requirement.ts';
 import type { Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../stack/edge-rejection.ts';
@@ -43,7 +43,7 @@ export const HEADERS: Readonly<
   'Retry-After': required('The seconds to wait.', { type: 'integer', minimum: 1 }),
   'WWW-Authenticate': required(
     'The authentication scheme, and whether a token was given that is not valid (RFC 6750).',
-    { enum: ['Bearer', 'Bearer error="invalid_token"'] },
+    { enum: ['Bearer', 'Bearer error="invalid_token"', 'Basic realm="modules"'] },
   ),
 };
 
@@ -94,7 +94,14 @@ const NOT_MODIFIED = {
 /** The responses of a route by status. */
 export function responsesOf({ route, contract }: Route, example: unknown, links: object): object {
   const [method, path = ''] = route.split(' ');
-  const { status = 200, headers = [], optionalHeaders = [], response, entityName } = contract;
+  const {
+    status = 200,
+    headers = [],
+    optionalHeaders = [],
+    response,
+    entityName,
+    oauth,
+  } = contract;
   const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
     ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
     ...Object.groupBy(failuresOf(contract), statusOf),
@@ -102,8 +109,9 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
   const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
     const of = codes.length > 0 ? codes : Number(status);
     const [name] = Object.entries(SHARED).find(([, shared]) => `${shared}` === `${of}`) ?? [];
-    if (name) return [status, { $ref: `#/components/responses/${name}` }];
-    return [status, rejection(Number(status), codes, path, entityName)];
+    if (name && !(oauth && codes.length > 0))
+      return [status, { $ref: `#/components/responses/${name}` }];
+    return [status, rejection(Number(status), codes, path, { entityName, oauth })];
   });
   return {
     [status]: {
@@ -153,13 +161,14 @@ function rejection(
   status: number,
   codes: readonly FailureCode[],
   path: string,
-  entityName?: EntityName,
+  { entityName, oauth }: Pick<Contract, 'entityName' | 'oauth'> = {},
 ): object {
   const problems = codes.map((code) => {
     const failure = new Failure(code, DETAILS[code]);
     // The request id is one of API Gateway.
     const requestId = code === 'unexpected' ? 'c6ZkUg1zDoEEMpA=' : undefined;
-    const { headers, body } = problem(failure, entityName, path, requestId);
+    const response = problem(failure, entityName, path, requestId);
+    const { headers, body } = oauth ? oauthError(failure, response) : response;
     const { 'Content-Type': _type, ...special } = headers ?? {};
     return { code, headers: Object.keys(special), body: JSON.parse(String(body)) };
   });
@@ -169,28 +178,28 @@ function rejection(
   if (status === EDGE_REJECTION.status)
     origins.push({ headers: ['Retry-After'], title: `an edge: ${EDGE_REJECTION.body.title}` });
   const messages = new Set(problems.map(({ body }) => body.message));
+  const ofService = {
+    allOf: [{ $ref: '#/components/schemas/Problem' }],
+    required: ['status', 'message', ...(oauth ? ['error'] : [])],
+    properties: { status: { const: status }, message: { enum: [...messages] } },
+  };
+  const ofGateway = { $ref: '#/components/schemas/GatewayError' };
+  const examples = Object.fromEntries(problems.map(({ code, body }) => [code, { value: body }]));
+  const hasProblems = problems.length > 0;
   return {
     description: [...new Set(origins.map(({ title }) => title))].join('; '),
     headers: headersOf(origins.map(({ headers }) => headers)),
-    content: {
-      'application/problem+json':
-        problems.length > 0
-          ? {
-              schema: {
-                allOf: [{ $ref: '#/components/schemas/Problem' }],
-                required: ['status', 'message'],
-                properties: { status: { const: status }, message: { enum: [...messages] } },
-              },
-              examples: Object.fromEntries(
-                problems.map(({ code, body }) => [code, { value: body }]),
-              ),
-            }
-          : undefined,
-      'application/json': gateway && {
-        schema: { $ref: '#/components/schemas/GatewayError' },
-        example: { message: gateway },
-      },
-    },
+    content: oauth
+      ? {
+          'application/json': {
+            schema: { anyOf: [{ type: 'object', ...ofService }, ofGateway] },
+            examples,
+          },
+        }
+      : {
+          'application/problem+json': hasProblems ? { schema: ofService, examples } : undefined,
+          'application/json': gateway && { schema: ofGateway, example: { message: gateway } },
+        },
   };
 }
 

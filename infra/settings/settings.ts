@@ -15,6 +15,7 @@ import { existing } from './existing.ts';
 import { corsOrigins, domain, publicHostName } from './host-names.ts';
 import {
   confirmEmailChanges,
+  credentialDays,
   deletionEndsSessions,
   passwords,
   pepperKeys,
@@ -52,6 +53,7 @@ const fields = v.strictObject({
   tokenLife,
   deletionEndsSessions,
   confirmEmailChanges,
+  credentialDays,
   console,
   mail,
   corsOrigins,

@@ -9,7 +9,7 @@ import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
 import { EnvironmentStack } from './constructs/environment-stack.ts';
-import type { Deployment } from './constructs/gatehouse-function.ts';
+import { type Deployment, functionLog } from './constructs/gatehouse-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
 import { Mail } from './constructs/mail.ts';
@@ -39,8 +39,10 @@ export class GatehouseStack extends EnvironmentStack {
     // A different id would replace the API, which would change its URL.
     const httpApi = new GatehouseHttpApi(this, 'Entrance', deployment);
     const mail = new Mail(this, 'Mail', { table, url: httpApi.url, deployment });
+    // One for all: a saved query may name 50 log groups, and a stack may have 500 resources.
+    const log = functionLog(this, 'EndpointLog', 'endpoints', settings);
     const functions = deployedRoutes(settings).map(([route, ...others]) => {
-      const fn = new EndpointFunction(this, route, deployment);
+      const fn = new EndpointFunction(this, route, deployment, log);
       table.grantTo(fn, permissionsOf(route));
       keys.grantTo(fn, route);
       httpApi.addRoutes([route, ...others], fn.live);
@@ -64,7 +66,7 @@ export class GatehouseStack extends EnvironmentStack {
     new EnvironmentDashboard(this, 'Dashboard', { settings, metrics, alarms: alarms.all, keys });
     new Queries(this, 'Queries', {
       access: httpApi.accessLogName,
-      functions: functions.map(({ logGroup }) => logGroup.logGroupName),
+      functions: log.logGroupName,
       mail: mail.sender.logGroup.logGroupName,
       verification: verification?.verifier.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,

@@ -7,6 +7,7 @@ import {
   type Key,
   networkAttemptsKey,
   sourceAttemptsKey,
+  sourceModulesKey,
   sourceResetsKey,
 } from '../table/keys.ts';
 import type { FailureKeys } from './login-throttle-rules.ts';
@@ -25,6 +26,7 @@ const FINGERPRINT_CHARACTERS = 4;
 export interface AttemptKeys {
   ofLogin(login: string, address: string): Promise<FailureKeys>;
   ofResets(address: string): Promise<Key>;
+  ofModules(address: string): Promise<Key>;
   /** A value that only attempts at this login with the same password have. */
   fingerprint(login: string, password: string): Promise<string>;
 }
@@ -61,6 +63,10 @@ export function openAttemptKeys(pepperKey: string, kms: KMSClient): AttemptKeys 
     async ofResets(address) {
       const hash = await keyedHash();
       return sourceResetsKey(hash(machineOf(address)));
+    },
+    async ofModules(address) {
+      const hash = await keyedHash();
+      return sourceModulesKey(hash(machineOf(address)));
     },
     async fingerprint(login, password) {
       const hash = await keyedHash();

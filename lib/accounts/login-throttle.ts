@@ -74,21 +74,23 @@ export interface LoginThrottle {
    */
   attempt<T, R>(attempt: PasswordAttempt, check: Check<T, R>): Promise<R>;
   /** Reads the count of the resets of a source, together with the items under `keys`. */
-  beginReset(source: Source, keys?: readonly Key[]): Promise<BegunReset>;
+  beginReset(source: Source, keys?: readonly Key[]): Promise<Begun>;
+  /**
+   * The same of the rejected credentials of modules. Count one only when it is rejected: a module
+   * with the right one is never locked out.
+   */
+  beginExchange(source: Source, keys: readonly Key[]): Promise<Begun>;
   /**
    * The keys under which the counts of this login and source are stored, for the rules of a reset.
    */
   keysOf(login: string, source: Source): Promise<FailureKeys>;
 }
 
-/**
- * A request for a reset or its completion, and the items that were read with the count of its
- * source.
- */
-interface BegunReset {
+/** A request, and the items that were read with the count of its source. */
+interface Begun {
   /**
-   * Counts the reset against its source. Await it before any work beyond reading is done for the
-   * request. Fails with too-many-attempts, and with unavailable when the reset could not be
+   * Counts the request against its source. For a reset, await it before any work beyond reading is
+   * done for the request. Fails with too-many-attempts, and with unavailable when it could not be
    * counted.
    */
   count(): Promise<void>;
@@ -130,16 +132,35 @@ export function openLoginThrottle(
       }
     },
 
-    async beginReset({ address, arrivedAt }, keys = []) {
-      const key = await attemptKeys.ofResets(address);
-      const [counted, ...items] = await table.getAll([key, ...keys]);
+    async beginReset(source, keys = []) {
+      const key = await attemptKeys.ofResets(source.address);
       const resetLimits = { failuresPerSource: 1, requestsPerSource: limits.resetsPerSource };
-      const counter = sourceCounter(table, key, counted, arrivedAt, resetLimits);
-      return { items, count: () => counter.count('request') };
+      return begin(table, source, { key, keys, limits: resetLimits, event: 'request' });
+    },
+
+    async beginExchange(source, keys) {
+      const key = await attemptKeys.ofModules(source.address);
+      return begin(table, source, { key, keys, limits, event: 'failure' });
     },
 
     keysOf: (login, { address }) => attemptKeys.ofLogin(login, address),
   };
+}
+
+/** Reads the count under `key` and the items under `keys`. */
+async function begin(
+  table: Table,
+  { arrivedAt }: Source,
+  {
+    key,
+    keys,
+    limits,
+    event,
+  }: { key: Key; keys: readonly Key[]; limits: SourceLimits; event: SourceEvent },
+): Promise<Begun> {
+  const [counted, ...items] = await table.getAll([key, ...keys]);
+  const counter = sourceCounter(table, key, counted, arrivedAt, limits);
+  return { items, count: () => counter.count(event) };
 }
 
 const loginPseudonymOf = ({ elsewhere }: FailureKeys): string =>

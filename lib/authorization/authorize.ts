@@ -39,8 +39,8 @@ function denialReason(
     return 'invalid-token';
   if (needsFactor(access) && lacksFactor(user, secondFactor, Date.now()))
     return 'second-factor-required';
-  const roles = rolesOf(access);
-  const isAuthorized = roles.length === 0 || roles.some((role) => user.authorities?.includes(role));
+  const isAuthorized =
+    typeof access !== 'object' || access.anyRole.some((role) => user.authorities?.includes(role));
   return isAuthorized ? undefined : 'forbidden';
 }
 

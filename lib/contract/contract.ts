@@ -19,7 +19,11 @@ export type Access =
   /** Like 'authenticated', but without requiring the second factor of the caller's roles. */
   | 'enrolling'
   | 'authenticated'
-  | { readonly anyRole: readonly Role[] };
+  | {
+      readonly anyRole: readonly Role[];
+      /** Also the module of the integration that the path names. */
+      readonly module?: true;
+    };
 
 /** The group of an endpoint in the API document. */
 export type Tag =
@@ -30,6 +34,7 @@ export type Tag =
   | 'Users'
   | 'Integrations'
   | 'Parameters'
+  | 'Modules'
   | 'Audit trail'
   | 'Status';
 
@@ -77,6 +82,11 @@ export interface Contract {
   readonly body?: Schema;
   /** The field that a text/plain body fills. Without it, text/plain is rejected. */
   readonly textAs?: string;
+  /**
+   * The endpoint is that of RFC 6749, section 3.2: the body is a form, and failures are also stated
+   * by its error codes.
+   */
+  readonly oauth?: true;
   /** The status of a successful response; 200 unless given. */
   readonly status?: 201;
   /** The headers of a successful response, besides those of all responses. */
@@ -94,6 +104,11 @@ export interface Contract {
 /** A contract without a token, and one that requires a token. */
 export type PublicContract = Contract & { readonly access: 'public' };
 export type ProtectedContract = Contract & { readonly access: Exclude<Access, 'public'> };
+/** A contract that admits the module of the integration in its path as well. */
+export type ModuleContract = Contract & {
+  readonly access: { readonly anyRole: readonly Role[]; readonly module: true };
+  readonly path: v.GenericSchema<unknown, { id: number }>;
+};
 
 type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
 export type PathOf<C extends Contract> = Output<C['path']>;

@@ -5,6 +5,8 @@ export type FailureCode =
   | 'unauthorized'
   | 'invalid-token'
   | 'bad-credentials'
+  | 'invalid-client'
+  | 'unsupported-grant'
   | 'code-required'
   | 'forbidden'
   | 'second-factor-required'
@@ -32,6 +34,7 @@ export type FailureCode =
   | 'too-many-parameters'
   | 'parameters-too-large'
   | 'parameter-ids-used-up'
+  | 'too-many-credentials'
   | TooLong
   | 'page-too-large'
   | 'not-from-edge'

@@ -9,12 +9,12 @@ import { mediaTypeInUtf8 } from './media-type.ts';
 const BODY_BYTES_MAX = 64 * 1024;
 
 /**
- * Replaces the event's body with the parsed value: JSON, or the single field that the contract
- * accepts as text/plain. JSON that `parseJson` rejects becomes undefined, which `readQueryAndBody`
- * rejects as malformed. Fails with too-large, unsupported-media-type, and with malformed for bytes
- * that are not UTF-8.
+ * Replaces the event's body with the parsed value: JSON, a form where OAuth requires one, or the
+ * single field that the contract accepts as text/plain. JSON that `parseJson` rejects becomes
+ * undefined, which `readQueryAndBody` rejects as malformed. Fails with too-large,
+ * unsupported-media-type, and with malformed for bytes that are not UTF-8.
  */
-export function parseBody({ textAs }: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
+export function parseBody({ textAs, oauth }: Contract): MiddlewareObj<APIGatewayProxyEventV2> {
   return {
     before({ event }) {
       // Stryker disable next-line StringLiteral: neither text is JSON
@@ -25,17 +25,28 @@ export function parseBody({ textAs }: Contract): MiddlewareObj<APIGatewayProxyEv
       // Stryker disable next-line StringLiteral: neither text is a media type
       const type = mediaTypeInUtf8(headers['content-type'] ?? '');
       const isText = textAs !== undefined && type === 'text/plain';
-      const isReadable =
-        (isText || type === 'application/json') && headers['content-encoding'] === undefined;
+      const expected = oauth ? 'application/x-www-form-urlencoded' : 'application/json';
+      const isReadable = (isText || type === expected) && headers['content-encoding'] === undefined;
       if (!isReadable) throw new Failure('unsupported-media-type');
       // Decoding would replace invalid bytes silently, and the stored value would differ from the
       // one sent.
       if (isBase64Encoded && !isUtf8(bytes)) throw new Failure('malformed');
 
       const text = isBase64Encoded ? bytes.toString('utf8') : body;
-      (event as { body: unknown }).body = isText ? { [textAs]: text.trim() } : parsed(text);
+      (event as { body: unknown }).body = isText
+        ? { [textAs]: text.trim() }
+        : oauth
+          ? fieldsOf(text)
+          : parsed(text);
     },
   };
+}
+
+/** The fields of a form. Undefined if one is repeated, which RFC 6749, 3.2 forbids. */
+function fieldsOf(text: string): Record<string, string> | undefined {
+  const fields = [...new URLSearchParams(text)];
+  const isUnique = new Set(fields.map(([name]) => name)).size === fields.length;
+  return isUnique ? Object.fromEntries(fields) : undefined;
 }
 
 function parsed(text: string): unknown {

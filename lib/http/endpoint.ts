@@ -3,7 +3,7 @@ import type { ProtectedContract } from '../contract/contract.ts';
 import { limitColdStart } from '../runtime/cold-start.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { openFactorRequirement } from '../second-factor/requirement.ts';
-import { openTable } from '../table/table.ts';
+import { openTable, type Table } from '../table/table.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Caller } from '../users/caller.ts';
@@ -27,21 +27,30 @@ export function endpoint<const C extends ProtectedContract>(
   limitColdStart();
   const table = openTable();
   const verifier = openVerifier(table);
+  return lambdaHandler(contract, {
+    authenticate: (authorization) => verifier.verify(authorization),
+    respondTo: respondToUsers(table, contract, handle),
+  });
+}
+
+/** Responds to the requests of users, as far as the contract gives them access. */
+export function respondToUsers<C extends ProtectedContract>(
+  table: Table,
+  contract: C,
+  handle: (request: AuthorizedRequest<C>) => Promise<Response>,
+) {
   const settings = {
     deletionEndsSessions: process.env.DELETION_ENDS_SESSIONS === 'true',
     secondFactor: openFactorRequirement(),
   };
-  return lambdaHandler(contract, {
-    authenticate: (authorization) => verifier.verify(authorization),
-    async respondTo(readRequest, authenticated) {
-      const caller = authorize(table, authenticated as Caller, contract.access, settings);
-      // Inside the promise: `settleAll` reports the 401 or 403 of the table before the 404 of an
-      // invalid path.
-      const handled = async () => handle({ ...readRequest(), caller });
-      // Run in parallel: `handle` reads while the table confirms the access. Without access, its
-      // response is discarded.
-      const [, response] = await settleAll([caller.requireAuthorized(), handled()]);
-      return response;
-    },
-  });
+  return async (readRequest: () => Request<C>, authenticated: unknown): Promise<Response> => {
+    const caller = authorize(table, authenticated as Caller, contract.access, settings);
+    // Inside the promise: `settleAll` reports the 401 or 403 of the table before the 404 of an
+    // invalid path.
+    const handled = async () => handle({ ...readRequest(), caller });
+    // Run in parallel: `handle` reads while the table confirms the access. Without access, its
+    // response is discarded.
+    const [, response] = await settleAll([caller.requireAuthorized(), handled()]);
+    return response;
+  };
 }

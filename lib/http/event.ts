@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { ModuleCaller } from '../modules/module-token.ts';
 import type { Caller } from '../users/caller.ts';
 
 /**
@@ -7,6 +8,7 @@ import type { Caller } from '../users/caller.ts';
  */
 export type Event = APIGatewayProxyEventV2 & {
   clientAddress?: string;
-  caller?: Caller;
+  caller?: Caller | ModuleCaller;
   callerId?: number;
+  clientId?: string;
 };

@@ -3,6 +3,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Source } from '../accounts/source.ts';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
+import type { ModuleCaller } from '../modules/module-token.ts';
 import { finishColdStart } from '../runtime/cold-start.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { isOutage } from '../runtime/outage.ts';
@@ -14,7 +15,7 @@ import { preconditionOf, respondConditionally } from './conditional.ts';
 import { openEdge } from './edge.ts';
 import type { Event } from './event.ts';
 import { logDefect, logRequest } from './log-request.ts';
-import { problem } from './problem.ts';
+import { oauthError, problem } from './problem.ts';
 import { readPath, readQueryAndBody } from './request.ts';
 import type { Response } from './response.ts';
 
@@ -33,6 +34,9 @@ export interface Request<C extends Contract> {
   /** The path, for links to other pages. */
   readonly pathname: string;
   readonly acceptEncoding: string | undefined;
+  /** What a module runs, as it states with every poll. */
+  readonly running: string | undefined;
+  readonly authorization: string | undefined;
 }
 
 type Result = APIGatewayProxyStructuredResultV2;
@@ -45,14 +49,14 @@ interface Steps<C extends Contract> {
    */
   readonly requireAllowed?: (event: Event) => void;
   /** Runs before anything of the request is read. Absent where no token is required. */
-  readonly authenticate?: (authorization: string | undefined) => Promise<Caller>;
+  readonly authenticate?: (authorization: string | undefined) => Promise<Caller | ModuleCaller>;
   /**
    * `readRequest` fails with not-found if the path names no resource; query and body are already
    * valid.
    */
   readonly respondTo: (
     readRequest: () => Request<C>,
-    caller: Caller | undefined,
+    caller: Caller | ModuleCaller | undefined,
   ) => Promise<Response>;
 }
 
@@ -100,9 +104,12 @@ export function lambdaHandler<C extends Contract>(
         precondition,
         pathname: event.rawPath,
         acceptEncoding: event.headers['accept-encoding'],
+        running: event.headers['gatehouse-running'],
+        authorization: event.headers.authorization,
       }) as Request<C>;
     const response = await respondTo(readRequest, event.caller);
     if (response.callerId !== undefined) event.callerId = response.callerId;
+    if (response.clientId !== undefined) event.clientId = response.clientId;
     return respond(respondConditionally(event, response));
   });
 }
@@ -127,7 +134,8 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
       const isDefect = failure.code === 'unexpected';
       if (isDefect) logDefect(event, error);
       const requestId = isDefect ? event.requestContext.requestId : undefined;
-      request.response = respond(problem(failure, contract.entityName, event.rawPath, requestId));
+      const response = problem(failure, contract.entityName, event.rawPath, requestId);
+      request.response = respond(contract.oauth ? oauthError(failure, response) : response);
       logRequest(contract, event, request.response.statusCode, Date.now() - started, failure);
     },
   };

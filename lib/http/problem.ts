@@ -45,6 +45,20 @@ const PROBLEMS = {
     detail: 'Bad credentials',
     headers: BEARER_CHALLENGE,
   },
+  'invalid-client': {
+    status: 401,
+    message: 'error.http.401',
+    title: 'Unauthorized',
+    detail: 'The client id or the secret is wrong, has expired or was deleted',
+    // RFC 6749, 5.2.
+    headers: { 'WWW-Authenticate': 'Basic realm="modules"' },
+  },
+  'unsupported-grant': {
+    status: 400,
+    message: 'error.http.400',
+    title: 'Unsupported grant type',
+    detail: 'grant_type must be client_credentials',
+  },
   'code-required': {
     status: 401,
     message: 'error.coderequired',
@@ -223,6 +237,12 @@ const PROBLEMS = {
     title: 'No parameter ids left',
     detail: 'This integration has used up its 999,999 parameter ids: create a new integration',
   },
+  'too-many-credentials': {
+    status: 400,
+    message: 'error.toomanycredentials',
+    title: 'Too many credentials',
+    detail: 'A module can have two credentials: delete the one that it no longer uses',
+  },
   'page-too-deep': {
     ...TOO_LONG,
     detail:
@@ -278,6 +298,26 @@ const PROBLEMS = {
   },
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
 } satisfies Record<FailureCode, Problem>;
+
+/** The error codes of RFC 6749, section 5.2; `invalid_request` for all others. */
+const OAUTH_ERRORS: Partial<Record<FailureCode, string>> = {
+  'invalid-client': 'invalid_client',
+  'unsupported-grant': 'unsupported_grant_type',
+  'too-many-attempts': 'temporarily_unavailable',
+  unavailable: 'temporarily_unavailable',
+  unexpected: 'server_error',
+};
+
+/** The response to a failed request for a token: a problem that is also an error of OAuth. */
+export function oauthError({ code }: Failure, { body = '', ...response }: Response): Response {
+  const found = JSON.parse(body);
+  const error = OAUTH_ERRORS[code] ?? 'invalid_request';
+  return {
+    ...response,
+    headers: { ...response.headers, 'Content-Type': 'application/json; charset=utf-8' },
+    body: JSON.stringify({ error, error_description: found.detail ?? found.title, ...found }),
+  };
+}
 
 /** The names that clients use for the object with an invalid field. */
 const OBJECT_NAME: Record<EntityName, string> = {

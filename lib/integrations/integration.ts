@@ -40,7 +40,45 @@ export interface Integration {
    * integration checks it.
    */
   readonly revision: number;
+  /**
+   * How many of these changes its module does not read, such as those of its credentials; absent
+   * means none. What is wanted of the module is the difference: a release that does not know this
+   * field counts too many changes, never too few.
+   */
+  readonly revisionsApart?: number | undefined;
+  /** With which its module authenticates itself; absent means none. */
+  readonly credentials?: readonly StoredCredential[] | undefined;
+  /** When each of them was used last, to the hour, by client id. */
+  readonly credentialUse?: Readonly<Record<string, string>> | undefined;
+  /** What its module has reported last. */
+  readonly report?: ModuleReport | undefined;
+  /** When its module was seen last, to the hour (ISO 8601, UTC). */
+  readonly seen?: string | undefined;
 }
+
+/** A credential of the module of an integration. */
+export interface StoredCredential {
+  readonly clientId: string;
+  /** SHA-256 of the secret, which has 256 random bits. */
+  readonly hash: string;
+  /** ISO 8601, UTC. */
+  readonly createdDate: string;
+  readonly createdBy: string;
+  readonly expires: string;
+}
+
+/** What a module runs, by the numbers of its configuration. */
+export interface ModuleReport {
+  readonly running: number;
+  /** The number that it could not apply. */
+  readonly failed?: number | undefined;
+  /** Why not, in its own words. */
+  readonly reason?: string | undefined;
+}
+
+/** The number of the configuration that the module of an integration is wanted to run. */
+export const wantedOf = ({ revision, revisionsApart = 0 }: Integration): number =>
+  revision - revisionsApart;
 
 /** The process that runs an integration. It loads changed parameters only when it restarts. */
 interface Module {
@@ -83,7 +121,12 @@ type InternalField =
   | 'parametersEver'
   | 'parameterBytes'
   | 'version'
-  | 'revision';
+  | 'revision'
+  | 'revisionsApart'
+  | 'credentials'
+  | 'credentialUse'
+  | 'report'
+  | 'seen';
 
 /**
  * The fields that clients see, in response order. The view, the attributes that a change writes,

@@ -55,9 +55,8 @@ export const PARAMETERS: Collection<Parameter> = {
   partOf(filters) {
     const owner = ownerOf(filters);
     if (owner === undefined) return undefined;
-    const range = canOwnParameters(owner) ? parametersRange(owner) : undefined;
-    // 192 KiB of values, and other attributes of 90 items.
-    return { range, maxUnits: 60 };
+    // At most 60 units: 192 KiB of values, and other attributes of 90 items.
+    return { range: canOwnParameters(owner) ? parametersRange(owner) : undefined };
   },
 };
 

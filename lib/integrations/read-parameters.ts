@@ -11,7 +11,7 @@ import type { Integration } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 import type { DecryptedParameter } from './parameter.ts';
 import { ownerOf, PARAMETERS, type Parameter, parameterOf } from './parameter-table.ts';
-import { unseal } from './sealed-value.ts';
+import { openUnseal } from './sealed-value.ts';
 
 /** Below the number of connections, so that no call to KMS times out while it waits for one. */
 const CONCURRENT_DECRYPTIONS_MAX = 32;
@@ -42,7 +42,8 @@ export async function readParameter(
   const decrypt = async () => {
     if (!parameter || !integration) throw new Failure('not-found');
     const stored = parameterOf(parameter);
-    return decrypted(stored, await unseal(stored.confValue, id), integrationOf(integration));
+    const confValue = await openUnseal()(stored.confValue, id);
+    return decrypted(stored, confValue, integrationOf(integration));
   };
   const [result] = await settleAll([decrypt(), budget.settle(consumed)]);
   return result;
@@ -59,8 +60,10 @@ export async function readParameters(
   query: ListQuery,
 ): Promise<Page<DecryptedParameter>> {
   const budget = readBudget(table, caller);
-  // A decryption is charged as one unit: before the page is read, for each value that it can hold.
-  const decryptions = query.size;
+  const owner = ownerOf(query.filters);
+  // A decryption is charged as one unit: before the page is read, for each value that it can hold,
+  // unless these are the few of one integration.
+  const decryptions = owner === undefined ? query.size : 0;
   let due = decryptions;
   async function spend(units: number): Promise<number> {
     const [charge, added] = [units + due, due];
@@ -68,11 +71,11 @@ export async function readParameters(
     return (await budget.spend(charge)) - added;
   }
   const page = await listPage({ ...PARAMETERS, table, budget: { ...budget, spend } }, query);
-  const owner = ownerOf(query.filters);
   let consumed = page.entities.length;
   const onConsumed = (units: number) => {
     consumed += units;
   };
+  const unseal = openUnseal();
   const [values, integrations] = await settleAll([
     mapConcurrently(page.entities, CONCURRENT_DECRYPTIONS_MAX, ({ id, confValue }) =>
       unseal(confValue, id),

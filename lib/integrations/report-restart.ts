@@ -6,7 +6,7 @@ import type { Integration } from './integration.ts';
 import {
   auditEventForIntegration,
   findIntegration,
-  integrationChanged,
+  integrationChangedApart,
 } from './integration-table.ts';
 
 /**
@@ -37,7 +37,7 @@ export function reportRestart(
         module: { needsRestart: false, changes: module.changes },
         version: nextVersion(before.version),
       };
-      return { writes: [integrationChanged(before, after)], result: after, event };
+      return { writes: [integrationChangedApart(before, after)], result: after, event };
     },
   });
 }

@@ -112,33 +112,45 @@ const dataKeyOf = (plaintext: Uint8Array | undefined): KeyObject =>
 export class UnreadableValue extends Error {}
 
 /**
- * Decrypts a sealed value. Fails with UnreadableValue, and with errors of KMS, as for another
- * integration's value.
+ * Decrypts the sealed value of the parameter with this id. Fails with UnreadableValue, and with
+ * errors of KMS, as for another integration's value.
  */
-export async function unseal(
-  sealed: Uint8Array,
-  parameterId: number,
-  valuesKey = requireEnv('VALUES_KEY'),
-  kms = sharedKms(),
-): Promise<string> {
-  const { wrapped, nonce, tag, encrypted } = readable(() => partsOf(sealed));
-  const { Plaintext } = await kms.send(
-    new DecryptCommand({
-      KeyId: valuesKey,
-      CiphertextBlob: wrapped,
-      EncryptionContext: encryptionContext(integrationIdOf(parameterId)),
-    }),
-    abortBeforeDeadline(),
-  );
-  return readable(() => {
-    const decipher = createDecipheriv(CIPHER, dataKeyOf(Plaintext), nonce, {
-      authTagLength: TAG_BYTES,
+export type Unseal = (sealed: Uint8Array, parameterId: number) => Promise<string>;
+
+/**
+ * Decryption for one request: values that were sealed under one data key, as those that somebody
+ * enters one after the other are, cost one call to KMS.
+ */
+export function openUnseal(valuesKey = requireEnv('VALUES_KEY'), kms = sharedKms()): Unseal {
+  const dataKeys = new Map<string, Promise<KeyObject>>();
+
+  async function unwrap(wrapped: Buffer, integrationId: number): Promise<KeyObject> {
+    const { Plaintext } = await kms.send(
+      new DecryptCommand({
+        KeyId: valuesKey,
+        CiphertextBlob: wrapped,
+        EncryptionContext: encryptionContext(integrationId),
+      }),
+      abortBeforeDeadline(),
+    );
+    return dataKeyOf(Plaintext);
+  }
+
+  return async (sealed, parameterId) => {
+    const { wrapped, nonce, tag, encrypted } = readable(() => partsOf(sealed));
+    const integrationId = integrationIdOf(parameterId);
+    const name = `${integrationId} ${wrapped.toString('base64')}`;
+    const unwrapping = dataKeys.get(name) ?? unwrap(wrapped, integrationId);
+    dataKeys.set(name, unwrapping);
+    const dataKey = await unwrapping;
+    return readable(() => {
+      const decipher = createDecipheriv(CIPHER, dataKey, nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(additionalData(parameterId));
+      decipher.setAuthTag(tag);
+      // Stryker disable next-line StringLiteral: UTF-8 is the default
+      return decipher.update(encrypted, undefined, 'utf8') + decipher.final('utf8');
     });
-    decipher.setAAD(additionalData(parameterId));
-    decipher.setAuthTag(tag);
-    // Stryker disable next-line StringLiteral: UTF-8 is the default
-    return decipher.update(encrypted, undefined, 'utf8') + decipher.final('utf8');
-  });
+  };
 }
 
 function readable<T>(read: () => T): T {

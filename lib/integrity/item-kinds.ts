@@ -92,6 +92,8 @@ const ITEM_KINDS: readonly ItemKind[] = [
       parameterBytes: v.optional(count),
       version,
       revision: count,
+      revisionsApart: v.optional(count),
+      credentials: v.optional(v.array(v.object({ clientId: text, hash: text, expires: text }))),
     }),
   },
   {
@@ -143,7 +145,8 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ n: count, since: count, expires: count }),
   },
   {
-    owns: prefixed(PARTITION.attempts, 'RESETS'),
+    owns: (key) =>
+      prefixed(PARTITION.attempts, 'RESETS')(key) || prefixed(PARTITION.attempts, 'MODULES')(key),
     attributes: v.object({ requests: count, since: count, expires: count }),
   },
   {

@@ -33,7 +33,7 @@ export const SKIPPED_PARAMETER_IDS = 10_000;
 
 /**
  * As many changes are skipped as ids, so that reports of restarts that were sent since the backup
- * are out of date.
+ * are out of date, and no module takes a configuration for one that it has already.
  */
 const SKIPPED_CHANGES = 1_000_000;
 
@@ -71,6 +71,8 @@ interface Adoption {
   readonly recoveryCodes: number;
   /** The number of integrations whose module must restart. */
   readonly restarts: number;
+  /** The number of deleted credentials of modules. */
+  readonly credentials: number;
   /** Tokens issued earlier are rejected. */
   readonly notBefore: Date;
 }
@@ -78,10 +80,10 @@ interface Adoption {
 /**
  * Prepares a table that was restored from a backup for service: no id is assigned twice, and no
  * earlier token or mailed key is accepted, nor any token of a retired signing key, nor a recovery
- * code that may have been used since. It can be repeated; every run skips more ids and
- * invalidates all tokens. Running functions reject them within five minutes, the maximum age of
- * their key set. Fails with NotGatehouseTable before any change, with unavailable, or with SDK
- * errors.
+ * code that may have been used since, nor a credential of a module that may have been deleted. It
+ * can be repeated; every run skips more ids and invalidates all tokens. Running functions reject
+ * them within five minutes, the maximum age of their key set. Fails with NotGatehouseTable before
+ * any change, with unavailable, or with SDK errors.
  */
 export async function adoptTable(
   table: Table,
@@ -157,14 +159,18 @@ async function adoptItems(
     sessions: 0,
     recoveryCodes: 0,
     restarts: 0,
+    credentials: 0,
   };
   let read = 0;
   for await (const items of scanner.scan()) {
     for (const item of items) {
       onProgress(++read);
       const { pk, sk } = item;
-      if (collectionOf(item) === 'INTEGRATION' && (await adoptIntegration(table, { pk, sk })))
-        counts.restarts++;
+      if (collectionOf(item) === 'INTEGRATION') {
+        const adopted = await adoptIntegration(table, { pk, sk }, original);
+        if (adopted) counts.restarts++;
+        counts.credentials += adopted?.deletedCredentials ?? 0;
+      }
       const hasFactor = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
       if (hasFactor && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
       const deletedKind = DELETED.find(({ isOne }) => isOne(item))?.kind;
@@ -190,23 +196,35 @@ const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !
 
 /**
  * Skips ids of parameters, and flags the module to restart: it may run parameters that the restore
- * has undone. Returns whether the integration was changed. The verification reports a damaged one.
+ * has undone. Deletes its credentials, which may have been deleted since the backup, but those that
+ * the original table still has. Returns undefined if the integration was not changed. The
+ * verification reports a damaged one.
  */
-async function adoptIntegration(table: Table, key: Key): Promise<boolean> {
-  return loadDecideCommit(
-    table,
-    () => table.get(key),
-    (item, now) => {
-      if (!item || findDefect(item)) return { writes: [], result: false };
-      const before = integrationOf(item);
-      const skippedTo = before.parametersEver + SKIPPED_PARAMETER_IDS;
-      const after: Integration = {
-        ...before,
-        parametersEver: Math.min(skippedTo, PARAMETERS_PER_INTEGRATION_EVER - 1),
-        module: moduleToRestart(before.module, SKIPPED_CHANGES, now),
-        version: nextVersion(before.version),
-      };
-      return { writes: [integrationChanged(before, after)], result: true };
-    },
-  );
+async function adoptIntegration(
+  table: Table,
+  key: Key,
+  original: Table | undefined,
+): Promise<{ deletedCredentials: number } | undefined> {
+  const load = () => Promise.all([table.get(key), original?.get(key)]);
+  return loadDecideCommit(table, load, ([item, originalItem], now) => {
+    if (!item || findDefect(item)) return { writes: [], result: undefined };
+    const before = integrationOf(item);
+    const { credentials = [] } = before;
+    const valid = originalItem ? (integrationOf(originalItem).credentials ?? []) : [];
+    const kept = credentials.filter(({ clientId }) =>
+      valid.some((credential) => credential.clientId === clientId),
+    );
+    const skippedTo = before.parametersEver + SKIPPED_PARAMETER_IDS;
+    const after: Integration = {
+      ...before,
+      parametersEver: Math.min(skippedTo, PARAMETERS_PER_INTEGRATION_EVER - 1),
+      module: moduleToRestart(before.module, SKIPPED_CHANGES, now),
+      ...(credentials.length > 0 && { credentials: kept }),
+      version: nextVersion(before.version),
+    };
+    return {
+      writes: [integrationChanged(before, after, SKIPPED_CHANGES)],
+      result: { deletedCredentials: credentials.length - kept.length },
+    };
+  });
 }

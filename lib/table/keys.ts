@@ -40,7 +40,8 @@
  *     source (TTL)                                      known network
  *                                                       ELSEWHERE: all other networks together
  *                                                       REJECTED: a rejection at an unknown login
- *                            ATTEMPTS#<HMAC of address> SOURCE: logins; RESETS: resets
+ *                            ATTEMPTS#<HMAC of address> SOURCE: logins; RESETS: resets; MODULES:
+ *                                                       rejected credentials of modules
  *   import marker of a       IMPORTED#<hash of what     USER or INTEGRATION
  *     record                   identifies the record>
  *   audit entry (TTL)        AUDIT#<yyyy-mm>            time (ISO 8601, UTC), #, id
@@ -187,6 +188,10 @@ export const sourceAttemptsKey = (address: string): Key => ({
 export const sourceResetsKey = (address: string): Key => ({
   pk: `${PARTITION.attempts}${address}`,
   sk: 'RESETS',
+});
+export const sourceModulesKey = (address: string): Key => ({
+  pk: `${PARTITION.attempts}${address}`,
+  sk: 'MODULES',
 });
 export const publicKeyItemKey = (kid: string): Key => ({ pk: PARTITION.publicKey, sk: kid });
 export const notBeforeKey: Key = { pk: PARTITION.publicKey, sk: 'NOT-BEFORE' };

@@ -38,12 +38,10 @@ export interface Collection<E> {
   readonly keysToIds?: (filters: readonly Filter[]) => readonly Key[] | undefined;
 }
 
-/** A part of a collection. */
+/** A part of a collection, which is small: it is charged after it is read, for what it costs. */
 interface Part {
   /** Its keys; undefined if there can be none. */
   readonly range: Bounds | undefined;
-  /** The maximum cost of reading it, in read units. */
-  readonly maxUnits: number;
 }
 
 /** A collection in a table, and the budget of the caller who reads it. */
@@ -253,6 +251,6 @@ async function partOrAll<E>(
   const total = await readTotal(source);
   // The query would be rejected after 10,000 entities, so it is not started.
   if (!part && total > LIST_ITEMS_MAX) return undefined;
-  const units = Math.min(total * unitsPerEntity, part?.maxUnits ?? Number.POSITIVE_INFINITY);
+  const units = part ? 0 : total * unitsPerEntity;
   return chargedQuery(source, { ...part?.range, tooLong }, units);
 }

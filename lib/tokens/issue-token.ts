@@ -1,8 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import type { Table } from '../table/table.ts';
 import type { IssuedToken } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
 import { openSigner, type Signer } from './signing-keys.ts';
-import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE } from './token.ts';
+import {
+  ALGORITHM,
+  AUDIENCE,
+  issuer,
+  MODULE_AUDIENCE,
+  MODULE_TOKEN_SECONDS,
+  MODULE_TOKEN_TYPE,
+  TOKEN_TYPE,
+} from './token.ts';
 
 /** A token as it is to be issued. */
 type TokenToIssue = Pick<IssuedToken, 'jti' | 'expires'> & {
@@ -22,7 +31,6 @@ export async function issueToken(
   user: User,
   { jti, startedAt, expires }: TokenToIssue,
 ): Promise<string> {
-  const header = { alg: ALGORITHM, typ: TOKEN_TYPE, kid: signer.kid };
   const claims = {
     iss: issuer(),
     aud: AUDIENCE,
@@ -37,6 +45,31 @@ export async function issueToken(
     passwordChanges: user.passwordChanges,
     sessionEndings: user.sessionEndings ?? 0,
   };
+  return signed(signer, TOKEN_TYPE, claims);
+}
+
+/** Issues an access token of the module with this client id. `now` is in milliseconds. */
+export function issueModuleToken(
+  signer: Signer,
+  integrationId: number,
+  clientId: string,
+  now: number,
+): Promise<string> {
+  const iat = Math.floor(now / 1000);
+  return signed(signer, MODULE_TOKEN_TYPE, {
+    iss: issuer(),
+    aud: MODULE_AUDIENCE,
+    sub: clientId,
+    client_id: clientId,
+    iat,
+    exp: iat + MODULE_TOKEN_SECONDS,
+    jti: randomUUID(),
+    integration: integrationId,
+  });
+}
+
+async function signed(signer: Signer, typ: string, claims: object): Promise<string> {
+  const header = { alg: ALGORITHM, typ, kid: signer.kid };
   const input = `${encode(header)}.${encode(claims)}`;
   return `${input}.${(await signer.sign(input)).toString('base64url')}`;
 }

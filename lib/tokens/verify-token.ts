@@ -9,13 +9,35 @@ import { readKeySet } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
 
 /** Verifies the access token of a request. */
-export interface Verifier {
+export interface Verifier<T = Caller> {
   /**
    * Takes the value of the Authorization header. Fails with unauthorized without it, with
    * invalid-token, or as reads of the table do.
    */
-  verify(authorization: string | undefined): Promise<Caller>;
+  verify(authorization: string | undefined): Promise<T>;
 }
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** A kind of tokens, which no endpoint accepts that does not name it. */
+export interface TokenKind<T> {
+  /** The `typ` header parameter and the `aud` claim. */
+  readonly type: string;
+  readonly audience: string;
+  readonly secondsMax: number;
+  /** Whether the claims that only this kind has are such as this service issues. */
+  readonly isComplete: (claims: Claims) => boolean;
+  readonly callerOf: (claims: Claims) => T;
+}
+
+/** The tokens of people. */
+const personToken = (): TokenKind<Caller> => ({
+  type: TOKEN_TYPE,
+  audience: AUDIENCE,
+  secondsMax: tokenLifetimeSeconds().remembered,
+  isComplete: isOfPerson,
+  callerOf,
+});
 
 /**
  * `Bearer` in any case (RFC 9110, 11.1), one space and a JWS in compact form whose ES256 signature
@@ -34,8 +56,12 @@ const VERIFIED_TOKENS_MAX = 100;
  * read of the keys starts here, so that the read and the connection that it opens are part of the
  * cold start and the first request does not wait for them.
  */
-export function openVerifier(table: Table): Verifier {
-  const maxLifetime = tokenLifetimeSeconds().remembered;
+export function openVerifier<T = never>(
+  table: Table,
+  ...others: readonly TokenKind<T>[]
+): Verifier<Caller | T> {
+  const kinds: readonly TokenKind<Caller | T>[] = [personToken(), ...others];
+  const kindOf = (type: unknown) => kinds.find((kind) => kind.type === type);
   // Stryker disable all: `verifySync` fetches from no cache
   const offline = new SimpleJwksCache({
     fetcher: {
@@ -49,11 +75,11 @@ export function openVerifier(table: Table): Verifier {
   const verifier = JwtVerifier.create(
     {
       issuer: issuer(),
-      audience: AUDIENCE,
+      audience: kinds.map(({ audience }) => audience),
       // Only the key of the cache entry; it is never fetched.
       jwksUri: 'table:JWKS',
       customJwtCheck: ({ header, payload }) =>
-        checkClaims(header, payload, { maxLifetime, notBefore }),
+        checkClaims(header, payload, kindOf(header.typ), notBefore),
     },
     // Stryker disable next-line ObjectLiteral: `verifySync` fetches from no cache
     { jwksCache: offline },
@@ -63,7 +89,7 @@ export function openVerifier(table: Table): Verifier {
    * The tokens verified under the current key set, oldest first. Verifying a signature would be
    * most of the work of a simple request.
    */
-  const verified = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>();
+  const verified = new Map<string, { readonly caller: Caller | T; readonly expiresAt: number }>();
 
   let known = new Set<unknown>();
   let readAt = Number.NEGATIVE_INFINITY;
@@ -94,7 +120,7 @@ export function openVerifier(table: Table): Verifier {
       // Without any key, as after a restore, the first login publishes one: its token must be
       // accepted at once.
       const mayReadAgain = known.size === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
-      if (!known.has(kidOf(token)) && mayReadAgain) {
+      if (!known.has(headerOf(token)?.kid) && mayReadAgain) {
         // Only a successful read starts the interval: during an outage of the table every request
         // reads again.
         await readKeys();
@@ -102,6 +128,8 @@ export function openVerifier(table: Table): Verifier {
       }
       try {
         const claims = verifier.verifySync(token);
+        // Checked with the claims: there is one for every verified token.
+        const { callerOf } = kindOf(headerOf(token)?.typ) as TokenKind<Caller | T>;
         const caller = callerOf(claims);
         if (verified.size >= VERIFIED_TOKENS_MAX)
           verified.delete(verified.keys().next().value as string);
@@ -141,13 +169,13 @@ function callerOf(claims: Readonly<Record<string, unknown>>): Caller {
   };
 }
 
-/** The key id in the header of a token that is not verified yet, so it may be of any type. */
-function kidOf(token: string): unknown {
+/** The header of a token, which may be anything as long as the token is not verified. */
+function headerOf(token: string): { kid?: unknown; typ?: unknown } | undefined {
   try {
     const header = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8');
-    return JSON.parse(header).kid;
+    return JSON.parse(header);
   } catch {
-    // Not a JSON object: no key has the id `undefined`.
+    // Not JSON: no key has the id `undefined`.
   }
 }
 
@@ -157,38 +185,38 @@ function kidOf(token: string): unknown {
  */
 function checkClaims(
   header: Record<string, unknown>,
-  claims: Record<string, unknown>,
-  { maxLifetime, notBefore }: { maxLifetime: number; notBefore: number },
+  claims: Claims,
+  kind: TokenKind<unknown> | undefined,
+  notBefore: number,
 ): void {
-  const {
-    iat,
-    exp,
-    sub,
-    jti,
-    aud,
-    preferred_username: login,
-    accountStamp,
-    passwordChanges,
-    sessionEndings,
-  } = claims;
+  const { iat, exp, jti, aud } = claims;
   const now = Date.now() / 1000;
   const isValid =
+    kind !== undefined &&
     header.alg === ALGORITHM &&
-    header.typ === TOKEN_TYPE &&
     !('crit' in header) &&
-    aud === AUDIENCE &&
+    aud === kind.audience &&
     Number.isInteger(iat) &&
     Number.isInteger(exp) &&
     (iat as number) >= notBefore &&
     (iat as number) <= now + CLOCK_SKEW_SECONDS &&
-    (exp as number) - (iat as number) <= maxLifetime &&
-    // The library rejects a subject that is not a text.
-    /^[1-9]\d{0,15}$/.test(sub as string) &&
+    (exp as number) - (iat as number) <= kind.secondsMax &&
     typeof jti === 'string' &&
-    (login === undefined || typeof login === 'string') &&
-    (accountStamp === undefined || typeof accountStamp === 'string') &&
-    Number.isSafeInteger(passwordChanges) &&
-    (sessionEndings === undefined || Number.isSafeInteger(sessionEndings));
+    kind.isComplete(claims);
   // Stryker disable next-line StringLiteral: `verify` replaces every error
   if (!isValid) throw new Error('The token was not issued by this service');
 }
+
+const isOfPerson = ({
+  sub,
+  preferred_username: login,
+  accountStamp,
+  passwordChanges,
+  sessionEndings,
+}: Claims): boolean =>
+  // The library rejects a subject that is not a text.
+  /^[1-9]\d{0,15}$/.test(sub as string) &&
+  (login === undefined || typeof login === 'string') &&
+  (accountStamp === undefined || typeof accountStamp === 'string') &&
+  Number.isSafeInteger(passwordChanges) &&
+  (sessionEndings === undefined || Number.isSafeInteger(sessionEndings));

@@ -3,7 +3,7 @@ import { pick } from '../contract/entity-fields.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from '../integrations/integration.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
 import { parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
-import { UnreadableValue, unseal } from '../integrations/sealed-value.ts';
+import { openUnseal, UnreadableValue } from '../integrations/sealed-value.ts';
 import { nameOf } from '../integrity/finding.ts';
 import { findDefect } from '../integrity/item-kinds.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
@@ -64,20 +64,18 @@ async function decryptedParameters(
   valuesKey: string,
   kms: KMSClient,
 ) {
+  const unseal = openUnseal(valuesKey, kms);
   return mapConcurrently(
     await parameterItemsOf(table, id),
     CONCURRENT_DECRYPTIONS_MAX,
     async (item) => {
       requireIntact(item);
       const parameter = parameterOf(item);
-      const confValue = await unseal(parameter.confValue, parameter.id, valuesKey, kms).catch(
-        (error) => {
-          if (!isAboutValue(error)) throw error;
-          const remedy =
-            'set it again with PUT /api/utm-integration-confs, or delete the parameter.';
-          throw new Error(`The value of ${nameOf(item)} cannot be decrypted: ${remedy}`);
-        },
-      );
+      const confValue = await unseal(parameter.confValue, parameter.id).catch((error) => {
+        if (!isAboutValue(error)) throw error;
+        const remedy = 'set it again with PUT /api/utm-integration-confs, or delete the parameter.';
+        throw new Error(`The value of ${nameOf(item)} cannot be decrypted: ${remedy}`);
+      });
       return { ...pick(parameter, ['confName', 'confDescription']), confValue };
     },
   );

@@ -60,7 +60,7 @@ describe.each(publicRoutes)('$route', ({ route }) => {
     ];
 
     expect(responses.map(({ status }) => status)).toEqual([403, 403]);
-    expect(responses[0]?.body).toEqual({
+    expect(responses[0]?.body).toMatchObject({
       type: 'https://www.jhipster.tech/problem/problem-with-message',
       title: 'Forbidden',
       status: 403,

@@ -15,6 +15,7 @@ import {
 import type { Parameter } from '../../examples/client/types.gen.ts';
 import { createWithParameters } from '../../examples/create-integration.ts';
 import { followList } from '../../examples/follow-list.ts';
+import { type Module, poll } from '../../examples/module.ts';
 import { logIn } from '../../examples/session.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup } from '../support/instance/setup.ts';
@@ -175,4 +176,58 @@ it('a login that is rejected with 429 succeeds after the time in Retry-After', a
 
   expect(account.data?.login).toBe('clumsy');
   expect(performance.now() - lastFailure).toBeGreaterThan(1_000);
+});
+
+describe('a module', () => {
+  it('runs what is wanted, reports what fails, and follows another credential', async () => {
+    const setup = await openSetup(gatehouse);
+    const token = await gatehouse.adminToken();
+    const { body: created } = await gatehouse.call('POST', '/api/utm-integrations', {
+      token,
+      body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
+    });
+    const path = `/api/utm-integrations/${created.id}`;
+    const add = (confName: string) =>
+      gatehouse.call('POST', '/api/utm-integration-confs', {
+        token,
+        body: { integration: { id: created.id }, confName, confValue: 'x' },
+      });
+    const state = async () =>
+      (await gatehouse.call('GET', `${path}/module`, { token })).body.module;
+    let credential = await setup.module(created.id);
+    const applied: string[][] = [];
+    const module: Module = {
+      url: gatehouse.cloud.url,
+      credential: () => credential,
+      async apply({ parameters }) {
+        const names = parameters.map(({ confName }) => confName);
+        applied.push(names);
+        if (names.includes('broken')) throw new Error('No such host');
+      },
+      running: 0,
+    };
+
+    await poll(module);
+    const { body: broken } = await add('broken');
+    for (let n = 0; n < 3; n++) await poll(module);
+    const failed = await state();
+    await gatehouse.call('DELETE', `/api/utm-integration-confs/${broken.id}`, { token });
+    // Replaces the first one, whose token is refused once.
+    credential = await setup.module(created.id);
+    for (let n = 0; n < 3; n++) await poll(module);
+    const repaired = await state();
+    // The machine of the module was reset.
+    Object.assign(module, { running: 1, held: undefined });
+    await poll(module);
+
+    expect(applied).toEqual([[], ['broken'], [], []]);
+    expect(failed).toMatchObject({
+      wanted: 2,
+      running: 1,
+      failed: 2,
+      reason: 'Error: No such host',
+    });
+    expect(repaired).toMatchObject({ wanted: 3, running: 3, failed: null });
+    expect(module.running).toBe(3);
+  });
 });

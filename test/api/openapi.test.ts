@@ -59,6 +59,7 @@ function specialOf(headers: object): object {
         name,
         value
           .replace(/[\da-f]{8}-[\da-f-]{27}/, '*')
+          .replace(/module-[\w-]+$/, '*')
           .replace(/^Bearer .*/, 'Bearer *')
           .replace(/cursor=[^&>]+/, 'cursor=*'),
       ]),
@@ -76,18 +77,24 @@ async function send(token: string, route: string, { needs, path, query, body }: 
     key: await keyOf(body, needs),
     series: await seriesFor(needs),
     code: await codeFor(needs),
+    ...credential,
   };
   const [method, pathname] = methodAndPath(route, fillExample(path, values));
   const received = await gatehouse.call(method, pathname + queryOf(query), {
-    token,
+    token: route.endsWith('/module/report') ? moduleToken : token,
     ...(body !== undefined && { body: fillExample(body, values) }),
   });
   if (received.body?.secret) secret = received.body.secret;
+  if (received.body?.clientSecret) credential = received.body;
+  if (received.body?.access_token) moduleToken = received.body.access_token;
   return received;
 }
 
 /** The secret of the caller's requested factor. */
 let secret = '';
+/** The credential of the module, and its token. */
+let credential: { clientId?: string; clientSecret?: string } = {};
+let moduleToken = '';
 
 /** A code of the caller's factor. An own one is replaced, so that its code was not used. */
 async function codeFor(needs: Example['needs']): Promise<string> {
@@ -135,10 +142,10 @@ async function seriesFor(needs: Example['needs']): Promise<string> {
 
 /** A value without what differs from run to run. */
 function lasting(value: unknown): unknown {
-  const isVolatile = (name: string) =>
-    /Date$|^(time|kid|[xy]|id_token|series|ipAddress|userAgent|expires|current|secret|uri)$/.test(
-      name,
-    );
+  const volatile = 'time kid x y id_token access_token clientId clientSecret lastSeen series'
+    .concat(' ipAddress userAgent expires current secret uri')
+    .split(' ');
+  const isVolatile = (name: string) => name.endsWith('Date') || volatile.includes(name);
   return JSON.parse(JSON.stringify(value), (name, part) => {
     if (isVolatile(name)) return typeof part;
     // The second key signs the tokens that the tests mint.

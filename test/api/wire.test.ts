@@ -14,7 +14,8 @@ const requestOf = ({ route }: Route) => methodAndPath(route, { login: '7', id: 7
 
 const routesWhere = (predicate: (route: Route) => unknown) =>
   routes.filter(predicate).map((route) => [route.route, route] as const);
-const routesWithBody = routesWhere(({ contract }) => contract.body);
+// The form of the token endpoint is in modules.test.ts.
+const routesWithBody = routesWhere(({ contract }) => contract.body && !('oauth' in contract));
 
 const create = (body: unknown, headers = {}) =>
   gatehouse.call('POST', '/api/utm-integrations', { token: tokens.admin, body, headers });

@@ -46,3 +46,7 @@ it.each(['br', 'gz'])('the whole console in one language has at most 45 KB as %s
   expect(files).toHaveLength(1 + all.length - 1);
   expect(bytesOf(files, coding)).toBeLessThanOrEqual(45 * 1024);
 });
+
+it.each(['br', 'gz'])('a further language has at most 4 KB as %s', (coding) => {
+  expect(bytesOf([fileOf('de')], coding)).toBeLessThanOrEqual(4096);
+});

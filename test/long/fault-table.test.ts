@@ -196,7 +196,9 @@ const everything = (
     // A route can call several services.
   }).map((trial) => ({ ...trial, serialKey: trial.change.route }));
 
-const READS = REQUESTS.filter(({ route }) => route.startsWith('GET '));
+const READS = REQUESTS.filter(
+  ({ route }) => route.startsWith('GET ') || route === 'POST /api/oauth2/token',
+);
 const changesThat = (uses: (route: Route) => unknown) =>
   CHANGES.filter(({ route }) => routes.some((each) => each.route === route && uses(each)));
 

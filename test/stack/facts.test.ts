@@ -115,8 +115,8 @@ describe.each(ENVIRONMENTS)('the data of $name', ({ template, keep, days }) => {
     expect(removals).toHaveLength(
       groups.length + Object.keys(resourcesOf(template, 'AWS::KMS::Key')).length + 1,
     );
-    // One for each function, and one for the HTTP API.
-    expect(groups).toHaveLength(functionsOf(template).length + 1);
+    // One for all endpoints and the console, one for each other function, and one for the HTTP API.
+    expect(groups).toHaveLength(functionsOf(template).length - routes.length + 1);
     expect(groups.filter(({ RetentionInDays }) => RetentionInDays !== days)).toEqual([]);
   });
 });
@@ -304,6 +304,7 @@ describe('the function', () => {
       TOKEN_SECONDS: '420',
       REMEMBERED_TOKEN_SECONDS: '1740',
       AUDIT_DAYS: '411',
+      ...(route.includes('/credentials') && { CREDENTIAL_DAYS: '43' }),
       ...(!isPublic && { DELETION_ENDS_SESSIONS: 'true', CONFIRM_EMAIL_CHANGES: 'true' }),
       ...(SETS_PASSWORD.includes(route) && {
         PASSWORD_MINIMUM: '15',
@@ -370,7 +371,7 @@ describe('the function', () => {
       (path) => `POST /api/account/second-factor${path}`,
     );
 
-    expect(holders('sign')).toEqual(['POST /api/authenticate']);
+    expect(holders('sign')).toEqual(['POST /api/authenticate', 'POST /api/oauth2/token']);
     expect(holders('pepper')).toEqual([
       'POST /api/authenticate',
       'POST /api/account/confirm-email',
@@ -379,6 +380,7 @@ describe('the function', () => {
       'POST /api/account/reset-password/init',
       'POST /api/account/reset-password/finish',
       'POST /api/users',
+      'POST /api/oauth2/token',
     ]);
     expect(holders('factor')).toEqual(['POST /api/authenticate', ...changesFactor]);
     expect(holders('seal')).toEqual([
@@ -386,6 +388,7 @@ describe('the function', () => {
       'PUT /api/utm-integration-confs',
     ]);
     expect(holders('unseal')).toEqual([
+      'GET /api/utm-integrations/{id}/module',
       'GET /api/utm-integration-confs',
       'GET /api/utm-integration-confs/{id}',
     ]);

@@ -127,6 +127,7 @@ const throttleOn = (
 const throttle: LoginThrottle = {
   attempt: () => Promise.reject(new Error('Use throttleOn')),
   beginReset: () => Promise.reject(new Error('Use throttleOn')),
+  beginExchange: () => Promise.reject(new Error('Not used here')),
   async keysOf(login, source) {
     await waitMicrotasks();
     events.push(`keys of ${login} ${source.address}`);

@@ -135,12 +135,18 @@ it('exports users and integrations without ids, with decrypted values', async ()
 
 it('decrypts at most 32 values at a time, fewer than a client has connections', async () => {
   const seal = await openSeal(4, 'values-key', kmsReceiving(DATA_KEY));
+  const sealedUnderOwnKey = (id: number) => {
+    const bytes = Buffer.from(seal('secret', id));
+    // The first byte of the wrapped data key.
+    bytes[3] = id % 100;
+    return bytes;
+  };
   const parameters = [...Array(90).keys()].map((index) => ({
     ...entityKey('CONF', 4_000_001 + index),
     id: 4_000_001 + index,
     confName: 'name',
     version: 'v',
-    confValue: seal('secret', 4_000_001 + index),
+    confValue: sealedUnderOwnKey(4_000_001 + index),
   }));
   const table = memoryTable([...INTACT_ITEMS.filter(({ pk }) => pk !== 'CONF'), ...parameters]);
   const { settings, requests } = scriptedClient(...parameters.map(() => DATA_KEY));

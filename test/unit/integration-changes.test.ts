@@ -9,7 +9,7 @@ import {
 } from '../../lib/integrations/integration.ts';
 import { parameterBytesAfter } from '../../lib/integrations/parameter-table.ts';
 import { reportRestart } from '../../lib/integrations/report-restart.ts';
-import { unseal } from '../../lib/integrations/sealed-value.ts';
+import { openUnseal } from '../../lib/integrations/sealed-value.ts';
 import { updateIntegration } from '../../lib/integrations/update-integration.ts';
 import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
@@ -182,7 +182,9 @@ describe('reportRestart', () => {
 
     const expected = { module: { needsRestart: false, changes: 4 }, version: version(4) };
     expect(result).toEqual({ ...GATE, ...expected });
-    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, revision: 9 } });
+    // The number of the configuration stays: the module would restart again.
+    const counted = { revision: 9, revisionsApart: 1 };
+    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, ...counted } });
     expect(audit).toEqual(entry('integration.restarted', 'integration/5', 'Gate'));
   });
 
@@ -327,7 +329,7 @@ describe('createParameter', () => {
       }),
       ...total('CONF', 2),
     });
-    expect(await unseal(confValue, id)).toBe('sécret');
+    expect(await openUnseal()(confValue, id)).toBe('sécret');
     expect(audit).toEqual(entry('parameter.created', `parameter/${id}`, 'né'));
     expect(audit?.integrationName).toBe('Gate');
   });
@@ -382,7 +384,7 @@ describe('updateParameter', () => {
         bytes,
         version: result.version,
       });
-      expect(await unseal(stored?.confValue as Uint8Array, KEY.id)).toBe(confValue);
+      expect(await openUnseal()(stored?.confValue as Uint8Array, KEY.id)).toBe(confValue);
       expect(changed[integrationName]).toMatchObject({ parameterBytes: 100 - 30 + bytes });
       expect(audit).toEqual(entry('parameter.updated', `parameter/${KEY.id}`, 'key', fields));
     },

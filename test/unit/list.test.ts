@@ -285,17 +285,21 @@ describe('the cost of a list', () => {
     expect(list.spent).toEqual([4096]);
   });
 
-  it('is at most 60 units for the parameters of one integration', async () => {
+  it('is charged afterwards for the parameters of one integration, which are few', async () => {
     const ofOne = { filters: [filter('integrationId', 'equals', 3)] };
-    const few = listOf([], { CONF: 30 }, 'CONF');
     const many = listOf([], { CONF: 50_000 }, 'CONF');
+    many.table.query = async (_pk, _range, onConsumed) => {
+      onConsumed?.(17);
+      return [];
+    };
 
-    await few.page(ofOne);
     await many.page(ofOne);
     await many.count(ofOne);
 
-    expect(few.spent).toEqual([45]);
-    expect(many.spent).toEqual([60, 60]);
+    expect([many.spent, many.settled]).toEqual([
+      [0, 0],
+      [17, 17],
+    ]);
   });
 
   it.each<[string, Partial<ListQuery>, number]>([

@@ -215,7 +215,8 @@ describe('adoptTable', () => {
       parametersEver: 10_009,
       module: { needsRestart: true, needsRestartSince: ALMOST, changes: 1_000_000 },
       version: expect.stringMatching(/^7-[\da-f-]{36}$/),
-      revision: 7,
+      // No module takes what was restored for a configuration that it has already.
+      revision: 1_000_007,
     });
     expect(adoption.restarts).toBe(1);
   });

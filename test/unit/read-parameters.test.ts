@@ -168,12 +168,19 @@ describe('reading parameters', () => {
       'getAll 2',
       'getAll 2',
     ]);
-    expect(keyCalls.map(({ name }) => name)).toEqual(Array(3).fill('DecryptCommand'));
+    expect(keyCalls.map(({ name }) => name)).toEqual(['DecryptCommand', 'DecryptCommand']);
   });
 
   it('unseals at most 32 values at the same time', async () => {
+    const sealUnderOwnKey = async (id: number) => {
+      const item = await sealed(id);
+      const confValue = Buffer.from(item.confValue as Uint8Array);
+      // The first byte of the wrapped data key.
+      confValue[3] = id % 100;
+      return Object.assign(item, { confValue });
+    };
     const parameters = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => sealed(5_000_001 + index)),
+      Array.from({ length: 40 }, (_, index) => sealUnderOwnKey(5_000_001 + index)),
     );
     const table = memoryTable([caller, gate(), ...parameters]);
     const overlap = overlapCounter();
@@ -230,8 +237,8 @@ describe('reading parameters', () => {
       readParameters(table, asIntegrator(table), queryOf({ size, filters }));
     // A transaction that reads two items costs 4 units, a decryption 1, at 2 ms a unit.
     expect(await charge(items, one)).toEqual([10]);
-    // Before: 2 items at 1.5 units and 2 decryptions. Afterwards: a snapshot of 3 items.
-    expect(await charge(items, page(2, filters))).toEqual([10, 12]);
+    // Those of one integration are charged afterwards: a snapshot of 3 items and 2 decryptions.
+    expect(await charge(items, page(2, filters))).toEqual([16]);
     // Before: 2 items and 90 decryptions, which are not given back.
     expect(await charge(items, page(90, []))).toEqual([186]);
     // Before: 2 items and 2 decryptions. Afterwards: the 17 units by which the items cost more.

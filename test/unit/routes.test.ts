@@ -17,6 +17,7 @@ const PUBLIC_ROUTES: readonly string[] = [
   'POST /api/account/confirm-email',
   'POST /api/account/reset-password/init',
   'POST /api/account/reset-password/finish',
+  'POST /api/oauth2/token',
   'GET /console',
   'GET /console/{path+}',
 ];

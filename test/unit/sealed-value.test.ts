@@ -1,7 +1,7 @@
 import { createCipheriv } from 'node:crypto';
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { openSeal, unseal } from '../../lib/integrations/sealed-value.ts';
+import { openSeal, openUnseal } from '../../lib/integrations/sealed-value.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
@@ -59,7 +59,7 @@ describe('a sealed value', () => {
     const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
 
     const sealed = (await openSeal(7))('välue', 7_000_001);
-    const value = await unseal(sealed, 7_000_001);
+    const value = await openUnseal()(sealed, 7_000_001);
 
     expect(value).toBe('välue');
     expect(calls.map(({ operation, input }) => [operation, input])).toEqual([
@@ -100,7 +100,7 @@ describe('a sealed value', () => {
     stubKms(dataKey, { Plaintext: DATA_KEY });
     const sealed = (await openSeal(7))('value', 7_000_001);
 
-    await expect(unseal(sealed, 7_000_002)).rejects.toThrow('is not readable');
+    await expect(openUnseal()(sealed, 7_000_002)).rejects.toThrow('is not readable');
   });
 
   it.each([
@@ -113,7 +113,7 @@ describe('a sealed value', () => {
     const sealed = Buffer.from((await openSeal(7))('value', 7_000_001));
     sealed[at] = (sealed[at] ?? 0) ^ 1;
 
-    await expect(unseal(sealed, 7_000_001)).rejects.toMatchObject({
+    await expect(openUnseal()(sealed, 7_000_001)).rejects.toMatchObject({
       message: 'A stored parameter value is not readable',
       // The local cloud prints it.
       cause: expect.any(Error),
@@ -129,7 +129,7 @@ describe('a sealed value', () => {
     const head = Buffer.concat([Buffer.from([1, 0, 0]), Buffer.alloc(12)]);
     const short = Buffer.concat([head, cipher.getAuthTag().subarray(0, 4)]);
 
-    await expect(unseal(short, 7_000_001)).rejects.toThrow('is not readable');
+    await expect(openUnseal()(short, 7_000_001)).rejects.toThrow('is not readable');
   });
 
   it('fails with the error of KMS in both directions and calls KMS again', async () => {
@@ -137,15 +137,17 @@ describe('a sealed value', () => {
 
     await expect(openSeal(7)).rejects.toMatchObject({ name: 'KMSInternalException' });
     const sealed = (await openSeal(7))('value', 7_000_001);
-    await expect(unseal(sealed, 7_000_001)).rejects.toMatchObject({ name: 'KMSInternalException' });
-    expect(await unseal(sealed, 7_000_001)).toBe('value');
+    await expect(openUnseal()(sealed, 7_000_001)).rejects.toMatchObject({
+      name: 'KMSInternalException',
+    });
+    expect(await openUnseal()(sealed, 7_000_001)).toBe('value');
   });
 
   it('is aborted half a second before the deadline of the request', async () => {
     const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
     setDeadline(0);
 
-    await unseal((await openSeal(7))('value', 7_000_001), 7_000_001);
+    await openUnseal()((await openSeal(7))('value', 7_000_001), 7_000_001);
 
     expect(calls.map(({ signal }) => signal?.aborted)).toEqual([true, true]);
   });

@@ -272,6 +272,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   'edge.loginsPerSource': [...NO_COUNT, 9, 1010],
   dailyVerification: [{}, 7],
   deletionEndsSessions: ['yes', 1],
+  credentialDays: [0, -1, 1.5, '365', 3651],
   confirmEmailChanges: ['yes', 1],
   deployment: ['linear', true],
   alarms: [
@@ -334,6 +335,7 @@ describe('a setting', () => {
     ['unprotected'],
     ['dailyVerification', { dailyVerification: false }],
     ['deletionEndsSessions', { deletionEndsSessions: false }],
+    ['credentialDays', { credentialDays: 365 }],
     ['confirmEmailChanges', { confirmEmailChanges: false }],
     ['console', { console: true }],
     ['mail.linkBase'],

@@ -138,6 +138,7 @@ function rejectMistakes(values: AdoptOptions): void {
 
 function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
   const { sequences, notBefore, mailedKeys, publicKeys, recoveryCodes, restarts } = adoption;
+  const { credentials } = adoption;
   for (const { kind, before, after } of sequences)
     print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(
@@ -153,4 +154,7 @@ function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
     `Voided recovery codes of ${counted(recoveryCodes, 'user')}, which may have been used since`,
   );
   print(`Flagged ${counted(restarts, 'module')} to restart`);
+  print(
+    `Deleted ${counted(credentials, 'credential')} of modules, which may have been deleted since`,
+  );
 }

@@ -149,8 +149,33 @@ export async function checkIntegrations(checks: Checks): Promise<void> {
   await checkParameters(checks, path);
   const restarted = 'POST /api/utm-integrations/{id}/module/restarted';
   await checks.step(restarted, { path, body: { changes: 1 } });
+  await checkModule(checks, path);
   // Also deletes the remaining parameter.
   await checks.step('DELETE /api/utm-integrations/{id}', { path });
+}
+
+/** Lets a module of the marked integration authenticate itself, poll and report. */
+async function checkModule(checks: Checks, path: { id: number }): Promise<void> {
+  const credentials = '/api/utm-integrations/{id}/credentials';
+  const { body: credential } = await checks.step(`POST ${credentials}`, { path, body: {} });
+  const { clientId: client_id, clientSecret: client_secret } = credential;
+  const { body: exchanged } = await checks.step('POST /api/oauth2/token', {
+    body: { grant_type: 'client_credentials', client_id, client_secret },
+  });
+  const token: string = exchanged.access_token;
+  const poll = 'GET /api/utm-integrations/{id}/module';
+  const { headers } = await checks.step(poll, { token, path });
+  const etag = headers.get('etag') ?? '';
+  await checks.step(poll, { status: 304, token, path, headers: { 'If-None-Match': etag } });
+  const running = { running: Number(etag.slice(1, -1)) };
+  await checks.step('POST /api/utm-integrations/{id}/module/report', {
+    token,
+    path,
+    body: running,
+  });
+  await checks.step(`GET ${credentials}`, { path });
+  await checks.step(`DELETE ${credentials}/{clientId}`, { path: { ...path, clientId: client_id } });
+  await checks.step(poll, { status: 401, token, path });
 }
 
 async function checkParameters(checks: Checks, integration: { id: number }): Promise<void> {

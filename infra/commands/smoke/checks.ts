@@ -83,17 +83,24 @@ export class Checks {
     const target = pattern.replace(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(path[name] ?? ''),
     );
-    const isPublic = contractOf(route)?.access === 'public';
+    const contract = contractOf(route);
+    const isPublic = contract?.access === 'public';
+    const isForm = contract?.oauth === true;
+    const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
     const response = await fetch(`${url.replace(/\/$/, '')}${target}${query}`, {
       method,
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         ...(token && !isPublic && { Authorization: `Bearer ${token}` }),
-        ...(body && { 'Content-Type': 'application/json' }),
+        ...(body && { 'Content-Type': type }),
         ...headers,
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && {
+        body: isForm
+          ? String(new URLSearchParams(body as Record<string, string>))
+          : JSON.stringify(body),
+      }),
     }).catch((error) => {
       const { code, message } = error.cause ?? error;
       throw new Error(`${route} at ${url}: no response: ${code ?? message}`);

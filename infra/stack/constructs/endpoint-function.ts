@@ -1,5 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Alias } from 'aws-cdk-lib/aws-lambda';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
@@ -14,14 +15,17 @@ export class EndpointFunction extends GatehouseFunction {
     scope: Construct,
     { route, handler, contract, permissions, strictThrottle }: Route,
     deployment: Deployment,
+    logGroup: LogGroup,
   ) {
     const { settings } = deployment;
     const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } = settings;
     const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor } = settings;
+    const { credentialDays } = settings;
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
     super(scope, handler, deployment, {
       file: handler,
+      logGroup,
       description: route,
       // Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU.
       memorySize: permissions.keys?.includes('pepper') ? 1024 : 512,
@@ -40,6 +44,7 @@ export class EndpointFunction extends GatehouseFunction {
             FACTOR_REQUIRED_FOR: secondFactor.requiredFor.join(','),
             FACTOR_REQUIRED_FROM: secondFactor.from,
           }),
+        ...(route.includes('/credentials') && { CREDENTIAL_DAYS: String(credentialDays) }),
         ...(!isPublic && confirmEmailChanges && { CONFIRM_EMAIL_CHANGES: 'true' }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
         ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),

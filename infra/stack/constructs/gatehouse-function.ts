@@ -12,6 +12,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import type { Construct } from 'constructs';
+import type { Settings } from '../../settings/settings.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
@@ -20,11 +21,21 @@ export interface Deployment extends Environment {
   readonly bundles: string;
 }
 
-interface Props extends Omit<FunctionOptions, 'environment'> {
+interface Props extends Omit<FunctionOptions, 'environment' | 'logGroup'> {
+  /** Where it logs, unless it has a log group of its own. */
+  readonly logGroup?: LogGroup;
+
   /** A file name in `functions/`, without its extension. */
   readonly file: string;
   readonly variables?: Record<string, string>;
 }
+
+/** A log group of this name below that of the stack. */
+export const functionLog = (scope: Construct, id: string, name: string, settings: Settings) =>
+  new LogGroup(scope, id, {
+    logGroupName: `/aws/lambda/${Stack.of(scope).stackName}/${name}`,
+    retention: settings.logRetentionDays,
+  });
 
 /** A Lambda function with its own role, so that every permission is that of a single function. */
 export class GatehouseFunction extends LambdaFunction {
@@ -32,16 +43,13 @@ export class GatehouseFunction extends LambdaFunction {
     scope: Construct,
     id: string,
     { bundles, environment, settings }: Deployment,
-    { file, variables, ...options }: Props,
+    { file, variables, logGroup, ...options }: Props,
   ) {
     const role = new Role(scope, `${id}-role`, {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     });
-    const logGroup = new LogGroup(scope, `${id}-log`, {
-      logGroupName: `/aws/lambda/${Stack.of(scope).stackName}/${file}`,
-      retention: settings.logRetentionDays,
-    });
-    logGroup.grantWrite(role);
+    const log = logGroup ?? functionLog(scope, `${id}-log`, file, settings);
+    log.grantWrite(role);
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
     const { domainSuffix: domain } = RegionInfo.get(settings.region);
     super(scope, id, {
@@ -52,7 +60,7 @@ export class GatehouseFunction extends LambdaFunction {
         ...(domain && domain !== 'amazonaws.com' && { ENDPOINT_DOMAIN: domain }),
       },
       role,
-      logGroup,
+      logGroup: log,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: 'index.handler',

@@ -1,21 +1,23 @@
 import { CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
-  CfnRoute,
-  type CfnRouteProps,
   type CfnStage,
   CorsHttpMethod,
   DomainName,
   HttpApi,
-  type HttpMethod,
+  HttpIntegrationType,
+  HttpMethod,
   HttpRoute,
+  HttpRouteIntegration,
   HttpRouteKey,
   HttpStage,
+  IntegrationCredentials,
   LogGroupLogDestination,
+  PayloadFormatVersion,
   SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigatewayv2';
-import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -63,6 +65,30 @@ const METRIC_FILTERS = {
   FailedInvocations: ['failedInvocations', '{ $.status = "5*" && $.integrationError != "-" }'],
 } as const;
 
+/**
+ * Invokes a function with the role of the API. With a permission at each function instead, the
+ * stack would have as many resources more as functions, and a stack may have 500.
+ */
+class FunctionIntegration extends HttpRouteIntegration {
+  private readonly fn: IFunction;
+  private readonly role: Role;
+
+  constructor(id: string, fn: IFunction, role: Role) {
+    super(id);
+    this.fn = fn;
+    this.role = role;
+  }
+
+  bind() {
+    return {
+      type: HttpIntegrationType.AWS_PROXY,
+      uri: this.fn.functionArn,
+      payloadFormatVersion: PayloadFormatVersion.VERSION_2_0,
+      credentials: IntegrationCredentials.fromRole(this.role),
+    };
+  }
+}
+
 /** The HTTP API: its routes, their throttling, which bounds the cost, and an access log. */
 export class GatehouseHttpApi extends Construct {
   readonly url: string;
@@ -70,6 +96,8 @@ export class GatehouseHttpApi extends Construct {
   readonly accessLogName: string;
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
+  private readonly invoker: Role;
+  private readonly invocation = new PolicyStatement({ actions: ['lambda:InvokeFunction'] });
 
   constructor(scope: Construct, id: string, { environment, settings }: Environment) {
     const { throttle, corsOrigins, domain, logRetentionDays } = settings;
@@ -111,6 +139,11 @@ export class GatehouseHttpApi extends Construct {
         metricName,
         filterPattern: FilterPattern.literal(pattern),
       });
+    this.invoker = new Role(this, 'Invoker', {
+      assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
+    });
+    // One statement for all: the policies of a role may have 10,240 characters.
+    new Policy(this, 'Invocation', { roles: [this.invoker], statements: [this.invocation] });
     const hostName = publicHostName(settings);
     this.url = hostName ? `https://${hostName}` : this.api.apiEndpoint;
     this.id = this.api.apiId;
@@ -132,15 +165,16 @@ export class GatehouseHttpApi extends Construct {
   /** Adds the routes that a function serves. */
   addRoutes(rows: readonly [Route, ...Route[]], fn: IFunction): void {
     const [{ handler }] = rows;
-    const integration = new HttpLambdaIntegration(`${handler}-integration`, fn);
+    const integration = new FunctionIntegration(`${handler}-integration`, fn, this.invoker);
+    this.invocation.addResources(fn.functionArn);
     for (const [index, row] of rows.entries())
       this.addRoute(index === 0 ? handler : `${handler}-${index + 1}`, row, integration);
   }
 
   private addRoute(
     id: string,
-    { route, contract }: Route,
-    integration: HttpLambdaIntegration,
+    { route, contract }: Pick<Route, 'contract'> & { readonly route: string },
+    integration: FunctionIntegration,
   ): void {
     const [method, path] = route.split(' ') as [HttpMethod, string];
     const httpRoute = new HttpRoute(this, id, {
@@ -159,11 +193,9 @@ export class GatehouseHttpApi extends Construct {
     // One automatic deployment instead of one per route, and CloudFormation fails if the stage has
     // settings for a route that does not exist yet.
     this.stage.node.addDependency(httpRoute);
-    if (method !== 'GET') return;
     // HEAD has the integration of GET: the function responds as to GET, and API Gateway omits the
-    // body. An HttpRoute would repeat the permission of GET, which is for all methods of its path.
-    const { apiId, target, authorizationType } = httpRoute.node.defaultChild as CfnRoute;
-    const head = { apiId, routeKey: `HEAD ${path}`, target, authorizationType } as CfnRouteProps;
-    this.stage.node.addDependency(new CfnRoute(httpRoute, 'Head', head));
+    // body.
+    if (method === HttpMethod.GET)
+      this.addRoute(`${id}-head`, { route: `HEAD ${path}`, contract }, integration);
   }
 }

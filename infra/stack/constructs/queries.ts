@@ -2,10 +2,10 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 
-/** The names of log groups. */
+/** The names of log groups; a query can have 50. */
 interface Logs {
   readonly access: string;
-  readonly functions: readonly string[];
+  readonly functions: string;
   readonly mail: string;
   readonly verification: string | undefined;
   readonly hasEdge: boolean;
@@ -45,7 +45,7 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
     BY_TIME,
   ],
   defects: [
-    functions,
+    [functions],
     'filter ispresent(defect)',
     'stats count(*) as times, latest(requestId) as lastRequest by defect, code, at',
     BY_TIMES,
@@ -57,7 +57,7 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
     BY_TIME,
   ],
   unavailable: [
-    functions,
+    [functions],
     'filter failure = "unavailable"',
     'stats count(*) as times, max(retries) as mostRetries, max(milliseconds) as longest ' +
       'by route, bin(5m)',
@@ -69,13 +69,13 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
     BY_TIMES,
   ],
   'slow-logins': [
-    functions,
+    [functions],
     'filter kind = "login"',
     'stats count(*) as times, pct(milliseconds, 50) as p50, pct(milliseconds, 99) as p99 ' +
       'by bin(5m)',
   ],
   'slow-changes': [
-    functions,
+    [functions],
     'filter kind = "change"',
     'stats count(*) as times, pct(milliseconds, 99) as p99, max(retries) as mostRetries by route',
     'sort p99 desc',
@@ -93,7 +93,7 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
     BY_TIMES,
   ],
   'key-states': [
-    functions,
+    [functions],
     'filter ispresent(defect) and defect like ' +
       '/^(Disabled|KMSInvalidState|KeyUnavailable|NotFound|AccessDenied)/',
     'stats count(*) as times, latest(@timestamp) as last by defect, at',
@@ -102,15 +102,15 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
 
 /** Those that answer questions without an alarm. */
 const ofQuestions = ({ access, functions }: Logs): Record<string, Query> => ({
-  request: [[access, ...functions], 'filter requestId = "ID"', 'sort @timestamp asc'],
+  request: [[access, functions], 'filter requestId = "ID"', 'sort @timestamp asc'],
   logins: [
-    functions,
+    [functions],
     'filter kind = "login"',
     'fields @timestamp, status, failure, callerId, loginPseudonym, clientAddress, requestId',
     BY_TIME,
   ],
   'rejected-callers': [
-    functions,
+    [functions],
     'filter status = 401 or status = 403',
     'stats count(*) as times, latest(requestId) as lastRequest by route, failure, callerId',
     BY_TIMES,
@@ -126,7 +126,7 @@ function ofClients({ access, functions, hasEdge }: Logs): Record<string, Query> 
   }
   const filter = 'filter failure = "too-many-attempts"';
   return {
-    'too-many-attempts': [functions, filter, by('clientAddress'), BY_TIMES],
+    'too-many-attempts': [[functions], filter, by('clientAddress'), BY_TIMES],
     'not-from-edge': [[access], 'filter status = "403"', by('sourceIp'), BY_TIMES],
   };
 }

@@ -128,7 +128,8 @@ export function violationsInRequest(
   const { requestBody, parameters = [] } = operationOf(route);
   const type = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
   const isText = String(type).startsWith('text/plain');
-  const { schema } = requestBody?.content?.[isText ? 'text/plain' : 'application/json'] ?? {};
+  const content = requestBody?.content ?? {};
+  const { schema } = isText ? (content['text/plain'] ?? {}) : (Object.values(content)[0] ?? {});
   const inBody = schema ? [violationsOf(schema, isText ? String(body).trim() : parsed(body))] : [];
   const query = new URLSearchParams(path.split('?')[1]);
   const inQuery = parameters

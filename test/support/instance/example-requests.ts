@@ -57,6 +57,8 @@ interface Variant {
 }
 
 const LOGIN = 'POST /api/authenticate';
+/** Makes no transaction: it only signs. */
+const TOKEN = 'POST /api/oauth2/token';
 const RESET = 'POST /api/account/reset-password/init';
 const logIn = ({ login }: User) => ({ username: login, password: 'pass' });
 
@@ -73,31 +75,40 @@ const RENEWAL = variantOf(LOGIN, {
   bodyOf: logIn,
   fieldsOf: async (setup) => ({ passwordHash: await setup.outdatedHash() }),
 });
-/** One request to each route that requires a token. */
-export const PROTECTED = REQUESTS.filter(({ access }) => access !== 'public');
-/** One request to each route that changes something. */
-export const CHANGES = REQUESTS.filter(({ route }) => !route.startsWith('GET ')).map((request) =>
-  request.route === LOGIN ? RENEWAL : request,
+const isForModulesOnly = ({ access }: ExampleRequest): boolean =>
+  typeof access === 'object' && access.anyRole.length === 0;
+/** One request to each route that only modules may call. */
+export const OF_MODULES = REQUESTS.filter(isForModulesOnly);
+/** One request to each route that requires the token of a user. */
+export const PROTECTED = REQUESTS.filter(
+  (request) => request.access !== 'public' && !isForModulesOnly(request),
 );
+/** One request to each route by which people change something. */
+export const CHANGES = REQUESTS.filter(
+  (request) =>
+    !request.route.startsWith('GET ') && request.route !== TOKEN && !isForModulesOnly(request),
+).map((request) => (request.route === LOGIN ? RENEWAL : request));
 
 function variantOf(route: Route['route'], variant: Variant): ExampleRequest {
   return requestTo(routes.find((row) => row.route === route) as Route, variant);
 }
 
 function requestTo({ route, contract, permissions }: Route, variant: Variant): ExampleRequest {
-  const isAudited = permissions.put?.includes(PARTITION.audit) ?? false;
+  // A module that polls makes changes, but no person does who reads the same.
+  const isAudited = !route.startsWith('GET ') && permissions.put?.includes(PARTITION.audit);
   return {
     route,
     access: contract.access,
     success: contract.status ?? 200,
-    hidesOutcome: !isAudited,
+    hidesOutcome: isAudited !== true,
     async prepare(setup) {
       const { user, token, item } = await setup.account(await variant.fieldsOf?.(setup));
       const example = EXAMPLES[route] as Example;
-      const values = await valuesOf(setup, example, {
+      const { moduleToken, ...values } = await valuesOf(setup, example, {
         caller: user,
         session: String(decode(token.split('.')[1]).jti),
         opensValues: permissions.keys?.includes('unseal'),
+        isModule: typeof contract.access === 'object' && contract.access.anyRole.length === 0,
       });
       const id = route.includes('-confs') ? values.parameterId : values.integrationId;
       const params = { ...fillExample(example.path, values), ...(id && { id }) };
@@ -107,7 +118,7 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
       const request = {
         method,
         path: path + query,
-        token: contract.access === 'public' ? undefined : token,
+        token: contract.access === 'public' ? undefined : (moduleToken ?? token),
         body: body && { ...body, ...variant.bodyOf?.(user) },
       };
       const preparedAt = Date.now();
@@ -135,8 +146,14 @@ async function valuesOf(
     caller,
     session,
     opensValues = false,
-  }: { caller: User; session: string; opensValues?: boolean | undefined },
-): Promise<ExampleValues> {
+    isModule,
+  }: {
+    caller: User;
+    session: string;
+    opensValues?: boolean | undefined;
+    isModule: boolean;
+  },
+): Promise<ExampleValues & { moduleToken?: string }> {
   const fresh = `new-${caller.login}`;
   const values = {
     password: 'pass',
@@ -170,7 +187,10 @@ async function valuesOf(
   const parameter = opensValues
     ? await setup.openParameter()
     : parameterId(await setup.integration(2), 1);
-  return { ...values, parameterId: parameter, integrationId: integrationIdOf(parameter) };
+  const integrationId = integrationIdOf(parameter);
+  if (needs !== 'credential') return { ...values, parameterId: parameter, integrationId };
+  const { token, ...credential } = await setup.module(integrationId);
+  return { ...values, ...credential, integrationId, ...(isModule && { moduleToken: token }) };
 }
 
 /** Every change is one transaction with an entry in the trail, whose id is new. */

@@ -19,7 +19,7 @@ import { expectIntact } from './intact.ts';
 /** The parts of a request beyond its method and path. */
 export interface Sent {
   readonly token?: string | undefined;
-  /** Sent as JSON; a string or bytes are sent unchanged. */
+  /** Sent as JSON, or as a form to an OAuth endpoint; a string or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string | string[]>;
   /** The source address in the loopback network; 127.0.0.1 unless given. */
@@ -207,7 +207,11 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
   return (method, path, { token, body, headers = {}, from } = {}) =>
     new Promise((resolve, reject) => {
       const raw = typeof body === 'string' || body instanceof Uint8Array;
-      const bytes = body === undefined ? undefined : Buffer.from(raw ? body : JSON.stringify(body));
+      const isForm = !raw && routeOf(method, path)?.contract.oauth;
+      const written = () =>
+        isForm ? String(new URLSearchParams(body as Record<string, string>)) : JSON.stringify(body);
+      const bytes = body === undefined ? undefined : Buffer.from(raw ? body : written());
+      const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
       const outgoing = request(url, {
         agent,
         method,
@@ -216,7 +220,7 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
         path: path.replace(/[^\x21-\x7e]/gu, encodeURIComponent),
         headers: {
           ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-          ...(bytes && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
+          ...(bytes && { 'Content-Type': type, 'Content-Length': bytes.length }),
           ...headers,
         },
       });

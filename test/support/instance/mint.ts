@@ -75,5 +75,22 @@ export function makeTokens(real: string) {
       const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;
       return `${input}.${es256(input, privateKey)}`;
     },
+    /** A token of the module with this credential. */
+    ofModule(integrationId: number, clientId: string, own: Part = {}): string {
+      const iat = Math.floor(Date.now() / 1000);
+      const mine = {
+        iss: claims?.iss,
+        aud: 'gatehouse-modules',
+        sub: clientId,
+        client_id: clientId,
+        integration: integrationId,
+        jti: randomUUID(),
+        iat,
+        exp: iat + 900,
+        ...own,
+      };
+      const input = `${encode({ alg: 'ES256', typ: 'module+jwt', kid: jwk.kid })}.${encode(mine)}`;
+      return `${input}.${es256(input, privateKey)}`;
+    },
   };
 }

@@ -2,6 +2,7 @@ import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import { sessionStarted } from '../../../lib/accounts/session-table.ts';
+import { hashOfSecret, newClientId, newSecret } from '../../../lib/modules/credential.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
 import {
   type FactorSecrets,
@@ -38,6 +39,8 @@ export interface Setup {
   ): Promise<{ secrets: FactorSecrets; recoveryCodes: readonly string[] }>;
   /** Creates an integration with this many parameters, whose module needs a restart. */
   integration(parameters: number): Promise<number>;
+  /** Creates a credential of the module of an integration, and mints a token with it. */
+  module(integrationId: number): Promise<{ clientId: string; clientSecret: string; token: string }>;
   /** The id of a parameter whose value KMS can decrypt, the same one each time. */
   openParameter(): Promise<number>;
   /** A hash of the password `pass` at a lower cost than the current one. */
@@ -115,6 +118,19 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         ]),
       );
       return id;
+    },
+    async module(integrationId) {
+      const [clientId, clientSecret] = [newClientId(integrationId), newSecret()];
+      const credential = {
+        clientId,
+        hash: hashOfSecret(clientSecret),
+        createdDate: new Date().toISOString(),
+        createdBy: 'admin',
+        expires: new Date(Date.now() + 86_400_000).toISOString(),
+      };
+      const key = entityKey('INTEGRATION', integrationId);
+      await untilCommitted(() => commit(table, [set(key, { credentials: [credential] }, EXISTS)]));
+      return { clientId, clientSecret, token: tokens.ofModule(integrationId, clientId) };
     },
     openParameter() {
       openParameter ??= (async () => {

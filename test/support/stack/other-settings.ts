@@ -54,6 +54,7 @@ export const OTHER_SETTINGS = {
     },
   },
   deletionEndsSessions: true,
+  credentialDays: 43,
   secondFactor: { requiredFor: ['ROLE_ADMIN', 'ROLE_ANALYST'], from: '2031-02-03' },
   confirmEmailChanges: true,
   dailyVerification: true,

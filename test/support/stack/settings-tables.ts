@@ -60,6 +60,7 @@ const RULES: Record<string, (requirement: unknown) => string> = {
   includes: (text) => `must contain \`${text}\``,
   integer: () => 'a whole number',
   iso_date: () => 'a date such as `2027-01-15`',
+  max_value: (value) => `at most ${value}`,
   max_length: (length) => `at most ${length} entries`,
   min_length: (length) => `at least ${length} entry`,
   min_value: (value) => `at least ${value}`,

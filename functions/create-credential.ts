@@ -1,0 +1,14 @@
+import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, created } from '../lib/http/response.ts';
+import { CreateCredential } from '../lib/modules/credential-contracts.ts';
+import { createCredential } from '../lib/modules/credentials.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** POST /api/utm-integrations/{id}/credentials: a credential, whose secret is shown only now. */
+export const handler = endpoint(CreateCredential, async ({ caller, path, body }) => {
+  const credential = await createCredential(table, caller, path.id, body);
+  const location = `/api/utm-integrations/${path.id}/credentials/${credential.clientId}`;
+  return created(credential, location, alert(CreateCredential.entityName, 'updated', path.id));
+});

@@ -1,0 +1,13 @@
+import { endpoint } from '../lib/http/endpoint.ts';
+import { alert, okEmpty } from '../lib/http/response.ts';
+import { DeleteCredential } from '../lib/modules/credential-contracts.ts';
+import { deleteCredential } from '../lib/modules/credentials.ts';
+import { openTable } from '../lib/table/table.ts';
+
+const table = openTable();
+
+/** DELETE /api/utm-integrations/{id}/credentials/{clientId}: ends a credential and its tokens. */
+export const handler = endpoint(DeleteCredential, async ({ caller, path }) => {
+  await deleteCredential(table, caller, path.id, path.clientId);
+  return okEmpty(alert(DeleteCredential.entityName, 'updated', path.id));
+});

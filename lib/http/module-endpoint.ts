@@ -1,0 +1,39 @@
+import type { ModuleContract } from '../contract/contract.ts';
+import { type AuthorizedModule, authorizeModule } from '../modules/authorized-module.ts';
+import { moduleToken } from '../modules/module-token.ts';
+import { limitColdStart } from '../runtime/cold-start.ts';
+import { openTable } from '../table/table.ts';
+import { openVerifier } from '../tokens/verify-token.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { respondToUsers } from './endpoint.ts';
+import { lambdaHandler, type Request } from './lambda-handler.ts';
+import type { Response } from './response.ts';
+
+/** A validated request of a person or a module, whose access the endpoint enforces. */
+type ModuleRequest<C extends ModuleContract> = Request<C> & {
+  readonly caller: AuthorizedCaller | AuthorizedModule;
+};
+
+/**
+ * The Lambda handler of a row of routes.ts that also admits the module of the integration in its
+ * path. The table confirms the credential of the module before `handle` runs, by the one read that
+ * `handle` needs as well.
+ */
+export function moduleEndpoint<const C extends ModuleContract>(
+  contract: C,
+  handle: (request: ModuleRequest<C>) => Promise<Response>,
+) {
+  limitColdStart();
+  const table = openTable();
+  const verifier = openVerifier(table, moduleToken);
+  const respondToUser = respondToUsers(table, contract, handle);
+  return lambdaHandler(contract, {
+    authenticate: (authorization) => verifier.verify(authorization),
+    async respondTo(readRequest, authenticated) {
+      if (!authenticated || 'id' in authenticated) return respondToUser(readRequest, authenticated);
+      const request = readRequest();
+      const { id } = request.path as { id: number };
+      return handle({ ...request, caller: await authorizeModule(table, authenticated, id) });
+    },
+  });
+}

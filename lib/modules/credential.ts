@@ -1,0 +1,74 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { idFromText } from '../contract/fields.ts';
+import type { Integration, StoredCredential } from '../integrations/integration.ts';
+
+/*
+ * The credentials of modules. A secret is `ghm_`, 256 random bits in 43 digits of base 62, and a
+ * checksum in 6: scanners find a leaked one by the pattern, and the checksum tells it from other
+ * text without asking anybody.
+ */
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SECRET = /^ghm_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const CLIENT_ID = /^module-(\d{1,16})-[0-9A-Za-z]{12}$/;
+
+/** So that one can be exchanged for the other without a gap. */
+export const CREDENTIALS_MAX = 2;
+
+function base62(number: bigint, length: number): string {
+  let text = '';
+  for (let rest = number; rest > 0n; rest /= 62n) text = DIGITS[Number(rest % 62n)] + text;
+  return text.padStart(length, '0');
+}
+
+const random = (bytes: number, length: number): string =>
+  base62(BigInt(`0x${randomBytes(bytes).toString('hex')}`), length);
+const checksumOf = (digits: string): string => base62(BigInt(crc32(digits)), 6);
+
+/** A new secret. */
+export function newSecret(): string {
+  const digits = random(32, 43);
+  return `ghm_${digits}${checksumOf(digits)}`;
+}
+
+/** Whether a text has the form of a secret and its checksum is right. */
+export function isSecret(text: string): boolean {
+  const [, digits, checksum] = SECRET.exec(text) ?? [];
+  return digits !== undefined && checksumOf(digits) === checksum;
+}
+
+/** A new client id of the module of an integration. */
+export const newClientId = (integrationId: number): string =>
+  `module-${integrationId}-${random(9, 12).slice(-12)}`;
+
+/** The id of the integration whose module has this client id; undefined if no module can. */
+export function integrationOfClient(clientId: string): number | undefined {
+  return idFromText(CLIENT_ID.exec(clientId)?.[1] ?? '');
+}
+
+/** How a secret is stored. It has too many bits to be guessed, so the hash need not be slow. */
+export const hashOfSecret = (secret: string): string =>
+  createHash('sha256').update(secret).digest('base64url');
+
+/** The credential of an integration with this client id that has not expired. */
+export function activeCredential(
+  { credentials = [] }: Integration,
+  clientId: string,
+  now: number,
+): StoredCredential | undefined {
+  return activeCredentials(credentials, now).find((credential) => credential.clientId === clientId);
+}
+
+/** The credentials that have not expired. `now` is in milliseconds since 1970. */
+export const activeCredentials = (
+  credentials: readonly StoredCredential[],
+  now: number,
+): StoredCredential[] => credentials.filter(({ expires }) => Date.parse(expires) > now);
+
+/** Whether this is the secret of a credential. */
+export const isSecretOf = ({ hash }: StoredCredential, secret: string): boolean =>
+  timingSafeEqual(Buffer.from(hash), Buffer.from(hashOfSecret(secret)));
+
+/** The hour of a time, which is in milliseconds since 1970 (ISO 8601, UTC). */
+export const hourOf = (now: number): string => `${new Date(now).toISOString().slice(0, 13)}:00:00Z`;

@@ -1,0 +1,111 @@
+import { MILLISECONDS_PER_DAY } from '../audit/audit-entry.ts';
+import { Failure } from '../contract/failure.ts';
+import type { Integration, StoredCredential } from '../integrations/integration.ts';
+import {
+  auditEventForIntegration,
+  findIntegration,
+  integrationChangedApart,
+} from '../integrations/integration-table.ts';
+import { requireEnv } from '../runtime/env.ts';
+import type { Table } from '../table/table.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import {
+  activeCredentials,
+  CREDENTIALS_MAX,
+  hashOfSecret,
+  newClientId,
+  newSecret,
+} from './credential.ts';
+import type { NewCredential } from './credential-contracts.ts';
+
+/** A new credential with its secret, which is stored nowhere. */
+interface CreatedCredential {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly expires: string;
+}
+
+/**
+ * Creates a credential of the module of an integration. Those that have expired are removed. Fails
+ * with not-found, too-many-credentials, forbidden, and with invalid for a time that has passed or
+ * lies further ahead than CREDENTIAL_DAYS.
+ */
+export function createCredential(
+  table: Table,
+  caller: AuthorizedCaller,
+  integrationId: number,
+  { expires }: NewCredential,
+): Promise<CreatedCredential> {
+  const daysMax = Number(requireEnv('CREDENTIAL_DAYS'));
+  const [clientId, clientSecret] = [newClientId(integrationId), newSecret()];
+  return caller.change({
+    load: () => findIntegration(table, integrationId),
+    decide({ loaded: before, callerUser, now }) {
+      if (!before) throw new Failure('not-found');
+      const active = activeCredentials(before.credentials ?? [], now);
+      if (active.length >= CREDENTIALS_MAX) throw new Failure('too-many-credentials');
+      const credential: StoredCredential = {
+        clientId,
+        hash: hashOfSecret(clientSecret),
+        createdDate: new Date(now).toISOString(),
+        createdBy: callerUser.login,
+        expires: expiryOf(expires, daysMax, now),
+      };
+      const after: Integration = { ...before, credentials: [...active, credential] };
+      return {
+        writes: [integrationChangedApart(before, after)],
+        result: { clientId, clientSecret, expires: credential.expires },
+        event: auditEventForIntegration('credential.created', before, [clientId]),
+      };
+    },
+  });
+}
+
+function expiryOf(wanted: string | null | undefined, daysMax: number, now: number): string {
+  const latest = now + daysMax * MILLISECONDS_PER_DAY;
+  if (!wanted) return new Date(latest).toISOString();
+  const time = Date.parse(wanted);
+  if (!(time > now && time <= latest))
+    throw new Failure('invalid', {
+      fieldErrors: [{ field: 'expires', message: 'Size', reason: `in the next ${daysMax} days` }],
+    });
+  return new Date(time).toISOString();
+}
+
+/** The credentials of a module that have not expired, as clients see them. Fails with not-found. */
+export async function listCredentials(table: Table, integrationId: number) {
+  const integration = await findIntegration(table, integrationId);
+  if (!integration) throw new Failure('not-found');
+  const { credentials = [], credentialUse = {} } = integration;
+  return activeCredentials(credentials, Date.now()).map(
+    ({ clientId, createdDate, createdBy, expires }) => ({
+      clientId,
+      createdDate,
+      createdBy,
+      expires,
+      lastUsed: credentialUse[clientId] ?? null,
+    }),
+  );
+}
+
+/** Deletes a credential. Fails with not-found, forbidden. */
+export function deleteCredential(
+  table: Table,
+  caller: AuthorizedCaller,
+  integrationId: number,
+  clientId: string,
+): Promise<void> {
+  return caller.change({
+    load: () => findIntegration(table, integrationId),
+    decide({ loaded: before }) {
+      const credentials = before?.credentials ?? [];
+      const others = credentials.filter((credential) => credential.clientId !== clientId);
+      if (!before || others.length === credentials.length) throw new Failure('not-found');
+      return {
+        writes: [integrationChangedApart(before, { ...before, credentials: others })],
+        result: undefined,
+        event: auditEventForIntegration('credential.deleted', before, [clientId]),
+      };
+    },
+  });
+}

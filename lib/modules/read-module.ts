@@ -1,0 +1,106 @@
+import { pick } from '../contract/entity-fields.ts';
+import { Failure } from '../contract/failure.ts';
+import { type Integration, integrationView, wantedOf } from '../integrations/integration.ts';
+import { findIntegration, integrationOf } from '../integrations/integration-table.ts';
+import { type Parameter, parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
+import { openUnseal } from '../integrations/sealed-value.ts';
+import { settleAll } from '../runtime/settle-all.ts';
+import { entityKey } from '../table/keys.ts';
+import { readBudget } from '../table/read-budget.ts';
+import type { SnapshotTable } from '../table/snapshot.ts';
+import type { Precondition } from '../table/version.ts';
+import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedModule } from './authorized-module.ts';
+
+/** How many times a list of parameters is read again that was not complete. */
+const TRIES_MAX = 5;
+
+/** What a module is wanted to run. Without a body, the client has it already. */
+export interface WantedConfiguration {
+  readonly wanted: number;
+  readonly body?: object;
+}
+
+/**
+ * Reads an integration and its parameters as of one moment, for its module or for a person. If the
+ * precondition shows that the client has this number already, one item is read, and KMS is not
+ * called. An inactive integration has no parameters to run. Fails with not-found,
+ * read-budget-spent, unavailable.
+ */
+export async function readModule(
+  table: SnapshotTable,
+  caller: AuthorizedCaller | AuthorizedModule,
+  id: number,
+  precondition: Precondition,
+): Promise<WantedConfiguration> {
+  const isModule = 'clientId' in caller;
+  // A module is charged as an account of its own, whose id no user has.
+  const charged = isModule ? { id: -id, requireAuthorized: async () => undefined } : caller;
+  const budget = readBudget(table, charged);
+  // Nothing of a person is read before the access is confirmed.
+  if (!isModule) await budget.requireUnspent();
+  const integration = isModule ? caller.integration : await findIntegration(table, id);
+  if (!integration) throw new Failure('not-found');
+  const wanted = wantedOf(integration);
+  if (precondition && !precondition.includes(String(wanted))) return { wanted };
+  if (isModule) await budget.requireUnspent();
+  let consumed = 0;
+  const read = await readAsOfOneMoment(table, integration, (units) => {
+    consumed += units;
+  });
+  const unseal = openUnseal();
+  const [values] = await settleAll([
+    Promise.all(read.parameters.map(({ confValue, id: own }) => unseal(confValue, own))),
+    budget.settle(consumed),
+  ]);
+  return {
+    wanted: wantedOf(read.integration),
+    body: {
+      integration: pick(integrationView(read.integration), [
+        'id',
+        'name',
+        'shortName',
+        'description',
+        'integrationType',
+        'active',
+      ]),
+      parameters: read.parameters.map(({ id: own, confName, confDescription = null }, index) => ({
+        id: own,
+        confName,
+        confValue: values[index],
+        confDescription,
+      })),
+      module: moduleStateOf(read.integration),
+    },
+  };
+}
+
+/** What is wanted of a module, what it runs, and when it was seen last. */
+export function moduleStateOf(integration: Integration) {
+  const { report, seen = null } = integration;
+  const { running = null, failed = null, reason = null } = report ?? {};
+  return { wanted: wantedOf(integration), running, failed, reason, lastSeen: seen };
+}
+
+/**
+ * The query only finds out which parameters there are: it may see some of the writes of a
+ * transaction. The snapshot is as of one moment, and complete if it has as many parameters as the
+ * integration counts.
+ */
+async function readAsOfOneMoment(
+  table: SnapshotTable,
+  { id, active }: Integration,
+  onConsumed: (units: number) => void,
+): Promise<{ integration: Integration; parameters: readonly Parameter[] }> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const found = active ? await parameterItemsOf(table, id, onConsumed) : [];
+    const keys = [entityKey('INTEGRATION', id), ...found.map(({ pk, sk }) => ({ pk, sk }))];
+    const [item, ...items] = await table.snapshot(keys, onConsumed);
+    if (!item) throw new Failure('not-found');
+    const integration = integrationOf(item);
+    if (!integration.active) return { integration, parameters: [] };
+    const parameters = items.flatMap((each) => (each ? [parameterOf(each)] : []));
+    if (parameters.length === integration.parameterCount) return { integration, parameters };
+  }
+  throw new Failure('unavailable');
+}

@@ -1,0 +1,77 @@
+import { auditEntry } from '../audit/audit-entry.ts';
+import { Failure } from '../contract/failure.ts';
+import { type Integration, type ModuleReport, wantedOf } from '../integrations/integration.ts';
+import { auditEventForIntegration, revisionIs } from '../integrations/integration-table.ts';
+import { loadDecideCommit } from '../table/change.ts';
+import { entityKey } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { EXISTS, set } from '../table/write.ts';
+import type { AuthorizedModule } from './authorized-module.ts';
+import { hourOf } from './credential.ts';
+
+/**
+ * Records what a module runs, if that is not known: at once, with an audit entry, in a transaction
+ * that requires that its credential has not been deleted. While nothing changes, it only records
+ * once an hour that the module was seen. Fails with invalid for a number that was never wanted,
+ * with invalid-token, and with unavailable.
+ */
+export async function recordReport(
+  table: Table,
+  module: AuthorizedModule,
+  report: ModuleReport | undefined,
+): Promise<Integration> {
+  const seen = hourOf(Date.now());
+  if (report) requireWanted(module.integration, report);
+  if (!report || isKnown(module.integration, report)) {
+    if (module.integration.seen !== seen) await noteSeen(table, module.integration, seen);
+    return module.integration;
+  }
+  let known: Integration | undefined = module.integration;
+  const load = async () => {
+    const integration = known ?? (await module.reload());
+    known = undefined;
+    return integration;
+  };
+  return loadDecideCommit(table, load, (before, now) => {
+    if (isKnown(before, report)) return { writes: [], result: before };
+    // A poll repeats no reason: that of the same failure stays.
+    const isSameFailure = report.failed !== undefined && report.failed === before.report?.failed;
+    const reason = report.reason ?? (isSameFailure ? before.report?.reason : undefined);
+    const stored: ModuleReport = { ...report, reason };
+    const event = auditEventForIntegration('module.reported', before, changesOf(before, report));
+    const actor = { id: 0, login: module.clientId };
+    return {
+      writes: [
+        set(entityKey('INTEGRATION', before.id), { report: stored, seen }, revisionIs(before)),
+        auditEntry(actor, event, now),
+      ],
+      result: { ...before, report: stored, seen },
+    };
+  });
+}
+
+function requireWanted(integration: Integration, { running, failed = 0 }: ModuleReport): void {
+  const max = wantedOf(integration);
+  const fieldErrors = Object.entries({ running, failed })
+    .filter(([, number]) => number > max)
+    .map(([field]) => ({ field, message: 'Size', max }) as const);
+  if (fieldErrors.length > 0) throw new Failure('invalid', { fieldErrors });
+}
+
+function isKnown({ report }: Integration, { running, failed, reason }: ModuleReport): boolean {
+  return (
+    report !== undefined &&
+    report.running === running &&
+    report.failed === failed &&
+    (reason === undefined || report.reason === reason)
+  );
+}
+
+const changesOf = ({ report }: Integration, { running, failed }: ModuleReport): string[] => [
+  ...(report?.running === running ? [] : ['running']),
+  ...(report?.failed === failed ? [] : ['failed']),
+];
+
+async function noteSeen(table: Table, { id }: Integration, seen: string): Promise<void> {
+  await table.update(set(entityKey('INTEGRATION', id), { seen }, EXISTS));
+}

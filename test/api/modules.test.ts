@@ -1,0 +1,490 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isSecret } from '../../lib/modules/credential.ts';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { EXISTS, set } from '../../lib/table/write.ts';
+import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
+import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+
+/* Modules: their credentials, their tokens, and what they are wanted to run. */
+
+const FEW_FAILURES = {
+  guessing: { failuresPerSource: 9, requestsPerSource: 100, resetsPerSource: 100 },
+};
+const calls: string[] = [];
+const gatehouse = await useGatehouse({
+  intercept(call, forward) {
+    if (call.functionName) calls.push(call.operation);
+    return forward();
+  },
+});
+const { table } = gatehouse;
+let admin: string;
+let setup: Setup;
+beforeAll(async () => {
+  admin = await gatehouse.adminToken();
+  setup = await openSetup(gatehouse);
+});
+beforeEach(() => {
+  calls.length = 0;
+});
+
+const asAdmin = (method: string, path: string, body?: object) =>
+  gatehouse.call(method, path, { token: admin, body });
+const create = (id: number, body: object = {}) =>
+  asAdmin('POST', `/api/utm-integrations/${id}/credentials`, body);
+const list = async (id: number) =>
+  (await asAdmin('GET', `/api/utm-integrations/${id}/credentials`)).body;
+const exchange = (clientId: string, clientSecret: string, headers = {}) =>
+  gatehouse.call('POST', '/api/oauth2/token', {
+    body: {
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    },
+    headers,
+  });
+const pathOf = (id: number) => `/api/utm-integrations/${id}/module`;
+const poll = (id: number, token: string, headers: Record<string, string> = {}) =>
+  gatehouse.call('GET', pathOf(id), { token, headers });
+
+/** An integration with a module that has a token. */
+async function running(parameters = 0) {
+  const { body } = await asAdmin('POST', '/api/utm-integrations', {
+    name: 'Gate',
+    shortName: 'gate',
+    integrationType: 'API',
+  });
+  const id = body.id as number;
+  const ids: number[] = [];
+  for (let n = 0; n < parameters; n++) ids.push((await addParameter(id, `name ${n}`)).body.id);
+  return { id, ids, ...(await setup.module(id)) };
+}
+const addParameter = (id: number, confName: string) =>
+  asAdmin('POST', '/api/utm-integration-confs', {
+    integration: { id },
+    confName,
+    confValue: `value of ${confName}`,
+  });
+
+describe('a credential', () => {
+  it('is shown once, listed without its secret, and exchanged for a token', async () => {
+    const { id } = await running();
+    await commit(table, [set(entityKey('INTEGRATION', id), { credentials: [] }, EXISTS)]);
+
+    const { status, body, headers } = await create(id);
+    const before = await list(id);
+    const { body: exchanged } = await exchange(body.clientId, body.clientSecret);
+
+    expect([status, headers.location]).toEqual([
+      201,
+      `/api/utm-integrations/${id}/credentials/${body.clientId}`,
+    ]);
+    expect(isSecret(body.clientSecret)).toBe(true);
+    expect(
+      isSecret(body.clientSecret.replace(/.$/, (last: string) => (last === '0' ? '1' : '0'))),
+    ).toBe(false);
+    const inAYear = Date.now() + 365 * 86_400_000;
+    expect(Math.abs(Date.parse(body.expires) - inAYear)).toBeLessThan(60_000);
+    expect(before).toMatchObject([{ clientId: body.clientId, createdBy: 'admin', lastUsed: null }]);
+    expect(JSON.stringify(before)).not.toContain(body.clientSecret);
+    expect(exchanged).toMatchObject({ token_type: 'Bearer', expires_in: 900 });
+    expect((await poll(id, exchanged.access_token)).status).toBe(200);
+    const [{ lastUsed }] = await list(id);
+    expect(lastUsed).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
+    const stored = JSON.stringify(await table.get(entityKey('INTEGRATION', id)));
+    expect(stored).not.toContain(body.clientSecret);
+  });
+
+  it('expires when it is wanted to, within the limit', async () => {
+    const { id } = await running();
+    const day = 86_400_000;
+    const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+    const soon = await create(id, { expires: at(1500) });
+    const wrong = await Promise.all(
+      [at(-day), at(366 * day), '2030-01-01', 'soon'].map((expires) => create(id, { expires })),
+    );
+    const active = (await list(id)).length;
+    await new Promise((resolve) => setTimeout(resolve, 1600));
+
+    expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+    expect([active, (await list(id)).length]).toEqual([2, 1]);
+    expect((await exchange(soon.body.clientId, soon.body.clientSecret)).status).toBe(401);
+    // The place of the expired one is free.
+    expect((await create(id)).status).toBe(201);
+  });
+
+  it.each(Array.from({ length: 20 }, (_, round) => round))(
+    'is one of at most two, also of those that are created at once (%i)',
+    async () => {
+      const id = await setup.integration(0);
+
+      const created = await Promise.all(Array.from({ length: 5 }, () => create(id)));
+
+      expect(created.filter(({ status }) => status === 201)).toHaveLength(2);
+      const refused = created.filter(({ status }) => status !== 201);
+      expect(new Set(refused.map(({ body }) => body.message))).toEqual(
+        new Set(['error.toomanycredentials']),
+      );
+      expect(await list(id)).toHaveLength(2);
+    },
+  );
+
+  it('that is deleted ends its tokens with the next request, as its integration does', async () => {
+    const one = await running();
+    const other = await running();
+    const remove = (id: number, clientId: string) =>
+      asAdmin('DELETE', `/api/utm-integrations/${id}/credentials/${clientId}`);
+
+    const before = await poll(one.id, one.token);
+    const { status } = await remove(one.id, one.clientId);
+    await asAdmin('DELETE', `/api/utm-integrations/${other.id}`);
+
+    expect([before.status, status]).toEqual([200, 200]);
+    for (const { id, token, clientId, clientSecret } of [one, other]) {
+      const refused = await poll(id, token);
+      expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+        401,
+        'Bearer error="invalid_token"',
+      ]);
+      expect((await exchange(clientId, clientSecret)).body.error).toBe('invalid_client');
+      expect((await remove(id, clientId)).status).toBe(404);
+    }
+  });
+});
+
+describe('the token endpoint', () => {
+  it('accepts the credential in the form or by the Basic scheme, not both', async () => {
+    const { clientId, clientSecret } = await running();
+    const basic = (id: string, secret: string) => ({
+      Authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+    });
+    const form = (body: object, headers = {}) =>
+      gatehouse.call('POST', '/api/oauth2/token', { body, headers });
+    const grant = { grant_type: 'client_credentials' };
+
+    const received = [
+      await form({ ...grant, client_id: clientId, client_secret: clientSecret }),
+      await form(grant, basic(clientId, clientSecret)),
+      await form({ ...grant, scope: 'any' }, basic(encodeURIComponent(clientId), clientSecret)),
+      await form({ ...grant, client_secret: clientSecret }, basic(clientId, clientSecret)),
+      await form(grant),
+      await form({ client_id: clientId, client_secret: clientSecret }),
+      await form({ ...grant, grant_type: 'password', client_id: clientId, client_secret: 'x' }),
+    ];
+
+    expect(received.map(({ status, body }) => [status, body.error])).toEqual([
+      [200, undefined],
+      [200, undefined],
+      [200, undefined],
+      [400, 'invalid_request'],
+      [401, 'invalid_client'],
+      [400, 'invalid_request'],
+      [400, 'unsupported_grant_type'],
+    ]);
+    expect(received[4]?.headers).toMatchObject({
+      'www-authenticate': 'Basic realm="modules"',
+      'cache-control': 'no-store',
+      'content-type': 'application/json; charset=utf-8',
+    });
+    const twice = 'grant_type=client_credentials&client_id=a&client_id=b&client_secret=c';
+    const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    expect((await form(twice as never, type)).body.error).toBe('invalid_request');
+    const json = { 'Content-Type': 'application/json' };
+    expect((await form('{}' as never, json)).status).toBe(415);
+  });
+
+  it('limits the rejected credentials of a source, and locks no module out', async () => {
+    synthesizeInProcess('dev', FEW_FAILURES);
+    const strict = await startGatehouse({ assembly: assemblyOf('dev', FEW_FAILURES) });
+    const strictSetup = await openSetup(strict);
+    const id = await strictSetup.integration(0);
+    const { clientId, clientSecret } = await strictSetup.module(id);
+    const wrong = [
+      [clientId, clientSecret.replace(/.{6}$/, '000000')],
+      [clientId, `${clientSecret}0`],
+      [`module-${id}-000000000000`, clientSecret],
+      [`module-${id + 1}-${clientId.split('-')[2]}`, clientSecret],
+      ['', ''],
+      ['module-99999999999999999-0', 'x'.repeat(5000)],
+    ] as const;
+    const statuses: number[] = [];
+    const send = (client_id: string, client_secret: string, from = '127.0.0.9') =>
+      strict.call('POST', '/api/oauth2/token', {
+        body: { grant_type: 'client_credentials', client_id, client_secret },
+        from,
+      });
+
+    for (let n = 0; n < 18; n++) {
+      const [client, secret] = wrong[n % wrong.length] as readonly [string, string];
+      statuses.push((await send(client, secret)).status);
+    }
+
+    expect(statuses[0]).toBe(401);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect(statuses.at(-1)).toBe(429);
+    expect((await send(clientId, clientSecret)).status).toBe(200);
+    expect((await send(clientId, 'ghm_', '127.0.0.8')).status).toBe(401);
+    await strict.stop();
+  });
+});
+
+describe('the token of a module', () => {
+  it.each(REQUESTS.filter(({ access }) => access !== 'public' && !Object(access).module))(
+    'is refused by $route',
+    async ({ prepare }) => {
+      const { token } = await running();
+      const { request } = await prepare(setup);
+
+      const { status, headers } = await gatehouse.call(request.method, request.path, {
+        ...request,
+        token,
+      });
+
+      expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);
+    },
+  );
+
+  it.each([...OF_MODULES, ...REQUESTS.filter(({ route }) => route.endsWith('{id}/module'))])(
+    'is refused by $route for another integration',
+    async ({ prepare }) => {
+      const { token } = await running();
+      const { request } = await prepare(setup);
+
+      const { status } = await gatehouse.call(request.method, request.path, { ...request, token });
+
+      expect(status).toBe(403);
+    },
+  );
+
+  it.each(OF_MODULES)('is what $route requires', async ({ prepare }) => {
+    const { request } = await prepare(setup);
+    const send = (token?: string) =>
+      gatehouse.call(request.method, request.path, { ...request, token });
+
+    expect([(await send(request.token)).status, (await send(admin)).status]).toEqual([200, 403]);
+    expect((await send()).status).toBe(401);
+  });
+});
+
+describe('what is wanted of a module', () => {
+  it('has a number that moves with every change of it, and with no other', async () => {
+    const { id, token } = await running(1);
+    const numbers: number[] = [];
+    const [, parameter] = [id, (await addParameter(id, 'second')).body.id];
+    const note = async () => numbers.push(Number((await poll(id, token)).body.module.wanted));
+    await note();
+    const steps = [
+      () => addParameter(id, 'third'),
+      () =>
+        asAdmin('PUT', '/api/utm-integration-confs', {
+          id: parameter,
+          integration: { id },
+          confName: 'second',
+          confValue: 'new',
+        }),
+      () => asAdmin('DELETE', `/api/utm-integration-confs/${parameter}`),
+      () =>
+        asAdmin('PUT', '/api/utm-integrations', {
+          id,
+          name: 'Gate',
+          shortName: 'gate',
+          integrationType: 'API',
+          active: true,
+        }),
+    ];
+    const others = [
+      () => asAdmin('POST', `${pathOf(id)}/restarted`, { changes: 1 }),
+      () => create(id),
+      () => poll(id, token, { 'Gatehouse-Running': '1' }),
+    ];
+
+    for (const step of [...steps, ...others]) {
+      expect((await step()).status).toBeLessThan(300);
+      await note();
+    }
+
+    const [first = 0] = numbers;
+    expect(numbers.map((number) => number - first)).toEqual([0, 1, 2, 3, 4, 4, 4, 4]);
+  });
+
+  it('is read as of one moment with one decryption, and not again by its number', async () => {
+    const { id, ids, token } = await running(20);
+    await poll(id, token);
+    calls.length = 0;
+
+    const { body, headers } = await poll(id, token);
+    const afterRead = calls.splice(0);
+    const again = await poll(id, token, { 'If-None-Match': String(headers.etag) });
+    const afterAgain = calls.splice(0);
+
+    expect(body.parameters.map((parameter: { id: number }) => parameter.id)).toEqual(ids);
+    expect(body.parameters[19]).toMatchObject({
+      confName: 'name 19',
+      confValue: 'value of name 19',
+      confDescription: null,
+    });
+    expect(headers.etag).toBe(`"${body.module.wanted}"`);
+    expect(afterRead.filter((action) => action === 'Decrypt')).toHaveLength(1);
+    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
+    expect(afterAgain).toEqual(['GetItem']);
+  });
+
+  it('has no values while the integration is inactive', async () => {
+    const { id, token } = await running(2);
+    await asAdmin('PUT', '/api/utm-integrations', {
+      id,
+      name: 'Gate',
+      shortName: 'gate',
+      integrationType: 'API',
+      active: false,
+    });
+
+    const { status, body } = await poll(id, token);
+
+    expect([status, body.integration.active, body.parameters]).toEqual([200, false, []]);
+  });
+
+  it('is shown to people, but not to analysts', async () => {
+    const { id } = await running(1);
+    const analyst = await gatehouse.makeCaller('module-analyst', {
+      authorities: ['ROLE_ANALYST'],
+    });
+
+    expect((await poll(id, admin)).body.parameters).toHaveLength(1);
+    expect((await poll(id, analyst.token)).status).toBe(403);
+    expect((await poll(999_999, admin)).status).toBe(404);
+  });
+});
+
+describe('what a module reports', () => {
+  it('is stored with its first poll and with every change, and audited', async () => {
+    const { id, token, clientId } = await running(2);
+    const { body: first } = await poll(id, token);
+    const { wanted } = first.module;
+    const states: unknown[] = [];
+    for (const running of [`${wanted - 1}`, `${wanted - 1};failed=${wanted}`, `${wanted}`]) {
+      await poll(id, token, { 'Gatehouse-Running': running });
+      const { body } = await poll(id, admin);
+      states.push([body.module.running, body.module.failed]);
+    }
+
+    expect(first.module).toMatchObject({ running: null, failed: null });
+    expect(states).toEqual([
+      [wanted - 1, null],
+      [wanted - 1, wanted],
+      [wanted, null],
+    ]);
+    const { body: entries } = await asAdmin(
+      'GET',
+      `/api/audits?integrationId.equals=${id}&action.equals=module.reported`,
+    );
+    expect(entries.map(({ actor, fields }: Record<string, unknown>) => [actor, fields])).toEqual([
+      [clientId, ['running', 'failed']],
+      [clientId, ['failed']],
+      [clientId, ['running']],
+    ]);
+  });
+
+  it('costs one write an hour while nothing changes', async () => {
+    const { id, token } = await running();
+    const { body } = await poll(id, token);
+    const headers = { 'Gatehouse-Running': String(body.module.wanted) };
+    await poll(id, token, headers);
+    const before = await table.get(entityKey('INTEGRATION', id));
+    calls.length = 0;
+
+    for (let n = 0; n < 5; n++) await poll(id, token, { ...headers, 'If-None-Match': '"0"' });
+
+    expect(calls.filter((action) => action.startsWith('TransactWrite'))).toEqual([]);
+    expect(await table.get(entityKey('INTEGRATION', id))).toEqual(before);
+    expect(before?.seen).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
+  });
+
+  it('keeps a number that failed from being sent again', async () => {
+    const { id, token } = await running(1);
+    const { body } = await poll(id, token);
+    const { wanted } = body.module;
+    const failed = { 'Gatehouse-Running': `${wanted - 1};failed=${wanted}` };
+
+    const again = await poll(id, token, { ...failed, 'If-None-Match': `"${wanted - 1}"` });
+    const unknown = await poll(id, token, failed);
+    await addParameter(id, 'repaired');
+    const repaired = await poll(id, token, { ...failed, 'If-None-Match': `"${wanted}"` });
+
+    expect([again.status, again.headers.etag]).toEqual([304, `"${wanted}"`]);
+    expect(unknown.status).toBe(200);
+    expect([repaired.status, repaired.body.module.wanted]).toEqual([200, wanted + 1]);
+  });
+
+  it('can be explained, and cannot be about a number that was never wanted', async () => {
+    const { id, token } = await running();
+    const report = (body: object) =>
+      gatehouse.call('POST', `${pathOf(id)}/report`, { token, body });
+    const { wanted } = (await poll(id, token)).body.module;
+
+    const explained = await report({ running: 0, failed: wanted, reason: 'No such host' });
+    await poll(id, token, { 'Gatehouse-Running': `0;failed=${wanted}` });
+    const state = (await poll(id, admin)).body.module;
+    const wrong = [
+      await report({ running: wanted + 1 }),
+      await report({ running: 0, failed: wanted + 1 }),
+      await report({ running: -1 }),
+      await report({}),
+      await poll(id, token, { 'Gatehouse-Running': String(wanted + 1) }),
+    ];
+    const malformed = ['x', '1.5', '-1', '"1"', '1;failed', '1;failed=x', '1, 2', '9'.repeat(16)];
+
+    expect(explained.body).toMatchObject({ running: 0, failed: wanted, reason: 'No such host' });
+    expect(state).toMatchObject({ running: 0, failed: wanted, reason: 'No such host' });
+    expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
+    for (const header of malformed)
+      expect([header, (await poll(id, token, { 'Gatehouse-Running': header })).status]).toEqual([
+        header,
+        400,
+      ]);
+    for (const header of ['0', ' 0 ; failed=0', '0;other=1;failed=0', '0;other'])
+      expect([header, (await poll(id, token, { 'Gatehouse-Running': header })).status]).toEqual([
+        header,
+        200,
+      ]);
+  });
+});
+
+it('no module receives 304 while a newer change is committed', { timeout: 60_000 }, async () => {
+  const { id, ids, token } = await running(1);
+  let committed = Number((await poll(id, token)).body.module.wanted);
+  let changing = true;
+  const wrong: unknown[] = [];
+  const pollers = Array.from({ length: 3 }, async () => {
+    let held = 0;
+    while (changing) {
+      const atStart = committed;
+      const { status, body } = await poll(id, token, { 'If-None-Match': `"${held}"` });
+      if (status === 200) held = body.module.wanted;
+      if (held < atStart) wrong.push({ status, held, atStart });
+      // The value is that of the change with this number.
+      const [{ confValue }] = status === 200 ? body.parameters : [{ confValue: undefined }];
+      if (status === 200 && /^\d/.test(confValue) && Number(confValue) !== held)
+        wrong.push({ confValue, held });
+    }
+  });
+
+  for (let n = 0; n < 60; n++) {
+    const { status } = await asAdmin('PUT', '/api/utm-integration-confs', {
+      id: ids[0],
+      integration: { id },
+      confName: 'number',
+      confValue: String(committed + 1),
+    });
+    expect(status).toBe(200);
+    committed++;
+  }
+  changing = false;
+  await Promise.all(pollers);
+
+  expect(wrong).toEqual([]);
+});
