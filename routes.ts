@@ -449,6 +449,16 @@ export const routes: readonly Route[] = [
     },
   },
   {
+    route: 'GET /api/modules',
+    handler: 'list-modules',
+    contract: Modules.ListModules,
+    permissions: {
+      batchGet: [readBudget, total],
+      query: [integration],
+      updateOutsideTransaction: [readBudget],
+    },
+  },
+  {
     route: 'GET /api/utm-integrations/{id}/module',
     handler: 'read-module',
     contract: Modules.ReadModule,

@@ -45,11 +45,11 @@ export function merged<T extends Fields>(
   return { ...mine, ...Object.fromEntries(theirs) };
 }
 
-/** Absent and empty texts are the same, and the order of roles means nothing. */
+/** Absent, empty and false are the same, and the order of roles means nothing. */
 export function same(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b))
     return JSON.stringify(a.toSorted()) === JSON.stringify(b.toSorted());
-  return (a ?? '') === (b ?? '');
+  return (a || '') === (b || '');
 }
 
 /** Whether two states of one entity agree in these fields. */

@@ -154,3 +154,24 @@ export const listAudits = operation<Api.ListAuditsData, Api.ListAuditsResponse>(
   '/api/audits',
 );
 export const getHealth = operation<Api.GetHealthData, Api.GetHealthResponse>('GET', '/api/health');
+
+export const readModule = operation<Api.ReadModuleData, Api.ReadModuleResponse>(
+  'GET',
+  '/api/utm-integrations/{id}/module',
+);
+export const listCredentials = operation<Api.ListCredentialsData, Api.ListCredentialsResponse>(
+  'GET',
+  '/api/utm-integrations/{id}/credentials',
+);
+export const createCredential = operation<Api.CreateCredentialData, Api.CreateCredentialResponse>(
+  'POST',
+  '/api/utm-integrations/{id}/credentials',
+);
+export const deleteCredential = operation<Api.DeleteCredentialData, unknown>(
+  'DELETE',
+  '/api/utm-integrations/{id}/credentials/{clientId}',
+);
+export const listModules = operation<Api.ListModulesData, Api.ListModulesResponse>(
+  'GET',
+  '/api/modules',
+);

@@ -7,7 +7,7 @@ export const BASE = '/console';
 
 export type Route =
   | { readonly screen: GateScreen; readonly key?: string | undefined }
-  | { readonly screen: AccountScreen | 'about' | 'audit' | 'users' | 'integrations' }
+  | { readonly screen: AccountScreen | 'about' | 'audit' | 'users' | 'integrations' | 'modules' }
   | { readonly screen: 'new-user' | 'new-integration' | 'home' | 'not-found' }
   | { readonly screen: 'user'; readonly login: string }
   | { readonly screen: 'integration'; readonly id: string };
@@ -26,6 +26,7 @@ const SCREENS: Readonly<Record<string, Route>> = {
   'users/new': { screen: 'new-user' },
   integrations: { screen: 'integrations' },
   'integrations/new': { screen: 'new-integration' },
+  modules: { screen: 'modules' },
   audit: { screen: 'audit' },
   about: { screen: 'about' },
 };

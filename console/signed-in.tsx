@@ -8,6 +8,7 @@ import { OwnSessions, Password, Profile } from './views/account.tsx';
 import { Audit } from './views/audit.tsx';
 import { Integration } from './views/integration.tsx';
 import { Integrations, NewIntegration } from './views/integrations.tsx';
+import { Modules } from './views/modules.tsx';
 import { NewUser } from './views/new-user.tsx';
 import { SecondFactor } from './views/second-factor.tsx';
 import { User } from './views/user.tsx';
@@ -40,6 +41,8 @@ export function SignedIn() {
       return managesIntegrations() ? <NewIntegration key="new-integration" /> : <NotFound />;
     case 'integration':
       return <Integration key={`integration ${current.id}`} id={current.id} />;
+    case 'modules':
+      return managesIntegrations() ? <Modules key="modules" /> : <NotFound />;
     case 'audit':
       return isAdministrator() ? <Audit key="audit" /> : <NotFound />;
     case 'about':

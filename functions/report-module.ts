@@ -1,8 +1,9 @@
 import { moduleEndpoint } from '../lib/http/module-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { ReportModule } from '../lib/modules/module-contracts.ts';
+import { moduleStateOf } from '../lib/modules/module-state.ts';
 import { reportModule } from '../lib/modules/poll-module.ts';
-import { moduleStateOf } from '../lib/modules/read-module.ts';
+
 import { openTable } from '../lib/table/table.ts';
 
 const table = openTable();

@@ -10,7 +10,8 @@ const table = openTableScanner(VERIFIED_ATTRIBUTES);
  * alarm.
  */
 export async function handler(): Promise<void> {
-  const { items, findings, undecided, oldestPendingRestart: oldest } = await verifyTable(table);
+  const verification = await verifyTable(table);
+  const { items, findings, undecided, oldestPendingRestart: oldest } = verification;
   // Log kinds and counts only: the text of a finding can contain a login or an e-mail address.
   log(
     {
@@ -19,10 +20,13 @@ export async function handler(): Promise<void> {
       undecided: undecided.length,
       oldestPendingRestartSeconds: oldest ? Math.round((Date.now() - oldest.since) / 1000) : 0,
       oldestPendingRestartId: oldest?.integrationId,
+      modulesToWatch: verification.modulesToWatch.length,
+      moduleToWatchId: verification.modulesToWatch[0],
       ...countByKind(findings),
     },
     { field: 'findings', unit: 'Count', dimensions: [[]] },
     { field: 'oldestPendingRestartSeconds', unit: 'Seconds', dimensions: [[]] },
+    { field: 'modulesToWatch', unit: 'Count', dimensions: [[]] },
   );
   if (findings.length > 0)
     throw new Error('The table is not intact: run npm run verify -- --table NAME for details');

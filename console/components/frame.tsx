@@ -7,6 +7,7 @@ import {
   claims,
   enrolling,
   isAdministrator,
+  managesIntegrations,
   send,
   startSession,
   texts,
@@ -79,6 +80,7 @@ function Navigation() {
   const items = [
     ['users', t.users, true],
     ['integrations', t.integrations, true],
+    ['modules', t.modules, managesIntegrations()],
     ['audit', t.auditTrail, isAdministrator()],
     ['account', t.ownAccount, true],
     ['about', t.about, true],

@@ -274,6 +274,45 @@ export const de: Dictionary = {
   restartText:
     'Ein Parameter ist neuer als der Start des Moduls. Der Hinweis verschwindet, wenn das Modul seinen Neustart meldet.',
   restartNone: 'Das Modul hat alle Änderungen geladen.',
+  module: 'Modul',
+  moduleProgress: {
+    unseen:
+      'Noch hat kein Modul danach gefragt. Legen Sie Zugangsdaten an und geben Sie sie dem Modul.',
+    current: 'Das Modul führt aus, was gewünscht ist.',
+    behind: 'Das Modul führt noch {running} aus. Bleibt das so, sehen Sie nach, ob es läuft.',
+    failed:
+      'Das Modul kann {failed} nicht anwenden und führt {running} aus: {reason}. Berichtigen Sie die Parameter.',
+  },
+  moduleWanted: 'Gewünschte Konfiguration',
+  moduleRunning: 'Ausgeführte Konfiguration',
+  moduleSeen: 'Zuletzt gesehen, auf die Stunde',
+  credentials: 'Zugangsdaten',
+  noCredentials: 'Das Modul hat keine Zugangsdaten.',
+  newCredential: 'Zugangsdaten für das Modul von {name} anlegen',
+  newCredentialText:
+    'Das Geheimnis wird einmal angezeigt. Ein Modul kann zwei Zugangsdaten haben: Löschen Sie die alten, wenn es die neuen benutzt.',
+  secretOnce: 'Kopieren Sie das Geheimnis: Es wird nicht noch einmal angezeigt.',
+  clientId: 'Kennung',
+  createdByLabel: 'Angelegt von',
+  lastUsed: 'Zuletzt benutzt',
+  deleteCredentialText:
+    'Ohne andere Zugangsdaten wird das Modul bei der nächsten Anfrage abgewiesen.',
+  integration: 'Integration',
+  modules: 'Module',
+  modulesFound: { one: '{n} Modul', other: '{n} Module' },
+  noModules: 'Kein Modul entspricht dem Filter.',
+  progress: {
+    unseen: 'nicht gesehen',
+    failed: 'gescheitert',
+    behind: 'im Rückstand',
+    current: 'aktuell',
+  },
+  wanted: 'Gewünscht',
+  running: 'Ausgeführt',
+  expireBefore: 'Zugangsdaten laufen ab vor',
+  secretKept:
+    'Der Wert wird niemandem gezeigt. Lassen Sie die Sternchen stehen, um ihn zu behalten.',
+  secretHint: 'Nur das Modul liest den Wert; Menschen können ihn ersetzen.',
 
   time: 'Zeit',
   actor: 'Wer',

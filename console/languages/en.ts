@@ -269,6 +269,40 @@ export const en = {
   restartText:
     'A parameter has changed since the module started. The flag is cleared when the module has restarted and reports the change that it has loaded.',
   restartNone: 'The module has loaded all changes.',
+  module: 'Module',
+  moduleProgress: {
+    unseen:
+      'No module has asked for this configuration. Create a credential and give it to the module.',
+    current: 'The module runs what is wanted.',
+    behind:
+      'The module runs {running}, and has not applied the last change yet. If this lasts, see whether it is running.',
+    failed:
+      'The module could not apply {failed} and still runs {running}: {reason}. Correct the parameters.',
+  },
+  moduleWanted: 'Wanted configuration',
+  moduleRunning: 'Running configuration',
+  moduleSeen: 'Last seen, to the hour',
+  credentials: 'Credentials',
+  noCredentials: 'The module has no credential.',
+  newCredential: 'Create a credential for the module of {name}',
+  newCredentialText:
+    'The secret is shown once. A module can have two credentials: create the new one, give it to the module, and delete the old one when it is no longer used.',
+  secretOnce: 'Copy the secret now: it is not shown again.',
+  clientId: 'Client id',
+  createdByLabel: 'Created by',
+  lastUsed: 'Last used',
+  deleteCredentialText:
+    'The module is refused with its next request if it has no other credential.',
+  integration: 'Integration',
+  modules: 'Modules',
+  modulesFound: { one: '{n} module', other: '{n} modules' },
+  noModules: 'No module matches.',
+  progress: { unseen: 'not seen', failed: 'failed', behind: 'behind', current: 'up to date' },
+  wanted: 'Wanted',
+  running: 'Running',
+  expireBefore: 'Credentials expire before',
+  secretKept: 'The value is shown to nobody. Leave the asterisks to keep it.',
+  secretHint: 'Only the module reads the value; people can replace it.',
 
   time: 'Time',
   actor: 'Actor',

@@ -18,6 +18,7 @@ import {
   IntegrationFormFields,
   integrationFieldsOf,
 } from './integrations.tsx';
+import { Module } from './module.tsx';
 import { Parameters } from './parameters.tsx';
 
 export function Integration({ id }: { id: string }) {
@@ -132,6 +133,7 @@ function EditIntegration({ loaded, onModuleChanged }: Properties) {
         </p>
       )}
       <Parameters integrationId={id} onChanged={onModuleChanged} />
+      <Module key={loaded.data.module?.changes} id={id} name={integration.name} />
       <Deletion integration={integration} />
     </>
   );

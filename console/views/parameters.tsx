@@ -4,7 +4,7 @@ import type { Problem, Success } from '../api.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { useEditing } from '../components/editing.ts';
-import { Form, TextField } from '../components/form.tsx';
+import { CheckField, Form, TextField } from '../components/form.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
@@ -56,7 +56,7 @@ export function Parameters({ integrationId, onChanged }: Properties) {
 
 function OneParameter({ parameter, onChanged }: { parameter: Parameter; onChanged: () => void }) {
   const t = texts();
-  const { id, confName: name, confValue, confDescription } = parameter;
+  const { id, confName: name, confValue, confDescription, secret = false } = parameter;
   const [shown, setShown] = useState(false);
   const [editing, setEditing] = useState(false);
   const remove = async (): Promise<Problem | undefined> => {
@@ -73,12 +73,14 @@ function OneParameter({ parameter, onChanged }: { parameter: Parameter; onChange
       <h3>{name}</h3>
       {confDescription && <p>{confDescription}</p>}
       <p>
-        {t.value}: {shown ? <output>{confValue}</output> : <em>{t.hidden}</em>}
+        {t.value}: {shown ? <output>{confValue}</output> : <em>{secret ? t.secret : t.hidden}</em>}
       </p>
       <div class="actions">
-        <button type="button" onClick={() => setShown(!shown)}>
-          {fill(shown ? t.hideValue : t.showValue, { name })}
-        </button>
+        {!secret && (
+          <button type="button" onClick={() => setShown(!shown)}>
+            {fill(shown ? t.hideValue : t.showValue, { name })}
+          </button>
+        )}
         {shown && <Copy text={confValue} label={name} />}
         <button type="button" onClick={() => setEditing(true)}>
           {fill(t.editName, { name })}
@@ -95,6 +97,7 @@ interface ParameterFields extends Readonly<Record<string, unknown>> {
   readonly confName: string;
   readonly confValue: string;
   readonly confDescription: string;
+  readonly secret: boolean;
 }
 
 /** A text area shows every line break as one character, so a value that was not edited is kept. */
@@ -105,6 +108,7 @@ function fieldsOf(values: FormData, before = ''): ParameterFields {
     confName: textOf(values, 'confName'),
     confValue: confValue === lines(before) ? before : confValue,
     confDescription: textOf(values, 'confDescription'),
+    secret: values.has('secret'),
   };
 }
 
@@ -131,7 +135,12 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
   const t = texts();
   const { id, integration } = loaded.data;
   const editing = useEditing<Parameter, ParameterFields>({
-    labels: { confName: t.name, confValue: t.value, confDescription: t.description },
+    labels: {
+      confName: t.name,
+      confValue: t.value,
+      confDescription: t.description,
+      secret: t.secret,
+    },
     loaded,
     put: (fields, ifMatch) =>
       send(
@@ -161,7 +170,13 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
       >
         <ParameterFormFields parameter={current.data} />
       </Form>
-      <Conflict editing={editing} target={`parameter/${id}`} />
+      <Conflict
+        editing={editing}
+        target={`parameter/${id}`}
+        show={(field, value) =>
+          field === 'secret' ? (value ? t.yes : t.no) : String(value || '–')
+        }
+      />
     </>
   );
 }
@@ -181,7 +196,7 @@ function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
       <TextField
         name="confValue"
         label={t.value}
-        hint={t.valueLimit}
+        hint={parameter?.secret ? t.secretKept : t.valueLimit}
         value={parameter?.confValue}
         lines={3}
         verbatim
@@ -192,6 +207,12 @@ function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
         hint={t.descriptionLimit}
         value={parameter?.confDescription}
         optional
+      />
+      <CheckField
+        name="secret"
+        label={t.secret}
+        hint={t.secretHint}
+        checked={parameter?.secret ?? false}
       />
     </>
   );

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import { type Client, type ClientMeta, type Options as Options2, type RequestResult, type TDataShape, urlSearchParamsBodySerializer } from './client/index.ts';
-import type { AuthenticateData, AuthenticateErrors, AuthenticateResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ConfirmEmailData, ConfirmEmailErrors, ConfirmEmailResponses, ConfirmSecondFactorData, ConfirmSecondFactorErrors, ConfirmSecondFactorResponses, CountIntegrationsData, CountIntegrationsErrors, CountIntegrationsResponses, CountParametersData, CountParametersErrors, CountParametersResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateIntegrationData, CreateIntegrationErrors, CreateIntegrationResponses, CreateParameterData, CreateParameterErrors, CreateParameterResponses, CreateUserData, CreateUserErrors, CreateUserResponses, DeleteCredentialData, DeleteCredentialErrors, DeleteCredentialResponses, DeleteIntegrationData, DeleteIntegrationErrors, DeleteIntegrationResponses, DeleteParameterData, DeleteParameterErrors, DeleteParameterResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DisableSecondFactorData, DisableSecondFactorErrors, DisableSecondFactorResponses, EndOtherSessionsData, EndOtherSessionsErrors, EndOtherSessionsResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EndUserSessionData, EndUserSessionErrors, EndUserSessionResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, ExchangeCredentialData, ExchangeCredentialErrors, ExchangeCredentialResponses, FinishResetData, FinishResetErrors, FinishResetResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetIntegrationData, GetIntegrationErrors, GetIntegrationResponses, GetOpenapiData, GetOpenapiErrors, GetOpenapiResponses, GetParameterData, GetParameterErrors, GetParameterResponses, GetUserData, GetUserErrors, GetUserResponses, ListAuditsData, ListAuditsErrors, ListAuditsResponses, ListAuthoritiesData, ListAuthoritiesErrors, ListAuthoritiesResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListIntegrationsData, ListIntegrationsErrors, ListIntegrationsResponses, ListParametersData, ListParametersErrors, ListParametersResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUsersData, ListUsersErrors, ListUserSessionsData, ListUserSessionsErrors, ListUserSessionsResponses, ListUsersResponses, LogOutData, LogOutErrors, LogOutResponses, PublishKeysData, PublishKeysErrors, PublishKeysResponses, ReadModuleData, ReadModuleErrors, ReadModuleResponses, RemoveSecondFactorData, RemoveSecondFactorErrors, RemoveSecondFactorResponses, ReplaceRecoveryCodesData, ReplaceRecoveryCodesErrors, ReplaceRecoveryCodesResponses, ReportModuleData, ReportModuleErrors, ReportModuleResponses, ReportRestartData, ReportRestartErrors, ReportRestartResponses, RequestResetData, RequestResetErrors, RequestResetResponses, RequestSecondFactorData, RequestSecondFactorErrors, RequestSecondFactorResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateIntegrationData, UpdateIntegrationErrors, UpdateIntegrationResponses, UpdateParameterData, UpdateParameterErrors, UpdateParameterResponses, UpdateUserData, UpdateUserErrors, UpdateUserResponses } from './types.gen.ts';
+import type { AuthenticateData, AuthenticateErrors, AuthenticateResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, ConfirmEmailData, ConfirmEmailErrors, ConfirmEmailResponses, ConfirmSecondFactorData, ConfirmSecondFactorErrors, ConfirmSecondFactorResponses, CountIntegrationsData, CountIntegrationsErrors, CountIntegrationsResponses, CountParametersData, CountParametersErrors, CountParametersResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateIntegrationData, CreateIntegrationErrors, CreateIntegrationResponses, CreateParameterData, CreateParameterErrors, CreateParameterResponses, CreateUserData, CreateUserErrors, CreateUserResponses, DeleteCredentialData, DeleteCredentialErrors, DeleteCredentialResponses, DeleteIntegrationData, DeleteIntegrationErrors, DeleteIntegrationResponses, DeleteParameterData, DeleteParameterErrors, DeleteParameterResponses, DeleteUserData, DeleteUserErrors, DeleteUserResponses, DisableSecondFactorData, DisableSecondFactorErrors, DisableSecondFactorResponses, EndOtherSessionsData, EndOtherSessionsErrors, EndOtherSessionsResponses, EndSessionData, EndSessionErrors, EndSessionResponses, EndUserSessionData, EndUserSessionErrors, EndUserSessionResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, ExchangeCredentialData, ExchangeCredentialErrors, ExchangeCredentialResponses, FinishResetData, FinishResetErrors, FinishResetResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetIntegrationData, GetIntegrationErrors, GetIntegrationResponses, GetOpenapiData, GetOpenapiErrors, GetOpenapiResponses, GetParameterData, GetParameterErrors, GetParameterResponses, GetUserData, GetUserErrors, GetUserResponses, ListAuditsData, ListAuditsErrors, ListAuditsResponses, ListAuthoritiesData, ListAuthoritiesErrors, ListAuthoritiesResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListIntegrationsData, ListIntegrationsErrors, ListIntegrationsResponses, ListModulesData, ListModulesErrors, ListModulesResponses, ListParametersData, ListParametersErrors, ListParametersResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUsersData, ListUsersErrors, ListUserSessionsData, ListUserSessionsErrors, ListUserSessionsResponses, ListUsersResponses, LogOutData, LogOutErrors, LogOutResponses, PublishKeysData, PublishKeysErrors, PublishKeysResponses, ReadModuleData, ReadModuleErrors, ReadModuleResponses, RemoveSecondFactorData, RemoveSecondFactorErrors, RemoveSecondFactorResponses, ReplaceRecoveryCodesData, ReplaceRecoveryCodesErrors, ReplaceRecoveryCodesResponses, ReportModuleData, ReportModuleErrors, ReportModuleResponses, ReportRestartData, ReportRestartErrors, ReportRestartResponses, RequestResetData, RequestResetErrors, RequestResetResponses, RequestSecondFactorData, RequestSecondFactorErrors, RequestSecondFactorResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateIntegrationData, UpdateIntegrationErrors, UpdateIntegrationResponses, UpdateParameterData, UpdateParameterErrors, UpdateParameterResponses, UpdateUserData, UpdateUserErrors, UpdateUserResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -682,6 +682,45 @@ export const exchangeCredential = <ThrowOnError extends boolean = false>(options
         'Content-Type': 'application/x-www-form-urlencoded',
         ...options.headers
     }
+});
+
+/**
+ * List what the modules of all integrations run, and when their credentials expire
+ *
+ * Requires ROLE_ADMIN or ROLE_USER.
+ */
+export const listModules = <ThrowOnError extends boolean = false>(options?: Options<ListModulesData, ThrowOnError>): RequestResult<ListModulesResponses, ListModulesErrors, ThrowOnError> => (options?.client ?? client).get<ListModulesResponses, ListModulesErrors, ThrowOnError>({
+    querySerializer: { parameters: {
+            'id.in': { array: { explode: false } },
+            'id.notIn': { array: { explode: false } },
+            'name.in': { array: { explode: false } },
+            'name.notIn': { array: { explode: false } },
+            'active.in': { array: { explode: false } },
+            'active.notIn': { array: { explode: false } },
+            'progress.in': { array: { explode: false } },
+            'progress.notIn': { array: { explode: false } },
+            'wanted.in': { array: { explode: false } },
+            'wanted.notIn': { array: { explode: false } },
+            'running.in': { array: { explode: false } },
+            'running.notIn': { array: { explode: false } },
+            'failed.in': { array: { explode: false } },
+            'failed.notIn': { array: { explode: false } },
+            'reason.in': { array: { explode: false } },
+            'reason.notIn': { array: { explode: false } },
+            'lastSeen.in': { array: { explode: false } },
+            'lastSeen.notIn': { array: { explode: false } },
+            'credentials.in': { array: { explode: false } },
+            'credentials.notIn': { array: { explode: false } },
+            'credentialsExpire.in': { array: { explode: false } },
+            'credentialsExpire.notIn': { array: { explode: false } }
+        } },
+    security: [{
+            key: 'token',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/modules',
+    ...options
 });
 
 /**

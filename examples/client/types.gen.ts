@@ -141,6 +141,7 @@ export type Parameter = {
     confName: string;
     confValue: string;
     confDescription: string | null;
+    secret?: true;
 };
 
 export type ParameterChange = {
@@ -154,6 +155,7 @@ export type ParameterChange = {
      */
     confValue: string;
     confDescription?: string | null;
+    secret?: boolean;
 };
 
 export type ParameterCreation = {
@@ -167,6 +169,7 @@ export type ParameterCreation = {
      */
     confValue: string;
     confDescription?: string | null;
+    secret?: boolean;
 };
 
 export type PasswordChange = {
@@ -3476,65 +3479,97 @@ export type ExchangeCredentialData = {
 
 export type ExchangeCredentialErrors = {
     /**
-     * Bad Request; Method argument not valid; Unsupported grant type; API Gateway: Bad Request
+     * invalid_request; unsupported_grant_type; API Gateway: Bad Request
      */
-    400: (Problem & {
+    400: {
+        error: 'invalid_request' | 'unsupported_grant_type';
+        error_description: string;
         status: 400;
         message: 'error.http.400' | 'error.validation';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
     /**
-     * Unauthorized
+     * invalid_client
      */
-    401: (Problem & {
+    401: {
+        error: 'invalid_client';
+        error_description: string;
         status: 401;
         message: 'error.http.401';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
     /**
-     * Forbidden
+     * invalid_request
      */
-    403: (Problem & {
+    403: {
+        error: 'invalid_request';
+        error_description: string;
         status: 403;
         message: 'error.http.403';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
     /**
-     * Content Too Large; API Gateway: Request Entity Too Large
+     * invalid_request; API Gateway: Request Entity Too Large
      */
-    413: (Problem & {
+    413: {
+        error: 'invalid_request';
+        error_description: string;
         status: 413;
         message: 'error.http.413';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
     /**
-     * Unsupported Media Type
+     * invalid_request
      */
-    415: (Problem & {
+    415: {
+        error: 'invalid_request';
+        error_description: string;
         status: 415;
         message: 'error.http.415';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
     /**
-     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     * temporarily_unavailable; API Gateway: Too Many Requests; an edge: Too Many Requests
      */
-    429: (Problem & {
+    429: {
+        error: 'temporarily_unavailable';
+        error_description: string;
         status: 429;
         message: 'error.http.429';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
     /**
      * API Gateway: Request Header Fields Too Large
      */
     431: GatewayError;
     /**
-     * Internal Server Error; API Gateway: Internal Server Error
+     * server_error; API Gateway: Internal Server Error
      */
-    500: (Problem & {
+    500: {
+        error: 'server_error';
+        error_description: string;
         status: 500;
         message: 'error.http.500';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
     /**
-     * Service Unavailable; API Gateway: Service Unavailable
+     * temporarily_unavailable; API Gateway: Service Unavailable
      */
-    503: (Problem & {
+    503: {
+        error: 'temporarily_unavailable';
+        error_description: string;
         status: 503;
         message: 'error.http.503';
-    }) | GatewayError;
+        requestId?: string;
+        fieldErrors?: Array<FieldError>;
+    } | GatewayError;
 };
 
 export type ExchangeCredentialError = ExchangeCredentialErrors[keyof ExchangeCredentialErrors];
@@ -3551,6 +3586,189 @@ export type ExchangeCredentialResponses = {
 };
 
 export type ExchangeCredentialResponse = ExchangeCredentialResponses[keyof ExchangeCredentialResponses];
+
+export type ListModulesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The page, from 0. Any other value means 0.
+         */
+        page?: number | string;
+        /**
+         * Entities per page. Greater values mean 2000; anything but a positive integer means 20.
+         */
+        size?: number | string;
+        /**
+         * One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ignore the case of texts; for example `id,desc`. Can be repeated.
+         */
+        sort?: Array<string>;
+        'id.equals'?: number;
+        'id.notEquals'?: number;
+        'id.in'?: Array<number>;
+        'id.notIn'?: Array<number>;
+        'id.specified'?: boolean;
+        'id.greaterThan'?: number;
+        'id.greaterThanOrEqual'?: number;
+        'id.lessThan'?: number;
+        'id.lessThanOrEqual'?: number;
+        'name.equals'?: string;
+        'name.notEquals'?: string;
+        'name.in'?: Array<string>;
+        'name.notIn'?: Array<string>;
+        'name.specified'?: boolean;
+        'name.contains'?: string;
+        'name.doesNotContain'?: string;
+        'active.equals'?: boolean;
+        'active.notEquals'?: boolean;
+        'active.in'?: Array<boolean>;
+        'active.notIn'?: Array<boolean>;
+        'active.specified'?: boolean;
+        'progress.equals'?: 'unseen' | 'failed' | 'behind' | 'current';
+        'progress.notEquals'?: 'unseen' | 'failed' | 'behind' | 'current';
+        'progress.in'?: Array<'unseen' | 'failed' | 'behind' | 'current'>;
+        'progress.notIn'?: Array<'unseen' | 'failed' | 'behind' | 'current'>;
+        'progress.specified'?: boolean;
+        'wanted.equals'?: number;
+        'wanted.notEquals'?: number;
+        'wanted.in'?: Array<number>;
+        'wanted.notIn'?: Array<number>;
+        'wanted.specified'?: boolean;
+        'wanted.greaterThan'?: number;
+        'wanted.greaterThanOrEqual'?: number;
+        'wanted.lessThan'?: number;
+        'wanted.lessThanOrEqual'?: number;
+        'running.equals'?: number;
+        'running.notEquals'?: number;
+        'running.in'?: Array<number>;
+        'running.notIn'?: Array<number>;
+        'running.specified'?: boolean;
+        'running.greaterThan'?: number;
+        'running.greaterThanOrEqual'?: number;
+        'running.lessThan'?: number;
+        'running.lessThanOrEqual'?: number;
+        'failed.equals'?: number;
+        'failed.notEquals'?: number;
+        'failed.in'?: Array<number>;
+        'failed.notIn'?: Array<number>;
+        'failed.specified'?: boolean;
+        'failed.greaterThan'?: number;
+        'failed.greaterThanOrEqual'?: number;
+        'failed.lessThan'?: number;
+        'failed.lessThanOrEqual'?: number;
+        'reason.equals'?: string;
+        'reason.notEquals'?: string;
+        'reason.in'?: Array<string>;
+        'reason.notIn'?: Array<string>;
+        'reason.specified'?: boolean;
+        'reason.contains'?: string;
+        'reason.doesNotContain'?: string;
+        'lastSeen.equals'?: string;
+        'lastSeen.notEquals'?: string;
+        'lastSeen.in'?: Array<string>;
+        'lastSeen.notIn'?: Array<string>;
+        'lastSeen.specified'?: boolean;
+        'lastSeen.greaterThan'?: string;
+        'lastSeen.greaterThanOrEqual'?: string;
+        'lastSeen.lessThan'?: string;
+        'lastSeen.lessThanOrEqual'?: string;
+        'credentials.equals'?: number;
+        'credentials.notEquals'?: number;
+        'credentials.in'?: Array<number>;
+        'credentials.notIn'?: Array<number>;
+        'credentials.specified'?: boolean;
+        'credentials.greaterThan'?: number;
+        'credentials.greaterThanOrEqual'?: number;
+        'credentials.lessThan'?: number;
+        'credentials.lessThanOrEqual'?: number;
+        'credentialsExpire.equals'?: string;
+        'credentialsExpire.notEquals'?: string;
+        'credentialsExpire.in'?: Array<string>;
+        'credentialsExpire.notIn'?: Array<string>;
+        'credentialsExpire.specified'?: boolean;
+        'credentialsExpire.greaterThan'?: string;
+        'credentialsExpire.greaterThanOrEqual'?: string;
+        'credentialsExpire.lessThan'?: string;
+        'credentialsExpire.lessThanOrEqual'?: string;
+    };
+    url: '/api/modules';
+};
+
+export type ListModulesErrors = {
+    /**
+     * Method argument not valid; The list is too long for this; The page is too large; API Gateway: Bad Request
+     */
+    400: Problem & {
+        status: 400;
+        message: 'error.validation' | 'error.http.400';
+    };
+    /**
+     * Unauthorized
+     */
+    401: Problem & {
+        status: 401;
+        message: 'error.http.401';
+    };
+    /**
+     * Second factor required; Forbidden
+     */
+    403: Problem & {
+        status: 403;
+        message: 'error.secondfactorrequired' | 'error.http.403';
+    };
+    /**
+     * API Gateway: Request Entity Too Large
+     */
+    413: GatewayError;
+    /**
+     * Too Many Requests; API Gateway: Too Many Requests; an edge: Too Many Requests
+     */
+    429: Problem & {
+        status: 429;
+        message: 'error.http.429';
+    };
+    /**
+     * API Gateway: Request Header Fields Too Large
+     */
+    431: GatewayError;
+    /**
+     * Internal Server Error; API Gateway: Internal Server Error
+     */
+    500: Problem & {
+        status: 500;
+        message: 'error.http.500';
+    };
+    /**
+     * Service Unavailable; API Gateway: Service Unavailable
+     */
+    503: Problem & {
+        status: 503;
+        message: 'error.http.503';
+    };
+};
+
+export type ListModulesError = ListModulesErrors[keyof ListModulesErrors];
+
+export type ListModulesResponses = {
+    /**
+     * Success
+     */
+    200: Array<{
+        id: number;
+        name: string;
+        active: boolean;
+        progress: 'unseen' | 'failed' | 'behind' | 'current';
+        wanted: number;
+        running: number | null;
+        failed: number | null;
+        reason: string | null;
+        lastSeen: string | null;
+        credentials: number;
+        credentialsExpire: string | null;
+    }>;
+};
+
+export type ListModulesResponse = ListModulesResponses[keyof ListModulesResponses];
 
 export type ReadModuleData = {
     body?: never;
@@ -3662,8 +3880,10 @@ export type ReadModuleResponses = {
             confName: string;
             confValue: string;
             confDescription: string | null;
+            secret?: true;
         }>;
         module: {
+            progress: 'unseen' | 'failed' | 'behind' | 'current';
             wanted: number;
             running: number | null;
             failed: number | null;
@@ -3762,6 +3982,7 @@ export type ReportModuleResponses = {
      * Success
      */
     200: {
+        progress: 'unseen' | 'failed' | 'behind' | 'current';
         wanted: number;
         running: number | null;
         failed: number | null;

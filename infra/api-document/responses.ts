@@ -172,16 +172,31 @@ function rejection(
     const { 'Content-Type': _type, ...special } = headers ?? {};
     return { code, headers: Object.keys(special), body: JSON.parse(String(body)) };
   });
-  const origins = problems.map(({ headers, body }) => ({ headers, title: body.title }));
+  const origins = problems.map(({ headers, body }) => ({
+    headers,
+    title: body.title ?? body.error,
+  }));
   const gateway = FROM_API_GATEWAY[status];
   if (gateway) origins.push({ headers: [], title: `API Gateway: ${gateway}` });
   if (status === EDGE_REJECTION.status)
     origins.push({ headers: ['Retry-After'], title: `an edge: ${EDGE_REJECTION.body.title}` });
   const messages = new Set(problems.map(({ body }) => body.message));
+  const common = { status: { const: status }, message: { enum: [...messages] } };
   const ofService = {
     allOf: [{ $ref: '#/components/schemas/Problem' }],
-    required: ['status', 'message', ...(oauth ? ['error'] : [])],
-    properties: { status: { const: status }, message: { enum: [...messages] } },
+    required: ['status', 'message'],
+    properties: common,
+  };
+  const ofOAuth = {
+    type: 'object',
+    required: ['error', 'error_description', 'status', 'message'],
+    properties: {
+      error: { type: 'string', enum: [...new Set(problems.map(({ body }) => body.error))] },
+      error_description: { type: 'string' },
+      ...common,
+      requestId: { type: 'string' },
+      fieldErrors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
+    },
   };
   const ofGateway = { $ref: '#/components/schemas/GatewayError' };
   const examples = Object.fromEntries(problems.map(({ code, body }) => [code, { value: body }]));
@@ -192,7 +207,7 @@ function rejection(
     content: oauth
       ? {
           'application/json': {
-            schema: { anyOf: [{ type: 'object', ...ofService }, ofGateway] },
+            schema: { anyOf: [ofOAuth, ofGateway] },
             examples,
           },
         }

@@ -299,7 +299,7 @@ const PROBLEMS = {
   unexpected: { status: 500, message: 'error.http.500', title: 'Internal Server Error' },
 } satisfies Record<FailureCode, Problem>;
 
-/** The error codes of RFC 6749, section 5.2; `invalid_request` for all others. */
+/** The error codes of RFC 6749, section 5.2, and of others; `invalid_request` for all others. */
 const OAUTH_ERRORS: Partial<Record<FailureCode, string>> = {
   'invalid-client': 'invalid_client',
   'unsupported-grant': 'unsupported_grant_type',
@@ -308,14 +308,27 @@ const OAUTH_ERRORS: Partial<Record<FailureCode, string>> = {
   unexpected: 'server_error',
 };
 
-/** The response to a failed request for a token: a problem that is also an error of OAuth. */
+const MALFORMED_FORM =
+  'The body must be a form in UTF-8 without repeated fields, and the client must authenticate ' +
+  'itself in one way only';
+
+/**
+ * The response to a failed request for a token: an error of OAuth (RFC 6749, 5.2) with the parts of
+ * the problem that other requests share.
+ */
 export function oauthError({ code }: Failure, { body = '', ...response }: Response): Response {
-  const found = JSON.parse(body);
-  const error = OAUTH_ERRORS[code] ?? 'invalid_request';
+  const { title, detail = title, status, message, requestId, fieldErrors } = JSON.parse(body);
   return {
     ...response,
     headers: { ...response.headers, 'Content-Type': 'application/json; charset=utf-8' },
-    body: JSON.stringify({ error, error_description: found.detail ?? found.title, ...found }),
+    body: JSON.stringify({
+      error: OAUTH_ERRORS[code] ?? 'invalid_request',
+      error_description: code === 'malformed' ? MALFORMED_FORM : detail,
+      status,
+      message,
+      ...(requestId && { requestId }),
+      ...(fieldErrors && { fieldErrors }),
+    }),
   };
 }
 

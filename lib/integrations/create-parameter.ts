@@ -6,7 +6,7 @@ import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { type Integration, PARAMETERS_MAX } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
-import type { DecryptedParameter } from './parameter.ts';
+import { type DecryptedParameter, MASK, requireNewValue } from './parameter.ts';
 import type { NewParameter } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
@@ -32,14 +32,22 @@ export async function createParameter(
     decide: ({ loaded: integration, prepared: seal }) => {
       if (!integration || !seal) throw new Failure('unknown-id');
       const { parameter, after } = addParameter(integration, newParameter, seal);
-      const { id, confDescription, version } = parameter;
+      const { id, confDescription, secret, version } = parameter;
       return {
         writes: [
           integrationChanged(integration, after),
           claim(entityKey('CONF', id), { ...parameter }, 'retry'),
           changeTotal('CONF', 1),
         ],
-        result: { id, integration, confName, confValue, confDescription, version },
+        result: {
+          id,
+          integration,
+          confName,
+          confValue: secret ? MASK : confValue,
+          confDescription,
+          secret,
+          version,
+        },
         event: auditEventForParameter('parameter.created', parameter, integration),
       };
     },
@@ -48,14 +56,16 @@ export async function createParameter(
 
 /**
  * A new parameter of an integration, and the integration with its counters. Fails with
- * parameter-ids-used-up, too-many-parameters, parameters-too-large.
+ * parameter-ids-used-up, too-many-parameters, parameters-too-large, and with invalid for a secret
+ * that is the mask.
  */
 export function addParameter(
   integration: Integration,
-  fields: Pick<NewParameter, 'confName' | 'confValue' | 'confDescription'>,
+  fields: Pick<NewParameter, 'confName' | 'confValue' | 'confDescription' | 'secret'>,
   seal: Seal,
 ): { parameter: StoredParameter; after: Integration } {
   const { confName, confValue, confDescription } = fields;
+  if (fields.secret) requireNewValue(confValue);
   const parameterCount = integration.parameterCount + 1;
   const parametersEver = integration.parametersEver + 1;
   // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead
@@ -68,6 +78,7 @@ export function addParameter(
     confName,
     confValue: seal(confValue, id),
     confDescription,
+    ...(fields.secret && { secret: true }),
     bytes: bytesOf(confName, confValue, confDescription),
     version: firstVersion(),
   };

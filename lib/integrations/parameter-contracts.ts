@@ -44,6 +44,8 @@ const common = {
     wellFormed,
   ),
   confDescription: description,
+  /** Whether people can only write the value; an update without it keeps it. */
+  secret: v.optional(v.boolean('TypeMismatch')),
 };
 
 const newParameter = v.object({ id: noId, ...common });
@@ -58,6 +60,7 @@ const parameterResponse = v.strictObject({
   confName: v.string(),
   confValue: v.string(),
   confDescription: v.nullable(v.string()),
+  secret: v.optional(v.literal(true)),
 });
 
 /** POST /api/utm-integration-confs */

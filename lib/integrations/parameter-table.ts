@@ -17,6 +17,8 @@ export interface StoredParameter {
   /** Encrypted; sealed-value.ts defines the format. */
   readonly confValue: Uint8Array;
   readonly confDescription?: string | undefined;
+  /** Whether people can only write the value; absent means no. */
+  readonly secret?: true | undefined;
   /** From bytesOf. Absent in parameters stored before sizes were tracked; those count as 0. */
   readonly bytes?: number;
   /** Changes with every change that clients can see. */

@@ -1,4 +1,5 @@
 import { type FieldUse, viewOf } from '../contract/entity-fields.ts';
+import { Failure } from '../contract/failure.ts';
 import type { Version } from '../table/version.ts';
 import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
@@ -8,15 +9,21 @@ export interface DecryptedParameter {
   readonly id: number;
   readonly integration: Integration;
   readonly confName: string;
+  /** MASK if people can only write it. */
   readonly confValue: string;
   readonly confDescription: string | undefined;
+  readonly secret?: true | undefined;
   readonly version: Version;
 }
 
+/** What people read instead of a secret; a change that sends it keeps the secret. */
+export const MASK = '********';
+
 /**
  * The fields that clients see, in response order; the view and the list filters are derived from
- * them. A field of DecryptedParameter that is neither here nor `version` does not compile. Nothing
- * filters by confValue: values are secrets, and filtering or sorting by them would leak them.
+ * them. A field of DecryptedParameter that is neither here nor `version` or `secret` does not
+ * compile. Nothing filters by confValue: values are secrets, and filtering or sorting by them would
+ * leak them.
  */
 export const PARAMETER_FIELDS = {
   id: { filter: 'number' },
@@ -24,11 +31,11 @@ export const PARAMETER_FIELDS = {
   confName: { filter: 'text' },
   confValue: {},
   confDescription: { filter: 'text' },
-} as const satisfies Record<Exclude<keyof DecryptedParameter, 'version'>, FieldUse>;
+} as const satisfies Record<Exclude<keyof DecryptedParameter, 'version' | 'secret'>, FieldUse>;
 
 /**
- * The response body for a parameter. It includes the secret value, so only integrators may receive
- * it.
+ * The response body for a parameter. It includes the value, so only integrators may receive it.
+ * `secret` is stated only where it is true: clients that do not know it see what they always saw.
  */
 export const parameterView = (parameter: DecryptedParameter) => ({
   ...viewOf(parameter, PARAMETER_FIELDS),
@@ -37,4 +44,14 @@ export const parameterView = (parameter: DecryptedParameter) => ({
     name: parameter.integration.name,
     module: moduleView(parameter.integration),
   },
+  ...(parameter.secret && { secret: true }),
 });
+
+/** Fails with invalid for the mask where a value is needed. */
+export function requireNewValue(confValue: string): void {
+  if (confValue !== MASK) return;
+  const reason = 'a new value: the mask is none';
+  throw new Failure('invalid', {
+    fieldErrors: [{ field: 'confValue', message: 'Pattern', reason }],
+  });
+}

@@ -9,7 +9,7 @@ import type { OnConsumed, Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
-import type { DecryptedParameter } from './parameter.ts';
+import { type DecryptedParameter, MASK } from './parameter.ts';
 import { ownerOf, PARAMETERS, type Parameter, parameterOf } from './parameter-table.ts';
 import { openUnseal } from './sealed-value.ts';
 
@@ -42,7 +42,7 @@ export async function readParameter(
   const decrypt = async () => {
     if (!parameter || !integration) throw new Failure('not-found');
     const stored = parameterOf(parameter);
-    const confValue = await openUnseal()(stored.confValue, id);
+    const confValue = stored.secret ? MASK : await openUnseal()(stored.confValue, id);
     return decrypted(stored, confValue, integrationOf(integration));
   };
   const [result] = await settleAll([decrypt(), budget.settle(consumed)]);
@@ -77,8 +77,8 @@ export async function readParameters(
   };
   const unseal = openUnseal();
   const [values, integrations] = await settleAll([
-    mapConcurrently(page.entities, CONCURRENT_DECRYPTIONS_MAX, ({ id, confValue }) =>
-      unseal(confValue, id),
+    mapConcurrently(page.entities, CONCURRENT_DECRYPTIONS_MAX, async ({ id, confValue, secret }) =>
+      secret ? MASK : unseal(confValue, id),
     ),
     owner === undefined
       ? readIntegrations(table, page.entities, onConsumed)
@@ -144,9 +144,9 @@ export function countParameters(
 }
 
 function decrypted(
-  { id, confName, confDescription, version }: Parameter,
+  { id, confName, confDescription, secret, version }: Parameter,
   confValue: string,
   integration: Integration,
 ): DecryptedParameter {
-  return { id, integration, confName, confValue, confDescription, version };
+  return { id, integration, confName, confValue, confDescription, secret, version };
 }

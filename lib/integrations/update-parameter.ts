@@ -9,7 +9,7 @@ import { set, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { type Integration, moduleToRestart } from './integration.ts';
 import { integrationChanged } from './integration-table.ts';
-import type { DecryptedParameter } from './parameter.ts';
+import { type DecryptedParameter, MASK, requireNewValue } from './parameter.ts';
 import type { ParameterChange } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
@@ -23,7 +23,8 @@ import { openSeal } from './sealed-value.ts';
 /**
  * Updates a parameter and flags its integration's module for a restart, in one transaction. Fails
  * with unknown-id (also when the parameter belongs to another integration), version-changed,
- * parameters-too-large, forbidden, read-budget-spent.
+ * parameters-too-large, forbidden, read-budget-spent, and with invalid for the mask where a value
+ * is needed. The mask keeps the value of a secret.
  */
 export async function updateParameter(
   table: Table,
@@ -42,12 +43,19 @@ export async function updateParameter(
         throw new Failure('unknown-id');
       requireVersion(parameter, precondition);
       const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
+      const secret = (changes.secret ?? parameter.secret) ? true : undefined;
+      const isKept = parameter.secret === true && confValue === MASK;
+      // Whoever takes the flag away must not read the value by it.
+      if (secret ? !parameter.secret : parameter.secret) requireNewValue(confValue);
       const after: StoredParameter = {
         ...parameter,
         confName,
-        confValue: seal(confValue, id),
+        confValue: isKept ? parameter.confValue : seal(confValue, id),
         confDescription,
-        bytes: bytesOf(confName, confValue, confDescription),
+        secret,
+        bytes: isKept
+          ? bytesOfValue(parameter) + bytesOf(confName, '', confDescription)
+          : bytesOf(confName, confValue, confDescription),
         version: nextVersion(parameter.version),
       };
       const flagged: Integration = {
@@ -60,6 +68,7 @@ export async function updateParameter(
         confName,
         confValue: after.confValue,
         confDescription,
+        secret,
         bytes: after.bytes,
         version: after.version,
       };
@@ -72,17 +81,26 @@ export async function updateParameter(
           id,
           integration: flagged,
           confName,
-          confValue,
+          confValue: secret ? MASK : confValue,
           confDescription,
+          secret,
           version: after.version,
         },
         // Always listed: without permission to decrypt, this function cannot tell whether the value
         // has changed.
         event: auditEventForParameter('parameter.updated', parameter, integration, [
-          ...changedFields<StoredParameter>(parameter, after, ['confName', 'confDescription']),
-          'confValue',
+          ...changedFields<StoredParameter>(parameter, after, [
+            'confName',
+            'confDescription',
+            'secret',
+          ]),
+          ...(isKept ? [] : ['confValue']),
         ]),
       };
     },
   });
 }
+
+/** The size of the stored value alone. */
+const bytesOfValue = ({ bytes = 0, confName, confDescription }: StoredParameter): number =>
+  bytes - bytesOf(confName, '', confDescription);

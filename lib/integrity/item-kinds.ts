@@ -94,11 +94,19 @@ const ITEM_KINDS: readonly ItemKind[] = [
       revision: count,
       revisionsApart: v.optional(count),
       credentials: v.optional(v.array(v.object({ clientId: text, hash: text, expires: text }))),
+      report: v.optional(v.object({ running: whole, failed: v.optional(whole) })),
+      seen: v.optional(text),
     }),
   },
   {
     owns: collection('CONF'),
-    attributes: v.object({ id, confName: text, version, bytes: v.optional(count) }),
+    attributes: v.object({
+      id,
+      confName: text,
+      version,
+      bytes: v.optional(count),
+      secret: v.optional(v.literal(true)),
+    }),
   },
   {
     owns: counterOf(PARTITION.sequence, ['USER', 'INTEGRATION']),

@@ -1,4 +1,6 @@
 import type { Integration } from '../integrations/integration.ts';
+import { integrationOf } from '../integrations/integration-table.ts';
+import { needsAttention } from '../modules/module-state.ts';
 import {
   canOwnParameters,
   integrationIdOf,
@@ -40,6 +42,8 @@ export interface Survey {
   >;
   roster: ReadonlySet<number>;
   oldestPendingRestart: PendingRestart | undefined;
+  /** The integrations whose module somebody should look after. */
+  readonly modulesToWatch: number[];
   /** By integration id. */
   readonly parameters: Map<number, SeenParameters>;
 }
@@ -84,6 +88,7 @@ export async function survey(
     integrations: new Map(),
     roster: new Set(),
     oldestPendingRestart: undefined,
+    modulesToWatch: [],
     parameters: new Map(),
   };
   for await (const page of table.scan()) {
@@ -128,6 +133,7 @@ function noteIntegration(seen: Survey, item: Item): void {
   // Stryker disable next-line EqualityOperator: either of two integrations is the oldest
   if (module?.needsRestart && since < oldest)
     seen.oldestPendingRestart = { integrationId: id, since };
+  if (needsAttention(integrationOf(item), Date.now())) seen.modulesToWatch.push(id);
 }
 
 function noteParameter({ parameters }: Survey, item: Item): void {

@@ -17,6 +17,8 @@ export interface Verification {
   readonly undecided: readonly string[];
   /** Of the integrations whose module needs a restart, the one that has needed it longest. */
   readonly oldestPendingRestart: PendingRestart | undefined;
+  /** The integrations whose module somebody should look after. */
+  readonly modulesToWatch: readonly number[];
 }
 
 /**
@@ -49,6 +51,7 @@ export async function verifyTable(
     findings: verdicts.flatMap(({ findings }) => findings),
     undecided: verdicts.flatMap(({ undecided }) => undecided ?? []),
     oldestPendingRestart: seen.oldestPendingRestart,
+    modulesToWatch: seen.modulesToWatch,
   };
 }
 

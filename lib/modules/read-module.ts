@@ -2,6 +2,7 @@ import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { type Integration, integrationView, wantedOf } from '../integrations/integration.ts';
 import { findIntegration, integrationOf } from '../integrations/integration-table.ts';
+import { MASK } from '../integrations/parameter.ts';
 import { type Parameter, parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
 import { openUnseal } from '../integrations/sealed-value.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -11,6 +12,7 @@ import type { SnapshotTable } from '../table/snapshot.ts';
 import type { Precondition } from '../table/version.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { AuthorizedModule } from './authorized-module.ts';
+import { moduleStateOf } from './module-state.ts';
 
 /** How many times a list of parameters is read again that was not complete. */
 const TRIES_MAX = 5;
@@ -50,7 +52,11 @@ export async function readModule(
   });
   const unseal = openUnseal();
   const [values] = await settleAll([
-    Promise.all(read.parameters.map(({ confValue, id: own }) => unseal(confValue, own))),
+    Promise.all(
+      read.parameters.map(async ({ confValue, id: own, secret }) =>
+        secret && !isModule ? MASK : unseal(confValue, own),
+      ),
+    ),
     budget.settle(consumed),
   ]);
   return {
@@ -64,22 +70,16 @@ export async function readModule(
         'integrationType',
         'active',
       ]),
-      parameters: read.parameters.map(({ id: own, confName, confDescription = null }, index) => ({
+      parameters: read.parameters.map(({ id: own, confName, confDescription, secret }, index) => ({
         id: own,
         confName,
         confValue: values[index],
-        confDescription,
+        confDescription: confDescription ?? null,
+        ...(secret && { secret }),
       })),
       module: moduleStateOf(read.integration),
     },
   };
-}
-
-/** What is wanted of a module, what it runs, and when it was seen last. */
-export function moduleStateOf(integration: Integration) {
-  const { report, seen = null } = integration;
-  const { running = null, failed = null, reason = null } = report ?? {};
-  return { wanted: wantedOf(integration), running, failed, reason, lastSeen: seen };
 }
 
 /**

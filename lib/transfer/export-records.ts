@@ -2,6 +2,7 @@ import type { KMSClient } from '@aws-sdk/client-kms';
 import { pick } from '../contract/entity-fields.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from '../integrations/integration.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
+import { MASK } from '../integrations/parameter.ts';
 import { parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
 import { openUnseal, UnreadableValue } from '../integrations/sealed-value.ts';
 import { nameOf } from '../integrity/finding.ts';
@@ -71,12 +72,15 @@ async function decryptedParameters(
     async (item) => {
       requireIntact(item);
       const parameter = parameterOf(item);
+      const { secret } = parameter;
+      const named = pick(parameter, ['confName', 'confDescription']);
+      if (secret) return { ...named, confValue: MASK, secret };
       const confValue = await unseal(parameter.confValue, parameter.id).catch((error) => {
         if (!isAboutValue(error)) throw error;
         const remedy = 'set it again with PUT /api/utm-integration-confs, or delete the parameter.';
         throw new Error(`The value of ${nameOf(item)} cannot be decrypted: ${remedy}`);
       });
-      return { ...pick(parameter, ['confName', 'confDescription']), confValue };
+      return { ...named, confValue };
     },
   );
 }

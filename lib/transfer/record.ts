@@ -4,6 +4,7 @@ import { line } from '../contract/fields.ts';
 import { parseJson } from '../contract/json.ts';
 import { PARAMETER_BYTES_MAX, PARAMETERS_MAX } from '../integrations/integration.ts';
 import { CreateIntegration } from '../integrations/integration-contracts.ts';
+import { MASK } from '../integrations/parameter.ts';
 import { CreateParameter } from '../integrations/parameter-contracts.ts';
 import { bytesOf } from '../integrations/parameter-table.ts';
 import { isReadable } from '../passwords/passwords.ts';
@@ -85,7 +86,14 @@ const {
   integration: _integration,
   ...parameterFields
 } = CreateParameter.body.entries;
-const parameterRecord = exactly(parameterFields);
+const parameterRecord = v.pipe(
+  exactly(parameterFields),
+  // An export has no secrets: their values must be entered before the import.
+  v.forward(
+    v.check(({ secret, confValue }) => !(secret && confValue === MASK), 'Pattern'),
+    ['confValue'],
+  ),
+);
 type ParameterRecord = v.InferOutput<typeof parameterRecord>;
 
 const totalBytes = (parameters: readonly ParameterRecord[]): number =>

@@ -42,7 +42,7 @@ const publicRoutes = [...routes, ...consoleRoutes].filter(
   ({ contract }) => contract.access === 'public',
 );
 
-describe.each(publicRoutes)('$route', ({ route }) => {
+describe.each(publicRoutes)('$route', ({ route, contract }) => {
   it('rejects a request of another site before any call and without its body', async () => {
     const [method, path] = methodAndPath(route, {});
     const headers = { ...site('cross-site', 'no-cors'), 'Content-Type': 'text/plain' };
@@ -60,14 +60,20 @@ describe.each(publicRoutes)('$route', ({ route }) => {
     ];
 
     expect(responses.map(({ status }) => status)).toEqual([403, 403]);
-    expect(responses[0]?.body).toMatchObject({
-      type: 'https://www.jhipster.tech/problem/problem-with-message',
-      title: 'Forbidden',
-      status: 403,
-      detail: 'The request comes from a page of another site, whose origin is not in corsOrigins',
-      path,
-      message: 'error.http.403',
-    });
+    const detail =
+      'The request comes from a page of another site, whose origin is not in corsOrigins';
+    const common = { status: 403, message: 'error.http.403' };
+    expect(responses[0]?.body).toEqual(
+      'oauth' in contract
+        ? { ...common, error: 'invalid_request', error_description: detail }
+        : {
+            ...common,
+            type: 'https://www.jhipster.tech/problem/problem-with-message',
+            title: 'Forbidden',
+            detail,
+            path,
+          },
+    );
     expect(calls).toEqual([]);
   });
 });

@@ -126,7 +126,7 @@ describe.each([...routes, ...consoleRoutes])('$route', ({ route, contract }) => 
         `application/${'oauth' in contract ? '' : 'problem+'}json; charset=utf-8`,
         null,
       ]);
-      expect(body).toMatchObject({ status: 403, message: 'error.http.403', title: 'Forbidden' });
+      expect(body).toMatchObject({ status: 403, message: 'error.http.403' });
     }
     expect(calls).toEqual([]);
     const logged = () =>

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { isSecret } from '../../lib/modules/credential.ts';
+import { isSecret, newSecret } from '../../lib/modules/credential.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { EXISTS, set } from '../../lib/table/write.ts';
@@ -208,6 +208,9 @@ describe('the token endpoint', () => {
       [clientId, `${clientSecret}0`],
       [`module-${id}-000000000000`, clientSecret],
       [`module-${id + 1}-${clientId.split('-')[2]}`, clientSecret],
+      // Well-formed secrets, of nobody and of another module.
+      [clientId, newSecret()],
+      [clientId, (await strictSetup.module(await strictSetup.integration(0))).clientSecret],
       ['', ''],
       ['module-99999999999999999-0', 'x'.repeat(5000)],
     ] as const;
@@ -487,4 +490,34 @@ it('no module receives 304 while a newer change is committed', { timeout: 60_000
   await Promise.all(pollers);
 
   expect(wrong).toEqual([]);
+});
+
+it('the list of modules tells which ones need attention', async () => {
+  const unseen = await running();
+  const failed = await running(1);
+  const behind = await running(1);
+  const current = await running(1);
+  for (const { id, token } of [failed, behind, current]) {
+    const { wanted } = (await poll(id, token)).body.module;
+    const state = id === failed.id ? `1;failed=${wanted}` : id === behind.id ? '1' : `${wanted}`;
+    await poll(id, token, { 'Gatehouse-Running': state });
+  }
+  const listed = async (query: string) =>
+    (await asAdmin('GET', `/api/modules?size=2000&${query}`)).body.map(
+      ({ id }: { id: number }) => id,
+    );
+
+  for (const [progress, { id }] of Object.entries({ unseen, failed, behind, current }))
+    expect([progress, await listed(`progress.equals=${progress}&id.equals=${id}`)]).toEqual([
+      progress,
+      [id],
+    ]);
+  expect(await listed(`progress.in=behind,failed&id.greaterThanOrEqual=${unseen.id}`)).toEqual([
+    failed.id,
+    behind.id,
+  ]);
+  const inAMonth = new Date(Date.now() + 30 * 86_400_000).toISOString();
+  expect(await listed(`credentialsExpire.lessThan=${inAMonth}`)).toContain(unseen.id);
+  const analyst = await gatehouse.makeCaller('list-analyst', { authorities: ['ROLE_ANALYST'] });
+  expect((await gatehouse.call('GET', '/api/modules', { token: analyst.token })).status).toBe(403);
 });

@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { entityKey } from '../../lib/table/keys.ts';
 import { importHere, integrationRecord } from '../support/commands/transfer.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/instance/integrations.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 /* Parameters over HTTP. The limits of their fields are tested in test/unit/schemas.test.ts. */
 
@@ -136,4 +138,82 @@ it('has at most 89 others in its integration, and is deleted with all of them', 
   expect([full.status, gone.status]).toEqual([400, 200]);
   expect((await get(again.body.id)).status).toBe(404);
   expect(await total()).toBe(before);
+});
+
+describe('a secret', () => {
+  const secret = { ...FIELDS, confValue: 'write-only', secret: true };
+  /** The value as the module of the integration reads it. */
+  const readByModule = async (id: number) => {
+    const integration = Math.floor(id / 1_000_000);
+    const { token } = await (await openSetup(gatehouse)).module(integration);
+    const path = `/api/utm-integrations/${integration}/module`;
+    const { body } = await gatehouse.call('GET', path, { token });
+    return body.parameters.find((parameter: { id: number }) => parameter.id === id);
+  };
+
+  it('is read by its module, and by people as a mask', async () => {
+    const created = await make(secret);
+    const { id, integration } = created;
+    const path = `/api/utm-integrations/${integration.id}/module`;
+    const token = await gatehouse.adminToken();
+    const asPerson = await gatehouse.call('GET', path, { token });
+
+    const listed = await list(`?integrationId.equals=${integration.id}`);
+    for (const shown of [created, (await get(id)).body, listed.body[0]])
+      expect(shown).toMatchObject({ confValue: '********', secret: true });
+    expect(asPerson.body.parameters).toMatchObject([{ confValue: '********', secret: true }]);
+    expect(await readByModule(id)).toMatchObject({ confValue: 'write-only', secret: true });
+  });
+
+  it('is kept by a client that sends the mask or does not know secrets', async () => {
+    const { id, integration } = await make(secret);
+    const masked = await put({ id, integration, confName: 'renamed', confValue: '********' });
+    const kept = await readByModule(id);
+    const replaced = await put({ id, integration, confName: 'renamed', confValue: 'another' });
+
+    expect(masked.body).toMatchObject({
+      confName: 'renamed',
+      confValue: '********',
+      secret: true,
+      integration: { module: { needsRestart: true } },
+    });
+    expect(kept).toMatchObject({ confName: 'renamed', confValue: 'write-only' });
+    expect(replaced.body).toMatchObject({ confValue: '********', secret: true });
+    expect(await readByModule(id)).toMatchObject({ confValue: 'another', secret: true });
+    const { body: entries } = await gatehouse.call(
+      'GET',
+      `/api/audits?target.equals=parameter/${id}&action.equals=parameter.updated`,
+      { token: await gatehouse.adminToken() },
+    );
+    expect(entries.map(({ fields }: { fields: string[] }) => fields)).toEqual([
+      ['confValue'],
+      ['confName'],
+    ]);
+  });
+
+  it('needs a new value to become readable, or to begin', async () => {
+    const { id, integration } = await make(secret);
+    const readable = { ...FIELDS, id, integration, secret: false };
+    const refused = await put({ ...readable, confValue: '********' });
+    const wrong = await post({ ...secret, integration, confValue: '********' });
+    const shown = await put({ ...readable, confValue: 'shown' });
+    const again = await put({ ...readable, secret: true, confValue: '********' });
+
+    for (const { status, body } of [refused, wrong, again])
+      expect([status, body.fieldErrors?.[0]?.field]).toEqual([400, 'confValue']);
+    expect(shown.body.confValue).toBe('shown');
+    expect(shown.body).not.toHaveProperty('secret');
+    expect((await get(id)).body.confValue).toBe('shown');
+  });
+
+  it('counts its size when it is kept', async () => {
+    const { id, integration } = await make(secret);
+    const bytes = async () =>
+      (await gatehouse.table.get(entityKey('INTEGRATION', integration.id)))?.parameterBytes;
+    const before = await bytes();
+    await put({ id, integration, confName: 'api keys', confValue: '********' });
+
+    expect(before).toBe('api key'.length + 'write-only'.length);
+    expect(await bytes()).toBe('api keys'.length + 'write-only'.length);
+  });
 });

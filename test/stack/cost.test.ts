@@ -9,6 +9,7 @@ import {
   edgeRequestTable,
   edgeTable,
   fixedCostTable,
+  moduleTable,
   monthlyTable,
   priceTable,
   requestCosts,
@@ -40,6 +41,7 @@ it('docs/cost.md has the current budgets, prices and resources; -u updates it', 
     traffic: trafficTable(),
     monthly: monthlyTable(costs),
     visit: visitTable(await consoleSizes()),
+    module: moduleTable(costs),
   });
 
   return expect(document).toMatchFileSnapshot('../../docs/cost.md');

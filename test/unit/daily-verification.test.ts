@@ -60,7 +60,13 @@ async function verify(harm: (table: InMemoryScanner) => void) {
   return { logged: printed.map((line) => JSON.parse(line)), outcome };
 }
 
-const INTACT = { verified: 18, findings: 0, undecided: 0, oldestPendingRestartSeconds: 0 };
+const INTACT = {
+  verified: 18,
+  findings: 0,
+  undecided: 0,
+  oldestPendingRestartSeconds: 0,
+  modulesToWatch: 0,
+};
 
 it('logs the number of findings of each kind and fails when the table is not intact', async () => {
   const { logged, outcome } = await verify((table) => {
@@ -111,6 +117,7 @@ it('logs the age of the oldest pending restart as a metric, and its integration'
         CloudWatchMetrics: [
           metricOf('findings', 'Count'),
           metricOf('oldestPendingRestartSeconds', 'Seconds'),
+          metricOf('modulesToWatch', 'Count'),
         ],
       },
     },

@@ -199,6 +199,13 @@ function verificationConditions(metrics: Metrics): Record<string, Condition> {
       evaluationPeriods: 24,
       datapointsToAlarm: 1,
     },
+    modules: {
+      meaning: 'A module failed, is behind, was not seen or is about to lose its last credential.',
+      metric: metrics.modulesToWatch.with(hourly),
+      // Until the next verification.
+      evaluationPeriods: 24,
+      datapointsToAlarm: 1,
+    },
     'verification-missing': {
       meaning: 'No verification was completed for 26 hours.',
       metric: metrics.verifications.with(hourly),

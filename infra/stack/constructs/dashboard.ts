@@ -82,6 +82,7 @@ const rowsOf = ({
     graph('Oldest pending restart of a module (hours), measured once a day', [
       metrics.oldestPendingRestart,
     ]),
+    graph('Modules to look after, counted once a day', [metrics.modulesToWatch]),
     ...(edge
       ? [
           graph('Requests that the edge blocks', metrics.edgeBlocks),

@@ -61,6 +61,8 @@ export function metricsOf(of: {
       label: 'hours',
       period: Duration.days(1),
     }),
+    /** Has one value a day. */
+    modulesToWatch: logged('modulesToWatch', Stats.MAXIMUM),
     failedInvocations: logged('failedInvocations'),
     gatewayThrottles: logged('gatewayThrottles'),
     /** Of all functions in the account, because they share its quota of concurrent executions. */

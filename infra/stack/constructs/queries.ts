@@ -136,6 +136,7 @@ function ofVerification({ verification }: Logs): Record<string, Query> {
   const lines = ['fields @timestamp, @message', BY_TIME];
   return {
     'table-not-intact': [[verification], 'filter ispresent(findings)', ...lines],
+    modules: [[verification], 'filter modulesToWatch > 0', ...lines],
     'verification-missing': [[verification], ...lines],
   };
 }

@@ -276,3 +276,88 @@ it('a parameter is added, shown, edited and deleted where it stands', async () =
   await tab.page.getByText('This integration has no parameters.').waitFor();
   expect(tab.faults).toEqual([]);
 });
+
+it('a module gets a credential, whose secret is shown once, and is followed', async () => {
+  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+    token,
+    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
+  });
+  const { page } = tab;
+  await page.goto(`/console/integrations/${integration.id}`);
+  await page.getByText('No module has asked').waitFor();
+  const create = 'Create a credential for the module of Tap';
+  await page.getByRole('button', { name: create }).click();
+  await page.getByRole('dialog').getByRole('button', { name: create }).click();
+  await page.getByText('it is not shown again').waitFor();
+  const [clientId = '', secret = ''] = await page.locator('.notice code').allInnerTexts();
+  await expectSound(tab, 'credential');
+  const exchanged = await gatehouse.call('POST', '/api/oauth2/token', {
+    body: { grant_type: 'client_credentials', client_id: clientId, client_secret: secret },
+  });
+  const poll = (running: string) =>
+    gatehouse.call('GET', `/api/utm-integrations/${integration.id}/module`, {
+      token: exchanged.body.access_token,
+      headers: { 'Gatehouse-Running': running },
+    });
+  await poll('0;failed=1');
+  await page.reload();
+  await page.getByText('could not apply 1 and still runs 0').waitFor();
+  expect(await page.locator('main').innerText()).not.toContain(secret);
+  await page.goto('/console/modules?progress.equals=failed');
+  await page.getByRole('link', { name: 'Tap' }).click();
+  await page.getByRole('button', { name: `Delete ${clientId}` }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: `Delete ${clientId}` })
+    .click();
+  await page.getByText('The module has no credential.').waitFor();
+
+  expect((await poll('1')).status).toBe(401);
+  expect(tab.faults).toEqual([]);
+});
+
+it('a secret is replaced or kept, and shown to nobody', async () => {
+  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+    token,
+    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
+  });
+  const { page } = tab;
+  await page.goto(`/console/integrations/${integration.id}`);
+  await page.getByRole('button', { name: 'New parameter' }).click();
+  await field('confName').fill('key');
+  await field('confValue').fill('write-only');
+  await field('secret').check();
+  await page.getByRole('button', { name: 'Add the parameter' }).click();
+  await page.getByRole('button', { name: 'Edit key' }).click();
+  expect(await field('confValue').inputValue()).toBe('********');
+  await field('confDescription').fill('Kept');
+  await page.locator('.parameters button[type=submit]').click();
+  await page.getByText('Kept').waitFor();
+
+  expect(await page.getByRole('button', { name: 'Show the value of key' }).count()).toBe(0);
+  const { body } = await gatehouse.call(
+    'GET',
+    `/api/utm-integration-confs?integrationId.equals=${integration.id}`,
+    { token },
+  );
+  expect(body).toMatchObject([{ confValue: '********', secret: true, confDescription: 'Kept' }]);
+});
+
+it('says what it waits for on a slow network, and what a failing service means', async () => {
+  const { page } = tab;
+  let isFailing = false;
+  await page.route('**/api/utm-integrations?*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await (isFailing ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue());
+  });
+  await page.goto('/console/integrations?size=5');
+  await page.getByText('Loading').waitFor();
+  await page.getByRole('link', { name: 'Tap' }).first().waitFor();
+  isFailing = true;
+  await page.goto('/console/integrations?size=6');
+  await page.locator('main [role=alert]').waitFor();
+  isFailing = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('link', { name: 'Tap' }).first().waitFor();
+  await page.unroute('**/api/utm-integrations?*');
+});

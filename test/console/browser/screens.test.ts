@@ -59,6 +59,7 @@ const INSIDE = [
   '/integrations',
   '/integrations/new',
   '/integrations/INTEGRATION',
+  '/modules',
   '/audit',
   '/account',
   '/account/password',
@@ -142,7 +143,7 @@ it('a role is offered only what it may do', async () => {
     await tab.settle();
     expect(await tab.page.locator('main .primary, main .danger, main h2').count(), path).toBe(0);
   }
-  for (const path of ['/users/new', '/integrations/new', '/audit']) {
+  for (const path of ['/users/new', '/integrations/new', '/modules', '/audit']) {
     await tab.page.goto(`/console${path}`);
     await tab.page.locator('h1').waitFor();
     expect(await tab.page.title(), path).toBe('Page not found');

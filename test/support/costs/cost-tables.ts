@@ -1,4 +1,5 @@
 import type { Template } from 'aws-cdk-lib/assertions';
+import { MODULE_TOKEN_SECONDS } from '../../../lib/tokens/token.ts';
 import { digits, table } from '../../bench/tables.ts';
 import { BUDGETS } from './call-budgets.ts';
 import { PRICES } from './prices.ts';
@@ -123,6 +124,26 @@ export function requestCosts(template: Template): Map<string, RequestCost> {
       return [route, requestCost(route, budget, megabytes)];
     }),
   );
+}
+
+/** What the module of an integration costs in a month of polls, by the seconds between two. */
+export function moduleTable(costs: ReadonlyMap<string, RequestCost>): string {
+  const of = (route: string): RequestCost => costs.get(route) as RequestCost;
+  const { megabytes } = of('GET /api/utm-integrations/{id}/module');
+  // One read, and no call to KMS.
+  const unchanged = requestCost(
+    'GET /api/utm-integrations/{id}/module',
+    { roundTrips: 1, reads: 1, writes: 0, calls: { GetItem: 1 } },
+    megabytes,
+  );
+  const exchanges = SECONDS_PER_MONTH / MODULE_TOKEN_SECONDS;
+  const hourly = (SECONDS_PER_MONTH / 3600) * PRICES.write.dollars;
+  const row = (seconds: number): string[] => {
+    const polls = SECONDS_PER_MONTH / seconds;
+    const cost = polls * unchanged.total + exchanges * of('POST /api/oauth2/token').total + hourly;
+    return [String(seconds), digits(polls), dollars(cost / 1e6)];
+  };
+  return table(['seconds between polls', 'polls a month', 'a month'], [30, 60, 300].map(row));
 }
 
 /** What the console costs by itself, from the sizes of the files that a first visit loads. */

@@ -1,0 +1,41 @@
+import { type Integration, wantedOf } from '../integrations/integration.ts';
+import { activeCredentials } from './credential.ts';
+import type { ModuleProgress } from './module-contracts.ts';
+
+/** What is wanted of a module, what it runs, and when it was seen last. */
+export function moduleStateOf(integration: Integration) {
+  const { report, seen = null } = integration;
+  const { running = null, failed = null, reason = null } = report ?? {};
+  const progress = progressOf(integration);
+  return { progress, wanted: wantedOf(integration), running, failed, reason, lastSeen: seen };
+}
+
+/** What a module does, seen from what is wanted of it. */
+export function progressOf(integration: Integration): ModuleProgress {
+  const { report, seen } = integration;
+  const wanted = wantedOf(integration);
+  if (!seen) return 'unseen';
+  if (report?.failed === wanted) return 'failed';
+  return report?.running === wanted ? 'current' : 'behind';
+}
+
+const DAY_MS = 86_400_000;
+/** `seen` is rounded down to the hour. */
+const HOUR_MS = 3_600_000;
+/** How long before the last credential of a module expires somebody should exchange it. */
+const NOTICE_DAYS = 30;
+
+/**
+ * Whether somebody should look after a module: it failed or is behind, was not seen for a day, or
+ * is about to lose its last credential. One that was never seen may not exist yet.
+ */
+export function needsAttention(integration: Integration, now: number): boolean {
+  const { active, seen, credentials = [] } = integration;
+  if (!active || !seen) return false;
+  const lasting = activeCredentials(credentials, now + NOTICE_DAYS * DAY_MS);
+  return (
+    progressOf(integration) !== 'current' ||
+    now - Date.parse(seen) > DAY_MS + HOUR_MS ||
+    lasting.length === 0
+  );
+}

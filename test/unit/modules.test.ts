@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import type { Integration } from '../../lib/integrations/integration.ts';
+import { isSecret, newClientId, newSecret } from '../../lib/modules/credential.ts';
+import { needsAttention } from '../../lib/modules/module-state.ts';
+import { GATE } from '../support/doubles/stored-integration.ts';
+
+const NOW = Date.UTC(2026, 10, 26, 12);
+const at = (days: number) => new Date(NOW + days * 86_400_000).toISOString();
+const credential = (expires: string) => ({
+  clientId: 'module-5-a',
+  hash: 'h',
+  createdDate: at(-1),
+  createdBy: 'admin',
+  expires,
+});
+const current: Integration = {
+  ...GATE,
+  active: true,
+  revision: 9,
+  revisionsApart: 2,
+  report: { running: 7 },
+  seen: at(-1),
+  credentials: [credential(at(31))],
+};
+
+it.each<[string, Partial<Integration>, boolean]>([
+  ['runs what is wanted', {}, false],
+  ['was seen a day and an hour ago', { seen: at(-25 / 24) }, false],
+  ['was not seen for longer', { seen: at(-25.1 / 24) }, true],
+  ['is behind', { report: { running: 6 } }, true],
+  ['failed', { report: { running: 6, failed: 7 } }, true],
+  ['failed before', { report: { running: 7, failed: 6 } }, false],
+  ['has never said what it runs', { report: undefined }, true],
+  ['was never seen', { seen: undefined, report: undefined }, false],
+  ['loses its last credential soon', { credentials: [credential(at(29))] }, true],
+  ['loses one of two', { credentials: [credential(at(1)), credential(at(31))] }, false],
+  ['has no credential', { credentials: undefined }, true],
+  [
+    'of an inactive integration failed',
+    { active: false, report: { running: 1, failed: 7 } },
+    false,
+  ],
+])('a module that %s needs attention', (_, attributes, expected) => {
+  expect(needsAttention({ ...current, ...attributes }, NOW)).toBe(expected);
+});
+
+it('secrets and client ids have their forms, and each is another one', () => {
+  const secrets = Array.from({ length: 1000 }, newSecret);
+
+  expect(new Set(secrets).size).toBe(1000);
+  for (const secret of secrets) {
+    expect(secret).toMatch(/^ghm_[0-9A-Za-z]{49}$/);
+    expect(isSecret(secret)).toBe(true);
+  }
+  expect(newClientId(17)).toMatch(/^module-17-[0-9A-Za-z]{12}$/);
+  // A published example: 43 digits and the CRC-32 of these in base 62.
+  expect(isSecret('ghm_00000000000000000000000000000000000000000000000000')).toBe(false);
+});
