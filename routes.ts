@@ -616,16 +616,18 @@ export interface Permissions {
 
 /**
  * The permissions in the route's row, plus reading the public keys and the caller's user, also a
- * deleted one where no role is required, if it requires a token, and the precedence item if it is
- * not a GET.
+ * deleted one where no role is required, if it requires a token, and the precedence item if users
+ * change something by it.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
   const { get = [], query = [] } = permissions;
+  const isForModulesOnly =
+    typeof contract.access === 'object' && contract.access.anyRole.length === 0;
   const ofCaller = [
     user,
     ...(contract.access === 'authenticated' ? [formerUser] : []),
-    ...(route.startsWith('GET ') ? [] : [precedence]),
+    ...(route.startsWith('GET ') || isForModulesOnly ? [] : [precedence]),
   ];
   return {
     ...permissions,

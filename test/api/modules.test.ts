@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isSecret, newSecret } from '../../lib/modules/credential.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, set } from '../../lib/table/write.ts';
+import { EXISTS, remove, set } from '../../lib/table/write.ts';
 import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
 import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
@@ -195,6 +195,27 @@ describe('the token endpoint', () => {
     expect((await form(twice as never, type)).body.error).toBe('invalid_request');
     const json = { 'Content-Type': 'application/json' };
     expect((await form('{}' as never, json)).status).toBe(415);
+  });
+
+  it('publishes the signing key if a restore has removed it', async () => {
+    const fresh = await startGatehouse();
+    const freshSetup = await openSetup(fresh);
+    const id = await freshSetup.integration(0);
+    const { clientId, clientSecret } = await freshSetup.module(id);
+    for (const { sk, jwk } of await fresh.table.query('JWKS'))
+      if (jwk) await commit(fresh.table, [remove({ pk: 'JWKS', sk }, EXISTS)]);
+
+    const { body } = await fresh.call('POST', '/api/oauth2/token', {
+      body: {
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      },
+    });
+    const { status } = await fresh.call('GET', pathOf(id), { token: body.access_token });
+    await fresh.stop();
+
+    expect(status).toBe(200);
   });
 
   it('limits the rejected credentials of a source, and locks no module out', async () => {
@@ -405,6 +426,18 @@ describe('what a module reports', () => {
     expect(calls.filter((action) => action.startsWith('TransactWrite'))).toEqual([]);
     expect(await table.get(entityKey('INTEGRATION', id))).toEqual(before);
     expect(before?.seen).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
+    const key = entityKey('INTEGRATION', id);
+    const report = () =>
+      gatehouse.call('POST', `${pathOf(id)}/report`, {
+        token,
+        body: { running: body.module.wanted },
+      });
+    for (const seeAgain of [() => poll(id, token, headers), report]) {
+      await commit(table, [set(key, { seen: '2026-01-01T00:00:00Z' }, EXISTS)]);
+      await seeAgain();
+      expect((await table.get(key))?.seen).toBe(before?.seen);
+    }
+    expect(calls.filter((action) => action.startsWith('TransactWrite'))).toEqual([]);
   });
 
   it('keeps a number that failed from being sent again', async () => {

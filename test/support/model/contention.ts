@@ -104,7 +104,7 @@ export function simulate({
 }
 
 /** Numbers from 0 to 1 in an order that the seed determines: mulberry32. */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
