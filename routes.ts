@@ -41,6 +41,7 @@ const {
   mail,
   precedence,
   readBudget,
+  credentialUse,
 } = PARTITION;
 
 const strictThrottle = true;
@@ -423,7 +424,7 @@ export const routes: readonly Route[] = [
     route: 'GET /api/utm-integrations/{id}/credentials',
     handler: 'list-credentials',
     contract: Credentials.ListCredentials,
-    permissions: { get: [integration] },
+    permissions: { get: [integration], batchGet: [credentialUse] },
   },
   {
     route: 'DELETE /api/utm-integrations/{id}/credentials/{clientId}',
@@ -442,9 +443,9 @@ export const routes: readonly Route[] = [
     contract: IssueModuleToken,
     permissions: {
       get: [publicKey],
-      batchGet: [attempts, integration],
+      batchGet: [attempts, integration, credentialUse],
       put: [publicKey],
-      updateOutsideTransaction: [attempts, integration],
+      updateOutsideTransaction: [attempts, credentialUse],
       keys: ['sign', 'pepper'],
     },
   },

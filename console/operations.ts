@@ -155,10 +155,6 @@ export const listAudits = operation<Api.ListAuditsData, Api.ListAuditsResponse>(
 );
 export const getHealth = operation<Api.GetHealthData, Api.GetHealthResponse>('GET', '/api/health');
 
-export const readModule = operation<Api.ReadModuleData, Api.ReadModuleResponse>(
-  'GET',
-  '/api/utm-integrations/{id}/module',
-);
 export const listCredentials = operation<Api.ListCredentialsData, Api.ListCredentialsResponse>(
   'GET',
   '/api/utm-integrations/{id}/credentials',

@@ -38,7 +38,8 @@ export async function poll(module: Module): Promise<void> {
   });
   // The token has expired, or its credential was deleted: the next poll requests another one.
   if (response.status === 401) module.token = undefined;
-  if (response.status !== 200) return;
+  if (response.status === 304 || response.status === 401) return;
+  if (!response.ok) throw new Error(`The poll is rejected: ${await response.text()}`);
   const configuration = (await response.json()) as Configuration;
   const { wanted } = configuration.module;
   module.held = response.headers.get('ETag') ?? undefined;
@@ -47,7 +48,8 @@ export async function poll(module: Module): Promise<void> {
     [module.running, module.failed] = [wanted, undefined];
   } catch (error) {
     module.failed = wanted;
-    const body = JSON.stringify({ running, failed: wanted, reason: String(error).slice(0, 200) });
+    const [reason] = String(error).toWellFormed().split(/\s*\n/);
+    const body = JSON.stringify({ running, failed: wanted, reason: reason?.slice(0, 200) });
     const headers = { 'Content-Type': 'application/json' };
     await call(module, 'module/report', { method: 'POST', headers, body });
   }
@@ -77,8 +79,13 @@ if (import.meta.main) {
   const { GATEHOUSE_URL: url = 'http://127.0.0.1:3000', GATEHOUSE_CLIENT_ID: clientId = '' } =
     process.env;
   const clientSecret = process.env.GATEHOUSE_CLIENT_SECRET ?? '';
+  // Names only: values are secrets.
   const apply = async ({ integration, parameters, module }: Configuration) =>
-    console.log(module.wanted, integration, parameters);
+    console.log(
+      module.wanted,
+      integration,
+      parameters.map(({ confName }) => confName),
+    );
   const module: Module = { url, credential: () => ({ clientId, clientSecret }), apply, running: 0 };
   for (;;) {
     // What fails, such as the network, is tried again.

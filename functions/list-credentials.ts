@@ -7,6 +7,6 @@ import { openTable } from '../lib/table/table.ts';
 const table = openTable();
 
 /** GET /api/utm-integrations/{id}/credentials: the credentials of its module. */
-export const handler = endpoint(ListCredentials, async ({ path }) =>
-  ok(await listCredentials(table, path.id)),
+export const handler = endpoint(ListCredentials, async ({ path, caller }) =>
+  ok(await listCredentials(table, caller, path.id)),
 );

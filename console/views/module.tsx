@@ -33,11 +33,12 @@ export function Module({ id, name }: Properties) {
 function Running({ id }: { id: number }) {
   const t = texts();
   const { answer, reload } = useLoad(String(id), () =>
-    send(Operations.readModule, { path: { id } }),
+    send(Operations.listModules, { query: { 'id.equals': id } }),
   );
   if (!answer) return <Waiting />;
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
-  const { module } = answer.data;
+  const [module] = answer.data;
+  if (!module) return null;
   const { progress, wanted, running, failed, reason, lastSeen } = module;
   return (
     <>

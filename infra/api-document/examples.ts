@@ -328,7 +328,6 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
         lastSeen: null,
       },
     },
-    headers: { ETag: '"4"' },
   },
   'GET /api/modules': {
     ...onlyPage(

@@ -120,7 +120,8 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
       content: response && { 'application/json': { schema: jsonSchemaOf(response), example } },
       links: Object.keys(links).length > 0 ? links : undefined,
     },
-    ...(method === 'GET' && headers.includes('ETag') && { 304: NOT_MODIFIED }),
+    ...(method === 'GET' &&
+      [...headers, ...optionalHeaders].includes('ETag') && { 304: NOT_MODIFIED }),
     ...Object.fromEntries(rejections),
   };
 }

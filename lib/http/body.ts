@@ -44,7 +44,8 @@ export function parseBody({ textAs, oauth }: Contract): MiddlewareObj<APIGateway
 
 /** The fields of a form. Undefined if one is repeated, which RFC 6749, 3.2 forbids. */
 function fieldsOf(text: string): Record<string, string> | undefined {
-  const fields = [...new URLSearchParams(text)];
+  // RFC 6749, 3.2: a parameter without a value counts as omitted.
+  const fields = [...new URLSearchParams(text)].filter(([, value]) => value !== '');
   const isUnique = new Set(fields.map(([name]) => name)).size === fields.length;
   return isUnique ? Object.fromEntries(fields) : undefined;
 }

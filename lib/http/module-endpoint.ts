@@ -1,4 +1,5 @@
 import type { ModuleContract } from '../contract/contract.ts';
+import { Failure } from '../contract/failure.ts';
 import { type AuthorizedModule, authorizeModule } from '../modules/authorized-module.ts';
 import { moduleToken } from '../modules/module-token.ts';
 import { limitColdStart } from '../runtime/cold-start.ts';
@@ -9,9 +10,17 @@ import { respondToUsers } from './endpoint.ts';
 import { lambdaHandler, type Request } from './lambda-handler.ts';
 import type { Response } from './response.ts';
 
-/** A validated request of a person or a module, whose access the endpoint enforces. */
+/** A validated request of a user or a module, whose access the endpoint enforces. */
 type ModuleRequest<C extends ModuleContract> = Request<C> & {
-  readonly caller: AuthorizedCaller | AuthorizedModule;
+  readonly caller: C['access']['anyRole'] extends readonly []
+    ? AuthorizedModule
+    : AuthorizedCaller | AuthorizedModule;
+};
+
+type UserRequest<C extends ModuleContract> = Request<C> & { readonly caller: AuthorizedCaller };
+
+const refuse = async (): Promise<Response> => {
+  throw new Failure('forbidden');
 };
 
 /**
@@ -26,14 +35,17 @@ export function moduleEndpoint<const C extends ModuleContract>(
   limitColdStart();
   const table = openTable();
   const verifier = openVerifier(table, moduleToken);
-  const respondToUser = respondToUsers(table, contract, handle);
+  const admitsUsers = contract.access.anyRole.length > 0;
+  const handleUser = handle as (request: UserRequest<C>) => Promise<Response>;
+  const respondToUser = respondToUsers(table, contract, admitsUsers ? handleUser : refuse);
   return lambdaHandler(contract, {
     authenticate: (authorization) => verifier.verify(authorization),
     async respondTo(readRequest, authenticated) {
       if (!authenticated || 'id' in authenticated) return respondToUser(readRequest, authenticated);
       const request = readRequest();
       const { id } = request.path as { id: number };
-      return handle({ ...request, caller: await authorizeModule(table, authenticated, id) });
+      const caller = await authorizeModule(table, authenticated, id);
+      return handle({ ...request, caller } as ModuleRequest<C>);
     },
   });
 }

@@ -65,7 +65,7 @@ export function addParameter(
   seal: Seal,
 ): { parameter: StoredParameter; after: Integration } {
   const { confName, confValue, confDescription } = fields;
-  if (fields.secret) requireNewValue(confValue);
+  requireNewValue(confValue);
   const parameterCount = integration.parameterCount + 1;
   const parametersEver = integration.parametersEver + 1;
   // Checked first: deleting a parameter does not free its id, so too-many-parameters would mislead

@@ -48,8 +48,6 @@ export interface Integration {
   readonly revisionsApart?: number | undefined;
   /** With which its module authenticates itself; absent means none. */
   readonly credentials?: readonly StoredCredential[] | undefined;
-  /** When each of them was used last, to the hour, by client id. */
-  readonly credentialUse?: Readonly<Record<string, string>> | undefined;
   /** What its module has reported last. */
   readonly report?: ModuleReport | undefined;
   /** When its module was seen last, to the hour (ISO 8601, UTC). */
@@ -74,6 +72,9 @@ export interface ModuleReport {
   readonly failed?: number | undefined;
   /** Why not, in its own words. */
   readonly reason?: string | undefined;
+  /** Since when reports are counted, in milliseconds since 1970, and how many were stored since. */
+  readonly since?: number | undefined;
+  readonly times?: number | undefined;
 }
 
 /** The number of the configuration that the module of an integration is wanted to run. */
@@ -124,7 +125,6 @@ type InternalField =
   | 'revision'
   | 'revisionsApart'
   | 'credentials'
-  | 'credentialUse'
   | 'report'
   | 'seen';
 

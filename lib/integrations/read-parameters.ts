@@ -11,10 +11,7 @@ import type { Integration } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 import { type DecryptedParameter, MASK } from './parameter.ts';
 import { ownerOf, PARAMETERS, type Parameter, parameterOf } from './parameter-table.ts';
-import { openUnseal } from './sealed-value.ts';
-
-/** Below the number of connections, so that no call to KMS times out while it waits for one. */
-const CONCURRENT_DECRYPTIONS_MAX = 32;
+import { CONCURRENT_DECRYPTIONS_MAX, openUnseal } from './sealed-value.ts';
 
 /*
  * A module reports the number of the last change that it has loaded. Beside a value, the

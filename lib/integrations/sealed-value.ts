@@ -111,6 +111,9 @@ const dataKeyOf = (plaintext: Uint8Array | undefined): KeyObject =>
 /** A sealed value has been modified, or was sealed for another parameter of the integration. */
 export class UnreadableValue extends Error {}
 
+/** Below the number of connections, so that no call to KMS times out while it waits for one. */
+export const CONCURRENT_DECRYPTIONS_MAX = 32;
+
 /**
  * Decrypts the sealed value of the parameter with this id. Fails with UnreadableValue, and with
  * errors of KMS, as for another integration's value.

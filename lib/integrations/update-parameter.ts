@@ -18,7 +18,7 @@ import {
   parameterBytesAfter,
   type StoredParameter,
 } from './parameter-table.ts';
-import { openSeal } from './sealed-value.ts';
+import { openSeal, type Seal } from './sealed-value.ts';
 
 /**
  * Updates a parameter and flags its integration's module for a restart, in one transaction. Fails
@@ -37,20 +37,21 @@ export async function updateParameter(
   return caller.change({
     loadEarly: () => budget.requireUnspent(),
     load: () => findForChange(table, budget, { integrationId: owner.id, parameterId: id }),
-    prepare: async ({ integration, parameter }) => integration && parameter && openSeal(owner.id),
+    prepare: async ({ integration, parameter }) =>
+      integration && parameter && !keepsValue(parameter, changes) ? openSeal(owner.id) : undefined,
     decide: ({ loaded: { integration, parameter }, prepared: seal, now }) => {
-      if (!integration || !parameter || !seal || integrationIdOf(id) !== owner.id)
+      if (!integration || !parameter || integrationIdOf(id) !== owner.id)
         throw new Failure('unknown-id');
       requireVersion(parameter, precondition);
       const { confDescription } = { ...parameter, ...pick(changes, ['confDescription']) };
       const secret = (changes.secret ?? parameter.secret) ? true : undefined;
-      const isKept = parameter.secret === true && confValue === MASK;
+      const isKept = keepsValue(parameter, changes) && secret === true;
       // Whoever takes the flag away must not read the value by it.
-      if (secret ? !parameter.secret : parameter.secret) requireNewValue(confValue);
+      if (!isKept) requireNewValue(confValue);
       const after: StoredParameter = {
         ...parameter,
         confName,
-        confValue: isKept ? parameter.confValue : seal(confValue, id),
+        confValue: isKept ? parameter.confValue : sealed(seal, confValue, id),
         confDescription,
         secret,
         bytes: isKept
@@ -104,3 +105,12 @@ export async function updateParameter(
 /** The size of the stored value alone. */
 const bytesOfValue = ({ bytes = 0, confName, confDescription }: StoredParameter): number =>
   bytes - bytesOf(confName, '', confDescription);
+
+const keepsValue = ({ secret }: StoredParameter, { confValue }: ParameterChange): boolean =>
+  secret === true && confValue === MASK;
+
+/** Fails with unavailable if a retry needs a seal that the first attempt did not. */
+function sealed(seal: Seal | undefined, confValue: string, id: number): Uint8Array {
+  if (!seal) throw new Failure('unavailable');
+  return seal(confValue, id);
+}

@@ -211,6 +211,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ until: count, expires: count }),
   },
   // What a marker names may have been deleted since.
+  {
+    owns: prefixed(PARTITION.credentialUse, 'USE'),
+    attributes: v.object({ lastUsed: text, expires: count }),
+  },
   { owns: prefixed(PARTITION.importMarker, 'USER'), attributes: v.object({ id }) },
   { owns: prefixed(PARTITION.importMarker, 'INTEGRATION'), attributes: v.object({ id }) },
   {

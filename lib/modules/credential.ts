@@ -6,7 +6,7 @@ import type { Integration, StoredCredential } from '../integrations/integration.
 /*
  * The credentials of modules. A secret is `ghm_`, 256 random bits in 43 digits of base 62, and a
  * checksum in 6: scanners find a leaked one by the pattern, and the checksum tells it from other
- * text without asking anybody.
+ * text offline.
  */
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -7,6 +7,7 @@ import {
   integrationChangedApart,
 } from '../integrations/integration-table.ts';
 import { requireEnv } from '../runtime/env.ts';
+import { credentialUseKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import {
@@ -73,19 +74,25 @@ function expiryOf(wanted: string | null | undefined, daysMax: number, now: numbe
 }
 
 /** The credentials of a module that have not expired, as clients see them. Fails with not-found. */
-export async function listCredentials(table: Table, integrationId: number) {
+export async function listCredentials(
+  table: Table,
+  caller: AuthorizedCaller,
+  integrationId: number,
+) {
   const integration = await findIntegration(table, integrationId);
   if (!integration) throw new Failure('not-found');
-  const { credentials = [], credentialUse = {} } = integration;
-  return activeCredentials(credentials, Date.now()).map(
-    ({ clientId, createdDate, createdBy, expires }) => ({
-      clientId,
-      createdDate,
-      createdBy,
-      expires,
-      lastUsed: credentialUse[clientId] ?? null,
-    }),
-  );
+  const active = activeCredentials(integration.credentials ?? [], Date.now());
+  if (active.length === 0) return [];
+  // The integration can be large: an unauthorized caller causes no further reads.
+  await caller.requireAuthorized();
+  const uses = await table.getAll(active.map(({ clientId }) => credentialUseKey(clientId)));
+  return active.map(({ clientId, createdDate, createdBy, expires }, index) => ({
+    clientId,
+    createdDate,
+    createdBy,
+    expires,
+    lastUsed: (uses[index]?.lastUsed as string | undefined) ?? null,
+  }));
 }
 
 /** Deletes a credential. Fails with not-found, forbidden. */

@@ -1,14 +1,15 @@
-import type { LoginThrottle } from '../accounts/login-throttle.ts';
+import { type LoginThrottle, openLoginThrottle } from '../accounts/login-throttle.ts';
 import type { Source } from '../accounts/source.ts';
 import { Failure } from '../contract/failure.ts';
-import type { Integration } from '../integrations/integration.ts';
+import type { StoredCredential } from '../integrations/integration.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
 import { ignoreUnavailable } from '../table/change.ts';
-import { entityKey } from '../table/keys.ts';
-import type { Table } from '../table/table.ts';
-import { EXISTS, set } from '../table/write.ts';
+import { credentialUseKey, entityKey } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+import { type Condition, set } from '../table/write.ts';
 import { issueModuleToken } from '../tokens/issue-token.ts';
-import type { Signer } from '../tokens/signing-keys.ts';
+import { openSigner } from '../tokens/signing-keys.ts';
+import { MODULE_TOKEN_SECONDS } from '../tokens/token.ts';
 import {
   activeCredential,
   hourOf,
@@ -21,23 +22,65 @@ import type { TokenRequest } from './token-contracts.ts';
 interface Services {
   readonly table: Table;
   readonly throttle: LoginThrottle;
-  readonly signer: () => Promise<Signer>;
+  readonly issue: Issue;
+}
+
+/** Issues a token of the module of an integration with this credential. */
+type Issue = (
+  integrationId: number,
+  credential: StoredCredential,
+  now: number,
+) => Promise<Pick<ExchangedCredential, 'token' | 'expiresInSeconds'>>;
+
+/** How old a token may be that is given out again, and how many are remembered. */
+const AGE_SECONDS_MAX = 5 * 60;
+const TOKENS_MAX = 100;
+
+/**
+ * Opens what the exchange of credentials needs. A token is given out again for some minutes: each
+ * one costs a signature of KMS, and a module may ask for one before each poll.
+ */
+export function openExchange(table: Table): Services {
+  const signer = openSigner(table);
+  const issued = new Map<string, { readonly token: Promise<string>; readonly at: number }>();
+  return {
+    table,
+    throttle: openLoginThrottle(table),
+    async issue(integrationId, { clientId, hash }, now) {
+      const known = issued.get(hash);
+      const isRecent = known && now - known.at < AGE_SECONDS_MAX * 1000;
+      const { token, at } = isRecent
+        ? known
+        : {
+            at: now,
+            token: signer().then((by) => issueModuleToken(by, integrationId, clientId, now)),
+          };
+      issued.delete(hash);
+      if (issued.size >= TOKENS_MAX) issued.delete(issued.keys().next().value as string);
+      issued.set(hash, { token, at });
+      // After a failure the next request signs.
+      token.catch(() => issued.delete(hash));
+      const age = Math.ceil((now - at) / 1000);
+      return { token: await token, expiresInSeconds: MODULE_TOKEN_SECONDS - age };
+    },
+  };
 }
 
 /** A token of a module. */
 interface ExchangedCredential {
   readonly token: string;
+  readonly expiresInSeconds: number;
   readonly clientId: string;
 }
 
 /**
  * Exchanges the credential of a module for a token. Fails with unsupported-grant, with malformed if
  * the client authenticates itself in two ways, with invalid-client, with too-many-attempts instead
- * once a source has sent too many that were rejected, and with unavailable. A right credential is
- * accepted from any source.
+ * once a source has sent too many that were rejected, and with unavailable. A valid credential
+ * is accepted from any source.
  */
 export async function exchangeCredential(
-  { table, throttle, signer }: Services,
+  { table, throttle, issue }: Services,
   source: Source,
   authorization: string | undefined,
   request: TokenRequest,
@@ -45,11 +88,13 @@ export async function exchangeCredential(
   if (request.grant_type !== 'client_credentials') throw new Failure('unsupported-grant');
   const { clientId, secret } = credentialsOf(authorization, request);
   const integrationId = integrationOfClient(clientId);
-  // An id that no integration has is read instead of none, so that all rejections cost the same.
+  const isPossible = integrationId !== undefined;
+  // Keys that no item has are read instead of none, so that all rejections cost the same.
   const { items, count } = await throttle.beginExchange(source, [
     entityKey('INTEGRATION', integrationId ?? 0),
+    credentialUseKey(isPossible ? clientId : ''),
   ]);
-  const [item] = items;
+  const [item, used] = items;
   const integration = item && integrationOf(item);
   const now = Date.now();
   const credential = integration && activeCredential(integration, clientId, now);
@@ -57,8 +102,8 @@ export async function exchangeCredential(
     await count();
     throw new Failure('invalid-client');
   }
-  await ignoreUnavailable(noteUse(table, integration, clientId, now));
-  return { token: await issueModuleToken(await signer(), integration.id, clientId, now), clientId };
+  await ignoreUnavailable(noteUse(table, credential, used, now));
+  return { ...(await issue(integration.id, credential, now)), clientId };
 }
 
 /** The client id and the secret, in the form or by the Basic scheme (RFC 6749, 2.3.1). */
@@ -66,32 +111,38 @@ function credentialsOf(
   authorization: string | undefined,
   { client_id: id, client_secret: inForm }: TokenRequest,
 ): { clientId: string; secret: string } {
-  const [, encoded] = /^Basic +([A-Za-z0-9+/=]{1,400})$/i.exec(authorization ?? '') ?? [];
-  if (encoded === undefined) {
+  if (authorization === undefined || !/^Basic\b/i.test(authorization)) {
     if (id === undefined || inForm === undefined) throw new Failure('invalid-client');
     return { clientId: id, secret: inForm };
   }
-  const [user = '', password = ''] = Buffer.from(encoded, 'base64').toString().split(':');
+  const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=]{1,400})$/i.exec(authorization) ?? [];
+  const [, user = '', password = ''] =
+    /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
   const [clientId, secret] = [formDecoded(user), formDecoded(password)];
   if (inForm !== undefined || (id !== undefined && id !== clientId)) throw new Failure('malformed');
   return { clientId, secret };
 }
 
-const formDecoded = (text: string): string => new URLSearchParams(`x=${text}`).get('x') ?? '';
+/** Fails with invalid-client. */
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new Failure('invalid-client');
+  }
+}
 
 /** Stores the hour in which a credential was used last; not more often. */
 async function noteUse(
   table: Table,
-  { id, credentials = [], credentialUse = {} }: Integration,
-  clientId: string,
+  { clientId, expires }: StoredCredential,
+  used: Item | undefined,
   now: number,
 ): Promise<void> {
-  const hour = hourOf(now);
-  if (credentialUse[clientId] === hour) return;
-  const kept = credentials.flatMap((credential) => {
-    const used = credentialUse[credential.clientId];
-    return used ? [[credential.clientId, used] as const] : [];
-  });
-  const use = { ...Object.fromEntries(kept), [clientId]: hour };
-  await table.update(set(entityKey('INTEGRATION', id), { credentialUse: use }, EXISTS));
+  const lastUsed = hourOf(now);
+  if (used?.lastUsed === lastUsed) return;
+  const attributes = { lastUsed, expires: Math.ceil(Date.parse(expires) / 1000) };
+  await table.update(set(credentialUseKey(clientId), attributes, NO_CONDITION));
 }
+
+const NO_CONDITION: Condition = { condition: '', onConditionFailed: 'retry' };

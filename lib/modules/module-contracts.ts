@@ -74,7 +74,7 @@ export const ReadModule = {
   ...about,
   summary: 'Get what the module of an integration is wanted to run, as of one moment',
   access: { anyRole: ['ROLE_ADMIN', 'ROLE_USER'], module: true } satisfies Access,
-  headers: ['ETag'],
+  optionalHeaders: ['ETag'],
   response: v.strictObject({
     integration: v.strictObject({
       id: responseId,
@@ -103,7 +103,7 @@ export const ReadModule = {
 export const ReportModule = {
   ...about,
   summary: 'Report what a module runs, and why it could not apply a configuration',
-  access: { anyRole: [], module: true } satisfies Access,
+  access: { anyRole: [], module: true } as const satisfies Access,
   body: v.object({
     running: number,
     failed: v.nullish(number),

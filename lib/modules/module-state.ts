@@ -1,5 +1,4 @@
 import { type Integration, wantedOf } from '../integrations/integration.ts';
-import { activeCredentials } from './credential.ts';
 import type { ModuleProgress } from './module-contracts.ts';
 
 /** What is wanted of a module, what it runs, and when it was seen last. */
@@ -22,17 +21,20 @@ export function progressOf(integration: Integration): ModuleProgress {
 const DAY_MS = 86_400_000;
 /** `seen` is rounded down to the hour. */
 const HOUR_MS = 3_600_000;
-/** How long before the last credential of a module expires somebody should exchange it. */
-const NOTICE_DAYS = 30;
+/** How long before a credential expires it should be exchanged: at most a third of its life. */
+const noticeMs = (lifeMs: number): number => Math.min(30 * DAY_MS, lifeMs / 3);
 
 /**
- * Whether somebody should look after a module: it failed or is behind, was not seen for a day, or
+ * Whether a module needs attention: it failed or is behind, was not seen for a day, or
  * is about to lose its last credential. One that was never seen may not exist yet.
  */
 export function needsAttention(integration: Integration, now: number): boolean {
   const { active, seen, credentials = [] } = integration;
   if (!active || !seen) return false;
-  const lasting = activeCredentials(credentials, now + NOTICE_DAYS * DAY_MS);
+  const lasting = credentials.filter(
+    ({ createdDate, expires }) =>
+      Date.parse(expires) - now > noticeMs(Date.parse(expires) - Date.parse(createdDate)),
+  );
   return (
     progressOf(integration) !== 'current' ||
     now - Date.parse(seen) > DAY_MS + HOUR_MS ||

@@ -9,7 +9,7 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { AuthorizedModule } from './authorized-module.ts';
 import type { Report } from './module-contracts.ts';
 import { readModule, type WantedConfiguration } from './read-module.ts';
-import { recordReport } from './record-report.ts';
+import { recordReport, requireWanted } from './record-report.ts';
 import { parseRunning } from './running.ts';
 
 interface Poll {
@@ -29,9 +29,9 @@ export async function pollModule(
   id: number,
   { precondition, running }: Poll,
 ): Promise<WantedConfiguration> {
-  if (!('clientId' in caller)) return readModule(table, caller, id, precondition);
-  const report = parseRunning(running);
+  if (!('clientId' in caller)) return readModule(table, caller, id, undefined);
   const wanted = wantedOf(caller.integration);
+  const report = knownNumbers(parseRunning(running), wanted);
   const hasFailed = precondition !== undefined && report?.failed === wanted;
   const [configuration] = await settleAll([
     hasFailed ? Promise.resolve({ wanted }) : readModule(table, caller, id, precondition),
@@ -41,10 +41,19 @@ export async function pollModule(
   return configuration;
 }
 
-/** Records a report of a module. Fails as `recordReport` does. */
+/**
+ * A module can state a number that was never wanted after the table was replaced by an older one.
+ * Its configuration is what corrects that, so it is not refused; the statement is not recorded.
+ */
+function knownNumbers(report: ModuleReport | undefined, wanted: number): ModuleReport | undefined {
+  const isKnown = report && Math.max(report.running, report.failed ?? 0) <= wanted;
+  return isKnown ? report : undefined;
+}
+
+/** Records a report of a module. Fails with invalid for a number that was never wanted, and as `recordReport` does. */
 export function reportModule(
   table: Table,
-  caller: unknown,
+  caller: AuthorizedModule,
   { running, failed, reason }: Report,
 ): Promise<Integration> {
   const report: ModuleReport = {
@@ -52,5 +61,6 @@ export function reportModule(
     ...(failed !== undefined && failed !== null && { failed }),
     ...(reason && { reason }),
   };
-  return recordReport(table, caller as AuthorizedModule, report);
+  requireWanted(caller.integration, report);
+  return recordReport(table, caller, report);
 }

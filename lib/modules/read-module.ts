@@ -4,8 +4,9 @@ import { type Integration, integrationView, wantedOf } from '../integrations/int
 import { findIntegration, integrationOf } from '../integrations/integration-table.ts';
 import { MASK } from '../integrations/parameter.ts';
 import { type Parameter, parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
-import { openUnseal } from '../integrations/sealed-value.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { CONCURRENT_DECRYPTIONS_MAX, openUnseal } from '../integrations/sealed-value.ts';
+import { mapConcurrently, settleAll } from '../runtime/settle-all.ts';
+import { sleepJittered } from '../runtime/sleep.ts';
 import { entityKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
@@ -14,8 +15,9 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { AuthorizedModule } from './authorized-module.ts';
 import { moduleStateOf } from './module-state.ts';
 
-/** How many times a list of parameters is read again that was not complete. */
+/** How many times parameters are read until the list is complete, and the bound of the waits. */
 const TRIES_MAX = 5;
+const WAIT_MS_MAX = 100;
 
 /** What a module is wanted to run. Without a body, the client has it already. */
 export interface WantedConfiguration {
@@ -47,17 +49,23 @@ export async function readModule(
   if (precondition && !precondition.includes(String(wanted))) return { wanted };
   if (isModule) await budget.requireUnspent();
   let consumed = 0;
-  const read = await readAsOfOneMoment(table, integration, (units) => {
+  const onConsumed = (units: number) => {
     consumed += units;
+  };
+  const read = await readAsOfOneMoment(table, integration, onConsumed).catch(async (error) => {
+    await budget.settle(consumed);
+    throw error;
   });
   const unseal = openUnseal();
   const [values] = await settleAll([
-    Promise.all(
-      read.parameters.map(async ({ confValue, id: own, secret }) =>
+    mapConcurrently(
+      read.parameters,
+      CONCURRENT_DECRYPTIONS_MAX,
+      async ({ confValue, id: own, secret }) =>
         secret && !isModule ? MASK : unseal(confValue, own),
-      ),
     ),
-    budget.settle(consumed),
+    // A decryption is charged as one unit.
+    budget.settle(consumed + read.parameters.length),
   ]);
   return {
     wanted: wantedOf(read.integration),
@@ -89,16 +97,19 @@ export async function readModule(
  */
 async function readAsOfOneMoment(
   table: SnapshotTable,
-  { id, active }: Integration,
+  { id, active: wasActive }: Integration,
   onConsumed: (units: number) => void,
 ): Promise<{ integration: Integration; parameters: readonly Parameter[] }> {
+  let active = wasActive;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
+    if (tries > 0) await sleepJittered(WAIT_MS_MAX);
     const found = active ? await parameterItemsOf(table, id, onConsumed) : [];
     const keys = [entityKey('INTEGRATION', id), ...found.map(({ pk, sk }) => ({ pk, sk }))];
     const [item, ...items] = await table.snapshot(keys, onConsumed);
     if (!item) throw new Failure('not-found');
     const integration = integrationOf(item);
-    if (!integration.active) return { integration, parameters: [] };
+    active = integration.active;
+    if (!active) return { integration, parameters: [] };
     const parameters = items.flatMap((each) => (each ? [parameterOf(each)] : []));
     if (parameters.length === integration.parameterCount) return { integration, parameters };
   }

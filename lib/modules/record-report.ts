@@ -10,10 +10,17 @@ import type { AuthorizedModule } from './authorized-module.ts';
 import { hourOf } from './credential.ts';
 
 /**
- * Records what a module runs, if that is not known: at once, with an audit entry, in a transaction
+ * How many reports are recorded in this time. A stolen credential could otherwise keep the
+ * integration busy, so that its own deletion conflicts. What is not recorded is stated again with
+ * the next poll.
+ */
+const TIMES_MAX = 3;
+const WINDOW_MS = 1000;
+
+/**
+ * Records what a module runs, if that is not known: with an audit entry, in a transaction
  * that requires that its credential has not been deleted. While nothing changes, it only records
- * once an hour that the module was seen. Fails with invalid for a number that was never wanted,
- * with invalid-token, and with unavailable.
+ * once an hour that the module was seen. Fails with invalid-token, and with unavailable.
  */
 export async function recordReport(
   table: Table,
@@ -21,7 +28,6 @@ export async function recordReport(
   report: ModuleReport | undefined,
 ): Promise<Integration> {
   const seen = hourOf(Date.now());
-  if (report) requireWanted(module.integration, report);
   if (!report || isKnown(module.integration, report)) {
     if (module.integration.seen !== seen) await noteSeen(table, module.integration, seen);
     return module.integration;
@@ -33,11 +39,14 @@ export async function recordReport(
     return integration;
   };
   return loadDecideCommit(table, load, (before, now) => {
-    if (isKnown(before, report)) return { writes: [], result: before };
+    const { since = 0, times = 0 } = before.report ?? {};
+    const counted =
+      now - since < WINDOW_MS ? { since, times: times + 1 } : { since: now, times: 1 };
+    if (counted.times > TIMES_MAX || isKnown(before, report)) return { writes: [], result: before };
     // A poll repeats no reason: that of the same failure stays.
     const isSameFailure = report.failed !== undefined && report.failed === before.report?.failed;
     const reason = report.reason ?? (isSameFailure ? before.report?.reason : undefined);
-    const stored: ModuleReport = { ...report, reason };
+    const stored: ModuleReport = { ...report, reason, ...counted };
     const event = auditEventForIntegration('module.reported', before, changesOf(before, report));
     const actor = { id: 0, login: module.clientId };
     return {
@@ -50,7 +59,11 @@ export async function recordReport(
   });
 }
 
-function requireWanted(integration: Integration, { running, failed = 0 }: ModuleReport): void {
+/** Fails with invalid for a number that was never wanted. */
+export function requireWanted(
+  integration: Integration,
+  { running, failed = 0 }: ModuleReport,
+): void {
   const max = wantedOf(integration);
   const fieldErrors = Object.entries({ running, failed })
     .filter(([, number]) => number > max)

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Integration, moduleToRestart } from '../integrations/integration.ts';
+import { type Integration, moduleToRestart, wantedOf } from '../integrations/integration.ts';
 import { integrationChanged, integrationOf } from '../integrations/integration-table.ts';
 import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
 import { commit, loadDecideCommit } from '../table/change.ts';
@@ -33,7 +33,7 @@ export const SKIPPED_PARAMETER_IDS = 10_000;
 
 /**
  * As many changes are skipped as ids, so that reports of restarts that were sent since the backup
- * are out of date, and no module takes a configuration for one that it has already.
+ * are out of date.
  */
 const SKIPPED_CHANGES = 1_000_000;
 
@@ -196,8 +196,8 @@ const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !
 
 /**
  * Skips ids of parameters, and flags the module to restart: it may run parameters that the restore
- * has undone. Deletes its credentials, which may have been deleted since the backup, but those that
- * the original table still has. Returns undefined if the integration was not changed. The
+ * has undone. Deletes its credentials, which may have been deleted since the backup, except those
+ * that the original table still has. Returns undefined if the integration was not changed. The
  * verification reports a damaged one.
  */
 async function adoptIntegration(
@@ -210,7 +210,8 @@ async function adoptIntegration(
     if (!item || findDefect(item)) return { writes: [], result: undefined };
     const before = integrationOf(item);
     const { credentials = [] } = before;
-    const valid = originalItem ? (integrationOf(originalItem).credentials ?? []) : [];
+    const isIntact = originalItem !== undefined && !findDefect(originalItem);
+    const valid = isIntact ? (integrationOf(originalItem).credentials ?? []) : [];
     const kept = credentials.filter(({ clientId }) =>
       valid.some((credential) => credential.clientId === clientId),
     );
@@ -223,8 +224,16 @@ async function adoptIntegration(
       version: nextVersion(before.version),
     };
     return {
-      writes: [integrationChanged(before, after, SKIPPED_CHANGES)],
+      writes: [integrationChanged(before, after, revisionsToSkip(before, now))],
       result: { deletedCredentials: credentials.length - kept.length },
     };
   });
 }
+
+/**
+ * The number of a configuration becomes that of the second, at least: it is then higher than every
+ * number since the backup, and than those after any earlier adoption, so that no module takes a
+ * configuration for one that it has.
+ */
+const revisionsToSkip = (integration: Integration, now: number): number =>
+  Math.max(SKIPPED_CHANGES, Math.floor(now / 1000) - wantedOf(integration));

@@ -42,6 +42,8 @@
  *                                                       REJECTED: a rejection at an unknown login
  *                            ATTEMPTS#<HMAC of address> SOURCE: logins; RESETS: resets; MODULES:
  *                                                       rejected credentials of modules
+ *   last use of a credential CREDENTIAL-USE#            USE
+ *     of a module (TTL)        <client id>
  *   import marker of a       IMPORTED#<hash of what     USER or INTEGRATION
  *     record                   identifies the record>
  *   audit entry (TTL)        AUDIT#<yyyy-mm>            time (ISO 8601, UTC), #, id
@@ -78,6 +80,7 @@ export const PARTITION = {
   mailCount: 'MAILS#',
   attempts: 'ATTEMPTS#',
   importMarker: 'IMPORTED#',
+  credentialUse: 'CREDENTIAL-USE#',
   audit: 'AUDIT#',
 } as const;
 export type Partition = (typeof PARTITION)[keyof typeof PARTITION];
@@ -156,6 +159,10 @@ export const MAIL_PARTITIONS = [PARTITION.mail, PARTITION.resetMail] as const;
 export const importMarkerKey = (kind: 'USER' | 'INTEGRATION', hash: string): Key => ({
   pk: `${PARTITION.importMarker}${hash}`,
   sk: kind,
+});
+export const credentialUseKey = (clientId: string): Key => ({
+  pk: `${PARTITION.credentialUse}${clientId}`,
+  sk: 'USE',
 });
 export const auditPartition = (month: string): string => `${PARTITION.audit}${month}`;
 export const auditKey = (time: string, id: string): Key => ({

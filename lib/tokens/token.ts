@@ -5,7 +5,7 @@ export const TOKEN_TYPE = 'at+jwt';
 export const ALGORITHM = 'ES256';
 /** The `aud` claim. */
 export const AUDIENCE = 'gatehouse';
-/** The same of a module's token, which no row for people accepts. */
+/** The type of a module's token; endpoints for users reject it. */
 export const MODULE_TOKEN_TYPE = 'module+jwt';
 export const MODULE_AUDIENCE = 'gatehouse-modules';
 export const MODULE_TOKEN_SECONDS = 15 * 60;

@@ -90,7 +90,7 @@ const parameterRecord = v.pipe(
   exactly(parameterFields),
   // An export has no secrets: their values must be entered before the import.
   v.forward(
-    v.check(({ secret, confValue }) => !(secret && confValue === MASK), 'Pattern'),
+    v.check(({ confValue }) => confValue !== MASK, 'Pattern'),
     ['confValue'],
   ),
 );

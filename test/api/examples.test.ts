@@ -206,15 +206,20 @@ describe('a module', () => {
       },
       running: 0,
     };
+    // Three reports are recorded in a second.
+    const pollLater = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await poll(module);
+    };
 
     await poll(module);
     const { body: broken } = await add('broken');
-    for (let n = 0; n < 3; n++) await poll(module);
+    for (let n = 0; n < 3; n++) await pollLater();
     const failed = await state();
     await gatehouse.call('DELETE', `/api/utm-integration-confs/${broken.id}`, { token });
     // Replaces the first one, whose token is refused once.
     credential = await setup.module(created.id);
-    for (let n = 0; n < 3; n++) await poll(module);
+    for (let n = 0; n < 3; n++) await pollLater();
     const repaired = await state();
     // The machine of the module was reset.
     Object.assign(module, { running: 1, held: undefined });

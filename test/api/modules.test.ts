@@ -91,6 +91,11 @@ describe('a credential', () => {
     expect(before).toMatchObject([{ clientId: body.clientId, createdBy: 'admin', lastUsed: null }]);
     expect(JSON.stringify(before)).not.toContain(body.clientSecret);
     expect(exchanged).toMatchObject({ token_type: 'Bearer', expires_in: 900 });
+    calls.length = 0;
+    const again = await exchange(body.clientId, body.clientSecret);
+    expect(again.body.access_token).toBe(exchanged.access_token);
+    expect(again.body.expires_in).toBeLessThan(900);
+    expect(calls).toEqual(['BatchGetItem']);
     expect((await poll(id, exchanged.access_token)).status).toBe(200);
     const [{ lastUsed }] = await list(id);
     expect(lastUsed).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
@@ -173,6 +178,11 @@ describe('the token endpoint', () => {
       await form({ ...grant, client_secret: clientSecret }, basic(clientId, clientSecret)),
       await form(grant),
       await form({ client_id: clientId, client_secret: clientSecret }),
+      await form({ ...grant, client_id: '', client_secret: '' }, basic(clientId, clientSecret)),
+      await form({ ...grant, client_id: clientId }, basic('other', clientSecret)),
+      await form(grant, basic(clientId, `${clientSecret}:x`)),
+      await form(grant, basic(clientId, '%')),
+      await form(grant, { Authorization: 'Bearer x' }),
       await form({ ...grant, grant_type: 'password', client_id: clientId, client_secret: 'x' }),
     ];
 
@@ -183,6 +193,11 @@ describe('the token endpoint', () => {
       [400, 'invalid_request'],
       [401, 'invalid_client'],
       [400, 'invalid_request'],
+      [200, undefined],
+      [400, 'invalid_request'],
+      [401, 'invalid_client'],
+      [401, 'invalid_client'],
+      [401, 'invalid_client'],
       [400, 'unsupported_grant_type'],
     ]);
     expect(received[4]?.headers).toMatchObject({
@@ -373,12 +388,15 @@ describe('what is wanted of a module', () => {
   });
 
   it('is shown to people, but not to analysts', async () => {
-    const { id } = await running(1);
+    const { id, token } = await running(1);
     const analyst = await gatehouse.makeCaller('module-analyst', {
       authorities: ['ROLE_ANALYST'],
     });
 
-    expect((await poll(id, admin)).body.parameters).toHaveLength(1);
+    const { body, headers } = await poll(id, admin, { 'If-None-Match': '*' });
+    expect(body.parameters).toHaveLength(1);
+    // What the module runs changes without the number.
+    expect([(await poll(id, token)).headers.etag, headers.etag]).toEqual(['"2"', undefined]);
     expect((await poll(id, analyst.token)).status).toBe(403);
     expect((await poll(999_999, admin)).status).toBe(404);
   });
@@ -411,6 +429,23 @@ describe('what a module reports', () => {
       [clientId, ['failed']],
       [clientId, ['running']],
     ]);
+  });
+
+  it('is recorded three times a second, so that no module keeps its integration busy', async () => {
+    const { id, token } = await running();
+    const started = Date.now();
+    for (let n = 0; n < 30; n++) await poll(id, token, { 'Gatehouse-Running': String(n % 2) });
+    const seconds = (Date.now() - started) / 1000;
+
+    const { body: entries } = await asAdmin(
+      'GET',
+      `/api/audits?integrationId.equals=${id}&action.equals=module.reported&size=100`,
+    );
+    expect(entries.length).toBeGreaterThanOrEqual(3);
+    expect(entries.length).toBeLessThanOrEqual(3 * (Math.floor(seconds) + 1));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await poll(id, token, { 'Gatehouse-Running': '0' });
+    expect((await poll(id, admin)).body.module.running).toBe(0);
   });
 
   it('costs one write an hour while nothing changes', async () => {
@@ -470,19 +505,37 @@ describe('what a module reports', () => {
       await report({ running: 0, failed: wanted + 1 }),
       await report({ running: -1 }),
       await report({}),
-      await poll(id, token, { 'Gatehouse-Running': String(wanted + 1) }),
     ];
-    const malformed = ['x', '1.5', '-1', '"1"', '1;failed', '1;failed=x', '1, 2', '9'.repeat(16)];
+    // After the table was replaced by an older one, the configuration corrects the module.
+    const ahead = await poll(id, token, { 'Gatehouse-Running': String(wanted + 1) });
+    const malformed = [
+      'x',
+      '1.5',
+      '-1',
+      '"1"',
+      '1;failed',
+      '1;failed=x',
+      '1, 2',
+      '9'.repeat(16),
+      '1;a="\\x"',
+      '1 ;a',
+    ];
 
     expect(explained.body).toMatchObject({ running: 0, failed: wanted, reason: 'No such host' });
     expect(state).toMatchObject({ running: 0, failed: wanted, reason: 'No such host' });
-    expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
+    expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+    expect([ahead.status, ahead.body.module.running]).toEqual([200, 0]);
     for (const header of malformed)
       expect([header, (await poll(id, token, { 'Gatehouse-Running': header })).status]).toEqual([
         header,
         400,
       ]);
-    for (const header of ['0', ' 0 ; failed=0', '0;other=1;failed=0', '0;other'])
+    for (const header of [
+      '0',
+      ' 0; failed=0',
+      '0;other=1;failed=0',
+      '0;a="x;\\"y";b=?1;c=:aGk=:;d=@1',
+    ])
       expect([header, (await poll(id, token, { 'Gatehouse-Running': header })).status]).toEqual([
         header,
         200,

@@ -304,7 +304,7 @@ describe('the function', () => {
       TOKEN_SECONDS: '420',
       REMEMBERED_TOKEN_SECONDS: '1740',
       AUDIT_DAYS: '411',
-      ...(route.includes('/credentials') && { CREDENTIAL_DAYS: '43' }),
+      ...(route.endsWith('/credentials') && route.startsWith('POST ') && { CREDENTIAL_DAYS: '43' }),
       ...(!isPublic && { DELETION_ENDS_SESSIONS: 'true', CONFIRM_EMAIL_CHANGES: 'true' }),
       ...(SETS_PASSWORD.includes(route) && {
         PASSWORD_MINIMUM: '15',

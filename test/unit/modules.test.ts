@@ -6,10 +6,10 @@ import { GATE } from '../support/doubles/stored-integration.ts';
 
 const NOW = Date.UTC(2026, 10, 26, 12);
 const at = (days: number) => new Date(NOW + days * 86_400_000).toISOString();
-const credential = (expires: string) => ({
+const credential = (expires: string, createdDate = at(-300)) => ({
   clientId: 'module-5-a',
   hash: 'h',
-  createdDate: at(-1),
+  createdDate,
   createdBy: 'admin',
   expires,
 });
@@ -33,6 +33,8 @@ it.each<[string, Partial<Integration>, boolean]>([
   ['has never said what it runs', { report: undefined }, true],
   ['was never seen', { seen: undefined, report: undefined }, false],
   ['loses its last credential soon', { credentials: [credential(at(29))] }, true],
+  ['has a short credential', { credentials: [credential(at(8), at(-2))] }, false],
+  ['has a short credential that ends', { credentials: [credential(at(3), at(-7))] }, true],
   ['loses one of two', { credentials: [credential(at(1)), credential(at(31))] }, false],
   ['has no credential', { credentials: undefined }, true],
   [

@@ -200,10 +200,12 @@ describe('adoptTable', () => {
   });
 
   /** Adopts a table with this integration. Returns the adoption, and the integration afterwards. */
-  async function adoptIntegration(integration: Item) {
+  async function adoptIntegration(integration: Item, original?: Item) {
     const { pk, sk } = integration;
     const table = memoryTable([roster, integration]);
-    const adoption = await adoptTable(table, scannerOf([{ pk, sk }]));
+    const adoption = await adoptTable(table, scannerOf([{ pk, sk }]), {
+      original: original && memoryTable([roster, original]),
+    });
     return { adoption, after: table.find(integration) };
   }
 
@@ -216,9 +218,35 @@ describe('adoptTable', () => {
       module: { needsRestart: true, needsRestartSince: ALMOST, changes: 1_000_000 },
       version: expect.stringMatching(/^7-[\da-f-]{36}$/),
       // No module takes what was restored for a configuration that it has already.
-      revision: 1_000_007,
+      revision: 7 + Math.floor(ALMOST / 1000) - 6,
     });
     expect(adoption.restarts).toBe(1);
+  });
+
+  it('makes the number of a configuration higher than after any earlier adoption', async () => {
+    const before = { ...gate, revision: 9, revisionsApart: 2 };
+    const { after: once } = await adoptIntegration(before);
+    const { after: twice } = await adoptIntegration(once as Item);
+
+    const numberOf = ({ revision, revisionsApart }: Partial<Item> = {}) =>
+      Number(revision) - Number(revisionsApart);
+    expect(numberOf(once)).toBe(Math.floor(ALMOST / 1000) + 1);
+    expect(numberOf(twice)).toBe(numberOf(once) + 1_000_001);
+  });
+
+  it('deletes the credentials of modules that the original no longer has', async () => {
+    const credential = (clientId: string) => ({ clientId, hash: 'h', expires: '2100-01-01' });
+    const [kept, deleted] = [credential('kept'), credential('deleted')];
+    const restored = { ...gate, credentials: [kept, deleted] };
+    const [alone, beside, besideDamaged] = [
+      await adoptIntegration(restored),
+      await adoptIntegration(restored, { ...gate, credentials: [kept] }),
+      await adoptIntegration(restored, { ...gate, credentials: 'damaged' }),
+    ];
+
+    expect([alone.after?.credentials, alone.adoption.credentials]).toEqual([[], 2]);
+    expect([beside.after?.credentials, beside.adoption.credentials]).toEqual([[kept], 1]);
+    expect(besideDamaged.after?.credentials).toEqual([]);
   });
 
   it.each([

@@ -137,8 +137,8 @@ function rejectMistakes(values: AdoptOptions): void {
 }
 
 function printAdoption(adoption: Awaited<ReturnType<typeof adoptTable>>): void {
-  const { sequences, notBefore, mailedKeys, publicKeys, recoveryCodes, restarts } = adoption;
-  const { credentials } = adoption;
+  const { sequences, notBefore, mailedKeys, publicKeys, recoveryCodes } = adoption;
+  const { restarts, credentials } = adoption;
   for (const { kind, before, after } of sequences)
     print(`The next ${kind} id is ${after + 1}; it was ${before + 1}`);
   print(

@@ -44,7 +44,7 @@ export class EndpointFunction extends GatehouseFunction {
             FACTOR_REQUIRED_FOR: secondFactor.requiredFor.join(','),
             FACTOR_REQUIRED_FROM: secondFactor.from,
           }),
-        ...(route.includes('/credentials') && { CREDENTIAL_DAYS: String(credentialDays) }),
+        ...(handler === 'create-credential' && { CREDENTIAL_DAYS: String(credentialDays) }),
         ...(!isPublic && confirmEmailChanges && { CONFIRM_EMAIL_CHANGES: 'true' }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
         ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),

@@ -1,6 +1,8 @@
 import { CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
+  CfnRoute,
+  type CfnRouteProps,
   type CfnStage,
   CorsHttpMethod,
   DomainName,
@@ -66,8 +68,8 @@ const METRIC_FILTERS = {
 } as const;
 
 /**
- * Invokes a function with the role of the API. With a permission at each function instead, the
- * stack would have as many resources more as functions, and a stack may have 500.
+ * Invokes a function with the role of the API. A permission at each function would be one more
+ * resource per function, and a stack may have 500.
  */
 class FunctionIntegration extends HttpRouteIntegration {
   private readonly fn: IFunction;
@@ -97,6 +99,7 @@ export class GatehouseHttpApi extends Construct {
   private readonly api: HttpApi;
   private readonly stage: HttpStage;
   private readonly invoker: Role;
+  private readonly invocationPolicy: Policy;
   private readonly invocation = new PolicyStatement({ actions: ['lambda:InvokeFunction'] });
 
   constructor(scope: Construct, id: string, { environment, settings }: Environment) {
@@ -143,7 +146,10 @@ export class GatehouseHttpApi extends Construct {
       assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
     });
     // One statement for all: the policies of a role may have 10,240 characters.
-    new Policy(this, 'Invocation', { roles: [this.invoker], statements: [this.invocation] });
+    this.invocationPolicy = new Policy(this, 'Invocation', {
+      roles: [this.invoker],
+      statements: [this.invocation],
+    });
     const hostName = publicHostName(settings);
     this.url = hostName ? `https://${hostName}` : this.api.apiEndpoint;
     this.id = this.api.apiId;
@@ -171,11 +177,7 @@ export class GatehouseHttpApi extends Construct {
       this.addRoute(index === 0 ? handler : `${handler}-${index + 1}`, row, integration);
   }
 
-  private addRoute(
-    id: string,
-    { route, contract }: Pick<Route, 'contract'> & { readonly route: string },
-    integration: FunctionIntegration,
-  ): void {
+  private addRoute(id: string, { route, contract }: Route, integration: FunctionIntegration): void {
     const [method, path] = route.split(' ') as [HttpMethod, string];
     const httpRoute = new HttpRoute(this, id, {
       httpApi: this.api,
@@ -193,9 +195,13 @@ export class GatehouseHttpApi extends Construct {
     // One automatic deployment instead of one per route, and CloudFormation fails if the stage has
     // settings for a route that does not exist yet.
     this.stage.node.addDependency(httpRoute);
+    // Otherwise the API would use the role before it may invoke the function.
+    httpRoute.node.addDependency(this.invocationPolicy);
+    if (method !== HttpMethod.GET) return;
     // HEAD has the integration of GET: the function responds as to GET, and API Gateway omits the
-    // body.
-    if (method === HttpMethod.GET)
-      this.addRoute(`${id}-head`, { route: `HEAD ${path}`, contract }, integration);
+    // body. With another logical id, a running stack could not be updated: the route exists.
+    const { apiId, target, authorizationType } = httpRoute.node.defaultChild as CfnRoute;
+    const head = { apiId, routeKey: `HEAD ${path}`, target, authorizationType } as CfnRouteProps;
+    this.stage.node.addDependency(new CfnRoute(httpRoute, 'Head', head));
   }
 }

@@ -19,7 +19,7 @@ import { expectIntact } from './intact.ts';
 /** The parts of a request beyond its method and path. */
 export interface Sent {
   readonly token?: string | undefined;
-  /** Sent as JSON, or as a form to an OAuth endpoint; a string or bytes are sent unchanged. */
+  /** Sent as JSON, or as a form to the token endpoint; a string or bytes are sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string | string[]>;
   /** The source address in the loopback network; 127.0.0.1 unless given. */
@@ -207,7 +207,7 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
   return (method, path, { token, body, headers = {}, from } = {}) =>
     new Promise((resolve, reject) => {
       const raw = typeof body === 'string' || body instanceof Uint8Array;
-      const isForm = !raw && routeOf(method, path)?.contract.oauth;
+      const isForm = !raw && path === '/api/oauth2/token';
       const written = () =>
         isForm ? String(new URLSearchParams(body as Record<string, string>)) : JSON.stringify(body);
       const bytes = body === undefined ? undefined : Buffer.from(raw ? body : written());
