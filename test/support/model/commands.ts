@@ -113,6 +113,8 @@ const change = oneOf(
   [2, command('create parameter', fc.record({ text }))],
   [3, command('update parameter', fc.record({ text, number: fc.nat(3) }))],
   [1, command('delete parameter')],
+  [2, command('create credential')],
+  [1, command('delete credential')],
 );
 
 const code = oneOf([8, one(0, 1)], [1, one(10)]);
@@ -129,6 +131,7 @@ const endingOfSessions = fc.oneof(
 const singleCommand = oneOf(
   [40, change],
   [3, command('read user')],
+  [6, command('read module', fc.record({ number: fc.nat(4) }))],
   [2, command('read account')],
   [1, endingOfSessions],
   // Each of these computes one or two password hashes.
@@ -201,6 +204,7 @@ export function requestFor(
   const user = nth(sortedBy(state.users, administratorRank));
   const integration = nth(state.integrations);
   const parameter = nth(state.parameters);
+  const credential = nth(state.credentials);
   const { login = 'none', email = 'none@example.com', password } = state.users[user] ?? {};
   const version = (entity: { version: number } | undefined) =>
     ifMatch === 'none' || !entity ? undefined : entity.version - (ifMatch === 'older' ? 1 : 0);
@@ -270,8 +274,20 @@ export function requestFor(
       };
     },
     'delete parameter': () => ({ parameter, version: version(state.parameters[parameter]) }),
+    'create credential': () => ({ as: name, integration }),
+    'delete credential': () => ({
+      credential,
+      integration: state.credentials[credential]?.integration ?? integration,
+    }),
+    'read module': () => {
+      // Sometimes another integration than that of the module.
+      const own = state.credentials[credential]?.integration ?? integration;
+      const wanted = state.integrations[own]?.wanted ?? 0;
+      const held = { none: undefined, this: wanted, older: wanted - 1 }[ifMatch];
+      return { credential, integration: number > 0 ? own : integration, held };
+    },
   };
-  const isPublic = ['request reset', 'finish reset', 'log in'].includes(operation);
+  const isPublic = ['request reset', 'finish reset', 'log in', 'read module'].includes(operation);
   const request = fieldsOf[operation]();
   return (isPublic ? { ...request, do: operation } : { ...request, ...call }) as ModelRequest;
 }

@@ -121,6 +121,7 @@ async function record(
       (handle) => ids.get(handle) ?? UNKNOWN_ID,
       () => '',
       () => '',
+      () => '',
     );
     const callerId =
       'callerSession' in request ? (ids.get(request.callerSession) ?? UNKNOWN_ID) : 1;

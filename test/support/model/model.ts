@@ -29,6 +29,8 @@ interface Integration {
   readonly description: string | null;
   readonly active: boolean;
   readonly module: { readonly needsRestart: boolean; readonly changes: number } | null;
+  /** The number of the configuration that its module is wanted to run. */
+  readonly wanted: number;
   readonly version: number;
 }
 
@@ -37,6 +39,11 @@ interface Parameter {
   readonly confName: string;
   readonly confValue: string;
   readonly version: number;
+}
+
+/** What the module of an integration proves its identity with. */
+interface Credential {
+  readonly integration: string;
 }
 
 /** The session of a token, and whether it has ended before the token expires. */
@@ -57,6 +64,7 @@ export interface State {
   readonly users: Record<string, User>;
   readonly integrations: Record<string, Integration>;
   readonly parameters: Record<string, Parameter>;
+  readonly credentials: Record<string, Credential>;
   readonly sessions: Record<string, Session>;
   readonly keys: Record<string, ResetKey>;
 }
@@ -101,6 +109,10 @@ interface ModelRequests {
   'create parameter': WithCaller & WithNewHandle & Owned;
   'update parameter': WithCaller & WithPrecondition & Owned & { parameter: string };
   'delete parameter': WithCaller & WithPrecondition & { parameter: string };
+  'create credential': WithCaller & WithNewHandle & { integration: string };
+  'delete credential': WithCaller & { integration: string; credential: string };
+  /** With a token of the credential, and the number that the module holds. */
+  'read module': { credential: string; integration: string; held: number | undefined };
 }
 export type OperationName = keyof ModelRequests;
 export type ModelRequest<D extends OperationName = OperationName> = {
@@ -278,7 +290,7 @@ const userBody = (
   langKey: 'en',
 });
 
-const integrationBody = (id: string, { version: _v, ...integration }: Integration) => ({
+const integrationBody = (id: string, { wanted: _w, version: _v, ...integration }: Integration) => ({
   id,
   ...integration,
   shortName: 'short',
@@ -301,6 +313,12 @@ const changedUser = (user: User, fields: Partial<User>): User => {
   const after = changed(user, fields);
   return { ...after, addressChanges: user.addressChanges + (after.email === user.email ? 0 : 1) };
 };
+
+/** Counts a change of what the module of an integration reads. */
+const withNextNumber = (integration: Integration): Integration => ({
+  ...integration,
+  wanted: integration.wanted + 1,
+});
 
 const OK: ModelResponse = { status: 200 };
 
@@ -469,6 +487,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
         description: null,
         active: true,
         module: null,
+        wanted: 1,
         version: 1,
       };
       state.integrations[request.as] = integration;
@@ -484,7 +503,8 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       );
       requireVersion(integration, request);
       const { name, description, active } = request;
-      const after = changed(integration, { name, description, active } as Partial<Integration>);
+      const fields = { name, description, active } as Partial<Integration>;
+      const after = withNextNumber(changed(integration, fields));
       state.integrations[request.integration] = after;
       return {
         status: 200,
@@ -502,6 +522,9 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       delete state.integrations[request.integration];
       for (const [handle, { integration }] of Object.entries(state.parameters)) {
         if (integration === request.integration) delete state.parameters[handle];
+      }
+      for (const [handle, { integration }] of Object.entries(state.credentials)) {
+        if (integration === request.integration) delete state.credentials[handle];
       }
       return OK;
     },
@@ -529,8 +552,9 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
 
     'create parameter'(state, request) {
       authorizedCaller(state, request, INTEGRATORS);
-      requireExisting(state.integrations, request.integration, 'error.idnotfound');
+      const owner = requireExisting(state.integrations, request.integration, 'error.idnotfound');
       const { integration, confName, confValue } = request;
+      state.integrations[integration] = withNextNumber(owner);
       state.parameters[request.as] = { integration, confName, confValue, version: 1 };
       return { status: 201, version: 1, body: parameterBody(state, request.as) };
     },
@@ -546,7 +570,7 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
       check(parameter.integration === request.integration, 404, 'error.idnotfound');
       requireVersion(parameter, request);
       const module = { needsRestart: true, changes: (integration.module?.changes ?? 0) + 1 };
-      state.integrations[request.integration] = changed(integration, { module });
+      state.integrations[request.integration] = withNextNumber(changed(integration, { module }));
       const after = changed(parameter, {
         confName: request.confName,
         confValue: request.confValue,
@@ -557,11 +581,60 @@ const RULES: { [D in OperationName]: (state: Draft, request: ModelRequests[D]) =
 
     'delete parameter'(state, request) {
       authorizedCaller(state, request, INTEGRATORS);
-      requireVersion(
-        requireExisting(state.parameters, request.parameter, 'error.http.404'),
-        request,
-      );
+      const parameter = requireExisting(state.parameters, request.parameter, 'error.http.404');
+      requireVersion(parameter, request);
       delete state.parameters[request.parameter];
+      const { integration } = parameter;
+      state.integrations[integration] = withNextNumber(
+        state.integrations[integration] as Integration,
+      );
       return OK;
+    },
+
+    'create credential'(state, request) {
+      authorizedCaller(state, request, ADMINISTRATORS);
+      const { integration } = request;
+      requireExisting(state.integrations, integration, 'error.http.404');
+      const active = Object.values(state.credentials).filter(
+        (each) => each.integration === integration,
+      );
+      check(active.length < 2, 400, 'error.toomanycredentials');
+      state.credentials[request.as] = { integration };
+      return { status: 201 };
+    },
+
+    'delete credential'(state, request) {
+      authorizedCaller(state, request, ADMINISTRATORS);
+      const { integration, credential } = request;
+      check(state.credentials[credential]?.integration === integration, 404);
+      delete state.credentials[credential];
+      return OK;
+    },
+
+    'read module'(state, { credential, integration: handle, held }) {
+      const owner = state.credentials[credential]?.integration;
+      check(owner !== undefined, 401);
+      check(owner === handle, 403);
+      const integration = state.integrations[handle] as Integration;
+      const { wanted: version, name, description, active } = integration;
+      if (held === version) return { status: 304, version };
+      const parameters = Object.entries(state.parameters)
+        .filter(([, parameter]) => active && parameter.integration === handle)
+        .map(([id, { confName, confValue }]) => ({
+          id,
+          confName,
+          confValue,
+          confDescription: null,
+        }));
+      const { shortName, integrationType } = integrationBody(handle, integration);
+      return {
+        status: 200,
+        version,
+        body: {
+          integration: { id: handle, name, shortName, description, integrationType, active },
+          parameters,
+          module: { wanted: version },
+        },
+      };
     },
   };

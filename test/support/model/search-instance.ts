@@ -22,6 +22,10 @@ export interface Bench {
    * endings of all sessions would issue it.
    */
   token(id: number, passwordChanges?: number, sessionEndings?: number): Promise<string>;
+  /** A token of the module with this credential of the integration with this id. */
+  moduleToken(integrationId: number, clientId: string): string;
+  /** The client id of the credential of the integration. */
+  readonly clientId: string;
   /** The recovery codes of ann, whose second factor is on. */
   readonly recoveryCodes: readonly string[];
   /** Restores the table to its state when the bench was opened. */
@@ -30,7 +34,7 @@ export interface Bench {
 
 /**
  * Starts a bench with the accounts admin, user and ann (an administrator with a second factor), and
- * an integration with a parameter.
+ * an integration with a parameter and a credential.
  */
 export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Promise<Bench> {
   const faults = openFaults();
@@ -71,7 +75,9 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   const parameter = { integration: { id: 1 }, confName: 'First', confValue: 'value' };
   await gatehouse.call('POST', '/api/utm-integration-confs', { token, body: parameter });
 
-  const { recoveryCodes } = await (await openSetup(gatehouse)).secondFactor({ id: 3 });
+  const setup = await openSetup(gatehouse);
+  const { recoveryCodes } = await setup.secondFactor({ id: 3 });
+  const { clientId } = await setup.module(1);
 
   const start = await itemsOf(gatehouse.cloud);
 
@@ -83,6 +89,8 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
       wait = next;
     },
     token: tokenOf,
+    moduleToken: (integrationId, client) => tokens.ofModule(integrationId, client),
+    clientId,
     recoveryCodes,
     restore: () => restoreItems(gatehouse.cloud, start),
   };
@@ -127,11 +135,20 @@ export const START: State = {
     user: { user: 'user', ended: false },
   },
   integrations: {
-    first: { name: 'First', description: null, active: true, module: null, version: 1 },
+    first: {
+      name: 'First',
+      description: null,
+      active: true,
+      module: null,
+      // Its creation, and that of its parameter.
+      wanted: 2,
+      version: 1,
+    },
   },
   parameters: {
     parameter: { integration: 'first', confName: 'First', confValue: 'value', version: 1 },
   },
+  credentials: { credential: { integration: 'first' } },
   keys: {},
 };
 

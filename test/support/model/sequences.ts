@@ -58,8 +58,9 @@ export function startRun(bench: Bench) {
   const { gatehouse, barrier, faults } = bench;
   // The ids, tokens and keys of the service by the handles of the model.
   const ids = new Map(IDS);
-  const tokens = new Map<string, string>();
+  const tokens = new Map<string, Promise<string>>();
   const keys = new Map<string, string>();
+  const clientIds = new Map([['credential', bench.clientId]]);
   const idOf = (handle: string): number => ids.get(handle) ?? UNKNOWN_ID;
 
   /** Replaces handles with ids. */
@@ -80,24 +81,38 @@ export function startRun(bench: Bench) {
       idOf,
       (key) => keys.get(key) ?? 'none',
       (number) => bench.recoveryCodes[number] ?? 'none',
+      (credential) => clientIds.get(credential) ?? 'none',
     );
     const version = 'version' in request ? request.version : undefined;
     const received = await gatehouse.call(method, path, {
-      token: await tokenOf('callerSession' in request ? request.callerSession : 'admin'),
+      token:
+        request.do === 'read module'
+          ? moduleTokenOf(request.credential)
+          : await tokenOf('callerSession' in request ? request.callerSession : 'admin'),
       body,
       ...(version !== undefined && { headers: { 'If-Match': await etagOf(request, version) } }),
+      ...('held' in request &&
+        request.held !== undefined && { headers: { 'If-None-Match': `"${request.held}"` } }),
     });
-    if (received.status === 201 && 'as' in request) ids.set(request.as, received.body.id);
+    if (received.status === 201 && request.do === 'create credential')
+      clientIds.set(request.as, received.body.clientId);
+    else if (received.status === 201 && 'as' in request) ids.set(request.as, received.body.id);
     if (request.do === 'log in' && received.status === 200)
-      tokens.set(request.as, received.body.id_token);
+      tokens.set(request.as, Promise.resolve(received.body.id_token));
     return received;
   }
 
-  /** The token of a session; START has one session per user. */
-  async function tokenOf(session: string): Promise<string> {
-    const token = tokens.get(session) ?? (await bench.token(idOf(session)));
+  /** The token of a session, the same for concurrent requests; START has one session per user. */
+  function tokenOf(session: string): Promise<string> {
+    const token = tokens.get(session) ?? bench.token(idOf(session));
     tokens.set(session, token);
     return token;
+  }
+
+  /** A token of a credential, also after it was deleted. */
+  function moduleTokenOf(credential: string): string {
+    const clientId = clientIds.get(credential) ?? 'module-1-none';
+    return bench.moduleToken(Number(clientId.split('-')[1]), clientId);
   }
 
   /** The ETag of the target of a request if it has this version, or an ETag that no entity has. */

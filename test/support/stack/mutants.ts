@@ -95,6 +95,25 @@ export const stackMutants = {
       to: 'await table.transact(writes, randomUUID())',
     },
   ],
+  'credentials are counted before the write instead of by its condition': [
+    {
+      file: 'lib/integrations/integration-table.ts',
+      from: 'revisionsApart },\n    revisionIs(before),',
+      to: 'revisionsApart },\n    attributesAre({ id: before.id }),',
+    },
+  ],
+  'the deletion of a parameter does not move the number that its module reads': [
+    {
+      file: 'lib/integrations/delete-parameter.ts',
+      from: 'integrationChanged(integration, {',
+      to: 'integrationChangedApart(integration, {',
+    },
+    {
+      file: 'lib/integrations/delete-parameter.ts',
+      from: 'integrationChanged }',
+      to: 'integrationChangedApart }',
+    },
+  ],
   'a code of the second factor is checked before the write instead of by its condition': [
     {
       file: 'lib/users/credential-table.ts',
