@@ -59,7 +59,7 @@ export async function readParameters(
   const budget = readBudget(table, caller);
   const owner = ownerOf(query.filters);
   // A decryption is charged as one unit: before the page is read, for each value that it can hold,
-  // unless these are the few of one integration.
+  // or afterwards if these are of one integration, which has few data keys.
   const decryptions = owner === undefined ? query.size : 0;
   let due = decryptions;
   async function spend(units: number): Promise<number> {
@@ -68,11 +68,11 @@ export async function readParameters(
     return (await budget.spend(charge)) - added;
   }
   const page = await listPage({ ...PARAMETERS, table, budget: { ...budget, spend } }, query);
-  let consumed = page.entities.length;
+  let consumed = 0;
   const onConsumed = (units: number) => {
     consumed += units;
   };
-  const unseal = openUnseal();
+  const unseal = openUnseal({ onDecryption: () => onConsumed(1) });
   const [values, integrations] = await settleAll([
     mapConcurrently(page.entities, CONCURRENT_DECRYPTIONS_MAX, async ({ id, confValue, secret }) =>
       secret ? MASK : unseal(confValue, id),

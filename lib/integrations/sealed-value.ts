@@ -124,10 +124,20 @@ export type Unseal = (sealed: Uint8Array, parameterId: number) => Promise<string
  * Decryption for one request: values that were sealed under one data key, as those that somebody
  * enters one after the other are, cost one call to KMS.
  */
-export function openUnseal(valuesKey = requireEnv('VALUES_KEY'), kms = sharedKms()): Unseal {
+export function openUnseal({
+  valuesKey = requireEnv('VALUES_KEY'),
+  kms = sharedKms(),
+  onDecryption,
+}: {
+  readonly valuesKey?: string;
+  readonly kms?: KMSClient;
+  /** Called for each call to KMS. */
+  readonly onDecryption?: () => void;
+} = {}): Unseal {
   const dataKeys = new Map<string, Promise<KeyObject>>();
 
   async function unwrap(wrapped: Buffer, integrationId: number): Promise<KeyObject> {
+    onDecryption?.();
     const { Plaintext } = await kms.send(
       new DecryptCommand({
         KeyId: valuesKey,

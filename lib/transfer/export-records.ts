@@ -65,7 +65,7 @@ async function decryptedParameters(
   valuesKey: string,
   kms: KMSClient,
 ) {
-  const unseal = openUnseal(valuesKey, kms);
+  const unseal = openUnseal({ valuesKey, kms });
   return mapConcurrently(
     await parameterItemsOf(table, id),
     CONCURRENT_DECRYPTIONS_MAX,

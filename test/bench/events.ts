@@ -2,6 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { startGateway } from '../../infra/local/gateway/gateway.ts';
 import { routes } from '../../routes.ts';
 import type { PreparedRequest } from '../support/instance/example-requests.ts';
+import { encodedBody } from '../support/instance/launch.ts';
 
 /**
  * Makes the events that API Gateway would call functions with, by sending requests to a gateway
@@ -29,13 +30,14 @@ export async function openEvents(): Promise<Events> {
   return {
     async eventOf({ method, path, token, body }) {
       received = undefined;
+      const { bytes, type } = encodedBody(path, body);
       await fetch(gateway.url + path, {
         method,
         headers: {
           ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...(bytes && { 'Content-Type': type }),
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(bytes && { body: bytes }),
       });
       if (!received) throw new Error(`There is no route for ${method} ${path}`);
       return received;

@@ -143,6 +143,19 @@ describe('a sealed value', () => {
     expect(await openUnseal()(sealed, 7_000_001)).toBe('value');
   });
 
+  it('costs one decryption with all others under its data key', async () => {
+    const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
+    const seal = await openSeal(7);
+    const onDecryption = vi.fn();
+    const unseal = openUnseal({ onDecryption });
+
+    const ids = [7_000_001, 7_000_002];
+    await Promise.all(ids.map((id) => unseal(seal('value', id), id)));
+
+    expect(onDecryption).toHaveBeenCalledTimes(1);
+    expect(calls).toHaveLength(2);
+  });
+
   it('is aborted half a second before the deadline of the request', async () => {
     const calls = stubKms(dataKey, { Plaintext: DATA_KEY });
     setDeadline(0);

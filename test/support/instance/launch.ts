@@ -206,12 +206,7 @@ export async function launch({
 function sender(agent: Agent, url: string): Gatehouse['call'] {
   return (method, path, { token, body, headers = {}, from } = {}) =>
     new Promise((resolve, reject) => {
-      const raw = typeof body === 'string' || body instanceof Uint8Array;
-      const isForm = !raw && path === '/api/oauth2/token';
-      const written = () =>
-        isForm ? String(new URLSearchParams(body as Record<string, string>)) : JSON.stringify(body);
-      const bytes = body === undefined ? undefined : Buffer.from(raw ? body : written());
-      const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
+      const { bytes, type } = encodedBody(path, body);
       const outgoing = request(url, {
         agent,
         method,
@@ -239,6 +234,17 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
       outgoing.on('error', reject);
       outgoing.end(bytes);
     });
+}
+
+/** A body as it is sent to this path, and its media type. */
+export function encodedBody(path: string, body: unknown): { bytes?: Buffer; type: string } {
+  const type = 'application/json';
+  if (body === undefined) return { type };
+  if (typeof body === 'string' || body instanceof Uint8Array)
+    return { bytes: Buffer.from(body), type };
+  if (path !== '/api/oauth2/token') return { bytes: Buffer.from(JSON.stringify(body)), type };
+  const form = new URLSearchParams(body as Record<string, string>);
+  return { bytes: Buffer.from(String(form)), type: 'application/x-www-form-urlencoded' };
 }
 
 /** The response of API Gateway when a function ends without one. */
