@@ -10,7 +10,7 @@ export interface Loaded<T> {
 }
 
 /** Loads again when `key` changes. What was shown stays until the response arrives. */
-export function useLoad<T>(key: string, load: () => Promise<Answer<T>>): Loaded<T> {
+export function useLoad<T>(key: unknown, load: () => Promise<Answer<T>>): Loaded<T> {
   const [answer, setAnswer] = useState<Answer<T>>();
   const [shown, setShown] = useState<Success<T>>();
   const [loading, setLoading] = useState(true);

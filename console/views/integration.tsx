@@ -31,7 +31,7 @@ export function Integration({ id }: { id: string }) {
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
       {shown &&
         (managesIntegrations() ? (
-          <EditIntegration key={id} loaded={shown} onModuleChanged={reload} />
+          <EditIntegration key={id} loaded={shown} onChanged={reload} />
         ) : (
           <ReadIntegration integration={shown.data} />
         ))}
@@ -81,11 +81,11 @@ type EditingIntegration = Editing<IntegrationData, IntegrationFields>;
 
 interface Properties {
   readonly loaded: Success<IntegrationData>;
-  /** A parameter was changed, which the flag of the module shows. */
-  readonly onModuleChanged: () => void;
+  /** The integration or a parameter was changed, which the title and its module show. */
+  readonly onChanged: () => void;
 }
 
-function EditIntegration({ loaded, onModuleChanged }: Properties) {
+function EditIntegration({ loaded, onChanged }: Properties) {
   const t = texts();
   const { id } = loaded.data;
   const editing: EditingIntegration = useEditing({
@@ -100,6 +100,7 @@ function EditIntegration({ loaded, onModuleChanged }: Properties) {
     put: (fields, ifMatch) =>
       send(Operations.updateIntegration, { body: { ...fields, id } }, { ifMatch }),
     get: () => send(Operations.getIntegration, { path: { id } }),
+    onSaved: onChanged,
   });
   const { current, version, save } = editing;
   const integration = current.data;
@@ -132,8 +133,8 @@ function EditIntegration({ loaded, onModuleChanged }: Properties) {
           </a>
         </p>
       )}
-      <Parameters integrationId={id} onChanged={onModuleChanged} />
-      <Module key={loaded.data.module?.changes} id={id} name={integration.name} />
+      <Parameters integrationId={id} onChanged={onChanged} />
+      <Module id={id} name={integration.name} loaded={loaded} />
       <Deletion integration={integration} />
     </>
   );

@@ -18,21 +18,26 @@ interface Properties {
   readonly name: string;
 }
 
+interface ModuleProperties extends Properties {
+  /** The integration as it was loaded last: after a change, something else can be wanted. */
+  readonly loaded: object;
+}
+
 /** What is wanted of the module of an integration, what it runs, and how it authenticates itself. */
-export function Module({ id, name }: Properties) {
+export function Module({ id, name, loaded }: ModuleProperties) {
   const t = texts();
   return (
     <section>
       <h2>{t.module}</h2>
-      <Running id={id} />
+      <Running id={id} loaded={loaded} />
       {isAdministrator() && <Credentials id={id} name={name} />}
     </section>
   );
 }
 
-function Running({ id }: { id: number }) {
+function Running({ id, loaded }: Pick<ModuleProperties, 'id' | 'loaded'>) {
   const t = texts();
-  const { answer, reload } = useLoad(String(id), () =>
+  const { answer, reload } = useLoad(loaded, () =>
     send(Operations.listModules, { query: { 'id.equals': id } }),
   );
   if (!answer) return <Waiting />;

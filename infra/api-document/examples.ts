@@ -100,7 +100,15 @@ const INTEGRATION = {
   active: true,
 };
 const NEW_INTEGRATION = { id: 1, ...INTEGRATION, module: null };
-const RUNNING = { id: 1, ...INTEGRATION };
+/** Of a module that nobody has seen. */
+const MODULE_STATE = {
+  progress: 'unseen',
+  wanted: 4,
+  running: null,
+  failed: null,
+  reason: null,
+  lastSeen: null,
+};
 const PARAMETER = {
   integration: { id: PLACEHOLDERS.integrationId },
   confName: 'port',
@@ -317,16 +325,9 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     needs: 'integration',
     path: { id: PLACEHOLDERS.integrationId },
     response: {
-      integration: { ...RUNNING, active: false },
+      integration: { id: 1, ...INTEGRATION, active: false },
       parameters: [],
-      module: {
-        progress: 'unseen',
-        wanted: 4,
-        running: null,
-        failed: null,
-        reason: null,
-        lastSeen: null,
-      },
+      module: MODULE_STATE,
     },
   },
   'GET /api/modules': {
@@ -337,12 +338,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
         id: 1,
         name: INTEGRATION.name,
         active: false,
-        progress: 'unseen',
-        wanted: 4,
-        running: null,
-        failed: null,
-        reason: null,
-        lastSeen: null,
+        ...MODULE_STATE,
         credentials: 1,
         credentialsExpire: DATE,
       },
@@ -352,14 +348,7 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     needs: 'credential',
     path: { id: PLACEHOLDERS.integrationId },
     body: { running: 1 },
-    response: {
-      progress: 'behind',
-      wanted: 4,
-      running: 1,
-      failed: null,
-      reason: null,
-      lastSeen: DATE,
-    },
+    response: { ...MODULE_STATE, progress: 'behind', running: 1, lastSeen: DATE },
   },
   'DELETE /api/utm-integrations/{id}/credentials/{clientId}': {
     needs: 'credential',

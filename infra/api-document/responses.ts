@@ -1,6 +1,7 @@
 import type { Contract, ResponseHeader } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
-import { oauthError, problem } from '../../lib/http/problem.ts';
+import { oauthError } from '../../lib/http/oauth-error.ts';
+import { problem } from '../../lib/http/problem.ts';
 import { needsFactor } from '../../lib/second-factor/requirement.ts';
 import type { Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../stack/edge-rejection.ts';

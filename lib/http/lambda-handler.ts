@@ -15,7 +15,8 @@ import { preconditionOf, respondConditionally } from './conditional.ts';
 import { openEdge } from './edge.ts';
 import type { Event } from './event.ts';
 import { logDefect, logRequest } from './log-request.ts';
-import { oauthError, problem } from './problem.ts';
+import { oauthError } from './oauth-error.ts';
+import { problem } from './problem.ts';
 import { readPath, readQueryAndBody } from './request.ts';
 import type { Response } from './response.ts';
 

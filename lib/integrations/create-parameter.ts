@@ -6,7 +6,7 @@ import { changeTotal, claim } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { type Integration, PARAMETERS_MAX } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
-import { type DecryptedParameter, MASK, requireNewValue } from './parameter.ts';
+import { type DecryptedParameter, requireNewValue } from './parameter.ts';
 import type { NewParameter } from './parameter-contracts.ts';
 import {
   auditEventForParameter,
@@ -43,7 +43,7 @@ export async function createParameter(
           id,
           integration,
           confName,
-          confValue: secret ? MASK : confValue,
+          confValue,
           confDescription,
           secret,
           version,

@@ -55,7 +55,7 @@ export const moduleResponse = v.nullable(
   v.strictObject({ needsRestart: v.boolean(), changes: count }),
 );
 
-const integrationResponse = v.strictObject({
+export const integrationResponse = v.strictObject({
   id: responseId,
   name: v.string(),
   shortName: v.string(),

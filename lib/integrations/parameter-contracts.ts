@@ -54,7 +54,7 @@ export type NewParameter = v.InferOutput<typeof newParameter>;
 const parameterChange = v.object({ id: updatedId, ...common });
 export type ParameterChange = v.InferOutput<typeof parameterChange>;
 
-const parameterResponse = v.strictObject({
+export const parameterResponse = v.strictObject({
   id: responseId,
   integration: v.strictObject({ id: responseId, name: v.string(), module: moduleResponse }),
   confName: v.string(),

@@ -9,7 +9,7 @@ export interface DecryptedParameter {
   readonly id: number;
   readonly integration: Integration;
   readonly confName: string;
-  /** MASK if people can only write it. */
+  /** Of a secret, whatever: the view masks it, so reading one decrypts nothing. */
   readonly confValue: string;
   readonly confDescription: string | undefined;
   readonly secret?: true | undefined;
@@ -44,7 +44,7 @@ export const parameterView = (parameter: DecryptedParameter) => ({
     name: parameter.integration.name,
     module: moduleView(parameter.integration),
   },
-  ...(parameter.secret && { secret: true }),
+  ...(parameter.secret && { confValue: MASK, secret: true }),
 });
 
 /** Fails with invalid for the mask where a value is needed. */

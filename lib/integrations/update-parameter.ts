@@ -82,7 +82,7 @@ export async function updateParameter(
           id,
           integration: flagged,
           confName,
-          confValue: secret ? MASK : confValue,
+          confValue,
           confDescription,
           secret,
           version: after.version,

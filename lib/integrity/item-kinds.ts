@@ -41,8 +41,10 @@ interface ItemKind {
 }
 
 const collection = (kind: Kind) => (key: Key) => collectionOf(key) === kind;
-const prefixed = (prefix: string, sk: string) => (key: Key) =>
-  key.pk.startsWith(prefix) && key.pk.length > prefix.length && key.sk === sk;
+const prefixed =
+  (prefix: string, ...sks: readonly string[]) =>
+  ({ pk, sk }: Key) =>
+    pk.startsWith(prefix) && pk.length > prefix.length && sks.includes(sk);
 const counterOf = (pk: string, kinds: readonly Kind[]) => (key: Key) =>
   key.pk === pk && kinds.includes(key.sk as Kind);
 
@@ -153,8 +155,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({ n: count, since: count, expires: count }),
   },
   {
-    owns: (key) =>
-      prefixed(PARTITION.attempts, 'RESETS')(key) || prefixed(PARTITION.attempts, 'MODULES')(key),
+    owns: prefixed(PARTITION.attempts, 'RESETS', 'MODULES'),
     attributes: v.object({ requests: count, since: count, expires: count }),
   },
   {
@@ -210,13 +211,12 @@ const ITEM_KINDS: readonly ItemKind[] = [
     owns: prefixed(PARTITION.precedence, 'PRECEDENCE'),
     attributes: v.object({ until: count, expires: count }),
   },
-  // What a marker names may have been deleted since.
   {
     owns: prefixed(PARTITION.credentialUse, 'USE'),
     attributes: v.object({ lastUsed: text, expires: count }),
   },
-  { owns: prefixed(PARTITION.importMarker, 'USER'), attributes: v.object({ id }) },
-  { owns: prefixed(PARTITION.importMarker, 'INTEGRATION'), attributes: v.object({ id }) },
+  // What a marker names may have been deleted since.
+  { owns: prefixed(PARTITION.importMarker, 'USER', 'INTEGRATION'), attributes: v.object({ id }) },
   {
     owns: ({ pk, sk }) => /^PENDING-EMAIL#\d{16}$/.test(pk) && sk === 'EMAIL',
     attributes: v.object({ email: text, keyHash: text, mailbox: text, expires: count }),

@@ -88,11 +88,10 @@ export async function exchangeCredential(
   if (request.grant_type !== 'client_credentials') throw new Failure('unsupported-grant');
   const { clientId, secret } = credentialsOf(authorization, request);
   const integrationId = integrationOfClient(clientId);
-  const isPossible = integrationId !== undefined;
   // Keys that no item has are read instead of none, so that all rejections cost the same.
   const { items, count } = await throttle.beginExchange(source, [
     entityKey('INTEGRATION', integrationId ?? 0),
-    credentialUseKey(isPossible ? clientId : ''),
+    credentialUseKey(integrationId === undefined ? '' : clientId),
   ]);
   const [item, used] = items;
   const integration = item && integrationOf(item);
@@ -132,6 +131,9 @@ function formDecoded(text: string): string {
   }
 }
 
+/** Of concurrent uses, any may be the last one. */
+const NO_CONDITION: Condition = { condition: '', onConditionFailed: 'retry' };
+
 /** Stores the hour in which a credential was used last; not more often. */
 async function noteUse(
   table: Table,
@@ -144,5 +146,3 @@ async function noteUse(
   const attributes = { lastUsed, expires: Math.ceil(Date.parse(expires) / 1000) };
   await table.update(set(credentialUseKey(clientId), attributes, NO_CONDITION));
 }
-
-const NO_CONDITION: Condition = { condition: '', onConditionFailed: 'retry' };

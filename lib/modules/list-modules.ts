@@ -1,21 +1,14 @@
-import { type Integration, wantedOf } from '../integrations/integration.ts';
+import type { Integration } from '../integrations/integration.ts';
 import { INTEGRATIONS, integrationOf } from '../integrations/integration-table.ts';
 import type { Collection } from '../table/list.ts';
 import { activeCredentials } from './credential.ts';
-import type { ModuleProgress } from './module-contracts.ts';
-import { progressOf } from './module-state.ts';
+import { moduleStateOf } from './module-state.ts';
 
 /** What the module of an integration runs, and when its credentials expire. */
-export interface ListedModule {
+interface ListedModule extends ReturnType<typeof moduleStateOf> {
   readonly id: number;
   readonly name: string;
   readonly active: boolean;
-  readonly progress: ModuleProgress;
-  readonly wanted: number;
-  readonly running: number | undefined;
-  readonly failed: number | undefined;
-  readonly reason: string | undefined;
-  readonly lastSeen: string | undefined;
   readonly credentials: number;
   /** When the last of them expires: from then on, the module is refused. */
   readonly credentialsExpire: string | undefined;
@@ -28,18 +21,13 @@ export const MODULES: Collection<ListedModule> = {
 };
 
 function listedModule(integration: Integration, now: number): ListedModule {
-  const { id, name, active, report, seen, credentials = [] } = integration;
+  const { id, name, active, credentials = [] } = integration;
   const usable = activeCredentials(credentials, now);
   return {
     id,
     name,
     active,
-    progress: progressOf(integration),
-    wanted: wantedOf(integration),
-    running: report?.running,
-    failed: report?.failed,
-    reason: report?.reason,
-    lastSeen: seen,
+    ...moduleStateOf(integration),
     credentials: usable.length,
     credentialsExpire: usable
       .map(({ expires }) => expires)

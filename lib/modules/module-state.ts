@@ -1,16 +1,31 @@
+import { type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import { type Integration, wantedOf } from '../integrations/integration.ts';
-import type { ModuleProgress } from './module-contracts.ts';
+
+/** What a module does, seen from what is wanted of it. */
+export const PROGRESS = ['unseen', 'failed', 'behind', 'current'] as const;
+type Progress = (typeof PROGRESS)[number];
 
 /** What is wanted of a module, what it runs, and when it was seen last. */
 export function moduleStateOf(integration: Integration) {
-  const { report, seen = null } = integration;
-  const { running = null, failed = null, reason = null } = report ?? {};
+  const { report: { running, failed, reason } = {}, seen } = integration;
   const progress = progressOf(integration);
   return { progress, wanted: wantedOf(integration), running, failed, reason, lastSeen: seen };
 }
 
-/** What a module does, seen from what is wanted of it. */
-export function progressOf(integration: Integration): ModuleProgress {
+/** Its fields, in response order, and how lists filter by them. */
+export const MODULE_STATE_FIELDS = {
+  progress: { filter: { oneOf: PROGRESS } },
+  wanted: { filter: 'number' },
+  running: { filter: 'number' },
+  failed: { filter: 'number' },
+  reason: { filter: 'text' },
+  lastSeen: { filter: 'date' },
+} as const satisfies Record<keyof ReturnType<typeof moduleStateOf>, FieldUse>;
+
+export const moduleStateView = (integration: Integration) =>
+  viewOf(moduleStateOf(integration), MODULE_STATE_FIELDS);
+
+function progressOf(integration: Integration): Progress {
   const { report, seen } = integration;
   const wanted = wantedOf(integration);
   if (!seen) return 'unseen';

@@ -1,5 +1,4 @@
-import type { Integration, ModuleReport } from '../integrations/integration.ts';
-import { wantedOf } from '../integrations/integration.ts';
+import { type Integration, type ModuleReport, wantedOf } from '../integrations/integration.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { ignoreUnavailable } from '../table/change.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
@@ -50,7 +49,10 @@ function knownNumbers(report: ModuleReport | undefined, wanted: number): ModuleR
   return isKnown ? report : undefined;
 }
 
-/** Records a report of a module. Fails with invalid for a number that was never wanted, and as `recordReport` does. */
+/**
+ * Records a report of a module. Fails with invalid for a number that was never wanted, and as
+ * `recordReport` does.
+ */
 export function reportModule(
   table: Table,
   caller: AuthorizedModule,

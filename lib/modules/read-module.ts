@@ -1,11 +1,10 @@
-import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { type Integration, integrationView, wantedOf } from '../integrations/integration.ts';
 import { findIntegration, integrationOf } from '../integrations/integration-table.ts';
 import { MASK } from '../integrations/parameter.ts';
 import { type Parameter, parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
 import { CONCURRENT_DECRYPTIONS_MAX, openUnseal } from '../integrations/sealed-value.ts';
-import { mapConcurrently, settleAll } from '../runtime/settle-all.ts';
+import { mapConcurrently } from '../runtime/settle-all.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import { entityKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
@@ -13,7 +12,7 @@ import type { SnapshotTable } from '../table/snapshot.ts';
 import type { Precondition } from '../table/version.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { AuthorizedModule } from './authorized-module.ts';
-import { moduleStateOf } from './module-state.ts';
+import { moduleStateView } from './module-state.ts';
 
 /** How many times parameters are read until the list is complete, and the bound of the waits. */
 const TRIES_MAX = 5;
@@ -52,42 +51,27 @@ export async function readModule(
   const onConsumed = (units: number) => {
     consumed += units;
   };
-  const read = await readAsOfOneMoment(table, integration, onConsumed).catch(async (error) => {
-    await budget.settle(consumed);
-    throw error;
-  });
-  const unseal = openUnseal();
-  const [values] = await settleAll([
-    mapConcurrently(
+  // A decryption is charged as one unit.
+  const unseal = openUnseal({ onDecryption: () => onConsumed(1) });
+  try {
+    const read = await readAsOfOneMoment(table, integration, onConsumed);
+    const { module: _restart, ...view } = integrationView(read.integration);
+    const parameters = await mapConcurrently(
       read.parameters,
       CONCURRENT_DECRYPTIONS_MAX,
-      async ({ confValue, id: own, secret }) =>
-        secret && !isModule ? MASK : unseal(confValue, own),
-    ),
-    // A decryption is charged as one unit.
-    budget.settle(consumed + read.parameters.length),
-  ]);
-  return {
-    wanted: wantedOf(read.integration),
-    body: {
-      integration: pick(integrationView(read.integration), [
-        'id',
-        'name',
-        'shortName',
-        'description',
-        'integrationType',
-        'active',
-      ]),
-      parameters: read.parameters.map(({ id: own, confName, confDescription, secret }, index) => ({
+      async ({ id: own, confName, confValue, confDescription = null, secret }) => ({
         id: own,
         confName,
-        confValue: values[index],
-        confDescription: confDescription ?? null,
+        confValue: secret && !isModule ? MASK : await unseal(confValue, own),
+        confDescription,
         ...(secret && { secret }),
-      })),
-      module: moduleStateOf(read.integration),
-    },
-  };
+      }),
+    );
+    const module = moduleStateView(read.integration);
+    return { wanted: module.wanted, body: { integration: view, parameters, module } };
+  } finally {
+    await budget.settle(consumed);
+  }
 }
 
 /**

@@ -313,19 +313,19 @@ describe('what is wanted of a module', () => {
   it('has a number that moves with every change of it, and with no other', async () => {
     const { id, token } = await running(1);
     const numbers: number[] = [];
-    const [, parameter] = [id, (await addParameter(id, 'second')).body.id];
+    const { body: parameter } = await addParameter(id, 'second');
     const note = async () => numbers.push(Number((await poll(id, token)).body.module.wanted));
     await note();
     const steps = [
       () => addParameter(id, 'third'),
       () =>
         asAdmin('PUT', '/api/utm-integration-confs', {
-          id: parameter,
+          id: parameter.id,
           integration: { id },
           confName: 'second',
           confValue: 'new',
         }),
-      () => asAdmin('DELETE', `/api/utm-integration-confs/${parameter}`),
+      () => asAdmin('DELETE', `/api/utm-integration-confs/${parameter.id}`),
       () =>
         asAdmin('PUT', '/api/utm-integrations', {
           id,

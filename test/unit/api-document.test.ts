@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { type Contract, ROLES } from '../../lib/contract/contract.ts';
+import { type Access, type Contract, ROLES } from '../../lib/contract/contract.ts';
 import type { ListRules } from '../../lib/contract/list-query.ts';
 import { routes } from '../../routes.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
@@ -17,6 +17,8 @@ const contractOf = (route: string) =>
  * Which requests a caller may make: without a token, with a token of a user without a role, and
  * with each role.
  */
+const admitsModule = (access: Access): boolean => typeof access === 'object' && !!access.module;
+
 function rolesTable(): string {
   const rows = routes.map(({ route, contract: { access } }) => {
     const holders = typeof access === 'object' ? access.anyRole : ROLES;
@@ -24,13 +26,14 @@ function rolesTable(): string {
       access === 'public',
       typeof access === 'string',
       ...ROLES.map((role) => holders.includes(role)),
+      access === 'public' || admitsModule(access),
     ];
     return `| \`${route}\` | ${allowed.map((isAllowed) => (isAllowed ? 'yes' : '')).join(' | ')} |`;
   });
   const roles = ROLES.map((role) => `\`${role}\``).join(' | ');
   return [
-    `| request | no token | no role | ${roles} |`,
-    `|---|---|---|${'---|'.repeat(ROLES.length)}`,
+    `| request | no token | no role | ${roles} | its module |`,
+    `|---|---|---|${'---|'.repeat(ROLES.length + 1)}`,
     ...rows,
   ].join('\n');
 }
@@ -39,7 +42,10 @@ function rolesTable(): string {
 function requestsTable(): string {
   const rows = routes.map(({ route, contract: { summary, access } }) => {
     const named = access === 'enrolling' ? 'authenticated' : access;
-    const required = typeof named === 'object' ? named.anyRole.join(', ') : named.replace('-', ' ');
+    const required =
+      typeof named === 'object'
+        ? [...named.anyRole, ...(admitsModule(named) ? ['its module'] : [])].join(', ')
+        : named.replace('-', ' ');
     return `| \`${route}\` | ${summary} | ${required} |`;
   });
   return ['| request | | access |', '|---|---|---|', ...rows].join('\n');

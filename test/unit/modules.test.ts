@@ -42,7 +42,7 @@ it.each<[string, Partial<Integration>, boolean]>([
     { active: false, report: { running: 1, failed: 7 } },
     false,
   ],
-])('a module that %s needs attention', (_, attributes, expected) => {
+])('whether a module that %s needs attention', (_, attributes, expected) => {
   expect(needsAttention({ ...current, ...attributes }, NOW)).toBe(expected);
 });
 
@@ -55,6 +55,6 @@ it('secrets and client ids have their forms, and each is another one', () => {
     expect(isSecret(secret)).toBe(true);
   }
   expect(newClientId(17)).toMatch(/^module-17-[0-9A-Za-z]{12}$/);
-  // A published example: 43 digits and the CRC-32 of these in base 62.
-  expect(isSecret('ghm_00000000000000000000000000000000000000000000000000')).toBe(false);
+  // Computed by another program: the CRC-32 of the 43 digits, in base 62.
+  expect(isSecret('ghm_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg37cCQ0')).toBe(true);
 });

@@ -24,7 +24,6 @@ export interface Deployment extends Environment {
 interface Props extends Omit<FunctionOptions, 'environment' | 'logGroup'> {
   /** Where it logs, unless it has a log group of its own. */
   readonly logGroup?: LogGroup;
-
   /** A file name in `functions/`, without its extension. */
   readonly file: string;
   readonly variables?: Record<string, string>;

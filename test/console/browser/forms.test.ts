@@ -291,6 +291,20 @@ it('a module gets a credential, whose secret is shown once, and is followed', as
   await page.getByText('it is not shown again').waitFor();
   const [clientId = '', secret = ''] = await page.locator('.notice code').allInnerTexts();
   await expectSound(tab, 'credential');
+  // Changes move the number that is wanted, and the secret stays until the page is left.
+  const wanted = (number: string) =>
+    page.locator('dt:has-text("Wanted configuration") + dd', { hasText: number }).waitFor();
+  await wanted('1');
+  await page.getByRole('button', { name: 'New parameter' }).click();
+  await field('confName').fill('host');
+  await field('confValue').fill('10.0.0.1');
+  await page.getByRole('button', { name: 'Add the parameter' }).click();
+  await wanted('2');
+  await page.getByRole('button', { name: 'Edit host' }).click();
+  await field('confValue').fill('10.0.0.2');
+  await page.locator('.parameters button[type=submit]').click();
+  await wanted('3');
+  expect(await page.locator('.notice code').allInnerTexts()).toEqual([clientId, secret]);
   const exchanged = await gatehouse.call('POST', '/api/oauth2/token', {
     body: { grant_type: 'client_credentials', client_id: clientId, client_secret: secret },
   });
@@ -299,9 +313,9 @@ it('a module gets a credential, whose secret is shown once, and is followed', as
       token: exchanged.body.access_token,
       headers: { 'Gatehouse-Running': running },
     });
-  await poll('0;failed=1');
+  await poll('0;failed=3');
   await page.reload();
-  await page.getByText('could not apply 1 and still runs 0').waitFor();
+  await page.getByText('could not apply 3 and still runs 0').waitFor();
   expect(await page.locator('main').innerText()).not.toContain(secret);
   await page.goto('/console/modules?progress.equals=failed');
   await page.getByRole('link', { name: 'Tap' }).click();
