@@ -1,17 +1,25 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { adoptTable } from '../../lib/restore/adopt-table.ts';
+import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { itemsOf, restoreItems } from '../support/instance/items.ts';
 import { LONG } from '../support/instance/long.ts';
-import { openSetup } from '../support/instance/setup.ts';
+import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { randomNumbers } from '../support/model/contention.ts';
 import { seed } from '../support/model/seed.ts';
 
 /*
  * Modules that poll while people change what they run, while calls to the table fail or succeed
- * without a response, responses get lost, and modules are reset to an earlier state or restarted.
+ * without a response, responses get lost, modules are reset to an earlier state or restarted, and
+ * the table is restored from a backup.
  */
 
 const POLLS = LONG ? 100_000 : 800;
 const LANES = 4;
+const RESTORES = LONG ? 20 : 1;
+const POLLS_PER_RESTORE = POLLS / RESTORES;
 
 const random = randomNumbers(seed);
 /** How many calls of functions were disturbed so far. */
@@ -26,19 +34,66 @@ const gatehouse = await useGatehouse({
     return { status: 500, body: { __type: 'InternalServerError' } };
   },
 });
+
+/** The calls that are on their way; none while the table is restored. */
+let inFlight = 0;
+let restoring: Promise<void> | undefined;
+/** How many restores there were: each ends all sessions and deletes all credentials. */
+let restores = 0;
+let setup: Setup;
+
+/** Waits for the end of a restore before it makes a call. */
+async function unlessRestoring<T>(call: () => Promise<T>): Promise<T> {
+  while (restoring) await restoring;
+  inFlight++;
+  try {
+    return await call();
+  } finally {
+    inFlight--;
+  }
+}
+
+/** Restores the table from a backup that some polls have followed, and adopts it. */
+async function restore(backup: Awaited<ReturnType<typeof itemsOf>>): Promise<void> {
+  while (inFlight > 0) await wait(1);
+  isCalm = true;
+  const { cloud, table } = gatehouse;
+  await restoreItems(cloud, backup);
+  const { endpoint, region, tableName } = cloud;
+  const client = scannerClient({ endpoint, region, credentials: OPERATOR });
+  await adoptTable(table, openTableScanner(['secondFactor'], tableName, client));
+  client.destroy();
+  // A token that was issued in the second of the adoption or before is rejected.
+  await wait(2000);
+  setup = await openSetup(gatehouse);
+  restores++;
+  disturbed++;
+  isCalm = false;
+  restoring = undefined;
+}
+
 interface State {
   readonly held: number;
   readonly running: number;
   readonly failed: number | undefined;
 }
 
-async function lane(name: string, polls: number): Promise<string[]> {
-  isCalm = true;
+/** Renews what the last restore has ended. */
+function renewed<T>(create: () => Promise<T>): () => Promise<T> {
+  let [value, since]: [Promise<T> | undefined, number] = [undefined, -1];
+  return () => {
+    if (since < restores) [value, since] = [create(), restores];
+    return value as Promise<T>;
+  };
+}
+
+/** An integration with a parameter, an administrator, and the module that polls. */
+async function openLane(name: string) {
   // Each has a read budget of its own.
-  const { token: admin } = await gatehouse.makeCaller(name, { authorities: ['ROLE_ADMIN'] });
+  await gatehouse.makeCaller(name, { authorities: ['ROLE_ADMIN'] });
+  const admin = renewed(() => gatehouse.tokenOf(name));
   const asAdmin = (method: string, path: string, body?: object) =>
-    gatehouse.call(method, path, { token: admin, body });
-  const setup = await openSetup(gatehouse);
+    unlessRestoring(async () => gatehouse.call(method, path, { token: await admin(), body }));
   const { body: integration } = await asAdmin('POST', '/api/utm-integrations', {
     name: 'Gate',
     shortName: 'gate',
@@ -50,9 +105,28 @@ async function lane(name: string, polls: number): Promise<string[]> {
     confName: 'counter',
     confValue: '0',
   });
-  const { token } = await setup.module(id);
-  isCalm = false;
+  const module = renewed(() => setup.module(id));
   const path = `/api/utm-integrations/${id}/module`;
+  const asModule = (headers: Record<string, string>) =>
+    unlessRestoring(async () =>
+      gatehouse.call('GET', path, { token: (await module()).token, headers }),
+    );
+  const change = (confValue: string) =>
+    asAdmin('PUT', '/api/utm-integration-confs', {
+      id: parameter.id,
+      integration: { id },
+      confName: 'counter',
+      confValue,
+    });
+  return { change, read: () => asAdmin('GET', path), asModule };
+}
+
+/** Changes a parameter and polls. Returns what was wrong. */
+async function pollWhileChanging(
+  { change, read, asModule }: Awaited<ReturnType<typeof openLane>>,
+  polls: number,
+  onPoll: () => void,
+): Promise<string[]> {
   const wrong: string[] = [];
   /** The value of the parameter by the number of the configuration. */
   const values = new Map<number, string>();
@@ -64,19 +138,13 @@ async function lane(name: string, polls: number): Promise<string[]> {
   let committed = 0;
   let ended = false;
 
-  async function change(): Promise<void> {
+  async function changeAll(): Promise<void> {
     for (let n = 1; !ended; n++) {
-      const body = {
-        id: parameter.id,
-        integration: { id },
-        confName: 'counter',
-        confValue: `${n}`,
-      };
-      await asAdmin('PUT', '/api/utm-integration-confs', body);
-      const { status, body: read } = await gatehouse.call('GET', path, { token: admin });
+      await change(`${n}`);
+      const { status, body } = await read();
       if (status !== 200) continue;
-      note(read.module.wanted, read.parameters[0].confValue);
-      committed = read.module.wanted;
+      note(body.module.wanted, body.parameters[0].confValue);
+      committed = body.module.wanted;
     }
   }
 
@@ -85,26 +153,24 @@ async function lane(name: string, polls: number): Promise<string[]> {
     const earlier: State[] = [state];
     const stated: [at: number, text: string][] = [];
     for (let n = 0; n < polls; n++) {
+      onPoll();
       if (random() < 0.02) state = earlier[Math.floor(random() * earlier.length)] as State;
       if (random() < 0.02) state = { ...state, held: 0 };
       const { held, running, failed } = state;
       const [atStart, disturbedBefore] = [committed, disturbed];
       stated.push([Date.now(), `${[running, failed]}`]);
       if (stated.length > 2000) stated.splice(0, 1000);
-      const { status, body } = await gatehouse.call('GET', path, {
-        token,
-        headers: {
-          'Gatehouse-Running': failed === undefined ? `${running}` : `${running};failed=${failed}`,
-          ...(held > 0 && { 'If-None-Match': `"${held}"` }),
-        },
+      const { status, body } = await asModule({
+        'Gatehouse-Running': failed === undefined ? `${running}` : `${running};failed=${failed}`,
+        ...(held > 0 && { 'If-None-Match': `"${held}"` }),
       });
       // A number that failed is not sent again.
       if (status === 304 && Math.max(held, failed ?? 0) < atStart)
         wrong.push(`304 for ${held} although ${atStart} was committed`);
       if (![200, 304, 503, 429].includes(status)) wrong.push(`status ${status}`);
       if (disturbed === disturbedBefore && status < 400 && random() < 0.1) {
-        const { body: read } = await gatehouse.call('GET', path, { token: admin });
-        const stored = read?.module && [read.module.running, read.module.failed ?? undefined];
+        const { body: seen } = await read();
+        const stored = seen?.module && [seen.module.running, seen.module.failed ?? undefined];
         // A call that was disturbed meanwhile may have been that of this poll. Three reports
         // are recorded in a second.
         const since = Date.now() - 1500;
@@ -124,7 +190,7 @@ async function lane(name: string, polls: number): Promise<string[]> {
     }
   }
 
-  const changing = change();
+  const changing = changeAll();
   await poll();
   ended = true;
   await changing;
@@ -134,11 +200,27 @@ async function lane(name: string, polls: number): Promise<string[]> {
 it(`${POLLS} polls never get a wrong 304, and what runs is what was stated (SEED=${seed})`, {
   timeout: 1_800_000,
 }, async () => {
+  setup = await openSetup(gatehouse);
+  isCalm = true;
+  const lanes = await Promise.all(Array.from({ length: LANES }, (_, n) => openLane(`lane-${n}`)));
+  let backup = await itemsOf(gatehouse.cloud);
+  isCalm = false;
+  let polls = 0;
+  const onPoll = () => {
+    polls++;
+    if (polls % POLLS_PER_RESTORE === POLLS_PER_RESTORE / 2) restoring = restore(backup);
+    else if (polls % POLLS_PER_RESTORE === POLLS_PER_RESTORE / 4)
+      void itemsOf(gatehouse.cloud).then((items) => {
+        backup = items;
+      });
+  };
   const wrong = await Promise.all(
-    Array.from({ length: LANES }, (_, n) => lane(`lane-${n}`, POLLS / LANES)),
+    lanes.map((lane) => pollWhileChanging(lane, POLLS / LANES, onPoll)),
   );
+  await restoring;
   isCalm = true;
 
   expect(disturbed).toBeGreaterThan(POLLS / 100);
+  expect(restores).toBe(RESTORES);
   expect(wrong.flat().slice(0, 10)).toEqual([]);
 });
