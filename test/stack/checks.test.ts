@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, it } from 'vitest';
+import { routeId } from '../../infra/stack/route-id.ts';
 import { consoleRoutes, routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
@@ -43,13 +44,11 @@ it('the production stacks with all options pass AWS Solutions, with reasons', ()
     'AwsSolutions-CFR3',
   ]);
   const rows = [...routes, ...consoleRoutes];
-  const reasons = rows.map(({ handler }, index) => {
-    const id =
-      rows.findIndex((row) => row.handler === handler) === index ? handler : `${handler}-2`;
-    return suppressed.flatMap(({ reason, violatingConstructs: [first] }) =>
-      first?.constructPath === `Gatehouse-prod/Entrance/${id}/Resource` ? [reason] : [],
-    );
-  });
+  const reasons = rows.map((row) =>
+    suppressed.flatMap(({ reason, violatingConstructs: [first] }) =>
+      first?.constructPath === `Gatehouse-prod/Entrance/${routeId(row)}/Resource` ? [reason] : [],
+    ),
+  );
   expect(reasons).toEqual(
     rows.map(({ contract }) => [
       expect.stringMatching(

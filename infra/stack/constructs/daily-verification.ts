@@ -13,6 +13,7 @@ export class DailyVerification extends Construct {
     super(scope, id);
     this.verifier = new GatehouseFunction(this, 'Function', deployment, {
       file: 'verify-table',
+      log: 'verify-table',
       description: 'verifies the table once a day',
       // A verification keeps about 3 KB per user in memory and takes minutes for a million items.
       memorySize: 2048,

@@ -3,6 +3,7 @@ import { Alias } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
+import { routeId } from '../route-id.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
 /** The function of a row of `routes.ts`, and of the rows that have the same handler. */
@@ -11,21 +12,17 @@ export class EndpointFunction extends GatehouseFunction {
   /** The version that serves requests. */
   readonly live: Alias;
 
-  constructor(
-    scope: Construct,
-    { route, handler, contract, permissions, strictThrottle }: Route,
-    deployment: Deployment,
-    logGroup: LogGroup,
-  ) {
+  constructor(scope: Construct, row: Route, deployment: Deployment, log: LogGroup) {
+    const { route, handler, contract, permissions, strictThrottle } = row;
     const { settings } = deployment;
     const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } = settings;
     const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor } = settings;
     const { credentialDays } = settings;
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
-    super(scope, handler, deployment, {
+    super(scope, routeId(row), deployment, {
       file: handler,
-      logGroup,
+      log,
       description: route,
       // Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU.
       memorySize: permissions.keys?.includes('pepper') ? 1024 : 512,
@@ -44,7 +41,9 @@ export class EndpointFunction extends GatehouseFunction {
             FACTOR_REQUIRED_FOR: secondFactor.requiredFor.join(','),
             FACTOR_REQUIRED_FROM: secondFactor.from,
           }),
-        ...(handler === 'create-credential' && { CREDENTIAL_DAYS: String(credentialDays) }),
+        ...(route === 'POST /api/utm-integrations/{id}/credentials' && {
+          CREDENTIAL_DAYS: String(credentialDays),
+        }),
         ...(!isPublic && confirmEmailChanges && { CONFIRM_EMAIL_CHANGES: 'true' }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
         ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),

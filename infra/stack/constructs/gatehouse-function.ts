@@ -22,8 +22,8 @@ export interface Deployment extends Environment {
 }
 
 interface Props extends Omit<FunctionOptions, 'environment' | 'logGroup'> {
-  /** Where it logs, unless it has a log group of its own. */
-  readonly logGroup?: LogGroup;
+  /** Where it logs: a log group of others, or the name of its own. */
+  readonly log: LogGroup | string;
   /** A file name in `functions/`, without its extension. */
   readonly file: string;
   readonly variables?: Record<string, string>;
@@ -42,13 +42,13 @@ export class GatehouseFunction extends LambdaFunction {
     scope: Construct,
     id: string,
     { bundles, environment, settings }: Deployment,
-    { file, variables, logGroup, ...options }: Props,
+    { file, variables, log, ...options }: Props,
   ) {
     const role = new Role(scope, `${id}-role`, {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     });
-    const log = logGroup ?? functionLog(scope, `${id}-log`, file, settings);
-    log.grantWrite(role);
+    const logGroup = typeof log === 'string' ? functionLog(scope, `${id}-log`, log, settings) : log;
+    logGroup.grantWrite(role);
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
     const { domainSuffix: domain } = RegionInfo.get(settings.region);
     super(scope, id, {
@@ -59,7 +59,7 @@ export class GatehouseFunction extends LambdaFunction {
         ...(domain && domain !== 'amazonaws.com' && { ENDPOINT_DOMAIN: domain }),
       },
       role,
-      logGroup: log,
+      logGroup,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       handler: 'index.handler',

@@ -26,6 +26,7 @@ import { Construct } from 'constructs';
 import { type Route, routes } from '../../../routes.ts';
 import { publicHostName } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { routeId } from '../route-id.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
@@ -170,16 +171,16 @@ export class GatehouseHttpApi extends Construct {
 
   /** Adds the routes that a function serves. */
   addRoutes(rows: readonly [Route, ...Route[]], fn: IFunction): void {
-    const [{ handler }] = rows;
-    const integration = new FunctionIntegration(`${handler}-integration`, fn, this.invoker);
+    const id = `${routeId(rows[0])}-integration`;
+    const integration = new FunctionIntegration(id, fn, this.invoker);
     this.invocation.addResources(fn.functionArn);
-    for (const [index, row] of rows.entries())
-      this.addRoute(index === 0 ? handler : `${handler}-${index + 1}`, row, integration);
+    for (const row of rows) this.addRoute(row, integration);
   }
 
-  private addRoute(id: string, { route, contract }: Route, integration: FunctionIntegration): void {
+  private addRoute(row: Route, integration: FunctionIntegration): void {
+    const { route, contract } = row;
     const [method, path] = route.split(' ') as [HttpMethod, string];
-    const httpRoute = new HttpRoute(this, id, {
+    const httpRoute = new HttpRoute(this, routeId(row), {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(path, method),
       integration,

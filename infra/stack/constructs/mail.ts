@@ -23,6 +23,7 @@ export class Mail extends Construct {
     if (!linkBase) throw new Error('Without a console, mails require the setting mail.linkBase');
     this.sender = new GatehouseFunction(this, 'Function', deployment, {
       file: 'send-mail',
+      log: 'send-mail',
       description: 'sends mail',
       memorySize: 512,
       timeout: Duration.minutes(2),
