@@ -4,21 +4,22 @@ import { bundle } from './bundle/bundle.ts';
 import { printError } from './commands/command-line.ts';
 import { edgeStackName } from './settings/edge.ts';
 import { readSettings } from './settings/read-settings.ts';
-import { transportOf } from './settings/transport.ts';
 import { EdgeStack } from './stack/edge-stack.ts';
 import { GatehouseStack } from './stack/gatehouse-stack.ts';
 
-/* The CDK app: `cdk.json` and `-c` select the environment; the CDK CLI sets the output folder. */
+/* The CDK app: `-c env=NAME` selects the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });
-const { name, settings, placeholders, checked, transport } = readContext();
+const { name, settings, placeholders, checked } = readContext();
 const bundles = join(app.outdir, 'bundles');
 // Standard output belongs to `cdk synth`, which prints the template there.
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
 if (placeholders.length > 0)
-  printError(`Do not deploy this template: ${placeholders.join(', ')} are placeholders`);
+  printError(
+    `Do not deploy this template: ${placeholders.map(({ path }) => path).join(', ')} are placeholders`,
+  );
 
 const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;
-await bundle(bundles, { transport, forDebugger });
+await bundle(bundles, { transport: settings.transport, forDebugger });
 const stacks: Stack[] = [
   new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }),
 ];
@@ -37,10 +38,7 @@ for (const { templateFile } of stacks)
 /** An invalid setting ends the synthesis with one sentence and no stack trace. */
 function readContext() {
   try {
-    return {
-      ...readSettings(app.node),
-      transport: transportOf(app.node.tryGetContext('transport')),
-    };
+    return readSettings(app.node.getAllContext());
   } catch (error) {
     printError((error as Error).message);
     process.exit(1);

@@ -47,7 +47,7 @@ export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): 
   if (functions.some(({ environment }) => environment.EDGE_SECRET_HASHES))
     return [
       'The local cloud has no edge: it rejects every request with 403 until `edge` is ' +
-        'removed from cdk.json',
+        'removed from environments/dev.json',
     ];
   const hasConsole = functions.some(({ name }) => name === 'GET /console');
   return [

@@ -46,7 +46,7 @@ const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 
 /**
  * Reloads when the source changes: a change in functions/, lib/ or console/ rebuilds the bundles; a
- * change in routes.ts, cdk.json or the stack synthesizes the stack again.
+ * change in routes.ts, the settings or the stack synthesizes the stack again.
  */
 export function reloadOnChange(
   starting: Promise<Cloud>,

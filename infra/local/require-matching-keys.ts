@@ -8,7 +8,7 @@ import { readJson } from './state/state.ts';
 
 /**
  * Fails if passwords in the table were hashed with a key that the state does not have, not with one
- * that `pepperKeys` in cdk.json no longer lists.
+ * that `pepperKeys` in the settings no longer lists.
  */
 export async function requireMatchingKeys(cloud: Cloud, options: CloudOptions): Promise<void> {
   const table = operatorsTable(cloud);

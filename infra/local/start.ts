@@ -19,8 +19,9 @@ Environment variables; an invalid value is treated like a wrong argument:
   AWS_ENDPOINT_URL_DYNAMODB  the URL of a DynamoDB engine to use instead of the embedded one
   MAIL_LINK_BASE             the page that sets a password by a mailed link; default: that
                              of the settings, or else of the console
-  TRANSPORT                  minimal or sdk: what functions call AWS with; default: transport in
-                             cdk.json`,
+  TRANSPORT                  minimal or sdk: what functions call AWS with; default minimal
+
+The settings are those of environments/dev.json, or else examples/environments/dev.json.`,
   options: { inspect: { type: 'string' } },
   statuses: {
     stopped: [0, 'it was stopped'],

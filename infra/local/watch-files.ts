@@ -8,6 +8,8 @@ const WATCHED = [
   'routes.ts',
   'openapi.json',
   'cdk.json',
+  'environments/*.json',
+  'examples/environments/*.json',
 ];
 
 /**

@@ -1,8 +1,6 @@
 import * as v from 'valibot';
 import { DEPLOYMENTS } from './environment.ts';
-import { templates } from './mail.ts';
 import { setting } from './setting.ts';
-import { settings } from './settings.ts';
 import { TRANSPORTS } from './transport.ts';
 
 const override = <S extends v.GenericSchema>(name: string, schema: S) =>
@@ -10,32 +8,23 @@ const override = <S extends v.GenericSchema>(name: string, schema: S) =>
     setting(`Overrides the setting \`${name}\` of the environment, for one deployment.`, schema),
   );
 
-/** The keys of the context in cdk.json. */
+/** The keys of the context that `-c KEY=VALUE` sets. */
 export const context = v.object({
-  env: setting('The environment to synthesize or to deploy: a key of `environments`.', v.string()),
-  transport: setting(
-    'What functions call AWS with, in all environments: the transport of this project, or ' +
-      'the AWS SDK ([ADR 11](adr/0011-minimal-transport.md)).',
-    v.picklist(TRANSPORTS),
+  env: setting(
+    'The environment to synthesize or to deploy: the name of a file in `environments/`.',
+    v.string(),
   ),
-  environments: setting(
-    'The settings of each environment by its name, which consists of letters, digits and hyphens.',
-    v.record(v.string(), settings),
-  ),
-  mailTemplates: setting(
-    'The texts of all mails, for environments without `mail.templates`.',
-    templates,
-  ),
-  allowPlaceholders: v.optional(
+  example: v.optional(
     setting(
-      'Whether placeholders are allowed with `keepData`: `npm run check` synthesizes ' +
-        '`prod` with them. Never use it to deploy.',
+      'Whether the file is one of [examples/environments](../examples/environments/prod.json), ' +
+        'with its placeholders: `npm run check` synthesizes that of `prod`. Never use it to deploy.',
       v.boolean(),
     ),
     false,
   ),
   unprotected: override('unprotected', v.boolean()),
   deployment: override('deployment', DEPLOYMENTS),
+  transport: override('transport', v.picklist(TRANSPORTS)),
   checked: v.optional(
     setting(
       'Whether the template is checked against the AWS Solutions rules; `npm start` sets ' +

@@ -1,9 +1,19 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as v from 'valibot';
-import { count, setting } from './setting.ts';
+import { count, matching, setting } from './setting.ts';
+import { TRANSPORTS } from './transport.ts';
 
 /* Where an environment is deployed and how, what outlives it, and who learns of its alarms. */
+
+export const account = v.optional(
+  setting(
+    'The AWS account of the environment: no command deploys it to another, or reads another. ' +
+      'Required with `keepData`.',
+    matching(/^\d{12}$/, 'must be the 12 digits of an AWS account'),
+    { example: '111122223333' },
+  ),
+);
 
 export const region = setting(
   'Where the stack is deployed. Set here, so that a synthesis needs no AWS account.',
@@ -17,11 +27,13 @@ export const region = setting(
   ),
 );
 
-export const keepData = setting(
-  'Enables deletion protection and point-in-time recovery, and retains table, keys and ' +
-    'logs when the stack is deleted. Placeholders such as example.com are then rejected in ' +
-    'all settings.',
-  v.boolean(),
+export const keepData = v.optional(
+  setting(
+    'Enables deletion protection and point-in-time recovery, and retains table, keys and ' +
+      'logs when the stack is deleted.',
+    v.boolean(),
+  ),
+  true,
 );
 
 export const unprotected = v.optional(
@@ -34,18 +46,33 @@ export const unprotected = v.optional(
   ),
 );
 
-export const logRetentionDays = setting(
-  'The retention period of all log groups; 9999 keeps the logs forever.',
-  v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
-  { unit: 'days' },
+export const logRetentionDays = v.optional(
+  setting(
+    'The retention period of all log groups; 9999 keeps the logs forever.',
+    v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
+    { unit: 'days' },
+  ),
+  365,
 );
 
-export const auditDays = v.pipe(
-  count('days', 'The retention period of the audit trail.'),
-  v.maxValue(
-    3653,
-    'must not exceed 3653, which is ten years: a list may query each month of the period',
+export const auditDays = v.optional(
+  v.pipe(
+    count('days', 'The retention period of the audit trail.'),
+    v.maxValue(
+      3653,
+      'must not exceed 3653, which is ten years: a list may query each month of the period',
+    ),
   ),
+  730,
+);
+
+export const transport = v.optional(
+  setting(
+    'What functions call AWS with: the transport of this project, or the AWS SDK ' +
+      '([ADR 11](adr/0011-minimal-transport.md)).',
+    v.picklist(TRANSPORTS),
+  ),
+  'minimal',
 );
 
 export const dailyVerification = v.optional(

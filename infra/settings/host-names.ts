@@ -51,20 +51,23 @@ export const publicHostName = ({
   readonly edge?: { readonly hostName: string } | undefined;
 }): string | undefined => edge?.hostName ?? domain?.name;
 
-export const corsOrigins = setting(
-  'The origins whose pages may call the API. If the list is empty, browsers block all ' +
-    'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
-    'how to add one.',
-  v.array(
-    v.pipe(
-      v.string(),
-      v.check(
-        // API Gateway takes https://* for every origin, and a URL may contain an asterisk.
-        (origin) => URL.parse(origin)?.origin === origin && !origin.includes('*'),
-        'must be a scheme and a host in lower case, without a path, a trailing slash, a ' +
-          'default port or a wildcard, such as https://admin.example.com',
+export const corsOrigins = v.optional(
+  setting(
+    'The origins whose pages may call the API. If the list is empty, browsers block all ' +
+      'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
+      'how to add one.',
+    v.array(
+      v.pipe(
+        v.string(),
+        v.check(
+          // API Gateway takes https://* for every origin, and a URL may contain an asterisk.
+          (origin) => URL.parse(origin)?.origin === origin && !origin.includes('*'),
+          'must be a scheme and a host in lower case, without a path, a trailing slash, a ' +
+            'default port or a wildcard, such as https://admin.example.com',
+        ),
       ),
     ),
+    { example: ['https://admin.example.com'] },
   ),
-  { example: ['https://admin.example.com'] },
+  [],
 );

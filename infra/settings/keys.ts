@@ -83,22 +83,25 @@ export const secondFactor = v.optional(
   ),
 );
 
-export const tokenLife = setting(
-  'How long a login lasts.',
-  v.pipe(
-    v.strictObject({
-      minutes: count('minutes', 'The lifetime of a token.'),
-      rememberedMinutes: count(
-        'minutes',
-        'The lifetime of a token that was requested with `rememberMe`.',
+export const tokenLife = v.optional(
+  setting(
+    'How long a login lasts.',
+    v.pipe(
+      v.strictObject({
+        minutes: v.optional(count('minutes', 'The lifetime of a token.'), 60),
+        rememberedMinutes: v.optional(
+          count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
+          1440,
+        ),
+      }),
+      v.check(
+        ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
+        'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected ' +
+          'with 401',
       ),
-    }),
-    v.check(
-      ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
-      'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected ' +
-        'with 401',
     ),
   ),
+  {},
 );
 
 export const confirmEmailChanges = v.optional(

@@ -6,32 +6,55 @@ import { count, setting } from './setting.ts';
 const units = (kind: string) =>
   count('units per second', `The maximum of ${kind} request units; beyond it, DynamoDB throttles.`);
 
-export const tableMaximum = setting(
-  'The maximum throughput of the on-demand table, which bounds its cost. [An adopted ' +
-    'table](restore.md#adopting-a-table-and-keys) keeps its own.',
-  v.strictObject({ readUnits: units('read'), writeUnits: units('write') }),
+export const tableMaximum = v.optional(
+  setting(
+    'The maximum throughput of the on-demand table, which bounds its cost. [An adopted ' +
+      'table](restore.md#adopting-a-table-and-keys) keeps its own.',
+    v.strictObject({
+      readUnits: v.optional(units('read'), 12_000),
+      writeUnits: v.optional(units('write'), 4000),
+    }),
+  ),
+  {},
 );
 
-const throttleLimits = (requests: string) =>
-  v.strictObject({
-    rate: setting(
-      `The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`,
-      v.pipe(v.number(), v.minValue(1)),
-      { unit: 'requests per second' },
+/** `rate` is the default; the burst is twice as much. */
+const throttleLimits = (meaning: string, requests: string, rate: number) =>
+  v.optional(
+    setting(
+      meaning,
+      v.strictObject({
+        rate: v.optional(
+          setting(
+            `The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`,
+            v.pipe(v.number(), v.minValue(1)),
+            { unit: 'requests per second' },
+          ),
+          rate,
+        ),
+        burst: v.optional(
+          count('requests', 'How many requests may arrive at once before the rate applies.'),
+          2 * rate,
+        ),
+      }),
     ),
-    burst: count('requests', 'How many requests may arrive at once before the rate applies.'),
-  });
+    {},
+  );
 
-export const throttle = setting(
-  'The limits of API Gateway, which bound the cost of a flood of requests.',
-  v.strictObject({
-    all: setting('The limits of each route.', throttleLimits('a route')),
-    login: setting(
-      'The limits of each route with `strictThrottle`: login, reset request and completion, ' +
-        'and confirmation of an address.',
-      throttleLimits('the route'),
-    ),
-  }),
+export const throttle = v.optional(
+  setting(
+    'The limits of API Gateway, which bound the cost of a flood of requests.',
+    v.strictObject({
+      all: throttleLimits('The limits of each route.', 'a route', 500),
+      login: throttleLimits(
+        'The limits of each route with `strictThrottle`: login, reset request and completion, ' +
+          'and confirmation of an address.',
+        'the route',
+        1000,
+      ),
+    }),
+  ),
+  {},
 );
 
 export const loginConcurrency = v.optional(
@@ -43,27 +66,36 @@ export const loginConcurrency = v.optional(
   ),
 );
 
-export const guessing = setting(
-  'Limits on password guessing; beyond them, the service responds with 429.',
-  v.pipe(
-    v.strictObject({
-      failuresPerSource: count(
-        'per 15 minutes',
-        'Wrong passwords of one source address, across all accounts.',
+export const guessing = v.optional(
+  setting(
+    'Limits on password guessing; beyond them, the service responds with 429.',
+    v.pipe(
+      v.strictObject({
+        failuresPerSource: v.optional(
+          count('per 15 minutes', 'Wrong passwords of one source address, across all accounts.'),
+          100,
+        ),
+        requestsPerSource: v.optional(
+          count(
+            'per 15 minutes',
+            'Logins and changes of passwords of one source address, across all accounts.',
+          ),
+          1000,
+        ),
+        resetsPerSource: v.optional(
+          count(
+            'per 15 minutes',
+            'Requests for a reset, completions of resets and confirmations of addresses of one ' +
+              'source address. A person needs two for a reset.',
+          ),
+          100,
+        ),
+      }),
+      v.check(
+        ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
+        'failuresPerSource must not exceed requestsPerSource: each failure is a request',
       ),
-      requestsPerSource: count(
-        'per 15 minutes',
-        'Logins and changes of passwords of one source address, across all accounts.',
-      ),
-      resetsPerSource: count(
-        'per 15 minutes',
-        'Requests for a reset, completions of resets and confirmations of addresses of one ' +
-          'source address. A person needs two for a reset.',
-      ),
-    }),
-    v.check(
-      ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
-      'failuresPerSource must not exceed requestsPerSource: each failure is a request',
     ),
   ),
+  {},
 );

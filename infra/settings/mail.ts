@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import defaultTemplates from './mail-templates.json' with { type: 'json' };
 import { count, matching, setting } from './setting.ts';
 
 /* How mails are sent, and their texts. */
@@ -107,6 +108,6 @@ export const mail = setting(
       ),
       500,
     ),
-    templates,
+    templates: v.optional(templates, defaultTemplates),
   }),
 );

@@ -1,17 +1,17 @@
 /*
  * Values that only stand for those of an operator: names reserved by RFC 2606 and RFC 6761,
- * addresses of this machine, and the account in AWS's documentation.
+ * addresses of this machine, and the accounts in AWS's documentation.
  */
 const HOST =
   /(?:^|\.)example\.(?:com|net|org)$|\.(?:example|test|invalid|localhost)$|^localhost$|^127\.|^\[::1\]$/i;
-const ARN = /^arn:.*:123456789012:/;
+const ACCOUNT = /^(arn:.*:)?(123456789012|111122223333)(:|$)/;
 
 /** The paths of all placeholders in the settings of an environment, each with its value. */
 export function placeholdersIn(value: unknown, path = ''): { path: string; value: string }[] {
   // Texts may mention any name.
   if (path === 'mail.templates') return [];
   if (typeof value === 'string')
-    return HOST.test(hostIn(value)) || ARN.test(value) ? [{ path, value }] : [];
+    return HOST.test(hostIn(value)) || ACCOUNT.test(value) ? [{ path, value }] : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, part]) =>
     placeholdersIn(part, path ? `${path}.${name}` : name),

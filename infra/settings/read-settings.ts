@@ -1,66 +1,92 @@
-import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { context } from './context.ts';
+import {
+  EXAMPLE_FOLDER,
+  environmentFile,
+  OWN_FOLDER,
+  readEnvironment,
+  sharedTemplates,
+} from './environment-files.ts';
 import { placeholdersIn } from './placeholders.ts';
 import { settings } from './settings.ts';
 
 /** Keys of the CDK itself; all others contain a colon. */
 const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
 
-/**
- * Reads the environment that `-c env=…` selects in cdk.json. Throws a single error that lists all
- * violations.
- */
-export function readSettings(node: Pick<Node, 'getAllContext'>) {
-  const all: Record<string, unknown> = node.getAllContext();
-  rejectUnknownKeys(Object.keys(all));
-  const name = String(all.env);
-  const environments = Object(all.environments);
-  if (!Object.hasOwn(environments, name)) {
-    const names = Object.keys(environments).join(', ') || 'none';
-    throw new Error(`There is no environment ${name}: cdk.json has ${names}.`);
-  }
-  const own = environments[name];
-  const environment = {
-    ...own,
-    // All environments share the mail templates unless an environment overrides them.
-    mail: { templates: all.mailTemplates, ...own?.mail },
-    ...(all.unprotected !== undefined && { unprotected: flagIn(all, 'unprotected') }),
-    ...(all.deployment !== undefined && { deployment: all.deployment }),
-  };
-  const { success, output, issues } = v.safeParse(settings, environment, { abortPipeEarly: true });
-  const invalid = (violations: string[]) =>
-    new Error(`The settings of ${name} in cdk.json are invalid. ${violations.join('; ')}.`);
-  if (!success) throw invalid(issues.map(violationOf));
+/** Marks a synthesis of the local cloud. The CDK CLI passes texts only, so no `-c` can set it. */
+export const LOCAL = 'gatehouse:local';
 
-  const placeholders = output.keepData ? placeholdersIn(output) : [];
-  if (placeholders.length > 0 && !flagIn(all, 'allowPlaceholders', false))
-    throw invalid(
-      placeholders.map(
-        ({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`,
-      ),
+/**
+ * Reads the environment that `-c env=…` selects. Throws a single error that lists all violations.
+ */
+export function readSettings(all: Readonly<Record<string, unknown>>) {
+  rejectUnknownKeys(Object.keys(all));
+  const isExample = flagIn(all, 'example', false);
+  const folder = isExample ? EXAMPLE_FOLDER : OWN_FOLDER;
+  if (all.env === undefined)
+    throw new Error(
+      'No environment is selected: add -c env=NAME, the name of a file in environments/.',
     );
-  return {
-    name,
-    settings: output,
-    /** The paths of settings that must be replaced before a deployment. */
-    placeholders: placeholders.map(({ path }) => path),
-    checked: flagIn(all, 'checked', true),
-  };
+  const name = String(all.env);
+  const { $schema: _, ...own } = readEnvironment(name, folder);
+  const read = settingsOf(
+    {
+      ...own,
+      ...(all.unprotected !== undefined && { unprotected: flagIn(all, 'unprotected') }),
+      ...(all.deployment !== undefined && { deployment: all.deployment }),
+      ...(all.transport !== undefined && { transport: all.transport }),
+    },
+    { file: environmentFile(name, folder), templates: sharedTemplates(folder) },
+  );
+  if (!isExample && all[LOCAL] !== true) rejectPlaceholders(read);
+  return { name, ...read, checked: flagIn(all, 'checked', true) };
 }
 
-/** A misspelled `-c env=prod` would otherwise deploy the default environment. */
+/** The settings of an environment and the paths of its placeholders. */
+export function settingsOf(
+  { mail, ...own }: Readonly<Record<string, unknown>>,
+  { file, templates }: { file: string; templates: unknown },
+) {
+  const environment = {
+    ...own,
+    ...(mail !== undefined && { mail: { templates, ...Object(mail) } }),
+  };
+  const { success, output, issues } = v.safeParse(settings, environment, { abortPipeEarly: true });
+  if (!success) throw invalid(file, issues.map(violationOf));
+  return { file, settings: output, placeholders: placeholdersIn(output) };
+}
+
+/** Throws if a setting only stands for that of an operator. */
+export function rejectPlaceholders({ file, placeholders }: ReturnType<typeof settingsOf>): void {
+  if (placeholders.length === 0) return;
+  const violations = placeholders.map(
+    ({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`,
+  );
+  throw invalid(file, violations);
+}
+
+const invalid = (file: string, violations: string[]) =>
+  new Error(`The settings in ${file} are invalid. ${violations.join('; ')}.`);
+
+/** A misspelled `-c deploymnet=…` would otherwise have no effect. */
 function rejectUnknownKeys(keys: readonly string[]): void {
   const known = [...Object.keys(context.entries), ...CDK_KEYS];
   const unknown = keys.find((key) => !key.includes(':') && !known.includes(key));
   if (unknown === undefined) return;
+  const hint = ['environments', 'mailTemplates'].includes(unknown)
+    ? ' The settings of environments are in files of their own: npm run convert-settings (docs/settings.md).'
+    : '';
   throw new Error(
-    `There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.`,
+    `There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.${hint}`,
   );
 }
 
 /** A value that is true or false. The CDK CLI passes the values of `-c` as strings. */
-function flagIn(context: Record<string, unknown>, key: string, byDefault?: boolean): boolean {
+function flagIn(
+  context: Readonly<Record<string, unknown>>,
+  key: string,
+  byDefault?: boolean,
+): boolean {
   const value = String(context[key] ?? byDefault);
   if (!/^(true|false)$/.test(value)) throw new Error(`${key} must be true or false, not ${value}.`);
   return value === 'true';

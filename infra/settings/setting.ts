@@ -2,7 +2,7 @@ import * as v from 'valibot';
 
 interface Metadata {
   readonly unit?: string;
-  /** A value for docs/settings.md, if the environment `prod` in cdk.json has none. */
+  /** A value for docs/settings.md, if the example of `prod` has none. */
   readonly example?: unknown;
   /** What docs/settings.md calls a key of a record. */
   readonly key?: string;

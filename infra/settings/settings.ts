@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { console, consoleLinks } from './console.ts';
 import { EDGE_REGION, edge } from './edge.ts';
 import {
+  account,
   alarms,
   auditDays,
   dailyVerification,
@@ -9,6 +10,7 @@ import {
   keepData,
   logRetentionDays,
   region,
+  transport,
   unprotected,
 } from './environment.ts';
 import { existing } from './existing.ts';
@@ -36,6 +38,7 @@ const ORIGINS_BYTES_MAX = 2800;
 const API_HOST_LENGTH_MAX = 64;
 
 const fields = v.strictObject({
+  account,
   region,
   keepData,
   unprotected,
@@ -62,6 +65,7 @@ const fields = v.strictObject({
   dailyVerification,
   alarms,
   deployment,
+  transport,
 });
 
 /** A rule about several settings, whose violation is reported at a path. */
@@ -73,9 +77,30 @@ const rule = (
 
 const regionOf = (arn: string): string | undefined => arn.split(':')[3];
 
+/** Whether all ARNs that are given are of this account; any is, if none is named. */
+const areOf = (account: string | undefined, ...arns: (string | undefined)[]): boolean =>
+  account === undefined || arns.every((arn) => arn === undefined || arn.split(':')[4] === account);
+
 /** The schema of the settings of one environment; docs/settings.md is made from it. */
 export const settings = v.pipe(
   fields,
+  rule(
+    ['account'],
+    ({ keepData, account }) => !keepData || account !== undefined,
+    'An environment that keeps its data requires the number of its AWS account',
+  ),
+  rule(
+    ['account'],
+    ({ account, existing, domain, edge }) =>
+      areOf(
+        account,
+        existing?.tableStream,
+        ...Object.values(existing?.keys ?? {}),
+        domain?.certificate,
+        edge?.certificate,
+      ),
+    'The certificates and the existing table and keys must be of this account',
+  ),
   rule(
     ['alarms'],
     ({ keepData, alarms }) => !keepData || alarms !== undefined,

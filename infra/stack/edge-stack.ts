@@ -26,7 +26,11 @@ import { EDGE_HEADERS } from '../../lib/http/edge.ts';
 import { routes } from '../../routes.ts';
 import { EDGE_REGION } from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Environment, EnvironmentStack } from './constructs/environment-stack.ts';
+import {
+  type Environment,
+  EnvironmentStack,
+  environmentOf,
+} from './constructs/environment-stack.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
 
@@ -53,7 +57,7 @@ export class EdgeStack extends EnvironmentStack {
     if (!domain || !edge) throw new Error('An edge requires the settings domain and edge');
     super(scope, id, deployment, {
       description: 'Gatehouse: the edge in front of the API',
-      env: { region: EDGE_REGION },
+      env: environmentOf(settings, EDGE_REGION),
     });
 
     const behavior = this.behaviorOf(domain, edge, environment);

@@ -8,7 +8,7 @@ import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
-import { EnvironmentStack } from './constructs/environment-stack.ts';
+import { EnvironmentStack, environmentOf } from './constructs/environment-stack.ts';
 import { type Deployment, functionLog } from './constructs/gatehouse-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
@@ -23,7 +23,7 @@ export class GatehouseStack extends EnvironmentStack {
     super(scope, id, deployment, {
       description:
         'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
-      env: { region: settings.region },
+      env: environmentOf(settings, settings.region),
     });
     RemovalPolicies.of(this).apply(
       settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { synthesize } from '../../infra/local/stack/synthesize.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';
-import { shippedSettings } from '../support/stack/shipped-context.ts';
 import { endWithThis } from './children.ts';
 import { cpuMsOfEndedChildren } from './process-tree.ts';
 import { median } from './statistics.ts';
@@ -66,7 +65,7 @@ export async function measureDevelopment(repetitions: number): Promise<string> {
 
 async function measureSynthesis(assembly: string): Promise<{ ms: number; cpuMs: number }> {
   const [started, cpuMs] = [performance.now(), cpuMsOfEndedChildren()];
-  await synthesize(assembly, { checked: false, ...shippedSettings });
+  await synthesize(assembly, { checked: false, example: true });
   return { ms: performance.now() - started, cpuMs: cpuMsOfEndedChildren() - cpuMs };
 }
 

@@ -5,7 +5,6 @@ import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand, WrongArguments } from '../../infra/commands/define-command.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
-import { shippedSettings } from '../support/stack/shipped-context.ts';
 
 const SECTIONS = ['functions', 'load', 'development', 'growth'] as const;
 type Section = (typeof SECTIONS)[number];
@@ -55,7 +54,7 @@ async function measureAll(
   const { measureGrowth } = await import('./growth.ts');
   const { measureLoads } = await import('./load-table.ts');
   const assembly = join(folder, 'assembly');
-  await synthesize(assembly, { checked: false, ...shippedSettings });
+  await synthesize(assembly, { checked: false, example: true });
   const { functions, load, starts, users } = quick ? QUICK : FULL;
   const measure: Record<Section, () => Promise<string>> = {
     functions: () => measureFunctions(assembly, functions),

@@ -78,11 +78,15 @@ interface State {
   readonly failed: number | undefined;
 }
 
-/** Renews what the last restore has ended. */
+/** Shorter than the 15 minutes for which a token of a module is valid. */
+const RENEWAL_MS = 600_000;
+
+/** Renews what has expired or what the last restore has ended. */
 function renewed<T>(create: () => Promise<T>): () => Promise<T> {
-  let [value, since]: [Promise<T> | undefined, number] = [undefined, -1];
+  let [value, since, at]: [Promise<T> | undefined, number, number] = [undefined, -1, 0];
   return () => {
-    if (since < restores) [value, since] = [create(), restores];
+    if (since < restores || at < Date.now() - RENEWAL_MS)
+      [value, since, at] = [create(), restores, Date.now()];
     return value as Promise<T>;
   };
 }
@@ -222,5 +226,5 @@ it(`${POLLS} polls never get a wrong 304, and what runs is what was stated (SEED
 
   expect(disturbed).toBeGreaterThan(POLLS / 100);
   expect(restores).toBe(RESTORES);
-  expect(wrong.flat().slice(0, 10)).toEqual([]);
+  expect([...new Set(wrong.flat())].slice(0, 10)).toEqual([]);
 });

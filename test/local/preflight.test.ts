@@ -5,8 +5,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { requireAccount, requireKnownAccount } from '../../infra/commands/account.ts';
 import { awsReader } from '../../infra/commands/preflight/aws-reader.ts';
-import { accountOf, BOOTSTRAP_VERSION, checksOf } from '../../infra/commands/preflight/checks.ts';
+import { BOOTSTRAP_VERSION, checksOf } from '../../infra/commands/preflight/checks.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
 import { runCommand } from '../support/commands/run-command.ts';
 import { type ScriptedResponse, scriptedAws } from '../support/doubles/scripted-aws.ts';
@@ -251,18 +252,37 @@ describe('a response of AWS', () => {
   it('must name the account of the credentials', async () => {
     const aws = await readerOf(200, '<GetCallerIdentityResult/>');
 
-    await expect(accountOf(aws)).rejects.toThrow(
+    await expect(requireAccount(aws, 'moon', SETTINGS)).rejects.toThrow(
       'STS does not name the account of the credentials.',
     );
+  });
+
+  it('must be of the account that the settings name', async () => {
+    const aws = await readerOf(200, '<Account>210987654321</Account>');
+    const other: [string, string][] = [['123456789012', 'prod']];
+    const same: [string, string][] = [...other, ['210987654321', 'staging']];
+    vi.stubEnv('AWS_REGION', 'eu-north-1');
+
+    await expect(requireAccount(aws, 'moon', SETTINGS)).rejects.toThrow(
+      'The credentials are of the account 210987654321, but environments/moon.json names 123456789012.',
+    );
+    await expect(
+      requireAccount(aws, 'moon', { ...SETTINGS, account: '210987654321' }),
+    ).resolves.toBe('210987654321');
+    await expect(requireKnownAccount(other, () => aws)).rejects.toThrow(
+      'The credentials are of the account 210987654321; the files in environments/ name 123456789012 (prod).',
+    );
+    await expect(requireKnownAccount(same, () => aws)).resolves.toBeUndefined();
+    await expect(requireKnownAccount([], () => aws)).resolves.toBeUndefined();
   });
 });
 
 describe('npm run preflight', () => {
-  /** What the environment `dev` of the shipped settings needs. */
+  /** What the environment `dev` needs. */
   const DEV: Script = {
     ...READY,
-    'GET /v2/email/identities/gatehouse%40example.com': NOT_FOUND,
-    'GET /v2/email/identities/example.com': verified,
+    'GET /v2/email/identities/gatehouse%40gatehouse.dev': NOT_FOUND,
+    'GET /v2/email/identities/gatehouse.dev': verified,
     GetCallerIdentity: {
       xml: '<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>',
     },

@@ -149,11 +149,11 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     expect([during, await profile()]).toEqual(['again', 'valid']);
   });
 
-  it('that leaves cdk.json without valid JSON is rejected with its name', async () => {
+  it('that leaves a file without valid JSON is rejected with its name', async () => {
     const from = service.lines.length;
-    const valid = sourceOf('cdk.json');
-    replaceByRename('cdk.json', '{');
-    await printed('Still running the previous version: cdk.json: ', from);
+    const valid = sourceOf('environments/dev.json');
+    replaceByRename('environments/dev.json', '{');
+    await printed('environments/dev.json: ', from);
     const preflight = spawnSync(
       process.execPath,
       ['infra/commands/bin.mjs', 'preflight', '--env', 'dev'],
@@ -165,14 +165,14 @@ describe('a change of the source', { timeout: 60_000 }, () => {
     const again = service.lines.length;
     utimesSync(join(root, 'routes.ts'), new Date(), new Date());
     await printed('Changed routes.ts: reloading', again);
-    await printed('Still running the previous version: cdk.json: ', again);
-    await afterReload(() => replaceByRename('cdk.json', valid));
+    await printed('environments/dev.json: ', again);
+    await afterReload(() => replaceByRename('environments/dev.json', valid));
 
     expect(await profile()).toBe('valid');
     expect((await getAccount()).status).toBe(200);
     expect([preflight.status, preflight.stderr]).toEqual([
       2,
-      expect.stringMatching(/^cdk\.json: .+\n$/),
+      expect.stringMatching(/^environments\/dev\.json: .+\n$/),
     ]);
   });
 });

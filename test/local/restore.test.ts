@@ -172,7 +172,7 @@ describe('npm run adopt', () => {
     [ofTable('--apply'), '--apply requires --original.'],
     [ofTable('--original', 'O', '--keep', '7'), KEEP],
     [ofTable('--original', 'O', '--apply', '--keep', '7,bob'), KEEP],
-    [ofTable('--environment', 'toString'), 'There is no environment toString: cdk.json has '],
+    [ofTable('--environment', 'toString'), 'There is no environment toString'],
     [ofTable('--pepper-key', `${KEY} alias/k`), '--pepper-key must be the ARN of a KMS key.'],
     [ofTable('--values-key', `${KEY} ${KEY}`), '--values-key must be the ARN of a KMS key.'],
     [

@@ -1,13 +1,13 @@
 import { type ExecFileException, execFile } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { readCdkJson } from '../../infra/settings/read-cdk-json.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
-import { shippedContext } from '../support/stack/shipped-context.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* The CDK app as the CDK CLI runs it, which prints its output unchanged. */
@@ -26,7 +26,7 @@ async function synthesize(changes: object, { root = ROOT, outdir = folder } = {}
       CDK_OUTDIR: outdir,
       CDK_VALIDATION: 'false',
       CDK_CONTEXT_JSON: JSON.stringify({
-        ...shippedContext,
+        ...readCdkJson().context,
         checked: false,
         'aws:cdk:disable-asset-staging': true,
         ...changes,
@@ -42,21 +42,14 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
   const root = join(folder, 'at/another (1) ä/depth');
   const copy = join(folder, 'elsewhere');
   const { edge, domain } = OTHER_SETTINGS;
-  const certificate = domain.certificate.replace(
-    OTHER_SETTINGS.region,
-    shippedContext.environments.prod.region,
-  );
+  const certificate = domain.certificate.replace(OTHER_SETTINGS.region, 'eu-central-1');
   const changes = { edge, domain: { ...domain, certificate } };
   let output: Awaited<ReturnType<typeof synthesize>>;
   beforeAll(async () => {
     copyRepository(root);
-    const environments = { prod: { ...shippedContext.environments.prod, ...changes } };
-    const selected = {
-      env: 'prod',
-      environments,
-      allowPlaceholders: 'true',
-      transport: localTransport(),
-    };
+    const file = join(root, 'examples/environments/prod.json');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...changes }));
+    const selected = { env: 'prod', example: 'true', transport: localTransport() };
     output = await synthesize(selected, { root, outdir: copy });
   }, 60_000);
 
@@ -65,7 +58,7 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
       code: 0,
       stdout: '',
       stderr: expect.stringMatching(
-        /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: mail\.sender, .+ are placeholders\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\n$/,
+        /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: account, .+ are placeholders\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\n$/,
       ),
     });
   });
@@ -74,8 +67,9 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
     const read = (...path: string[]): string => readFileSync(join(...path), 'utf8');
     const hashesOf = (assembly: string): string[] =>
       Object.keys(JSON.parse(read(assembly, 'Gatehouse-prod.assets.json')).files);
-    synthesizeInProcess('prod', changes);
-    const original = assemblyOf('prod', changes);
+    const settings = { ...changes, account: '123456789012' };
+    synthesizeInProcess('prod', settings);
+    const original = assemblyOf('prod', settings);
     const bundles = join(inject('assembly'), 'bundles');
 
     const templates = globSync('*.template.json', { cwd: copy }).sort();
@@ -92,18 +86,24 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
 describe('a synthesis', () => {
   it.each([
     [
-      'placeholders in production',
+      'placeholders',
       { env: 'prod' },
-      'The settings of prod in cdk.json are invalid. mail.sender: replace the ' +
-        'placeholder "gatehouse@example.com"; ' +
+      'The settings in environments/prod.json are invalid. account: replace the placeholder ' +
+        '"123456789012"; mail.sender: replace the placeholder "gatehouse@example.com"; ' +
         'alarms: replace the placeholder "operators@example.com".',
     ],
     [
-      'an unknown transport',
-      { transport: 'none' },
-      'transport must be "minimal" or "sdk", not "none".',
+      'no environment',
+      {},
+      'No environment is selected: add -c env=NAME, the name of a file in environments/.',
     ],
   ])('ends with one sentence for %s', async (_, changes, sentence) => {
-    expect(await synthesize(changes)).toEqual({ code: 1, stdout: '', stderr: `${sentence}\n` });
+    const root = inject('repository');
+
+    expect(await synthesize(changes, { root })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${sentence}\n`,
+    });
   });
 });

@@ -7,7 +7,6 @@ import { synthesize } from '../../infra/local/stack/synthesize.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { ENGINE_RULES } from '../support/instance/engine-rules.ts';
 import type { Bench } from '../support/model/search-instance.ts';
-import { shippedSettings } from '../support/stack/shipped-context.ts';
 
 /**
  * Long randomized test: checks the engine rules that all races rely on, then searches with
@@ -38,7 +37,7 @@ is found.
     print(`Seed ${firstSeed}, ${minutes} minutes`);
     const state = openMemoryState();
     const assembly = join(state.assemblies, 'soak');
-    await synthesize(assembly, { checked: false, ...shippedSettings });
+    await synthesize(assembly, { checked: false, example: true });
     const bench = await openBench({ assembly });
     try {
       for (const [rule, requireRule] of Object.entries(ENGINE_RULES)) {

@@ -44,7 +44,7 @@ describe('the stack of the edge', () => {
     const { environment, properties, dependencies } =
       artifactsOf(OTHER_SETTINGS)['GatehouseEdge-prod'];
 
-    expect(environment).toBe('aws://unknown-account/us-east-1');
+    expect(environment).toBe('aws://123456789012/us-east-1');
     expect(properties.tags).toEqual({ 'gatehouse:environment': 'prod' });
     expect(dependencies).toEqual(['GatehouseEdge-prod.assets']);
     expect(artifactsOf(OTHER_SETTINGS)['Gatehouse-prod'].dependencies).toEqual([

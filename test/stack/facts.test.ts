@@ -4,6 +4,7 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
+import defaultTemplates from '../../infra/settings/mail-templates.json' with { type: 'json' };
 import { type Settings, settings } from '../../infra/settings/settings.ts';
 import {
   consoleRoutes,
@@ -14,7 +15,6 @@ import {
 } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { readableParts, readableTemplate } from '../support/stack/readable-template.ts';
-import { shippedSettings } from '../support/stack/shipped-context.ts';
 import {
   assemblyOf,
   edgeTemplateOf,
@@ -135,7 +135,7 @@ it.each<[string, Partial<Settings>, boolean, string]>([
     );
     const { environment, properties } = artifacts[`Gatehouse-${name}`];
 
-    expect(environment).toBe(`aws://unknown-account/${region}`);
+    expect(environment).toBe(`aws://${changes.account ?? 'unknown-account'}/${region}`);
     expect(properties.terminationProtection).toBe(isProtected);
     expect(properties.tags).toEqual({ 'gatehouse:environment': name });
     expect(table?.DeletionProtectionEnabled).toBe(isProtected);
@@ -155,7 +155,7 @@ describe('a stack with an existing table and existing keys', () => {
     const { Outputs, Resources } = template.toJSON();
     const some = Object.entries(Resources).filter(([id]) => !except.includes(id));
     const parts = { Outputs, Resources: Object.fromEntries(some) };
-    return JSON.stringify(readableParts(parts, shippedSettings.mailTemplates), null, 1)
+    return JSON.stringify(readableParts(parts, defaultTemplates), null, 1)
       .replaceAll(/(role(?:DefaultPolicy)?[0-9A-F]{8})[0-9a-f]{8}/g, '$1')
       .replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1')
       .split(/,?\n/)
@@ -586,11 +586,11 @@ describe('the HTTP API', () => {
  * After an intended change, update the files with `npx vitest run test/stack -u` and review the
  * differences.
  */
-const recorded = (template: object, settings: { mailTemplates: object }, file: string) =>
-  expect(readableTemplate(template, settings.mailTemplates)).toMatchFileSnapshot(file);
+const recorded = (template: object, templates: object, file: string) =>
+  expect(readableTemplate(template, templates)).toMatchFileSnapshot(file);
 
 it('the production template matches the reviewed snapshot', () =>
-  recorded(prod.toJSON(), shippedSettings, 'template-of-production.txt'));
+  recorded(prod.toJSON(), defaultTemplates, 'template-of-production.txt'));
 
 it('what other settings change matches the reviewed snapshot', () => {
   const REPEATED =
@@ -604,7 +604,7 @@ it('what other settings change matches the reviewed snapshot', () => {
 
   return recorded(
     { ...rest, Resources: { ...Object.fromEntries(some), ...edge.Resources } },
-    { mailTemplates: OTHER_SETTINGS.mail.templates },
+    OTHER_SETTINGS.mail.templates,
     'template-of-other-settings.txt',
   );
 });

@@ -1,20 +1,31 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { toJsonSchema } from '@valibot/to-json-schema';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { readCdkJson } from '../../infra/settings/read-cdk-json.ts';
-import { readSettings } from '../../infra/settings/read-settings.ts';
+import { CONVERSION } from '../../infra/api-document/json-schema.ts';
+import {
+  EXAMPLE_FOLDER,
+  environmentNames,
+  OWN_FOLDER,
+  readEnvironment,
+} from '../../infra/settings/environment-files.ts';
+import templates from '../../infra/settings/mail-templates.json' with { type: 'json' };
+import {
+  readSettings,
+  rejectPlaceholders,
+  settingsOf,
+} from '../../infra/settings/read-settings.ts';
+import { settings } from '../../infra/settings/settings.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { settingsTables } from '../support/stack/settings-tables.ts';
-import { shippedSettings } from '../support/stack/shipped-context.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const context = readCdkJson().context as { environments: object };
+const FILE = 'environments/moon.json';
 
-const readStrictly = (context: Record<string, unknown>) =>
-  readSettings({ getAllContext: () => context });
-const readFrom = (context: Record<string, unknown>) =>
-  readStrictly({ ...context, allowPlaceholders: 'true' });
+const read = (environment: object, shared: unknown = templates) =>
+  settingsOf({ ...environment }, { file: FILE, templates: shared });
 
 function streamOf(table: string): string {
   const tableArn = `arn:aws-cn:dynamodb:cn-north-1:123456789012:table/${table}`;
@@ -53,29 +64,18 @@ function withValue(path: string, value: unknown, from: object = VALID): Record<s
   return changed;
 }
 
-const readValid = (environment: object) =>
-  readFrom({ env: 'moon', environments: { moon: environment } }).settings;
+const readValid = (environment: object) => read(environment).settings;
 
-// The only tests of the operator's own settings: all others have those that this project ships.
-it.each(Object.keys(context.environments))(
-  'the environment %s in cdk.json has no mistake',
-  (env) => {
-    expect(readFrom({ ...context, env }).name).toBe(env);
-  },
-);
+// The only tests of the operator's own settings: all others have those of the examples.
+it.each(
+  [OWN_FOLDER, EXAMPLE_FOLDER].flatMap((folder) =>
+    environmentNames(folder).map((name) => [folder, name]),
+  ),
+)('in %s/, the environment %s has no mistake', (folder, env) => {
+  const example = String(folder === EXAMPLE_FOLDER);
 
-const placeholders = Object.keys(context.environments).flatMap(
-  (env) => readFrom({ ...context, env }).placeholders,
-);
-// Whoever deploys an environment replaces its placeholders, and may then change whatever they like.
-it.runIf(placeholders.length === 6)(
-  'staging and prod in cdk.json are those of shipped-settings.json',
-  () => {
-    const { staging, prod } = shippedSettings.environments;
-
-    expect(context.environments).toMatchObject({ staging, prod });
-  },
-);
+  expect(readSettings({ env, example })).toMatchObject({ name: env, checked: true });
+});
 
 /** The sentence that rejects an environment, without its beginning. */
 function rejectionOf(environment: object): string {
@@ -83,36 +83,42 @@ function rejectionOf(environment: object): string {
     readValid(environment);
   } catch (error) {
     const [, violations] =
-      /^The settings of moon in cdk\.json are invalid\. (.*)$/.exec((error as Error).message) ?? [];
+      /^The settings in environments\/moon\.json are invalid\. (.*)$/.exec(
+        (error as Error).message,
+      ) ?? [];
     return String(violations).replace(/(.{1,40}?)\1{20,}/g, '$1…');
   }
   throw new Error('The environment is accepted.');
 }
 
 describe('an environment', () => {
-  const moon = { env: 'moon', environments: { moon: VALID } };
-
   it('is read unchanged', () => {
     expect(readValid(VALID)).toEqual(VALID);
   });
 
-  it.each<[string, Record<string, unknown>]>([
-    ['is missing', { env: 'prod', environments: { dev: {}, moon: {} } }],
-    ['has the name of an inherited property', { ...moon, env: 'toString' }],
-    ['is not selected', { environments: moon.environments }],
-    ['is the only one that is missing', { env: 'dev' }],
-    ['is a list', { ...moon, environments: { moon: [] } }],
-    ['is null', { ...moon, environments: { moon: null } }],
-    ['is one of a list', { ...moon, environments: [] }],
-    ['has a misspelled context key beside it', { ...moon, enviroment: 'prod' }],
-    ['has another kind of deployment', { ...moon, deployment: 'at-once' }],
-    ['is perhaps unprotected', { ...moon, unprotected: 'yes' }],
-    ['is perhaps checked', { ...moon, checked: 'x' }],
-    ['may perhaps have placeholders', { ...moon, allowPlaceholders: 'maybe' }],
-  ])('is rejected with one sentence when it %s', (_, context) => {
-    const read = () => readStrictly({ allowPlaceholders: 'true', ...context });
+  it('needs five settings', () => {
+    const { account, region, alarms } = VALID;
+    const few = { account, region, alarms, mail: { sender: VALID.mail.sender } };
 
-    expect(read).toThrowErrorMatchingSnapshot();
+    expect(readValid(few)).toMatchObject({ keepData: true, auditDays: 730, mail: { templates } });
+    for (const name of Object.keys(few))
+      expect(() => readValid({ ...few, [name]: undefined })).toThrow(name);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['is missing', { env: 'moon' }],
+    ['has a path as its name', { env: '../prod' }],
+    ['has the name of the texts of mails', { env: 'mail-templates' }],
+    ['is not selected', {}],
+    ['has a misspelled context key beside it', { env: 'prod', enviroment: 'prod' }],
+    ['is in the context, as before', { env: 'prod', environments: {} }],
+    ['has another kind of deployment', { env: 'prod', deployment: 'at-once' }],
+    ['has another transport', { env: 'prod', transport: 'none' }],
+    ['is perhaps unprotected', { env: 'prod', unprotected: 'yes' }],
+    ['is perhaps checked', { env: 'prod', checked: 'x' }],
+    ['is perhaps an example', { env: 'prod', example: 'maybe' }],
+  ])('is rejected with one sentence when it %s', (_, context) => {
+    expect(() => readSettings({ example: 'true', ...context })).toThrowErrorMatchingSnapshot();
   });
 
   it('is rejected with all its errors in one message', () => {
@@ -124,44 +130,45 @@ describe('an environment', () => {
     );
   });
 
-  it('may have any name that a stack can have, beside the keys of the CDK', () => {
-    const context = { '@aws-cdk/core:flag': true, 'cli-telemetry': false };
-    const environments = { 'Moon-1': VALID };
-
-    expect(readFrom({ ...context, env: 'Moon-1', environments }).name).toBe('Moon-1');
-  });
-
   it('is deployed, protected and checked as the context says', () => {
-    const environments = { moon: { ...VALID, deployment: 'canary', unprotected: true } };
-    const read = (changes: object) => {
-      const { settings, checked } = readFrom({ env: 'moon', environments, ...changes });
-      return [settings.deployment, settings.unprotected, checked];
+    const context = { env: 'prod', example: true, '@aws-cdk/core:flag': true };
+    const readWith = (changes: object) => {
+      const { settings, checked } = readSettings({ ...context, ...changes });
+      return [settings.deployment, settings.unprotected, settings.transport, checked];
     };
 
-    expect(read({})).toEqual(['canary', true, true]);
-    expect(read({ deployment: 'all-at-once' })).toEqual(['all-at-once', true, true]);
+    expect(readWith({})).toEqual(['canary', undefined, 'minimal', true]);
+    expect(readWith({ deployment: 'all-at-once', transport: 'sdk' })).toEqual([
+      'all-at-once',
+      undefined,
+      'sdk',
+      true,
+    ]);
     for (const no of [false, 'false'])
-      expect(read({ unprotected: no, checked: no })).toEqual(['canary', false, false]);
-    expect(read({ unprotected: 'true', checked: 'true' })).toEqual(['canary', true, true]);
+      expect(readWith({ unprotected: no, checked: no })).toEqual([
+        'canary',
+        false,
+        'minimal',
+        false,
+      ]);
+    expect(readWith({ unprotected: 'true' })).toEqual(['canary', true, 'minimal', true]);
   });
 
   it('has the shared mail templates unless it has its own', () => {
     const { templates, ...mail } = VALID.mail;
     const shared = structuredClone(templates);
     shared.en.reset.subject = 'Shared';
-    const read = (environment: object) =>
-      readFrom({ env: 'moon', environments: { moon: environment }, mailTemplates: shared }).settings
-        .mail;
+    const mailOf = (environment: object) => read(environment, shared).settings.mail;
 
-    expect(read({ ...VALID, mail })).toEqual({ ...mail, templates: shared });
-    expect(read(VALID)).toEqual(VALID.mail);
-    expect(() => read({ ...VALID, mail: undefined })).toThrow(/mail\.sender: missing/);
+    expect(mailOf({ ...VALID, mail })).toEqual({ ...mail, templates: shared });
+    expect(mailOf(VALID)).toEqual(VALID.mail);
+    expect(() => mailOf({ ...VALID, mail: undefined })).toThrow(/mail: missing/);
   });
 });
 
 /** Invalid numbers of requests, days or minutes. */
-const NO_COUNT = [ABSENT, '7', 0, 1.5];
-const NO_RATE = [ABSENT, '7', 0.99];
+const NO_COUNT = ['7', 0, 1.5];
+const NO_RATE = ['7', 0.99];
 const NO_TEXT = [ABSENT, 7];
 const NO_OBJECT = [ABSENT, 'a'];
 const noKeys = (name: string) => [
@@ -173,24 +180,25 @@ const TOPIC = 'arn:aws:sns:cn-north-1:123456789012:operators';
 const HASHES = ['a0', 'b1', 'c2'].map((pair) => pair.repeat(32));
 
 const WRONG: Record<string, readonly unknown[]> = {
+  account: [ABSENT, 123456789012, '12345678901', '1234567890123', '123456789O12', '210987654321'],
   region: [...NO_TEXT, 'Frankfurt', 'eu-central-9', 'EU-CENTRAL-1', 'eu-central-1 '],
-  keepData: [ABSENT, 'true', false],
-  logRetentionDays: [ABSENT, 0, 8, '7'],
+  keepData: ['true', false],
+  logRetentionDays: [0, 8, '7'],
   auditDays: [...NO_COUNT, 3654],
   auditdays: [7],
-  tableMaximum: NO_OBJECT,
+  tableMaximum: ['a'],
   'tableMaximum.readUnits': NO_COUNT,
   'tableMaximum.writeUnits': NO_COUNT,
   'tableMaximum.units': [7],
-  throttle: NO_OBJECT,
+  throttle: ['a'],
   'throttle.other': [{ rate: 1, burst: 1 }],
-  'throttle.all': NO_OBJECT,
+  'throttle.all': ['a'],
   'throttle.all.rate': NO_RATE,
   'throttle.all.burst': NO_COUNT,
   'throttle.all.other': [7],
-  'throttle.login': NO_OBJECT,
+  'throttle.login': ['a'],
   loginConcurrency: ['7', 0, 1.5],
-  guessing: [...NO_OBJECT, { failuresPerSource: 8, requestsPerSource: 7, resetsPerSource: 1 }],
+  guessing: ['a', { failuresPerSource: 8, requestsPerSource: 7, resetsPerSource: 1 }],
   'guessing.failuresPerSource': NO_COUNT,
   'guessing.requestsPerSource': NO_COUNT,
   'guessing.resetsPerSource': NO_COUNT,
@@ -201,7 +209,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   'passwords.minimum': ['8', 3, 8.5, 65],
   'passwords.rejectCommon': ['yes', 1],
   'passwords.maximum': [100],
-  tokenLife: [...NO_OBJECT, { minutes: 8, rememberedMinutes: 7 }],
+  tokenLife: ['a', { minutes: 8, rememberedMinutes: 7 }],
   'tokenLife.minutes': NO_COUNT,
   'tokenLife.rememberedMinutes': NO_COUNT,
   'tokenLife.seconds': [7],
@@ -232,7 +240,7 @@ const WRONG: Record<string, readonly unknown[]> = {
     ]),
   ),
   corsOrigins: [
-    ...[ABSENT, 'https://one.example', ['one.example'], [7], ['null']],
+    ...['https://one.example', ['one.example'], [7], ['null']],
     ...['/', '/path', ':443'].map((end) => [`https://one.example${end}`]),
     ...[['https://ok.example', 'https://Two.example'], ['https://*'], ['https://*.one.example']],
     ['https://one.example', 'http://two.example'],
@@ -275,6 +283,7 @@ const WRONG: Record<string, readonly unknown[]> = {
   credentialDays: [0, -1, 1.5, '365', 3651],
   confirmEmailChanges: ['yes', 1],
   deployment: ['linear', true],
+  transport: ['none', 1],
   alarms: [
     ...[ABSENT, 'operators', 'operators@', TOPIC.replace('sns', 'sqs'), `x${TOPIC}`, `${TOPIC} `],
     ...['12345678901', '1234567890123'].map((id) => TOPIC.replace('123456789012', id)),
@@ -328,6 +337,21 @@ describe('a setting', () => {
   });
 
   it.each<[string, object?]>([
+    ['keepData', { keepData: true }],
+    ['logRetentionDays', { logRetentionDays: 365 }],
+    ['auditDays', { auditDays: 730 }],
+    ['tableMaximum', { tableMaximum: { readUnits: 12_000, writeUnits: 4000 } }],
+    [
+      'throttle',
+      { throttle: { all: { rate: 500, burst: 1000 }, login: { rate: 1000, burst: 2000 } } },
+    ],
+    [
+      'guessing',
+      { guessing: { failuresPerSource: 100, requestsPerSource: 1000, resetsPerSource: 100 } },
+    ],
+    ['tokenLife', { tokenLife: { minutes: 60, rememberedMinutes: 1440 } }],
+    ['corsOrigins', { corsOrigins: [] }],
+    ['transport', { transport: 'minimal' }],
     ['loginConcurrency'],
     ['edge'],
     ['mail.configurationSet'],
@@ -387,6 +411,7 @@ describe('a placeholder', () => {
   /** An environment without any. */
   const REAL = {
     ...VALID,
+    account: '210987654321',
     existing: undefined,
     corsOrigins: ['https://admin.gatehouse.dev'],
     domain: {
@@ -406,9 +431,6 @@ describe('a placeholder', () => {
     },
     alarms: 'arn:aws-cn:sns:cn-north-1:210987654321:operators',
   };
-  const reading = (environment: object, allowPlaceholders = 'false') =>
-    readStrictly({ env: 'moon', environments: { moon: environment }, allowPlaceholders });
-
   it.each<[string, string]>([
     ['mail.sender', 'gate@mail.example.org'],
     ['mail.sender', 'gate@Example.com'],
@@ -420,14 +442,10 @@ describe('a placeholder', () => {
     ['corsOrigins.0', 'https://gate.test'],
     ['alarms', 'arn:aws-cn:sns:cn-north-1:123456789012:operators'],
     ['domain.name', 'gate.example.com'],
-  ])('in %s is rejected with keepData, and allowed without: %s', (path, value) => {
-    const environment = withValue(path, value, REAL);
-
-    expect(() => reading(environment)).toThrow(
-      `The settings of moon in cdk.json are invalid. ${path}: replace the placeholder "${value}".`,
+  ])('in %s is rejected: %s', (path, value) => {
+    expect(() => rejectPlaceholders(read(withValue(path, value, REAL)))).toThrow(
+      `The settings in ${FILE} are invalid. ${path}: replace the placeholder "${value}".`,
     );
-    expect(reading({ ...environment, keepData: false }).placeholders).toEqual([]);
-    expect(reading(environment, 'true').placeholders).toEqual([path]);
   });
 
   it('is none of these, nor any name in a text', () => {
@@ -447,7 +465,7 @@ describe('a placeholder', () => {
       },
     };
 
-    expect(reading({ ...REAL, ...changes }).placeholders).toEqual([]);
+    expect(read({ ...REAL, ...changes }).placeholders).toEqual([]);
   });
 });
 
@@ -461,10 +479,35 @@ it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])(
   },
 );
 
+// After an intended change, update the file with `npx vitest run test/unit/settings.test.ts -u`.
+it('docs/environment.schema.json describes the files of environments for editors', async () => {
+  const { properties, ...rest } = toJsonSchema(settings, {
+    ...CONVERSION,
+    ignoreActions: ['check'],
+  });
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'The settings of an environment of Gatehouse, in environments/NAME.json',
+    ...rest,
+    properties: { $schema: { type: 'string' }, ...properties },
+  };
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
+  const examples = environmentNames(EXAMPLE_FOLDER).map((name) =>
+    readEnvironment(name, EXAMPLE_FOLDER),
+  );
+
+  await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot(
+    '../../docs/environment.schema.json',
+  );
+  for (const environment of [VALID, ...examples]) expect(validate(environment)).toBe(true);
+  for (const path of ['region', 'moon', 'throttle.all.rate', 'mail.sender'])
+    expect(validate(withValue(path, 7.5))).toBe(path === 'throttle.all.rate');
+});
+
 describe('docs/settings.md', () => {
   const document = withGenerated(
     readFileSync(join(ROOT, 'docs/settings.md'), 'utf8'),
-    settingsTables(shippedSettings.environments.prod),
+    settingsTables(readEnvironment('prod', EXAMPLE_FOLDER)),
   );
 
   it('matches infra/settings/settings.ts; -u updates it', () =>

@@ -8,8 +8,8 @@ import { counted } from '../../../lib/runtime/counted.ts';
 import { NotGatehouseTable } from '../../../lib/table/not-gatehouse-table.ts';
 import { openTable as openTableWith } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
+import { environmentNames, noEnvironment } from '../../settings/environment-files.ts';
 import { keyArn } from '../../settings/existing.ts';
-import { readCdkJson } from '../../settings/read-cdk-json.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP, type ValuesOf, WrongArguments } from '../define-command.ts';
 import { verifyAndReport } from '../verify/verify-and-report.ts';
@@ -46,7 +46,7 @@ ${TABLE_HELP}
 
 --like TABLE        copies the tags and the maximum throughput of the original table; without it,
                     the next three are required unless the table has their tags
---environment NAME  the environment of cdk.json
+--environment NAME  the environment, which has a file in environments/
 --pepper-key ARN    the ARN of PepperKey, or of several, separated by spaces
 --values-key ARN    the ARN of ValuesKey
 --unprotected       omits deletion protection and point-in-time recovery
@@ -108,7 +108,6 @@ ${TABLE_HELP}
 function rejectMistakes(values: AdoptOptions): void {
   const { table, like, environment, unprotected, original, apply, keep, skip } = values;
   const { 'pepper-key': pepperKey, 'values-key': valuesKey } = values;
-  const environments = Object.keys(readCdkJson().context.environments ?? {});
   const isArn = (arn: string) => v.is(keyArn, arn);
   const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
     [pepperKey?.split(' ').every(isArn) === false, '--pepper-key must be the ARN of a KMS key.'],
@@ -128,8 +127,8 @@ function rejectMistakes(values: AdoptOptions): void {
     ],
     [!/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.'],
     [
-      environment !== undefined && !environments.includes(environment),
-      `There is no environment ${environment}: cdk.json has ${environments.join(', ')}.`,
+      environment !== undefined && !environmentNames().includes(environment),
+      noEnvironment(String(environment)),
     ],
   ];
   const [, broken] = rules.find(([isBroken]) => isBroken) ?? [];

@@ -94,7 +94,7 @@ export async function planSettings(
         : 'Deletion protection and point-in-time recovery are enabled',
     );
     print(
-      `The stream for cdk.json: "existing": { "table": "${TableName}", ` +
+      `For the settings: "existing": { "table": "${TableName}", ` +
         `"tableStream": "${streamArn}" }`,
     );
   };

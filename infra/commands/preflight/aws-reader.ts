@@ -8,7 +8,11 @@ const TARGETS: Readonly<Record<string, string>> = {
   secretsmanager: 'secretsmanager',
   ssm: 'AmazonSSM',
 };
-const VERSIONS: Readonly<Record<string, string>> = { sns: '2010-03-31', sts: '2011-06-15' };
+const VERSIONS: Readonly<Record<string, string>> = {
+  cloudformation: '2010-05-15',
+  sns: '2010-03-31',
+  sts: '2011-06-15',
+};
 
 const TIMEOUT_MS = 10_000;
 

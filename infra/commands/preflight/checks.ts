@@ -43,14 +43,6 @@ export function checksOf(
   };
 }
 
-/** The id of the account of the operator's credentials. No permission is needed to read it. */
-export async function accountOf(aws: AwsReader): Promise<string> {
-  const xml = await aws.read('sts', 'GetCallerIdentity');
-  const [, account] = /<Account>(\d+)<\/Account>/.exec(xml) ?? [];
-  if (account === undefined) throw new Error('STS does not name the account of the credentials.');
-  return account;
-}
-
 async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;

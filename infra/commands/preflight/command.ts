@@ -1,10 +1,10 @@
-import { readCdkJson } from '../../settings/read-cdk-json.ts';
 import { readSettings } from '../../settings/read-settings.ts';
+import { requireAccount } from '../account.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
 import { requireAwsEnvironment } from '../require-aws-environment.ts';
 import { awsReader } from './aws-reader.ts';
-import { accountOf, checksOf } from './checks.ts';
+import { checksOf } from './checks.ts';
 
 /** `npm run preflight`: checks that AWS is ready for the deployment of an environment. */
 export const command = defineCommand({
@@ -13,7 +13,7 @@ export const command = defineCommand({
 and the region in its settings, and in us-east-1 for an edge. Changes nothing. Prints a command for
 each missing piece.
 
---env NAME  an environment of cdk.json`,
+--env NAME  an environment, which has a file in environments/`,
   options: { env: { type: 'string' } },
   required: ['env'],
   statuses: {
@@ -25,11 +25,9 @@ each missing piece.
   async run({ values: { env }, explain }): Promise<'ready' | 'missing' | 'failed'> {
     requireAwsEnvironment();
     // As `-c env=NAME` would select it.
-    const { name, settings } = readSettings({
-      getAllContext: () => ({ ...readCdkJson().context, env }),
-    });
+    const { name, settings } = readSettings({ env });
     // Without valid credentials, every check would fail with the same sentence.
-    const account = await accountOf(awsReader(settings.region));
+    const account = await requireAccount(awsReader(settings.region), name, settings);
     print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
     const report = (outcome: string, name: string, rest = '') =>
       print(`${outcome.padEnd(7)}  ${name}${rest && `: ${rest}`}`);

@@ -2,11 +2,17 @@ import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Settings } from '../../settings/settings.ts';
 
-/** An environment of cdk.json. */
+/** An environment and its settings. */
 export interface Environment {
   readonly environment: string;
   readonly settings: Settings;
 }
+
+/** Where a stack is deployed. The CDK refuses the credentials of another account. */
+export const environmentOf = ({ account }: Settings, region: string) => ({
+  ...(account !== undefined && { account }),
+  region,
+});
 
 /** A stack of an environment: tagged with it, and protected if the environment keeps its data. */
 export class EnvironmentStack extends Stack {

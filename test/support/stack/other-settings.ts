@@ -2,10 +2,11 @@ import type { Settings } from '../../../infra/settings/settings.ts';
 
 /**
  * Every setting, with values that no environment has. The numbers are distinct, so that they reveal
- * constants in the source that only happen to equal a setting in `cdk.json`. `keepData` is false,
+ * constants in the source that only happen to equal a setting of an example. `keepData` is false,
  * to reveal code that decides by the environment's name instead.
  */
 export const OTHER_SETTINGS = {
+  account: '123456789012',
   region: 'eu-north-1',
   keepData: false,
   unprotected: true,
@@ -59,5 +60,6 @@ export const OTHER_SETTINGS = {
   confirmEmailChanges: true,
   dailyVerification: true,
   deployment: 'canary',
+  transport: 'sdk',
   alarms: 'arn:aws:sns:eu-north-1:123456789012:operators',
 } satisfies Required<Settings>;

@@ -14,7 +14,7 @@ export function readableTemplate(template: object, mailTemplates: object): strin
 export function readableParts(template: object, mailTemplates: object): object {
   const { Description, Outputs, Resources } = template as Record<string, unknown>;
   return JSON.parse(JSON.stringify({ Description, Outputs, Resources }), (_, value) => {
-    if (value === JSON.stringify(mailTemplates)) return '(mailTemplates of cdk.json)';
+    if (value === JSON.stringify(mailTemplates)) return '(the texts of mails)';
     if (typeof value === 'string') return value.replace(/^[0-9a-f]{64}\.zip$/, '(hash).zip');
     const [[name, argument] = [], ...others] = Object.entries(value ?? {});
     if (others.length > 0) return value;

@@ -42,15 +42,17 @@ function rowsOf(path: string, declared: Schema): Row[] {
     meaning: v.getDescription(schema) ?? '',
     unit,
     allowed: allowedOf(schema),
-    ifMissing: declared.wrapped
-      ? declared.default === undefined
-        ? 'not set'
-        : code(declared.default)
-      : '',
+    ifMissing: declared.wrapped ? defaultOf(declared, schema) : '',
     example,
   };
   const parts = { ...schema.entries, ...(schema.value && { [key]: schema.value }) };
   return [row, ...Object.entries(parts).flatMap(([name, part]) => rowsOf(`${path}.${name}`, part))];
+}
+
+function defaultOf({ default: value }: Schema, { entries }: Schema): string {
+  if (value === undefined) return 'not set';
+  const isShort = !entries && JSON.stringify(value).length < 100;
+  return isShort ? code(value) : 'the defaults below';
 }
 
 const RULES: Record<string, (requirement: unknown) => string> = {
@@ -100,8 +102,8 @@ function valueAt(settings: unknown, path: string): unknown {
   return isEmpty ? undefined : value;
 }
 
-/** The tables of docs/settings.md, with the values of the environment `prod` as examples. */
-export function settingsTables(prod: object): Record<'context' | 'settings', string> {
+/** The tables of docs/settings.md, with the values of an environment as examples. */
+export function settingsTables(values: object): Record<'context' | 'settings', string> {
   const keys = Object.entries(context.entries).map(([name, schema]) => {
     const [{ meaning, allowed, ifMissing } = {}] = rowsOf(name, schema as Schema);
     return `| \`${name}\` | ${meaning} | ${allowed} | ${ifMissing} |`;
@@ -109,7 +111,7 @@ export function settingsTables(prod: object): Record<'context' | 'settings', str
   const rows = Object.entries((settings as Schema).entries ?? {})
     .flatMap(([name, schema]) => rowsOf(name, schema))
     .map(({ path, meaning, unit, allowed, ifMissing, example }) => {
-      const shown = valueAt(prod, path) ?? example;
+      const shown = valueAt(values, path) ?? example;
       const cells = [meaning, unit, allowed, ifMissing, shown === undefined ? '' : code(shown)];
       return `| \`${path}\` | ${cells.join(' | ')} |`;
     });

@@ -5,11 +5,11 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { inject } from 'vitest';
 import { edgeStackName } from '../../../infra/settings/edge.ts';
+import { readCdkJson } from '../../../infra/settings/read-cdk-json.ts';
 import { readSettings } from '../../../infra/settings/read-settings.ts';
 import type { Settings } from '../../../infra/settings/settings.ts';
 import { EdgeStack } from '../../../infra/stack/edge-stack.ts';
 import { GatehouseStack } from '../../../infra/stack/gatehouse-stack.ts';
-import { shippedContext } from './shipped-context.ts';
 
 /**
  * The output folder of a stack: beside the assembly of this run, and removed together with it. Each
@@ -22,7 +22,7 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   );
 
 /**
- * Synthesizes a shipped environment with other settings and this run's bundles, in this process for
+ * Synthesizes an example environment with other settings and this run's bundles, in this process for
  * speed.
  */
 export function synthesizeInProcess(
@@ -34,9 +34,9 @@ export function synthesizeInProcess(
   const app = new App({
     outdir,
     context: {
-      ...shippedContext,
+      ...readCdkJson().context,
       env: name,
-      allowPlaceholders: 'true',
+      example: 'true',
       'aws:cdk:disable-asset-staging': true,
       // Capturing them takes a sixth of the time.
       'aws:cdk:disable-creation-stack-traces': true,
@@ -47,7 +47,9 @@ export function synthesizeInProcess(
     treeMetadata: false,
     stackTraces: false,
   });
-  const settings = { ...readSettings(app.node).settings, ...changes };
+  const { settings: example } = readSettings(app.node.getAllContext());
+  // Without an account, templates name it in the same way wherever it occurs.
+  const settings = { ...example, account: undefined, ...changes } as Settings;
   const bundles = join(inject('assembly'), 'bundles');
   const stack = new GatehouseStack(app, `Gatehouse-${name}`, {
     environment: name,

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { synthesize } from '../../../infra/local/stack/synthesize.ts';
 import { copyRepository } from '../commands/copy-repository.ts';
-import { shippedSettings } from './shipped-context.ts';
 import { neverUsed } from './unused-permissions.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     assembly: string;
-    /** A copy of the source with the shipped settings, for processes that read cdk.json. */
+    /** A copy of the source, for processes that read settings. */
     repository: string;
   }
 }
@@ -22,7 +21,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
-  await synthesize(assembly, { checked: false, ...shippedSettings });
+  await synthesize(assembly, { checked: false, example: true });
   project.provide('assembly', assembly);
   const repository = join(folder, 'repository');
   copyRepository(repository);

@@ -1,0 +1,54 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import defaultTemplates from './mail-templates.json' with { type: 'json' };
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** The operator's settings, a file for each environment, and the texts that all of them share. */
+export const OWN_FOLDER = 'environments';
+/** Settings to copy, with placeholders. */
+export const EXAMPLE_FOLDER = 'examples/environments';
+const MAIL_TEMPLATES = 'mail-templates';
+
+/** The file of an environment, as messages name it. */
+export const environmentFile = (name: string, folder = OWN_FOLDER): string =>
+  `${folder}/${name}.json`;
+
+/** The names of the environments that have a file. */
+export const environmentNames = (folder = OWN_FOLDER): string[] =>
+  globSync('*.json', { cwd: join(ROOT, folder) })
+    .map((file) => basename(file, '.json'))
+    .filter((name) => name !== MAIL_TEMPLATES)
+    .sort();
+
+/**
+ * The settings in the file of an environment, unchecked. Throws a sentence that names the file, or
+ * the environments that there are.
+ */
+export function readEnvironment(name: string, folder = OWN_FOLDER): Record<string, unknown> {
+  if (environmentNames(folder).includes(name)) return readJson(environmentFile(name, folder));
+  throw new Error(noEnvironment(name, folder));
+}
+
+/** Why an environment cannot be read, and what to do. */
+export function noEnvironment(name: string, folder = OWN_FOLDER): string {
+  const names = environmentNames(folder);
+  return names.length > 0
+    ? `There is no environment ${name}: ${folder}/ has ${names.join(', ')}.`
+    : `There is no environment ${name}, and no other in ${folder}/: copy a file of ` +
+        `${EXAMPLE_FOLDER}/, or convert an earlier cdk.json (docs/settings.md).`;
+}
+
+/** The texts of all mails for environments without their own. */
+export function sharedTemplates(folder = OWN_FOLDER): unknown {
+  const file = environmentFile(MAIL_TEMPLATES, folder);
+  return existsSync(join(ROOT, file)) ? readJson(file) : defaultTemplates;
+}
+
+function readJson(file: string): Record<string, unknown> {
+  try {
+    return JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+  } catch (error) {
+    throw new Error(`${file}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { readCdkJson } from '../settings/read-cdk-json.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/**
+ * Synthesizes the CDK app into a folder, in a child process, as the CDK CLI does. Asset staging is
+ * off, so functions can be bundled again without a new template. `context` overrides that of
+ * `cdk.json`. Throws what the app prints.
+ */
+export async function synthesizeApp(assembly: string, context: object): Promise<void> {
+  rmSync(assembly, { recursive: true, force: true });
+  mkdirSync(assembly, { recursive: true });
+  const synthesis = promisify(execFile)(process.execPath, ['infra/app.ts'], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      CDK_OUTDIR: assembly,
+      // Validation takes seconds; `npm run check` validates the production template.
+      CDK_VALIDATION: 'false',
+      CDK_CONTEXT_JSON: JSON.stringify({
+        ...readCdkJson().context,
+        'aws:cdk:disable-asset-staging': true,
+        ...context,
+      }),
+    },
+  });
+  const kill = () => synthesis.child.kill();
+  process.on('exit', kill);
+  await synthesis
+    .catch((error: Error & { stderr?: string }) => {
+      throw new Error(`The stack could not be synthesized.\n${error.stderr || error.message}`);
+    })
+    .finally(() => process.off('exit', kill));
+}
