@@ -47,7 +47,7 @@ export const publishKeys = <ThrowOnError extends boolean = false>(options?: Opti
 export const getHealth = <ThrowOnError extends boolean = false>(options?: Options<GetHealthData, ThrowOnError>): RequestResult<GetHealthResponses, GetHealthErrors, ThrowOnError> => (options?.client ?? client).get<GetHealthResponses, GetHealthErrors, ThrowOnError>({ url: '/api/health', ...options });
 
 /**
- * Get the profile that JHipster clients request
+ * Get the version, and the profile that JHipster clients request
  *
  * Requires no token.
  */

@@ -523,6 +523,11 @@ export type GetInfoResponses = {
      */
     200: {
         activeProfiles: Array<string>;
+        build: {
+            version: string;
+            commit?: string;
+            time?: string;
+        };
     };
 };
 

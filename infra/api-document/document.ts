@@ -1,4 +1,5 @@
 import type { Contract, Tag } from '../../lib/contract/contract.ts';
+import project from '../../package.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';
 import { parametersOf } from './parameters.ts';
@@ -66,7 +67,7 @@ function openApiDocument(): object {
     openapi: '3.1.0',
     info: {
       title: 'Gatehouse',
-      version: '1',
+      version: project.version,
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -189,7 +189,16 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   },
   'GET /.well-known/jwks.json': { response: { keys: [KEY] } },
   'GET /api/health': { response: { status: 'UP' } },
-  'GET /management/info': { response: { activeProfiles: ['prod'] } },
+  'GET /management/info': {
+    response: {
+      activeProfiles: ['prod'],
+      build: {
+        version: '1.0.0',
+        commit: '1f0c1d2e3a4b5c6d7e8f90a1b2c3d4e5f6a7b8c9',
+        time: '2027-01-15T10:00:00Z',
+      },
+    },
+  },
 
   'POST /api/users': {
     body: { ...ETIENNE, email: PLACEHOLDERS.newEmail },

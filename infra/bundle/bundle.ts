@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Transport } from '../settings/transport.ts';
+import { buildOf } from './build.ts';
 import { buildConsole } from './console.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -83,6 +84,7 @@ export async function bundle(
     sourceRoot: forDebugger ? pathToFileURL(`${ROOT}/`).href : undefined,
     footer: { js: '//# sourceMappingURL=index.mjs.map' },
     alias: transport === 'minimal' ? MINIMAL_TRANSPORT : {},
+    define: { BUILD: JSON.stringify(buildOf()) },
     platform: 'node',
     target: 'node24',
     format: 'esm',

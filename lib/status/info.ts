@@ -7,10 +7,23 @@ import type { Contract } from '../contract/contract.ts';
  */
 export const GetInfo = {
   tag: 'Status',
-  summary: 'Get the profile that JHipster clients request',
+  summary: 'Get the version, and the profile that JHipster clients request',
   access: 'public',
-  response: v.strictObject({ activeProfiles: v.array(v.string()) }),
+  response: v.strictObject({
+    activeProfiles: v.array(v.string()),
+    build: v.strictObject({
+      version: v.string(),
+      commit: v.optional(v.string()),
+      time: v.optional(v.string()),
+    }),
+  }),
 } satisfies Contract;
 
+/**
+ * What a function was built of: the release, and the commit of a clone with its time.
+ * `-dirty` follows a commit whose files were changed.
+ */
+export type Build = v.InferOutput<(typeof GetInfo)['response']>['build'];
+
 /** With the profile `prod` a JHipster client hides the pages that only a development server has. */
-export const info = { activeProfiles: ['prod'] };
+export const infoOf = (build: Build) => ({ activeProfiles: ['prod'], build });

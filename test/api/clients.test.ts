@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { entityKey } from '../../lib/table/keys.ts';
+import project from '../../package.json' with { type: 'json' };
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { openSetup } from '../support/instance/setup.ts';
@@ -63,7 +64,7 @@ describe('a JHipster client', () => {
       'open a page',
       'GET /management/info',
       () => undefined,
-      { body: { activeProfiles: ['prod'] } },
+      { body: { activeProfiles: ['prod'], build: { version: project.version } } },
     ],
     [
       'create a user',

@@ -39,7 +39,7 @@ afterAll(stopAll);
 
 const sourceOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 const withProfile = (name: string): string =>
-  sourceOf(INFO).replace(/activeProfiles: \['\w+'\] \}/, `activeProfiles: ['${name}'] }`);
+  sourceOf(INFO).replace(/activeProfiles: \['\w+'\]/, `activeProfiles: ['${name}']`);
 
 /** Replaces a file as git and many editors do. */
 function replaceByRename(file: string, text: string): void {

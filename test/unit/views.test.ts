@@ -10,7 +10,7 @@ import { integrationOf } from '../../lib/integrations/integration-table.ts';
 import { parameterView } from '../../lib/integrations/parameter.ts';
 import { parameterOf } from '../../lib/integrations/parameter-table.ts';
 import { GetHealth, health } from '../../lib/status/health.ts';
-import { GetInfo, info } from '../../lib/status/info.ts';
+import { GetInfo, infoOf } from '../../lib/status/info.ts';
 import { administratorView, newStamp, type User, userView } from '../../lib/users/user.ts';
 import { userOf } from '../../lib/users/user-table.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
@@ -226,7 +226,10 @@ describe('health', () => {
 });
 
 it('info is public and reports the production profile only', () => {
-  expect([info, GetInfo.access]).toEqual([{ activeProfiles: ['prod'] }, 'public']);
+  expect([infoOf({ version: '1.2.3' }), GetInfo.access]).toEqual([
+    { activeProfiles: ['prod'], build: { version: '1.2.3' } },
+    'public',
+  ]);
 });
 
 it('an entity lacks a text that an earlier release has stored as empty', () => {

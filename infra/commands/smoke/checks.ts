@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Build } from '../../../lib/status/info.ts';
 import { type Route, routes } from '../../../routes.ts';
 import { print } from '../command-line.ts';
 
@@ -115,6 +116,13 @@ export class Checks {
     for (const { route, contract } of routes)
       if (/^GET [^{]*$/.test(route) && (this.token || contract.access === 'public'))
         await this.sequence(() => this.step(route));
+  }
+
+  /** The release that the deployment says it is; undefined if it is from before 1.0.0. */
+  async version(): Promise<string | undefined> {
+    const { body } = await this.send('GET /management/info');
+    const { version, commit, time } = (body?.build ?? {}) as Partial<Build>;
+    return version && [version, commit, time].filter(Boolean).join(', ');
   }
 }
 

@@ -1,6 +1,10 @@
-import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
+import { CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import project from '../../../package.json' with { type: 'json' };
 import type { Settings } from '../../settings/settings.ts';
+
+/** The release that this source is, or will be. */
+const { version: VERSION } = project;
 
 /** An environment and its settings. */
 export interface Environment {
@@ -27,8 +31,9 @@ export class EnvironmentStack extends Stack {
       ...props,
       terminationProtection: settings.keepData && !settings.unprotected,
       // Tags of the stack itself; those of its resources are separate.
-      tags: { [name]: environment },
+      tags: { [name]: environment, 'gatehouse:version': VERSION },
     });
     Tags.of(this).add(name, environment);
+    new CfnOutput(this, 'Version', { value: VERSION });
   }
 }
