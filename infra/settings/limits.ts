@@ -3,6 +3,13 @@ import { count, setting } from './setting.ts';
 
 /* Limits on load, which bound the cost, and on password guessing. */
 
+/**
+ * What Lambda sends an instance in a second at most, however short the requests are: the limit of a
+ * function, and of an account, is ten times its concurrency.
+ * https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+ */
+export const INSTANCE_REQUESTS_PER_SECOND = 10;
+
 const units = (kind: string) =>
   count('units per second', `The maximum of ${kind} request units; beyond it, DynamoDB throttles.`);
 
@@ -60,9 +67,9 @@ export const throttle = v.optional(
 export const loginConcurrency = v.optional(
   count(
     'instances',
-    'The reserved concurrency of each of the functions of `throttle.login`. It ' +
-      'counts against the quota of the account, of which 100 must remain unreserved. If it ' +
-      'is not set, the quota is the limit.',
+    'The reserved concurrency of each of the functions of `throttle.login`, which serve up to ten ' +
+      'requests a second per instance. It counts against the quota of the account, of which 100 ' +
+      'must remain unreserved. If it is not set, the quota is the limit.',
   ),
 );
 

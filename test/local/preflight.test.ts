@@ -26,6 +26,10 @@ const SETTINGS: Settings = {
   edge: EDGE,
 };
 
+type Script = Record<string, ScriptedResponse>;
+const concurrency = (ConcurrentExecutions: number): Script => ({
+  'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions } },
+});
 const attributes = (confirmed: number) => ({
   xml: `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>
     <entry><key>SubscriptionsPending</key><value>1</value></entry>
@@ -38,14 +42,13 @@ const certificate = (Status: string, ...SubjectAlternativeNames: string[]) => ({
 const verified = { VerifiedForSendingStatus: true };
 const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
 
-type Script = Record<string, ScriptedResponse>;
 const READY: Script = {
   GetParameter: { Parameter: { Value: '21' } },
   [`GET ${SENDER}`]: NOT_FOUND,
   [`GET ${DOMAIN}`]: verified,
   'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
   'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: true },
-  'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 500 } },
+  ...concurrency(500),
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
   // Of the edge, in another region.
@@ -95,6 +98,8 @@ describe('an account', () => {
 
   const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
   const { edge: __, ...withoutEdge } = SETTINGS;
+  const { loginConcurrency: ___, ...withoutConcurrency } = SETTINGS;
+  const { throttle } = SETTINGS;
   const NO_CERTIFICATE = { error: 'ResourceNotFoundException' };
 
   it.each<[string, Script, Settings?]>([
@@ -117,9 +122,17 @@ describe('an account', () => {
       'may not send',
       { 'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: false } },
     ],
+    ['has too low a quota', concurrency(499)],
+    ['has the quota of a new account', concurrency(10), withoutConcurrency],
     [
-      'has too low a quota',
-      { 'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 499 } } },
+      'cannot serve a route at its rate',
+      concurrency(1200),
+      { ...withoutConcurrency, throttle: { ...throttle, all: { rate: 12_001, burst: 1 } } },
+    ],
+    [
+      'cannot serve logins at their rate',
+      concurrency(120),
+      { ...withoutConcurrency, throttle: { ...throttle, login: { rate: 1201, burst: 1 } } },
     ],
     ['has no such certificate', { DescribeCertificate: NO_CERTIFICATE }],
     // Without an edge, the host is no origin that the name of the certificate must hide.
@@ -170,7 +183,7 @@ describe('an account', () => {
   it('is not asked for what the settings do not need', async () => {
     const { loginConcurrency: _, alarms: __, domain: ___, edge: ____, ...fewer } = SETTINGS;
     const lacking: Script = {
-      'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions: 10 } },
+      ...concurrency(100),
       GetTopicAttributes: { error: 'NotFound' },
       DescribeCertificate: { error: 'ResourceNotFoundException' },
       'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' },

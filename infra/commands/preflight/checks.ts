@@ -7,6 +7,7 @@ import {
 import { routes } from '../../../routes.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { publicHostName } from '../../settings/host-names.ts';
+import { INSTANCE_REQUESTS_PER_SECOND } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
@@ -18,7 +19,7 @@ export function checksOf(
   settings: Settings,
   readerOf: (region: string) => AwsReader,
 ): Readonly<Record<string, () => Promise<Missing>>> {
-  const { mail, loginConcurrency, domain, alarms, edge } = settings;
+  const { mail, domain, alarms, edge } = settings;
   const { configurationSet: set } = mail;
   const aws = readerOf(settings.region);
   const edgeAws = readerOf(EDGE_REGION);
@@ -27,7 +28,7 @@ export function checksOf(
     [`sender ${mail.sender}`]: () => sender(aws, mail),
     ...(set && { [`configuration set ${set}`]: () => configurationSet(aws, set) }),
     'SES account': () => sesAccount(aws, websiteOf(settings)),
-    ...(loginConcurrency && { 'Lambda concurrency': () => concurrency(aws, loginConcurrency) }),
+    'Lambda concurrency': () => concurrency(aws, settings),
     ...(domain && {
       // The public logs of certificates would reveal the name of an origin.
       [`certificate for ${domain.name}`]: () => certificate(aws, domain, edge !== undefined),
@@ -139,17 +140,26 @@ async function sesAccount(aws: AwsReader, website: string): Promise<Missing> {
 const RESERVING_FUNCTIONS = routes.filter(({ strictThrottle }) => strictThrottle).length;
 const UNRESERVED_MIN = 100;
 
-async function concurrency(aws: AwsReader, reserved: number): Promise<Missing> {
+/** The default quota. AWS gives new accounts less, reportedly 10, with which any burst fails. */
+const QUOTA_DEFAULT = 1000;
+
+/** Any single route must be able to reach the rate of its throttle. */
+async function concurrency(
+  aws: AwsReader,
+  { loginConcurrency: reserved, throttle: { all, login } }: Settings,
+): Promise<Missing> {
   const found = await aws.read('lambda', '/2016-08-19/account-settings');
   const quota: number = found.AccountLimit.ConcurrentExecutions;
-  const needed = RESERVING_FUNCTIONS * reserved + UNRESERVED_MIN;
+  const rate = reserved ? all.rate : Math.max(all.rate, login.rate);
+  const shared = Math.max(UNRESERVED_MIN, Math.ceil(rate / INSTANCE_REQUESTS_PER_SECOND));
+  const needed = RESERVING_FUNCTIONS * (reserved ?? 0) + shared;
   if (quota >= needed) return undefined;
+  const sum = reserved ? ` = ${RESERVING_FUNCTIONS} × loginConcurrency + ${shared}` : '';
   return [
-    `the quota is ${quota}, but ` +
-      `${RESERVING_FUNCTIONS} × loginConcurrency + ${UNRESERVED_MIN} is ${needed}`,
+    `the quota is ${quota}, but this environment needs ${needed}${sum}`,
     aws.cli(
       'service-quotas request-service-quota-increase --service-code lambda ' +
-        `--quota-code L-B99A9384 --desired-value ${needed}`,
+        `--quota-code L-B99A9384 --desired-value ${Math.max(needed, QUOTA_DEFAULT)}`,
     ),
   ];
 }
