@@ -1,4 +1,5 @@
 import type { Template } from 'aws-cdk-lib/assertions';
+import { INSTANCE_REQUESTS_PER_SECOND } from '../../../infra/settings/limits.ts';
 import { MODULE_TOKEN_SECONDS } from '../../../lib/tokens/token.ts';
 import { digits, table } from '../../bench/tables.ts';
 import { BUDGETS } from './call-budgets.ts';
@@ -231,6 +232,10 @@ export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   );
 };
 
+/** For how long a request occupies an execution, or keeps others from it. */
+const executionSeconds = ({ milliseconds }: RequestCost): number =>
+  Math.max(milliseconds / 1000, 1 / INSTANCE_REQUESTS_PER_SECOND);
+
 /** What the example of traffic demands of the quotas at several rates. */
 export const demandTable = (costs: ReadonlyMap<string, RequestCost>): string => {
   const changes = total(
@@ -242,7 +247,7 @@ export const demandTable = (costs: ReadonlyMap<string, RequestCost>): string => 
     ['read units of the table', mean(costs, ({ reads }) => reads)],
     ['write units of the table', mean(costs, ({ writes }) => writes)],
     ['write units of the audit partition', 2 * changes],
-    ['concurrent executions of functions', mean(costs, ({ milliseconds }) => milliseconds / 1000)],
+    ['concurrent executions of functions', mean(costs, executionSeconds)],
     [
       'calls of KMS with symmetric and HMAC keys',
       mean(costs, ({ symmetricCalls }) => symmetricCalls),
