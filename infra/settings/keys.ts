@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ROLES } from '../../lib/contract/contract.ts';
 import { LENGTH as PASSWORD_LENGTH } from '../../lib/passwords/password-schema.ts';
-import { count, distinct, matching, setting } from './setting.ts';
+import { atMost, count, distinct, matching, setting } from './setting.ts';
 
 /* The keys of tokens and of password hashes, new passwords, and how long tokens last. */
 
@@ -88,9 +88,18 @@ export const tokenLife = v.optional(
     'How long a login lasts.',
     v.pipe(
       v.strictObject({
-        minutes: v.optional(count('minutes', 'The lifetime of a token.'), 60),
+        minutes: v.optional(
+          v.pipe(
+            count('minutes', 'The lifetime of a token.'),
+            atMost(1440, 'a day: longer sessions are for those who request them with rememberMe'),
+          ),
+          60,
+        ),
         rememberedMinutes: v.optional(
-          count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
+          v.pipe(
+            count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
+            atMost(43_200, '30 days, for which the state of the tokens of a deleted user is kept'),
+          ),
           1440,
         ),
       }),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, setting } from './setting.ts';
+import { atMost, count, setting } from './setting.ts';
 
 /* Limits on load, which bound the cost, and on password guessing. */
 
@@ -10,8 +10,17 @@ import { count, setting } from './setting.ts';
  */
 export const INSTANCE_REQUESTS_PER_SECOND = 10;
 
+/* AWS raises the quotas below on request, so settings may be ten times the defaults. */
+
 const units = (kind: string) =>
-  count('units per second', `The maximum of ${kind} request units; beyond it, DynamoDB throttles.`);
+  v.pipe(
+    count(
+      'units per second',
+      `The maximum of ${kind} request units; beyond it, DynamoDB throttles. The default quota of ` +
+        'a table is 40,000.',
+    ),
+    atMost(400_000, 'ten times the default quota of a table'),
+  );
 
 export const tableMaximum = v.optional(
   setting(
@@ -34,13 +43,20 @@ const throttleLimits = (meaning: string, requests: string, rate: number) =>
         rate: v.optional(
           setting(
             `The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`,
-            v.pipe(v.number(), v.minValue(1)),
+            v.pipe(
+              v.number(),
+              v.minValue(1),
+              atMost(100_000, 'ten times the default quota of an account'),
+            ),
             { unit: 'requests per second' },
           ),
           rate,
         ),
         burst: v.optional(
-          count('requests', 'How many requests may arrive at once before the rate applies.'),
+          v.pipe(
+            count('requests', 'How many requests may arrive at once before the rate applies.'),
+            atMost(50_000, 'ten times the default quota of an account'),
+          ),
           2 * rate,
         ),
       }),
@@ -50,7 +66,10 @@ const throttleLimits = (meaning: string, requests: string, rate: number) =>
 
 export const throttle = v.optional(
   setting(
-    'The limits of API Gateway, which bound the cost of a flood of requests.',
+    'The limits of API Gateway, which bound the cost of a flood of requests. All APIs of the ' +
+      'account together have a ' +
+      '[quota](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html), by ' +
+      'default 10,000 requests a second and bursts of 5,000, in some regions 2,500 and 1,250.',
     v.strictObject({
       all: throttleLimits('The limits of each route.', 'a route', 500),
       login: throttleLimits(
@@ -65,11 +84,14 @@ export const throttle = v.optional(
 );
 
 export const loginConcurrency = v.optional(
-  count(
-    'instances',
-    'The reserved concurrency of each of the functions of `throttle.login`, which serve up to ten ' +
-      'requests a second per instance. It counts against the quota of the account, of which 100 ' +
-      'must remain unreserved. If it is not set, the quota is the limit.',
+  v.pipe(
+    count(
+      'instances',
+      'The reserved concurrency of each of the functions of `throttle.login`, which serve up to ' +
+        'ten requests a second per instance. It counts against the quota of the account, of ' +
+        'which 100 must remain unreserved. If it is not set, the quota is the limit.',
+    ),
+    atMost(2500, 'with which four functions take ten times the default quota of an account'),
   ),
 );
 

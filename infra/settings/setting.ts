@@ -23,6 +23,10 @@ export const matching = (pattern: RegExp, mistake: string) =>
 export const count = (unit: string, meaning: string) =>
   setting(meaning, v.pipe(v.number(), v.integer(), v.minValue(1)), { unit });
 
+/** An upper bound with its reason: a value above it is a mistake, or bounds nothing. */
+export const atMost = (max: number, reason: string) =>
+  v.maxValue<number, number, string>(max, `must not exceed ${max.toLocaleString('en')}, ${reason}`);
+
 /** A list of texts in which none is repeated. */
 export const distinct = <T extends string>(noun: string, text: v.GenericSchema<string, T>) =>
   v.pipe(

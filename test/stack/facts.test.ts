@@ -455,7 +455,7 @@ describe('the function', () => {
         tableStream: `arn:aws:dynamodb:us-isof-south-1:123456789012:table/${table}/stream/1`,
         keys: Object.fromEntries(pepperKeys.map((id) => [id, key])),
       },
-      tokenLife: { minutes: 525_600, rememberedMinutes: 525_600 },
+      tokenLife: { minutes: 1440, rememberedMinutes: 43_200 },
       guessing: {
         failuresPerSource: 1_000_000,
         requestsPerSource: 1_000_000,

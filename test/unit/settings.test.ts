@@ -177,6 +177,8 @@ const noKeys = (name: string) => [
 ];
 const KEY = 'arn:aws-cn:kms:cn-north-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
 const TOPIC = 'arn:aws:sns:cn-north-1:123456789012:operators';
+/** The highest limits of a throttle. */
+const MOST = { rate: 100_000, burst: 50_000 };
 const HASHES = ['a0', 'b1', 'c2'].map((pair) => pair.repeat(32));
 
 const WRONG: Record<string, readonly unknown[]> = {
@@ -187,17 +189,17 @@ const WRONG: Record<string, readonly unknown[]> = {
   auditDays: [...NO_COUNT, 3654],
   auditdays: [7],
   tableMaximum: ['a'],
-  'tableMaximum.readUnits': NO_COUNT,
-  'tableMaximum.writeUnits': NO_COUNT,
+  'tableMaximum.readUnits': [...NO_COUNT, 400_001],
+  'tableMaximum.writeUnits': [...NO_COUNT, 400_001],
   'tableMaximum.units': [7],
   throttle: ['a'],
   'throttle.other': [{ rate: 1, burst: 1 }],
   'throttle.all': ['a'],
-  'throttle.all.rate': NO_RATE,
-  'throttle.all.burst': NO_COUNT,
+  'throttle.all.rate': [...NO_RATE, 100_000.5],
+  'throttle.all.burst': [...NO_COUNT, 50_001],
   'throttle.all.other': [7],
   'throttle.login': ['a'],
-  loginConcurrency: ['7', 0, 1.5],
+  loginConcurrency: ['7', 0, 1.5, 2501],
   guessing: ['a', { failuresPerSource: 8, requestsPerSource: 7, resetsPerSource: 1 }],
   'guessing.failuresPerSource': NO_COUNT,
   'guessing.requestsPerSource': NO_COUNT,
@@ -209,9 +211,13 @@ const WRONG: Record<string, readonly unknown[]> = {
   'passwords.minimum': ['8', 3, 8.5, 65],
   'passwords.rejectCommon': ['yes', 1],
   'passwords.maximum': [100],
-  tokenLife: ['a', { minutes: 8, rememberedMinutes: 7 }],
+  tokenLife: [
+    'a',
+    { minutes: 8, rememberedMinutes: 7 },
+    { minutes: 1441, rememberedMinutes: 1441 },
+  ],
   'tokenLife.minutes': NO_COUNT,
-  'tokenLife.rememberedMinutes': NO_COUNT,
+  'tokenLife.rememberedMinutes': [...NO_COUNT, 43_201],
   'tokenLife.seconds': [7],
   console: ['false', 0],
   mail: [7],
@@ -312,12 +318,16 @@ describe('a setting', () => {
     ['auditDays', 1],
     ['auditDays', 3653],
     ['tableMaximum', { readUnits: 1, writeUnits: 1 }],
+    ['tableMaximum', { readUnits: 400_000, writeUnits: 400_000 }],
     ['throttle', { all: { rate: 1, burst: 1 }, login: { rate: 1.5, burst: 1 } }],
+    ['throttle', { all: MOST, login: MOST }],
     ['loginConcurrency', 1],
+    ['loginConcurrency', 2500],
     ['guessing', { failuresPerSource: 1, requestsPerSource: 1, resetsPerSource: 1 }],
     ['passwords.minimum', 4],
     ['passwords.minimum', 64],
     ['tokenLife', { minutes: 1, rememberedMinutes: 1 }],
+    ['tokenLife', { minutes: 1440, rememberedMinutes: 43_200 }],
     ['signingKeys', ['SigningKey2026', 'SigningKeyA', 'SigningKey']],
     ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3']],
     ['mail.configurationSet', 'x'],
