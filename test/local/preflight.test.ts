@@ -30,6 +30,9 @@ type Script = Record<string, ScriptedResponse>;
 const concurrency = (ConcurrentExecutions: number): Script => ({
   'GET /2016-08-19/account-settings': { AccountLimit: { ConcurrentExecutions } },
 });
+const gatewayQuota = (rateLimit: number, burstLimit: number): Script => ({
+  'GET /account': { throttleSettings: { rateLimit, burstLimit } },
+});
 const attributes = (confirmed: number) => ({
   xml: `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>
     <entry><key>SubscriptionsPending</key><value>1</value></entry>
@@ -49,6 +52,7 @@ const READY: Script = {
   'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
   'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: true },
   ...concurrency(500),
+  ...gatewayQuota(14, 14),
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
   // Of the edge, in another region.
@@ -126,14 +130,16 @@ describe('an account', () => {
     ['has the quota of a new account', concurrency(10), withoutConcurrency],
     [
       'cannot serve a route at its rate',
-      concurrency(1200),
+      { ...concurrency(1200), ...gatewayQuota(20_000, 14) },
       { ...withoutConcurrency, throttle: { ...throttle, all: { rate: 12_001, burst: 1 } } },
     ],
     [
       'cannot serve logins at their rate',
-      concurrency(120),
+      { ...concurrency(120), ...gatewayQuota(20_000, 14) },
       { ...withoutConcurrency, throttle: { ...throttle, login: { rate: 1201, burst: 1 } } },
     ],
+    ['throttles all APIs below the rate of a route', gatewayQuota(12, 14)],
+    ['throttles bursts below those of a route', gatewayQuota(13, 13)],
     ['has no such certificate', { DescribeCertificate: NO_CERTIFICATE }],
     // Without an edge, the host is no origin that the name of the certificate must hide.
     [
@@ -294,6 +300,7 @@ describe('npm run preflight', () => {
   /** What the environment `dev` needs. */
   const DEV: Script = {
     ...READY,
+    ...gatewayQuota(10_000, 5000),
     'GET /v2/email/identities/gatehouse%40gatehouse.dev': NOT_FOUND,
     'GET /v2/email/identities/gatehouse.dev': verified,
     GetCallerIdentity: {
@@ -322,6 +329,7 @@ describe('npm run preflight', () => {
       DEV_OPTIONS,
       withDev({ GetParameter: { error: 'ParameterNotFound' } }),
     ],
+    ['there is only a warning', 0, DEV_OPTIONS, withDev(gatewayQuota(2500, 125))],
     [
       'one piece cannot be read and another is missing',
       2,

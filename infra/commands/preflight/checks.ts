@@ -11,7 +11,8 @@ import { INSTANCE_REQUESTS_PER_SECOND } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
 
-type Missing = readonly [problem: string, remedy: string] | undefined;
+/** What is missing. A warning leaves the environment ready. */
+type Missing = readonly [problem: string, remedy: string, severity?: 'warning'] | undefined;
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
 export function checksOf(
@@ -29,6 +30,7 @@ export function checksOf(
     ...(set && { [`configuration set ${set}`]: () => configurationSet(aws, set) }),
     'SES account': () => sesAccount(aws, websiteOf(settings)),
     'Lambda concurrency': () => concurrency(aws, settings),
+    'API Gateway quota': () => gatewayQuota(aws, settings.throttle),
     ...(domain && {
       // The public logs of certificates would reveal the name of an origin.
       [`certificate for ${domain.name}`]: () => certificate(aws, domain, edge !== undefined),
@@ -161,6 +163,28 @@ async function concurrency(
       'service-quotas request-service-quota-increase --service-code lambda ' +
         `--quota-code L-B99A9384 --desired-value ${Math.max(needed, QUOTA_DEFAULT)}`,
     ),
+  ];
+}
+
+/** Beyond the quota of the account, API Gateway throttles whatever the settings say. */
+async function gatewayQuota(
+  aws: AwsReader,
+  { all, login }: Settings['throttle'],
+): Promise<Missing> {
+  const { throttleSettings: quota } = await aws.read('apigateway', '/account');
+  const { rateLimit, burstLimit } = quota;
+  const rate = Math.max(all.rate, login.rate);
+  if (rate <= rateLimit && Math.max(all.burst, login.burst) <= burstLimit) return undefined;
+  return [
+    `throttle exceeds it: ${rateLimit} requests a second, and bursts of ${burstLimit}`,
+    // AWS sets the burst, which nobody can request.
+    rate <= rateLimit
+      ? `lower the bursts in throttle to ${burstLimit}`
+      : aws.cli(
+          'service-quotas request-service-quota-increase --service-code apigateway ' +
+            `--quota-code L-8A5B8E43 --desired-value ${Math.ceil(rate)}`,
+        ),
+    'warning',
   ];
 }
 

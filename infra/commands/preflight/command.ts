@@ -11,7 +11,7 @@ export const command = defineCommand({
   usage: 'npm run preflight -- --env NAME',
   help: `Checks that AWS is ready for the deployment of an environment, with your AWS credentials
 and the region in its settings, and in us-east-1 for an edge. Changes nothing. Prints a command for
-each missing piece.
+each missing piece and for each warning; with warnings, an environment is ready.
 
 --env NAME  an environment, which has a file in environments/`,
   options: { env: { type: 'string' } },
@@ -37,8 +37,9 @@ each missing piece.
         const missing = await findMissing();
         if (!missing) report('ok', check);
         else {
-          report('MISSING', check, missing.join('\n  '));
-          if (status === 'ready') status = 'missing';
+          const [problem, remedy, severity] = missing;
+          report(severity ? 'WARNING' : 'MISSING', check, `${problem}\n  ${remedy}`);
+          if (!severity && status === 'ready') status = 'missing';
         }
       } catch (error) {
         report('UNKNOWN', check, explain(error));
