@@ -8,6 +8,7 @@ import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vite
 import { requireAccount, requireKnownAccount } from '../../infra/commands/account.ts';
 import { awsReader } from '../../infra/commands/preflight/aws-reader.ts';
 import { BOOTSTRAP_VERSION, checksOf } from '../../infra/commands/preflight/checks.ts';
+import { logGroupPrefixes } from '../../infra/commands/preflight/deployed.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
 import { runCommand } from '../support/commands/run-command.ts';
 import { type ScriptedResponse, scriptedAws } from '../support/doubles/scripted-aws.ts';
@@ -39,6 +40,20 @@ const attributes = (confirmed: number) => ({
     <entry><key>SubscriptionsConfirmed</key><value>${confirmed}</value></entry>
   </Attributes></GetTopicAttributesResult></GetTopicAttributesResponse>`,
 });
+const stack = (status: string, isProtected = true) => ({
+  xml: `<DescribeStacksResponse><DescribeStacksResult><Stacks><member>
+    <StackName>Gatehouse-moon</StackName><StackStatus>${status}</StackStatus>
+    <EnableTerminationProtection>${isProtected}</EnableTerminationProtection>
+  </member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
+});
+const NO_STACK = {
+  error: 'ValidationError',
+  message: 'Stack with id Gatehouse-moon does not exist',
+};
+const alarmFor = (topic: string) => ({
+  xml: `<DescribeAlarmsResponse><DescribeAlarmsResult><MetricAlarms>${topic}</MetricAlarms>
+  </DescribeAlarmsResult></DescribeAlarmsResponse>`,
+});
 const certificate = (Status: string, ...SubjectAlternativeNames: string[]) => ({
   Certificate: { Status, SubjectAlternativeNames },
 });
@@ -47,6 +62,8 @@ const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
 
 const READY: Script = {
   GetParameter: { Parameter: { Value: '21' } },
+  DescribeStacks: stack('CREATE_COMPLETE'),
+  DescribeLogGroups: { logGroups: [] },
   [`GET ${SENDER}`]: NOT_FOUND,
   [`GET ${DOMAIN}`]: verified,
   'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
@@ -57,6 +74,7 @@ const READY: Script = {
   GetTopicAttributes: attributes(1),
   // Of the edge, in another region.
   'us-east-1 GetParameter': { Parameter: { Value: '21' } },
+  'us-east-1 DescribeStacks': stack('UPDATE_COMPLETE', false),
   'us-east-1 DescribeCertificate': certificate('ISSUED', 'api.one.example'),
   'us-east-1 GetSecretValue': { SecretString: SECRET },
 };
@@ -109,6 +127,44 @@ describe('an account', () => {
   it.each<[string, Script, Settings?]>([
     ['was never bootstrapped', { GetParameter: { error: 'ParameterNotFound' } }],
     ['was bootstrapped long ago', { GetParameter: { Parameter: { Value: '5' } } }],
+    ...['ROLLBACK_COMPLETE', 'REVIEW_IN_PROGRESS', 'DELETE_FAILED'].map(
+      (status): [string, Script] => [
+        `has a stack in ${status}`,
+        { DescribeStacks: stack(status, false) },
+      ],
+    ),
+    ...['UPDATE_FAILED', 'UPDATE_ROLLBACK_FAILED', 'IMPORT_ROLLBACK_FAILED'].map(
+      (status): [string, Script] => [`has a stack in ${status}`, { DescribeStacks: stack(status) }],
+    ),
+    ['has a protected stack whose creation failed', { DescribeStacks: stack('ROLLBACK_FAILED') }],
+    [
+      'has a stack whose second deployment was forgotten',
+      { DescribeStacks: stack('CREATE_COMPLETE', false) },
+      { ...SETTINGS, keepData: true, unprotected: false },
+    ],
+    [
+      'has log groups of a deleted stack',
+      {
+        DescribeStacks: NO_STACK,
+        DescribeLogGroups: {
+          logGroups: [{ logGroupName: '/aws/lambda/Gatehouse-moon/send-mail' }],
+        },
+      },
+    ],
+    [
+      'has a stack with a topic that nobody has subscribed to',
+      {
+        DescribeAlarms: alarmFor(
+          '<member><AlarmActions><member>arn:aws:sns:eu-north-1:1:own</member></AlarmActions></member>',
+        ),
+        GetTopicAttributes: attributes(0),
+      },
+      { ...SETTINGS, alarms: 'operators@one.example' },
+    ],
+    [
+      'has a stack of the edge that failed',
+      { 'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false) },
+    ],
     ['has no identity', { [`GET ${DOMAIN}`]: NOT_FOUND }],
     ['has an unverified address', { [`GET ${SENDER}`]: { VerifiedForSendingStatus: false } }],
     ['has an unverified domain', { [`GET ${DOMAIN}`]: { VerifiedForSendingStatus: false } }],
@@ -190,6 +246,8 @@ describe('an account', () => {
     const { loginConcurrency: _, alarms: __, domain: ___, edge: ____, ...fewer } = SETTINGS;
     const lacking: Script = {
       ...concurrency(100),
+      DescribeStacks: NO_STACK,
+      DescribeAlarms: alarmFor(''),
       GetTopicAttributes: { error: 'NotFound' },
       DescribeCertificate: { error: 'ResourceNotFoundException' },
       'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' },
@@ -197,9 +255,31 @@ describe('an account', () => {
     };
 
     expect(await missing(lacking, fewer)).toEqual({});
-    // The stack itself creates the topic of an e-mail address.
+    // The stack itself creates the topic of an e-mail address, and is not deployed.
     const alarms = 'operators@one.example';
     expect(await missing(lacking, { ...fewer, alarms })).toEqual({});
+  });
+
+  it.each<[string, object]>([
+    ['settings leave it unprotected', { keepData: true, unprotected: true }],
+    ['it keeps no data', { keepData: false, unprotected: false }],
+  ])('may have a stack without protection while %s', async (_, changes) => {
+    const deployed = { DescribeStacks: stack('UPDATE_COMPLETE', false) };
+
+    expect(await missing(deployed, { ...SETTINGS, ...changes })).toEqual({});
+  });
+
+  it('is searched for log groups with all names that a stack has', () => {
+    const { Resources } = JSON.parse(
+      readFileSync(join(inject('assembly'), 'Gatehouse-dev.template.json'), 'utf8'),
+    );
+    const prefixes = Object.values<{ Type: string; Properties: { LogGroupName: string } }>(
+      Resources,
+    )
+      .filter(({ Type }) => Type === 'AWS::Logs::LogGroup')
+      .map(({ Properties }) => Properties.LogGroupName.replace(/[^/]+$/, ''));
+
+    expect(new Set(prefixes)).toEqual(new Set(logGroupPrefixes('Gatehouse-dev')));
   });
 
   it('must be bootstrapped with the version that the cloud assembly requires', () => {

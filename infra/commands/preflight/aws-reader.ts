@@ -5,11 +5,13 @@ import aws4 from 'aws4';
 /** The prefixes of operations of JSON APIs, and the versions of XML APIs, by service. */
 const TARGETS: Readonly<Record<string, string>> = {
   acm: 'CertificateManager',
+  logs: 'Logs_20140328',
   secretsmanager: 'secretsmanager',
   ssm: 'AmazonSSM',
 };
 const VERSIONS: Readonly<Record<string, string>> = {
   cloudformation: '2010-05-15',
+  monitoring: '2010-08-01',
   sns: '2010-03-31',
   sts: '2011-06-15',
 };

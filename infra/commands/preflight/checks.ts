@@ -10,9 +10,8 @@ import { publicHostName } from '../../settings/host-names.ts';
 import { INSTANCE_REQUESTS_PER_SECOND } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from './aws-reader.ts';
-
-/** What is missing. A warning leaves the environment ready. */
-type Missing = readonly [problem: string, remedy: string, severity?: 'warning'] | undefined;
+import { edgeStack, ownTopic, stack, stackName, topic } from './deployed.ts';
+import { ifFound, type Missing } from './missing.ts';
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
 export function checksOf(
@@ -26,6 +25,7 @@ export function checksOf(
   const edgeAws = readerOf(EDGE_REGION);
   return {
     'CDK bootstrap': () => bootstrap(aws, environment),
+    [`stack ${stackName(environment)}`]: () => stack(aws, environment, settings),
     [`sender ${mail.sender}`]: () => sender(aws, mail),
     ...(set && { [`configuration set ${set}`]: () => configurationSet(aws, set) }),
     'SES account': () => sesAccount(aws, websiteOf(settings)),
@@ -35,24 +35,18 @@ export function checksOf(
       // The public logs of certificates would reveal the name of an origin.
       [`certificate for ${domain.name}`]: () => certificate(aws, domain, edge !== undefined),
     }),
-    // The stack itself creates the topic of an e-mail address.
-    ...(alarms?.startsWith('arn:') && { [`alarm topic ${alarms}`]: () => topic(aws, alarms) }),
+    ...(alarms &&
+      (alarms.startsWith('arn:')
+        ? { [`alarm topic ${alarms}`]: () => topic(aws, alarms) }
+        : { [`alarms to ${alarms}`]: () => ownTopic(aws, environment, alarms) })),
     ...(edge && {
       [`CDK bootstrap in ${EDGE_REGION}`]: () => bootstrap(edgeAws, environment),
+      [`stack ${edgeStackName(environment)}`]: () => edgeStack(edgeAws, edgeStackName(environment)),
       [`certificate for ${edge.hostName}`]: () =>
         certificate(edgeAws, { ...edge, name: edge.hostName }),
       [`secret ${edge.secret}`]: () => secret(edgeAws, edge, environment),
     }),
   };
-}
-
-async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
-  try {
-    return await response;
-  } catch (error) {
-    if (/NotFound(Exception)?$/.test((error as Error).name)) return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -232,18 +226,5 @@ async function secret(
   return [
     `has the SHA-256 hash ${hash}, which secretHashes does not contain`,
     `add it to secretHashes, and deploy it before ${edgeStackName(environment)} sends this secret`,
-  ];
-}
-
-async function topic(aws: AwsReader, arn: string): Promise<Missing> {
-  const xml = await ifFound(aws.read('sns', 'GetTopicAttributes', { TopicArn: arn }));
-  if (!xml) return ['does not exist', aws.cli(`sns create-topic --name ${arn.split(':').at(-1)}`)];
-  const [, confirmed] =
-    /<key>SubscriptionsConfirmed<\/key>\s*<value>(\d+)<\/value>/.exec(xml) ?? [];
-  if (Number(confirmed) > 0) return undefined;
-  const subscriber = '--protocol email --notification-endpoint ADDRESS';
-  return [
-    'nobody has confirmed a subscription',
-    aws.cli(`sns subscribe --topic-arn ${arn} ${subscriber}`),
   ];
 }

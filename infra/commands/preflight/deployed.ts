@@ -1,0 +1,107 @@
+import type { Settings } from '../../settings/settings.ts';
+import type { AwsReader } from './aws-reader.ts';
+import { ifFound, type Missing } from './missing.ts';
+
+/* What is deployed already, or remains of an earlier deployment. */
+
+/** The stack of an environment, whose log groups and alarms have its name. */
+export const stackName = (environment: string): string => `Gatehouse-${environment}`;
+
+/** What the names of the log groups of a stack begin with. */
+export const logGroupPrefixes = (stack: string): readonly string[] => [
+  `/aws/lambda/${stack}/`,
+  `/aws/vendedlogs/${stack}/`,
+];
+
+/**
+ * The commands for stacks that have been complete. All others can be deleted: their creation was
+ * not completed, or their deletion has begun.
+ */
+const COMMANDS: Readonly<Record<string, string>> = {
+  UPDATE_FAILED: 'rollback-stack',
+  UPDATE_ROLLBACK_FAILED: 'continue-update-rollback',
+  IMPORT_ROLLBACK_FAILED: 'describe-stack-events',
+};
+
+/** Finds a stack that cannot be updated, or whose second deployment was forgotten. */
+export async function stack(
+  aws: AwsReader,
+  environment: string,
+  settings: Settings,
+): Promise<Missing> {
+  const name = stackName(environment);
+  const xml = await describe(aws, name);
+  if (xml === undefined) return colliding(aws, name);
+  const broken = brokenStack(aws, name, xml);
+  if (broken || isProtected(xml) || !settings.keepData || settings.unprotected) return broken;
+  return [
+    'is not protected against deletion: the second deployment is missing',
+    `npm run deploy -- -c env=${environment}`,
+  ];
+}
+
+/** Finds a stack of the edge that cannot be updated. */
+export async function edgeStack(aws: AwsReader, name: string): Promise<Missing> {
+  const xml = await describe(aws, name);
+  return xml === undefined ? undefined : brokenStack(aws, name, xml);
+}
+
+const describe = (aws: AwsReader, StackName: string): Promise<string | undefined> =>
+  ifFound(aws.read('cloudformation', 'DescribeStacks', { StackName }));
+
+const isProtected = (xml: string): boolean =>
+  xml.includes('<EnableTerminationProtection>true</EnableTerminationProtection>');
+
+function brokenStack(aws: AwsReader, name: string, xml: string): Missing {
+  const [, status = ''] = /<StackStatus>(\w+)<\/StackStatus>/.exec(xml) ?? [];
+  if (!/^(ROLLBACK_COMPLETE|REVIEW_IN_PROGRESS|\w+_FAILED)$/.test(status)) return undefined;
+  const problem = `has the status ${status}`;
+  const { [status]: command = 'delete-stack' } = COMMANDS;
+  if (command === 'delete-stack' && isProtected(xml))
+    return [problem, 'remove its protections: docs/deploying.md, If the first deployment fails'];
+  return [problem, aws.cli(`cloudformation ${command} --stack-name ${name}`)];
+}
+
+/** Finds log groups of an earlier stack, with whose names CloudFormation would not create new ones. */
+async function colliding(aws: AwsReader, name: string): Promise<Missing> {
+  const found = await Promise.all(
+    logGroupPrefixes(name).map((logGroupNamePrefix) =>
+      aws.read('logs', 'DescribeLogGroups', { logGroupNamePrefix }),
+    ),
+  );
+  const names: string[] = found.flatMap(({ logGroups }) =>
+    logGroups.map(({ logGroupName }: { logGroupName: string }) => logGroupName),
+  );
+  if (names.length === 0) return undefined;
+  return [
+    `does not exist, but its log groups do: ${names.join(', ')}`,
+    'add --import-existing-resources to the deployment, or delete them: ' +
+      aws.cli('logs delete-log-group --log-group-name NAME'),
+  ];
+}
+
+/** Finds out whether somebody has confirmed a subscription to a topic. */
+export async function topic(aws: AwsReader, arn: string, address = 'ADDRESS'): Promise<Missing> {
+  const xml = await ifFound(aws.read('sns', 'GetTopicAttributes', { TopicArn: arn }));
+  if (!xml) return ['does not exist', aws.cli(`sns create-topic --name ${arn.split(':').at(-1)}`)];
+  const [, confirmed] =
+    /<key>SubscriptionsConfirmed<\/key>\s*<value>(\d+)<\/value>/.exec(xml) ?? [];
+  if (Number(confirmed) > 0) return undefined;
+  const subscriber = `--protocol email --notification-endpoint ${address}`;
+  return [
+    'nobody has confirmed a subscription',
+    aws.cli(`sns subscribe --topic-arn ${arn} ${subscriber}`),
+  ];
+}
+
+/** The same for the topic that the stack has created, which an alarm names, if it is deployed. */
+export async function ownTopic(
+  aws: AwsReader,
+  environment: string,
+  address: string,
+): Promise<Missing> {
+  const alarm = { 'AlarmNames.member.1': `${stackName(environment)}-defects` };
+  const xml = await aws.read('monitoring', 'DescribeAlarms', alarm);
+  const [, arn] = /<AlarmActions>\s*<member>([^<]+)/.exec(xml) ?? [];
+  return arn === undefined ? undefined : topic(aws, arn, address);
+}
