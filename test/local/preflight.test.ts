@@ -57,7 +57,12 @@ const alarmFor = (topic: string) => ({
 const certificate = (Status: string, ...SubjectAlternativeNames: string[]) => ({
   Certificate: { Status, SubjectAlternativeNames },
 });
-const verified = { VerifiedForSendingStatus: true };
+const verified = {
+  VerifiedForSendingStatus: true,
+  DkimAttributes: { Status: 'SUCCESS' },
+  MailFromAttributes: { MailFromDomainStatus: 'SUCCESS' },
+};
+const unsigned = { ...verified, DkimAttributes: { Status: 'PENDING' } };
 const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
 
 const READY: Script = {
@@ -113,9 +118,7 @@ async function missing(changes: Script, settings = SETTINGS) {
 describe('an account', () => {
   it('that has everything lacks nothing', async () => {
     expect(await missing({})).toEqual({});
-    expect(await missing({ [`GET ${SENDER}`]: verified, [`GET ${DOMAIN}`]: NOT_FOUND })).toEqual(
-      {},
-    );
+    expect(await missing({ [`GET ${SENDER}`]: verified })).toEqual({});
   });
 
   const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
@@ -168,6 +171,23 @@ describe('an account', () => {
     ['has no identity', { [`GET ${DOMAIN}`]: NOT_FOUND }],
     ['has an unverified address', { [`GET ${SENDER}`]: { VerifiedForSendingStatus: false } }],
     ['has an unverified domain', { [`GET ${DOMAIN}`]: { VerifiedForSendingStatus: false } }],
+    ['has a domain without DKIM', { [`GET ${DOMAIN}`]: unsigned }],
+    [
+      'has a verified address without its domain',
+      { [`GET ${SENDER}`]: { ...verified, MailFromAttributes: {} }, [`GET ${DOMAIN}`]: NOT_FOUND },
+    ],
+    [
+      'has a verified address with a domain without DKIM',
+      { [`GET ${SENDER}`]: verified, [`GET ${DOMAIN}`]: unsigned },
+    ],
+    [
+      'has a domain without MAIL FROM',
+      { [`GET ${DOMAIN}`]: { ...verified, MailFromAttributes: {} } },
+    ],
+    [
+      'has an address without MAIL FROM',
+      { [`GET ${SENDER}`]: { ...verified, MailFromAttributes: {} } },
+    ],
     [
       'has an identity with a default configuration set that the settings do not name',
       { [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' } },

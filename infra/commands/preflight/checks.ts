@@ -73,31 +73,47 @@ async function sender(
   const find = (name: string) =>
     ifFound(aws.ses.send(new GetEmailIdentityCommand({ EmailIdentity: name })));
   const ofAddress = await find(sender);
-  const identity = ofAddress ?? (await find(domain));
-  if (!identity)
+  const ofDomain = await find(domain);
+  const identity = ofAddress ?? ofDomain;
+  const create = aws.cli(`sesv2 create-email-identity --email-identity ${domain}`);
+  const tokens = aws.cli(
+    `sesv2 get-email-identity --email-identity ${domain} --query 'DkimAttributes.[Status,Tokens]'`,
+  );
+  const isSigned = ofDomain?.DkimAttributes?.Status === 'SUCCESS';
+  if (!identity) return ['neither the address nor its domain is an identity of SES', create];
+  if (ofAddress && !ofAddress.VerifiedForSendingStatus)
     return [
-      'neither the address nor its domain is an identity of SES',
-      aws.cli(`sesv2 create-email-identity --email-identity ${domain}`),
+      'the address is not verified: confirm the mail that AWS sends to it',
+      aws.cli(`ses verify-email-identity --email-address ${sender}`),
     ];
-  if (!identity.VerifiedForSendingStatus)
-    return ofAddress
-      ? [
-          'the address is not verified: confirm the mail that AWS sends to it',
-          aws.cli(`ses verify-email-identity --email-address ${sender}`),
-        ]
-      : [
-          `${domain} is not verified: publish the CNAME records of its tokens`,
-          aws.cli(
-            `sesv2 get-email-identity --email-identity ${domain} ` +
-              "--query 'DkimAttributes.[Status,Tokens]'",
-          ),
-        ];
+  if (!ofAddress && !(identity.VerifiedForSendingStatus && isSigned))
+    return [`${domain} is not verified by DKIM: publish the CNAME records of its tokens`, tokens];
   const byDefault = identity.ConfigurationSetName;
-  if (!byDefault || configurationSet) return undefined;
+  if (byDefault && !configurationSet)
+    return [
+      `its identity has the default configuration set ${byDefault}, ` +
+        'with which functions may not send',
+      `set "configurationSet": "${byDefault}" in mail`,
+    ];
+  // DMARC requires the sender's own domain in DKIM or in MAIL FROM, whose default is amazonses.com.
+  const hasMailFrom = identity.MailFromAttributes?.MailFromDomainStatus === 'SUCCESS';
+  if (!isSigned)
+    return [
+      `${domain} is not verified by DKIM, so ` +
+        (hasMailFrom
+          ? 'DMARC depends on the MAIL FROM domain alone'
+          : 'mails fail DMARC: receivers may reject or hide them'),
+      ofDomain ? tokens : create,
+      'warning',
+    ];
+  if (hasMailFrom) return undefined;
   return [
-    `its identity has the default configuration set ${byDefault}, ` +
-      'with which functions may not send',
-    `set "configurationSet": "${byDefault}" in mail`,
+    'DMARC depends on DKIM alone, because there is no MAIL FROM domain',
+    aws.cli(
+      'sesv2 put-email-identity-mail-from-attributes ' +
+        `--email-identity ${ofAddress ? sender : domain} --mail-from-domain bounce.${domain}`,
+    ),
+    'warning',
   ];
 }
 
@@ -119,7 +135,8 @@ async function sesAccount(aws: AwsReader, website: string): Promise<Missing> {
   const { ProductionAccessEnabled, SendingEnabled } = await aws.ses.send(new GetAccountCommand({}));
   if (!ProductionAccessEnabled)
     return [
-      'is in the sandbox, from which only verified addresses receive mail',
+      'is in the sandbox: only verified addresses receive mail, and functions may use only the ' +
+        'identities of the sender and its domain, which SES requires for recipients as well',
       aws.cli(
         'sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL ' +
           `--website-url ${website}`,
