@@ -45,25 +45,29 @@ export function fixedCostTable(template: Template): string {
       'KMS keys that rotate: from the third year, two older versions each',
       2 * rotated,
       PRICES.key.dollars,
+      'later',
     ],
     ['metrics of alarms', alarms.flat().length, PRICES.alarm.dollars],
-    ['custom metrics that alarms use', custom.size, PRICES.metric.dollars],
+    ['custom metrics that alarms use', custom.size, PRICES.metric.dollars, 'later'],
     ['dashboards', dashboards, PRICES.dashboard.dollars],
   ]);
 }
 
-function monthlyCosts(rows: readonly [name: string, count: number, price: number][]): string {
-  const sum = total(rows.map(([, count, price]) => count * price));
+type FixedCost = readonly [name: string, count: number, price: number, since?: 'later'];
+
+/** A table of monthly costs, of which an environment without traffic has some only later. */
+function monthlyCosts(rows: readonly FixedCost[]): string {
+  const sum = (costs: readonly FixedCost[]) =>
+    `$${total(costs.map(([, count, price]) => count * price)).toFixed(2)}`;
+  const atFirst = rows.filter(([, , , since]) => !since);
   return table(
-    ['', 'number', 'each', 'a month'],
+    ['', 'number', 'each', 'a month at first, idle', 'a month later, in use'],
     [
-      ...rows.map(([name, count, price]) => [
-        name,
-        String(count),
-        dollars(price),
-        `$${(count * price).toFixed(2)}`,
-      ]),
-      ['total', '', '', `$${sum.toFixed(2)}`],
+      ...rows.map((row) => {
+        const [name, count, price, since] = row;
+        return [name, String(count), dollars(price), since ? '' : sum([row]), sum([row])];
+      }),
+      ['total', '', '', sum(atFirst), sum(rows)],
     ],
   );
 }
@@ -80,7 +84,7 @@ export function edgeTable(edge: Template): string {
     ['rules', rules.length, PRICES.webAclRule.dollars],
     ['secrets', 1, PRICES.secret.dollars],
     ['metrics of alarms', 1, PRICES.alarm.dollars],
-    ['custom metrics that alarms use', 1, PRICES.metric.dollars],
+    ['custom metrics that alarms use', 1, PRICES.metric.dollars, 'later'],
   ]);
 }
 
