@@ -31,8 +31,8 @@
  *   precedence over changes  PRECEDENCE#<user id,       PRECEDENCE: the user's own changes are
  *     by a user (TTL)          16 digits>               rejected
  *   mail to be sent (TTL)    MAIL#<user id, 16 digits>  time (ISO 8601, UTC), #, random id
- *   mail to be sent for a    RESET-MAIL#<random id>     the same; apart, so that the stream hands
- *     reset request (TTL)                               over other mails while many resets wait
+ *   mail to be sent for a    RESET-MAIL#<random id>     the same; apart, so that a reset request
+ *     reset request (TTL)                               may create no other mail
  *   mails sent to a user     MAILS#<user id, 16 digits> <occasion>, and for resets #, hash of the
  *     (TTL)                                             mailbox; user 0 counts the resets of all
  *                                                       users
@@ -151,10 +151,7 @@ export const resetMailKey = (time: string, id: string): Key => ({
   pk: `${PARTITION.resetMail}${id}`,
   sk: `${time}#${id}`,
 });
-/**
- * The prefixes of mails to be sent. The stream hands over the mails of each prefix independently of
- * the others.
- */
+/** The prefixes of mails to be sent. */
 export const MAIL_PARTITIONS = [PARTITION.mail, PARTITION.resetMail] as const;
 export const importMarkerKey = (kind: 'USER' | 'INTEGRATION', hash: string): Key => ({
   pk: `${PARTITION.importMarker}${hash}`,

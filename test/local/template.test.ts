@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mappingsOf } from '../../infra/local/aws/event-source-mappings.ts';
 import { readTemplate, resolve } from '../../infra/local/stack/template.ts';
 
 let assembly: string;
@@ -19,7 +20,7 @@ function synthesized(
 ): string {
   const write = (file: string, content: object) =>
     writeFileSync(join(assembly, file), JSON.stringify(content));
-  mkdirSync(join(assembly, 'asset.abc'));
+  mkdirSync(join(assembly, 'asset.abc'), { recursive: true });
   write('manifest.json', {
     artifacts: {
       Tree: { type: 'cdk:tree' },
@@ -57,6 +58,21 @@ describe('a template', () => {
     expect(() => readTemplate(folder)).toThrow(
       'The local cloud does not support AWS::SQS::Queue, the type of Bell',
     );
+  });
+
+  it('is rejected with two event source mappings of one stream and function', () => {
+    const mapping = (FunctionName: string, EventSourceArn: string) => ({
+      Type: 'AWS::Lambda::EventSourceMapping',
+      Properties: { FunctionName, EventSourceArn, FilterCriteria: { Filters: [] } },
+    });
+    const others = { Other: mapping('f', 'another'), OfAnother: mapping('g', 'stream') };
+    const mappings = (resources: Parameters<typeof synthesized>[0]) =>
+      mappingsOf(readTemplate(synthesized(resources)), String, String);
+
+    expect(mappings({ First: mapping('f', 'stream'), ...others })).toHaveLength(3);
+    expect(() =>
+      mappings({ First: mapping('f', 'stream'), ...others, Second: mapping('f', 'stream') }),
+    ).toThrow('Second maps a stream to a function that another mapping maps it to');
   });
 
   it('has the region us-east-1 unless it names one', () => {

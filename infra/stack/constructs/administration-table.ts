@@ -114,10 +114,10 @@ export class AdministrationTable extends Construct {
 
   /**
    * Hands the keys of items that are created under these prefixes to a function, in the order of
-   * each partition key. A shard of the stream serves two readers:
-   * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
+   * each partition key. Call it once per function: AWS rejects a second event source mapping of the
+   * same stream and function, whatever its filter, https://github.com/anomalyco/sst/issues/5975
    */
-  handOver(prefixes: readonly [string, string], fn: GatehouseFunction): void {
+  handOver(prefixes: readonly string[], fn: GatehouseFunction): void {
     const eventSourceArn = this.table.tableStreamArn;
     if (!eventSourceArn)
       throw new Error('existing.tableStream is missing: `npm run adopt` prints it.');
@@ -127,23 +127,25 @@ export class AdministrationTable extends Construct {
     );
     // IAM supports no narrower resource for this action.
     fn.allow(['dynamodb:ListStreams'], ['*']);
-    for (const prefix of prefixes)
-      fn.addEventSourceMapping(prefix, {
-        eventSourceArn,
-        // Also what was created before the mapping existed.
-        startingPosition: StartingPosition.TRIM_HORIZON,
-        batchSize: 10,
-        parallelizationFactor: 10,
-        reportBatchItemFailures: true,
-        bisectBatchOnError: true,
-        maxRecordAge: Duration.hours(6),
-        filters: [
-          FilterCriteria.filter({
-            eventName: FilterRule.isEqual('INSERT'),
-            dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(prefix) } } },
-          }),
-        ],
-      });
+    // Under another id, AWS would be asked for a second mapping before the first one is deleted.
+    fn.addEventSourceMapping('Stream', {
+      eventSourceArn,
+      // Also what was created before the mapping existed.
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: 10,
+      parallelizationFactor: 10,
+      reportBatchItemFailures: true,
+      bisectBatchOnError: true,
+      maxRecordAge: Duration.hours(6),
+      // A record is handed over if it satisfies one of the filters:
+      // https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
+      filters: prefixes.map((prefix) =>
+        FilterCriteria.filter({
+          eventName: FilterRule.isEqual('INSERT'),
+          dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(prefix) } } },
+        }),
+      ),
+    });
   }
 
   /**
