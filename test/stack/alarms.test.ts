@@ -131,6 +131,27 @@ describe('the alarms', () => {
     ]);
   });
 
+  it('about throttling has a value in every period, as metrics of DynamoDB do not', () => {
+    const alarms = propertiesOf(prod, 'AWS::CloudWatch::Alarm');
+    const filters = propertiesOf(prod, 'AWS::Logs::MetricFilter');
+
+    expect(alarms.filter((alarm) => JSON.stringify(alarm).includes('AWS/DynamoDB'))).toMatchObject([
+      {
+        AlarmName: 'Gatehouse-prod-throttled',
+        EvaluationPeriods: 2,
+        DatapointsToAlarm: 1,
+        Metrics: [
+          {
+            Expression: 'FILL(gateway, 0) + FILL(functions, 0) + FILL(reads, 0) + FILL(writes, 0)',
+          },
+          ...['gateway', 'functions', 'reads', 'writes'].map((Id) => ({ Id })),
+        ],
+      },
+    ]);
+    for (const { MetricTransformations } of filters)
+      expect(MetricTransformations).toMatchObject([{ DefaultValue: 0 }]);
+  });
+
   it('about keys ignore attempts that KMS refuses', () => {
     const [pattern] = propertiesOf(prod, 'AWS::Events::Rule').flatMap(
       ({ EventPattern }) => EventPattern ?? [],

@@ -3,6 +3,7 @@ import {
   Alarm,
   type AlarmProps,
   ComparisonOperator,
+  type IMetric,
   MathExpression,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
@@ -142,16 +143,17 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
     },
     throttled: {
       meaning: 'API Gateway, Lambda or DynamoDB throttles.',
-      metric: new MathExpression({
-        expression: 'SUM([gateway, functions, reads, writes])',
-        usingMetrics: {
-          gateway: metrics.gatewayThrottles,
-          functions: metrics.functionThrottles,
-          reads: metrics.readThrottles,
-          writes: metrics.writeThrottles,
-        },
+      metric: sumOf({
+        gateway: metrics.gatewayThrottles,
+        functions: metrics.functionThrottles,
+        reads: metrics.readThrottles,
+        writes: metrics.writeThrottles,
       }),
       threshold: 10,
+      // With FILL, a period whose data arrives late must be evaluated again:
+      // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
+      evaluationPeriods: 2,
+      datapointsToAlarm: 1,
     },
     'slow-logins': {
       meaning: 'One login in a hundred takes longer than two seconds.',
@@ -188,6 +190,19 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
     ...(settings.dailyVerification && verificationConditions(metrics)),
   };
 }
+
+/**
+ * Has a value in every period. While a metric of DynamoDB has no data, an alarm keeps its state,
+ * whatever its setting, and so could stay in ALARM for ever:
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
+ */
+const sumOf = (usingMetrics: Record<string, IMetric>): MathExpression =>
+  new MathExpression({
+    expression: Object.keys(usingMetrics)
+      .map((name) => `FILL(${name}, 0)`)
+      .join(' + '),
+    usingMetrics,
+  });
 
 function verificationConditions(metrics: Metrics): Record<string, Condition> {
   const hourly = { period: Duration.hours(1) };

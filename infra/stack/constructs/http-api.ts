@@ -142,6 +142,7 @@ export class GatehouseHttpApi extends Construct {
         metricNamespace: metricsNamespace(environment),
         metricName,
         filterPattern: FilterPattern.literal(pattern),
+        defaultValue: 0,
       });
     this.invoker = new Role(this, 'Invoker', {
       assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
