@@ -67,7 +67,7 @@ export interface FieldError extends Limits {
   readonly message: (typeof FIELD_CODES)[number];
 }
 
-interface Details {
+interface Details extends ErrorOptions {
   readonly fieldErrors?: readonly FieldError[];
   readonly retryAfter?: number;
 }
@@ -84,8 +84,8 @@ export class Failure extends Error {
   /** A value that only attempts at one login have, for the log: the login may be a password. */
   loginPseudonym: string | undefined;
 
-  constructor(code: FailureCode, { fieldErrors, retryAfter }: Details = {}) {
-    super(code);
+  constructor(code: FailureCode, { fieldErrors, retryAfter, ...cause }: Details = {}) {
+    super(code, cause);
     this.name = 'Failure';
     this.code = code;
     this.fieldErrors = fieldErrors;

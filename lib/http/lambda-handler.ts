@@ -14,7 +14,7 @@ import { parseBody } from './body.ts';
 import { preconditionOf, respondConditionally } from './conditional.ts';
 import { openEdge } from './edge.ts';
 import type { Event } from './event.ts';
-import { logDefect, logRequest } from './log-request.ts';
+import { logDefect, logOutage, logRequest } from './log-request.ts';
 import { oauthError } from './oauth-error.ts';
 import { problem } from './problem.ts';
 import { readPath, readQueryAndBody } from './request.ts';
@@ -134,6 +134,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
       const failure = failureOf(error);
       const isDefect = failure.code === 'unexpected';
       if (isDefect) logDefect(event, error);
+      if (failure.code === 'unavailable') logOutage(event, failure.cause);
       const requestId = isDefect ? event.requestContext.requestId : undefined;
       const response = problem(failure, contract.entityName, event.rawPath, requestId);
       request.response = respond(contract.oauth ? oauthError(failure, response) : response);
@@ -144,7 +145,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
 
 function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (isOutage(error)) return new Failure('unavailable');
+  if (isOutage(error)) return new Failure('unavailable', { cause: error });
   return new Failure('unexpected');
 }
 

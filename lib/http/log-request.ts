@@ -50,3 +50,43 @@ export function logRequest(
 export function logDefect(event: Event, error: unknown): void {
   logError('defect', error, { requestId: event.requestContext.requestId });
 }
+
+/** What an error of an AWS client says about the call that failed. */
+interface AwsError {
+  readonly name?: string;
+  readonly code?: unknown;
+  readonly $metadata?: {
+    readonly httpStatusCode?: number;
+    readonly requestId?: string;
+    readonly attempts?: number;
+    readonly service?: string;
+    readonly operation?: string;
+  };
+  readonly ThrottlingReasons?: readonly { readonly reason?: string }[];
+  readonly CancellationReasons?: readonly { readonly Code?: string }[];
+}
+
+/**
+ * Logs what made a request unavailable: the last call to AWS that failed, or a conflict with other
+ * requests if none did. Without stack frames, unlike a defect: an outage has many such lines.
+ */
+export function logOutage({ routeKey: route, requestContext }: Event, cause: unknown): void {
+  const error = (cause ?? { name: 'conflict' }) as AwsError;
+  const { name, code, $metadata, ThrottlingReasons = [], CancellationReasons = [] } = error;
+  const reasons = new Set([
+    ...ThrottlingReasons.map(({ reason }) => reason),
+    ...CancellationReasons.map(({ Code }) => Code).filter((reason) => reason !== 'None'),
+  ]);
+  log({
+    requestId: requestContext.requestId,
+    route,
+    outage: name,
+    code: typeof code === 'string' ? code : undefined,
+    service: $metadata?.service,
+    operation: $metadata?.operation,
+    awsStatus: $metadata?.httpStatusCode,
+    awsRequestId: $metadata?.requestId,
+    reasons: [...reasons].join(' ') || undefined,
+    attempts: $metadata?.attempts,
+  });
+}

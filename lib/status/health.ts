@@ -18,8 +18,10 @@ export const GetHealth = {
  * deployment.
  */
 export async function health(table: Table): Promise<{ status: 'UP' }> {
-  await table.get(rosterKey).catch((error: Error) => {
-    throw error.name === 'ResourceNotFoundException' ? new Failure('unavailable') : error;
+  await table.get(rosterKey).catch((cause: Error) => {
+    throw cause.name === 'ResourceNotFoundException'
+      ? new Failure('unavailable', { cause })
+      : cause;
   });
   return { status: 'UP' };
 }

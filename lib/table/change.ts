@@ -48,14 +48,14 @@ export async function loadDecideCommit<L, R>(
   for (;;) {
     const { writes, result } = decide(await load(), Date.now());
     if (writes.length === 0) return result;
-    const outcome = await commit(table, writes, until);
+    const { outcome, cause } = await tryToCommit(table, writes, until);
     if (outcome === 'committed') return result;
     if (outcome === 'changed') timesChanged++;
     countRetry();
     await onContention();
     if (outcome === 'busy' || timesChanged > 1) await pause();
     // Stryker disable next-line EqualityOperator: at the very millisecond
-    if (Date.now() >= until) throw new Failure('unavailable');
+    if (Date.now() >= until) throw new Failure('unavailable', { cause });
   }
 }
 
@@ -104,30 +104,39 @@ function pauses(): () => Promise<void> {
  * repetition says nothing about the earlier attempts: only a transaction that was rejected at its
  * first attempt is known not to have been committed.
  */
-export async function commit(
+export const commit = async (table: Table, writes: readonly Write[]): Promise<Attempt['outcome']> =>
+  (await tryToCommit(table, writes, giveUpAt())).outcome;
+
+interface Attempt {
+  readonly outcome: 'committed' | 'changed' | 'busy';
+  /** The error with which DynamoDB has rejected the writes. */
+  readonly cause?: unknown;
+}
+
+async function tryToCommit(
   table: Table,
   writes: readonly Write[],
-  until = giveUpAt(),
-): Promise<'committed' | 'changed' | 'busy'> {
+  until: number,
+): Promise<Attempt> {
   const token = randomUUID();
   const pause = pauses();
   let inDoubt = false;
   for (let lostResponses = 0; ; ) {
     try {
       await table.transact(writes, token);
-      return 'committed';
+      return { outcome: 'committed' };
     } catch (error) {
       if (isOutage(error)) {
         lostResponses++;
-        if (lostResponses === 2) throw new Failure('unavailable');
+        if (lostResponses === 2) throw new Failure('unavailable', { cause: error });
         inDoubt = true;
         continue;
       }
-      const rejection = outcomeOf(error, writes);
+      const outcome = outcomeOf(error, writes);
       inDoubt ||= attemptsOf(error) > 1;
-      if (rejection !== 'busy' || !inDoubt) return rejection;
+      if (outcome !== 'busy' || !inDoubt) return { outcome, cause: error };
       // Stryker disable next-line EqualityOperator: at the very millisecond
-      if (Date.now() >= until) throw new Failure('unavailable');
+      if (Date.now() >= until) throw new Failure('unavailable', { cause: error });
       await pause();
     }
   }

@@ -40,7 +40,7 @@ export function openSnapshotTable(
       try {
         return await transactGet(documents, reads, abortBeforeDeadline, onConsumed);
       } catch (error) {
-        throw isCancelled(error) ? new Failure('unavailable') : error;
+        throw isCancelled(error) ? new Failure('unavailable', { cause: error }) : error;
       }
     },
   };

@@ -197,7 +197,7 @@ function writesOf(
       } catch (error) {
         if (error instanceof Error && error.name === 'ConditionalCheckFailedException')
           return undefined;
-        throw isOutage(error) ? new Failure('unavailable') : error;
+        throw isOutage(error) ? new Failure('unavailable', { cause: error }) : error;
       }
     },
 

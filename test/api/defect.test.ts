@@ -1,5 +1,6 @@
 import { beforeAll, expect, it, vi } from 'vitest';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
+import { localTransport } from '../../infra/settings/transport.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectCommonHeaders } from '../support/instance/launch.ts';
 
@@ -18,6 +19,14 @@ let token: string;
 beforeAll(async () => {
   token = await gatehouse.adminToken();
 });
+
+/** The two lines of a request that ends with an error. */
+async function linesOf(requestId: string) {
+  const logged = () =>
+    gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
+  await vi.waitFor(() => expect(logged()).toHaveLength(2));
+  return logged();
+}
 
 it.each<[string, AwsResponse]>([
   [
@@ -51,10 +60,7 @@ it.each<[string, AwsResponse]>([
       requestId,
     });
     expectCommonHeaders(Object.fromEntries(received.headers), text);
-    const logged = () =>
-      gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
-    await vi.waitFor(() => expect(logged()).toHaveLength(2));
-    const [defect, request] = logged();
+    const [defect, request] = await linesOf(requestId);
     expect(request).toMatchObject({
       route: 'GET /api/account',
       status: 500,
@@ -67,3 +73,33 @@ it.each<[string, AwsResponse]>([
     expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
   },
 );
+
+it('when the table throttles, the log has the cause of the 503, without the message', async () => {
+  const reason = 'TableReadKeyRangeThroughputExceeded';
+  override = {
+    status: 400,
+    body: {
+      __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
+      message: `Throttled: ${QUOTED}`,
+      ThrottlingReasons: [{ reason, resource: SECRET }],
+    },
+  };
+
+  const received = await gatehouse.call('GET', '/api/account', { token });
+
+  override = undefined;
+  expect(received.status).toBe(503);
+  const requestId = received.headers['apigw-requestid'] as string;
+  const [outage, request] = await linesOf(requestId);
+  expect(outage).toEqual({
+    requestId,
+    route: 'GET /api/account',
+    outage: 'ProvisionedThroughputExceededException',
+    ...(localTransport() === 'minimal' && { service: 'dynamodb', operation: 'GetItem' }),
+    awsStatus: 400,
+    reasons: reason,
+    attempts: 3,
+  });
+  expect(request).toMatchObject({ status: 503, failure: 'unavailable' });
+  expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
+});

@@ -163,6 +163,25 @@ describe('a change', () => {
     expect(hurried).toBeLessThan(1400);
   });
 
+  it.each([
+    ['that keeps conflicting', cancelledBy('TransactionConflict')],
+    ['whose data keeps changing', cancelledBy('ConditionalCheckFailed')],
+    [
+      'whose outcome is unknown while conflicts continue',
+      afterAttempts(2, cancelledBy('TransactionConflict')),
+    ],
+    ['whose responses are lost', lost()],
+  ])('gives up on a change %s with the last error as its cause', async (_, error) => {
+    const { table } = tableThatResponds(error);
+    const decide = () => ({ writes: [write('retry')], result: undefined });
+
+    const changed = expect(
+      loadDecideCommit(table, async () => undefined, decide),
+    ).rejects.toMatchObject({ code: 'unavailable', cause: error });
+    await vi.runAllTimersAsync();
+    await changed;
+  });
+
   it.each<[string, Error, OnConditionFailed?]>([
     ['a failed condition that no write has set', cancelledBy('ConditionalCheckFailed')],
     ['a request that DynamoDB finds invalid', cancelledBy('ValidationError'), 'login-taken'],

@@ -8,12 +8,13 @@ import { transformSync } from 'esbuild';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Contract } from '../../lib/contract/contract.ts';
 import { logMailNotSent } from '../../lib/delivery/deliver-mail.ts';
-import { logDefect, logRequest } from '../../lib/http/log-request.ts';
+import { logDefect, logOutage, logRequest } from '../../lib/http/log-request.ts';
 import { log, logError } from '../../lib/runtime/log.ts';
 import { countRetry, resetRetries } from '../../lib/runtime/retries.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { routes } from '../../routes.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 
 beforeEach(resetRetries);
 
@@ -87,6 +88,35 @@ describe('the log line of a request', () => {
     expect(
       await logged(() => logRequest(contractOf(routeKey), event({ routeKey }), 200, 0)),
     ).toMatchObject([{ kind }]);
+  });
+});
+
+describe('the log line of an outage', () => {
+  it.each([
+    [
+      'a transaction that DynamoDB cancels',
+      Object.assign(
+        cancelledBy('None', 'TransactionConflict', 'TransactionConflict', 'ThrottlingError'),
+        { $metadata: { httpStatusCode: 400, requestId: 'aws-1', attempts: 1 } },
+      ),
+      {
+        outage: 'TransactionCanceledException',
+        awsStatus: 400,
+        awsRequestId: 'aws-1',
+        attempts: 1,
+        reasons: 'TransactionConflict ThrottlingError',
+      },
+    ],
+    [
+      'a connection that fails',
+      awsError('Error', { code: 'ENOTFOUND', hostname: 'secret', $metadata: { attempts: 3 } }),
+      { outage: 'Error', code: 'ENOTFOUND', attempts: 3 },
+    ],
+    ['a conflict of which no call fails', undefined, { outage: 'conflict' }],
+  ])('names %s', async (_, cause, expected) => {
+    expect(await logged(() => logOutage(event(), cause))).toEqual([
+      { requestId: 'r-1', route: 'PUT /api/users', ...expected },
+    ]);
   });
 });
 

@@ -10,12 +10,21 @@ export interface ClientConfig {
   readonly requestHandler?: HandlerOptions;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 /** The input or the output of an operation. */
 export type Fields = Record<string, unknown>;
 
 type AwsError = Error & {
   code?: string;
-  $metadata?: { httpStatusCode?: number; requestId?: string; attempts?: number };
+  $metadata?: {
+    httpStatusCode?: number;
+    requestId?: string;
+    attempts?: number;
+    /** Not in the SDK: for the log. */
+    service?: Service;
+    operation?: string;
+  };
 };
 
 /*
@@ -100,7 +109,11 @@ export class AwsClient {
   }
 
   /** Fails with an error named as in the SDK. */
-  async post(path: string, headers: Record<string, string>, input: unknown, signal?: AbortSignal) {
+  async post(
+    { operation, path, headers }: { operation: string; path: string; headers: Headers },
+    input: unknown,
+    signal?: AbortSignal,
+  ) {
     const { maxAttempts = 3, requestHandler = {} } = this.#config;
     const body = JSON.stringify(input);
     let retryCost = 1;
@@ -117,7 +130,8 @@ export class AwsClient {
         return (response.text === '' ? {} : JSON.parse(response.text)) as Fields;
       } catch (thrown) {
         const error = thrown as AwsError;
-        error.$metadata = { ...error.$metadata, attempts: attempt };
+        const { service } = this.#target;
+        error.$metadata = { ...error.$metadata, attempts: attempt, service, operation };
         const isThrottled = THROTTLED.has(error.name) || error.$metadata.httpStatusCode === 429;
         retryCost = isThrottled ? THROTTLED_RETRY_COST : RETRY_COST;
         if (
@@ -139,7 +153,7 @@ export class AwsClient {
   }
 
   /** For one attempt, because a signature has a time. */
-  #signed(path: string, headers: Record<string, string>, body: string) {
+  #signed(path: string, headers: Headers, body: string) {
     const { _X_AMZN_TRACE_ID: trace } = process.env;
     const all = { ...headers, Host: this.#host, ...(trace && { 'X-Amzn-Trace-Id': trace }) };
     const request = { ...this.#target, path: this.#basePath + path, body, headers: all };

@@ -24,7 +24,7 @@ export class KMSClient extends AwsClient {
     const encoded = converted(input, (bytes) =>
       Buffer.from(bytes as Uint8Array).toString('base64'),
     );
-    const output = await this.post('/', headers, encoded, abortSignal);
+    const output = await this.post({ operation, path: '/', headers }, encoded, abortSignal);
     return converted(output, (text) => new Uint8Array(Buffer.from(text as string, 'base64')));
   }
 }

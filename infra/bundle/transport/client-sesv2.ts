@@ -12,9 +12,10 @@ export class SESv2Client extends AwsClient {
     super('ses', config);
   }
 
-  send({ input }: Command, { abortSignal }: SendOptions = {}) {
+  send({ operation, input }: Command, { abortSignal }: SendOptions = {}) {
     const headers = { 'Content-Type': 'application/json' };
-    return this.post('/v2/email/outbound-emails', headers, input, abortSignal);
+    const call = { operation, path: '/v2/email/outbound-emails', headers };
+    return this.post(call, input, abortSignal);
   }
 }
 

@@ -26,7 +26,8 @@ export class DynamoDBDocumentClient {
       'Content-Type': 'application/x-amz-json-1.0',
       'X-Amz-Target': `DynamoDB_20120810.${operation}`,
     };
-    return decoded(await this.#client.post('/', headers, encoded(input), abortSignal));
+    const call = { operation, path: '/', headers };
+    return decoded(await this.#client.post(call, encoded(input), abortSignal));
   }
 }
 

@@ -58,9 +58,10 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
   ],
   unavailable: [
     [functions],
-    'filter failure = "unavailable"',
-    'stats count(*) as times, max(retries) as mostRetries, max(milliseconds) as longest ' +
-      'by route, bin(5m)',
+    'filter ispresent(outage)',
+    'stats count(*) as times, latest(requestId) as lastRequest ' +
+      'by outage, code, service, operation, reasons, route',
+    BY_TIMES,
   ],
   throttled: [
     [access],
