@@ -22,9 +22,13 @@ export interface Metric {
   readonly dimensions: readonly (readonly string[])[];
 }
 
-/** Writes one line of JSON to stdout; omits undefined values. */
+/**
+ * Writes one line of JSON to stdout; omits undefined values. The version tells the lines of former
+ * and new code apart while a canary runs; only Lambda sets it.
+ */
 export function log(entry: Entry, ...metrics: readonly Metric[]): void {
-  process.stdout.write(`${JSON.stringify({ ...entry, ...embedded(metrics) })}\n`);
+  const { AWS_LAMBDA_FUNCTION_VERSION: version } = process.env;
+  process.stdout.write(`${JSON.stringify({ ...entry, version, ...embedded(metrics) })}\n`);
 }
 
 /**

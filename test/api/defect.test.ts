@@ -67,7 +67,7 @@ it.each<[string, AwsResponse]>([
       failure: 'unexpected',
     });
     expect(Object.keys(defect).sort()).toEqual(
-      expect.arrayContaining(['at', 'defect', 'requestId']),
+      expect.arrayContaining(['at', 'defect', 'requestId', 'version']),
     );
     expect(defect.at).toMatch(/^at (infra|lib|node_modules)\/\S+:\d+:\d+\n/);
     expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
@@ -99,6 +99,7 @@ it('when the table throttles, the log has the cause of the 503, without the mess
     awsStatus: 400,
     reasons: reason,
     attempts: 3,
+    version: '$LATEST',
   });
   expect(request).toMatchObject({ status: 503, failure: 'unavailable' });
   expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);

@@ -111,6 +111,7 @@ it('the log has one line per request, with the allowed fields only', () => {
     'callerId',
     'failure',
     'loginPseudonym',
+    'version',
     '_aws',
     'mailSent',
   ];
@@ -121,7 +122,7 @@ it('the log has one line per request, with the allowed fields only', () => {
   ).toEqual([]);
 });
 
-it('a log line has the route, status, caller, failure and duration of its request', () => {
+it('a log line has the route, status, caller, failure, duration and version of its request', () => {
   const byKeeper = { callerId: keeperId };
   const byAdmin = { callerId: adminId };
   const authenticate = { route: 'POST /api/authenticate' };
@@ -135,9 +136,17 @@ it('a log line has the route, status, caller, failure and duration of its reques
     );
   });
 
+  expect(new Set(lines.map(({ version }) => version))).toEqual(new Set(['$LATEST']));
   expect(
     lines.map(
-      ({ requestId: _id, milliseconds: _time, kind: _kind, _aws: _metrics, ...line }) => line,
+      ({
+        version: _version,
+        requestId: _id,
+        milliseconds: _time,
+        kind: _kind,
+        _aws: _metrics,
+        ...line
+      }) => line,
     ),
   ).toEqual([
     { ...authenticate, status: 200, ...byKeeper },

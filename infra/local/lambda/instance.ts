@@ -103,6 +103,7 @@ export function environmentOf(
     AWS_SESSION_TOKEN: 'local',
     AWS_LAMBDA_FUNCTION_NAME: name,
     AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
     // Lambda has neither file; the developer's own must not be read.
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',

@@ -47,13 +47,17 @@ const ofService = ({ access, functions, mail }: Logs): Record<string, Query> => 
   defects: [
     [functions],
     'filter ispresent(defect)',
-    'stats count(*) as times, latest(requestId) as lastRequest by defect, code, at',
+    'stats count(*) as times, latest(requestId) as lastRequest by defect, code, version, at',
     BY_TIMES,
   ],
   'failed-invocations': [
-    [access],
-    'fields @timestamp, route, status, integrationError, functionRequestId',
-    'filter status like /^5/ and integrationError != "-"',
+    [access, functions],
+    'filter (status like /^5/ and integrationError != "-") or ' +
+      '@message like /Task timed out|Runtime exited|Status: (error|timeout)/',
+    // The access log does not have the version, unlike the names of the streams of functions:
+    // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-loggroups.html
+    'parse @logStream "[*]" as ofVersion',
+    'fields @timestamp, route, status, integrationError, functionRequestId, ofVersion, @message',
     BY_TIME,
   ],
   unavailable: [
