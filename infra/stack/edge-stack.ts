@@ -20,6 +20,8 @@ import {
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
+import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
+import { EventBus as EventBusTarget } from 'aws-cdk-lib/aws-events-targets';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import { EDGE_HEADERS } from '../../lib/http/edge.ts';
@@ -32,6 +34,7 @@ import {
   environmentOf,
 } from './constructs/environment-stack.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
+import { certificateExpires } from './constructs/watched-events.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
 
 type Statement = CfnWebACL.StatementProperty;
@@ -84,7 +87,25 @@ export class EdgeStack extends EnvironmentStack {
         reason: 'The functions log each request with its client, and WAF samples those it blocks',
       },
     );
+    // Where the region is the same, the event is there already.
+    if (settings.alarms && settings.region !== EDGE_REGION)
+      this.forwardExpiry(edge.certificate, settings.region);
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
+  }
+
+  /** ACM reports the expiry of a certificate in its own region, and the alarms are in another. */
+  private forwardExpiry(certificate: string, region: string): void {
+    const eventBusArn = this.formatArn({
+      service: 'events',
+      region,
+      resource: 'event-bus',
+      resourceName: 'default',
+    });
+    new Rule(this, 'CertificateExpires', {
+      description: `Gatehouse: forwards the expiry of the certificate of the edge to ${region}`,
+      eventPattern: certificateExpires([certificate]),
+      targets: [new EventBusTarget(EventBus.fromEventBusArn(this, 'AlarmEvents', eventBusArn))],
+    });
   }
 
   /** How requests are forwarded to the API: all of them, and without a cache. */

@@ -59,7 +59,7 @@ export class GatehouseStack extends EnvironmentStack {
       mailFunction: mail.sender.functionName,
     });
     const alarms = settings.alarms
-      ? new Alarms(this, 'Alarms', settings.alarms, { settings, metrics, keys })
+      ? new Alarms(this, 'Alarms', settings.alarms, { settings, metrics, keys, table })
       : { all: [], ofDeployments: [] };
     if (settings.deployment === 'canary')
       new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms.ofDeployments });

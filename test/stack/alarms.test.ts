@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { resolve } from '../../infra/local/stack/template.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
 
 const { domain, edge } = OTHER_SETTINGS;
 const prod = templateOf('prod', { domain, edge });
 const RUNBOOK = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8');
+/** They are about what no log of the stack has. */
+const WITHOUT_QUERY = ['bounces', 'complaints', 'table-changes', 'certificates'];
 /** Sections about the alarms as a whole. */
 const OTHER_SECTIONS = ['What it costs'];
 const PARTS = ['Meaning', 'Where to look', 'What to do', 'When it is over'];
@@ -28,7 +31,7 @@ const notifiers = new Map<string, string>([
       [AlarmName.replace(/^Gatehouse-prod-/, ''), AlarmDescription] as const,
   ),
   ...propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern, Description }) =>
-    EventPattern ? [['key-states', Description] as const] : [],
+    EventPattern ? [[Description.replace(/^.*#/, ''), Description] as const] : [],
   ),
 ]);
 
@@ -54,13 +57,15 @@ describe('the runbook', () => {
     },
   );
 
-  it('names the saved query of every section', () => {
+  it('names the saved query of every section that has one', () => {
     const names = propertiesOf(prod, 'AWS::Logs::QueryDefinition').map(({ Name }) =>
       Name.replace('Gatehouse-prod/', ''),
     );
 
     expect(names.sort()).toEqual(
-      [...notifiers.keys(), 'request', 'logins', 'rejected-callers'].sort(),
+      [...notifiers.keys(), 'request', 'logins', 'rejected-callers']
+        .filter((name) => !WITHOUT_QUERY.includes(name))
+        .sort(),
     );
     for (const name of names) expect(RUNBOOK).toContain(`query \`${name}\``);
   });
@@ -88,6 +93,31 @@ describe('the runbook', () => {
   });
 });
 
+/** Whether an event matches a pattern of EventBridge, of the kinds that the rules contain. */
+function matches(pattern: unknown, event: unknown): boolean {
+  if (Array.isArray(event) && !Array.isArray(pattern))
+    return event.some((each) => matches(pattern, each));
+  if (Array.isArray(pattern))
+    return [event].flat().some((value) => pattern.some((rule) => satisfies(rule, value)));
+  return Object.entries(pattern as object).every(([name, inner]) =>
+    name === '$or'
+      ? inner.some((alternative: unknown) => matches(alternative, event))
+      : matches(inner, (event as Record<string, unknown> | undefined)?.[name]),
+  );
+}
+
+function satisfies(rule: unknown, value: unknown): boolean {
+  if (typeof rule !== 'object') return rule === value;
+  const { exists, prefix, numeric } = rule as {
+    exists?: boolean;
+    prefix?: string;
+    numeric?: [string, number];
+  };
+  if (exists !== undefined) return (value !== undefined) === exists;
+  if (prefix !== undefined) return String(value).startsWith(prefix);
+  return numeric?.[0] === '<=' && Number(value) <= numeric[1];
+}
+
 const TOPIC = 'arn:aws:sns:eu-central-1:123456789012:operators_1';
 
 describe('the alarms', () => {
@@ -104,12 +134,14 @@ describe('the alarms', () => {
     const actions = propertiesOf(template, 'AWS::CloudWatch::Alarm').map(
       ({ AlarmActions, OKActions }) => [AlarmActions, OKActions],
     );
-    const [keyStates] = propertiesOf(template, 'AWS::Events::Rule').filter(
+    const events = propertiesOf(template, 'AWS::Events::Rule').filter(
       ({ EventPattern }) => EventPattern,
     );
 
     expect(actions).toEqual(actions.map(() => [[topic], [topic]]));
-    expect(keyStates?.Targets).toMatchObject([{ Arn: topic }]);
+    expect(events.map(({ Targets }) => Targets)).toEqual(
+      ['key-states', 'table-changes'].map(() => [expect.objectContaining({ Arn: topic })]),
+    );
     expect(propertiesOf(template, 'AWS::SNS::Subscription')).toEqual(subscriptions);
   });
 
@@ -152,25 +184,69 @@ describe('the alarms', () => {
       expect(MetricTransformations).toMatchObject([{ DefaultValue: 0 }]);
   });
 
-  it('about keys ignore attempts that KMS refuses', () => {
-    const [pattern] = propertiesOf(prod, 'AWS::Events::Rule').flatMap(
-      ({ EventPattern }) => EventPattern ?? [],
-    );
-
-    expect(pattern.detail).toMatchObject({
-      eventName: ['DisableKey', 'ScheduleKeyDeletion'],
-      errorCode: [{ exists: false }],
-    });
-  });
-
   it('about the verification and the edge, and their queries, exist only with them', () => {
     const template = templateOf('prod', { dailyVerification: false });
     const names = ['AWS::CloudWatch::Alarm', 'AWS::Logs::QueryDefinition'].flatMap((type) =>
       propertiesOf(template, type).map(({ AlarmName, Name }) => AlarmName ?? Name),
     );
 
-    expect(names).toHaveLength(10 + 14);
+    expect(names).toHaveLength(12 + 14);
     expect(names.join()).not.toMatch(/verification|intact|edge/);
+  });
+});
+
+describe('the rules', () => {
+  const TABLE = 'arn:table';
+  const ids = Object.keys(prod.toJSON().Resources);
+  const resources = new Map(
+    ids.map((id) => [id, { ref: id, attributes: { Arn: id === 'Table' ? TABLE : `arn:${id}` } }]),
+  );
+  const patterns = propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern }) =>
+    EventPattern ? [resolve(EventPattern, resources, 'eu-central-1')] : [],
+  );
+  const called = (service: string, eventName: string, detail: object) => ({
+    source: `aws.${service}`,
+    'detail-type': 'AWS API Call via CloudTrail',
+    detail: { eventSource: `${service}.amazonaws.com`, eventName, ...detail },
+  });
+  const ofKey = { resources: [{ ARN: 'arn:PepperKey' }] };
+  const ofTable = (tableName: string) => ({ requestParameters: { tableName } });
+  const ofBackup = { requestParameters: { backupArn: `${TABLE}/backup/1` } };
+  const byService = { userIdentity: { invokedBy: 'service.amazonaws.com' } };
+  const expiry = (certificate: string, DaysToExpiry: number) => ({
+    source: 'aws.acm',
+    'detail-type': 'ACM Certificate Approaching Expiration',
+    resources: [certificate],
+    detail: { DaysToExpiry },
+  });
+
+  it.each([
+    ['a key is disabled', true, called('kms', 'DisableKey', ofKey)],
+    ['KMS refuses to disable it', false, called('kms', 'DisableKey', { ...ofKey, errorCode: 'x' })],
+    ['a foreign key is disabled', false, called('kms', 'DisableKey', { resources: [] })],
+    ['its policy is replaced', true, called('kms', 'PutKeyPolicy', ofKey)],
+    ['somebody makes a grant', true, called('kms', 'CreateGrant', ofKey)],
+    ['DynamoDB makes a grant', false, called('kms', 'CreateGrant', { ...ofKey, ...byService })],
+    ['it is used', false, called('kms', 'Decrypt', ofKey)],
+    ['the table is deleted', true, called('dynamodb', 'DeleteTable', ofTable(TABLE))],
+    [
+      'CloudFormation updates it',
+      true,
+      called('dynamodb', 'UpdateTable', { ...ofTable('Table'), ...byService }),
+    ],
+    ['another table is updated', false, called('dynamodb', 'UpdateTable', ofTable('other'))],
+    ['a backup is deleted', true, called('dynamodb', 'DeleteBackup', ofBackup)],
+    [
+      'AWS Backup deletes one',
+      false,
+      called('dynamodb', 'DeleteBackup', { ...ofBackup, ...byService }),
+    ],
+    ['a certificate expires in 30 days', true, expiry(domain.certificate, 30)],
+    ['that of the edge expires in a day', true, expiry(edge.certificate, 1)],
+    ['one expires in 31 days', false, expiry(domain.certificate, 31)],
+    ['a foreign certificate expires', false, expiry('arn', 1)],
+  ])('notify when %s: %s', (_, expected, event) => {
+    expect(patterns.some((pattern) => matches(pattern, event))).toBe(expected);
   });
 });
 

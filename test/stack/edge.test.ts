@@ -61,6 +61,20 @@ describe('the stack of the edge', () => {
   });
 });
 
+it('the expiry of its certificate is forwarded to alarms that are in another region', () => {
+  const rulesWith = (changes: object) =>
+    Object.values(resourcesOf(Template.fromStack(newStack(changes)), 'AWS::Events::Rule')).map(
+      ({ Properties }) => Properties,
+    );
+
+  const [rule, ...others] = rulesWith({});
+  expect(others).toEqual([]);
+  expect(rule?.EventPattern).toMatchObject({ resources: [OTHER_SETTINGS.edge.certificate] });
+  expect(JSON.stringify(rule?.Targets)).toMatch(/:events:eu-north-1:.*:event-bus\/default/);
+  expect(rulesWith({ region: 'us-east-1' })).toEqual([]);
+  expect(rulesWith({ alarms: undefined })).toEqual([]);
+});
+
 describe('the distribution', () => {
   it('forwards all except Host and cookies, over TLS with the secret, and caches nothing', () => {
     const { DistributionConfig: config } = propertiesOf('AWS::CloudFront::Distribution');

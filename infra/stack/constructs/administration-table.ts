@@ -60,6 +60,10 @@ export class AdministrationTable extends Construct {
     return this.table.tableName;
   }
 
+  get arn(): string {
+    return this.table.tableArn;
+  }
+
   private createTable({ keepData, unprotected, tableMaximum }: Settings): Table {
     const table = new Table(this, 'Table', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },

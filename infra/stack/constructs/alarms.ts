@@ -8,21 +8,24 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { Match, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
+import { Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { Settings } from '../../settings/settings.ts';
+import type { AdministrationTable } from './administration-table.ts';
 import type { Keys } from './keys.ts';
 import type { Metrics } from './metrics.ts';
+import { type WatchedEvent, watchedEvents } from './watched-events.ts';
 
 /** What the alarms and the dashboard are about. */
 export interface Monitored {
   readonly settings: Settings;
   readonly metrics: Metrics;
   readonly keys: Keys;
+  readonly table: AdministrationTable;
 }
 
 type Condition = Partial<AlarmProps> &
@@ -63,29 +66,16 @@ export class Alarms extends Construct {
       this.all.push(alarm);
       if (rollsBack) this.ofDeployments.push(alarm);
     }
-    this.notifyOfKeyStates(topic, props.keys);
+    for (const [name, event] of Object.entries(watchedEvents(props)))
+      this.notifyOf(name, event, topic);
   }
 
-  /** KMS has no metric of a key's state, so this event tells of calls that make a key unusable. */
-  private notifyOfKeyStates(topic: ITopic, keys: Keys): void {
-    const name = 'key-states';
-    const description = withRunbook(
-      name,
-      `A key of ${Stack.of(this).stackName} was disabled, or its deletion was scheduled.`,
-    );
+  /** Notifies once, and not when it is over. */
+  private notifyOf(name: string, { meaning, pattern }: WatchedEvent, topic: ITopic): void {
+    const description = withRunbook(name, meaning(Stack.of(this).stackName));
     const rule = new Rule(this, name, {
       description,
-      eventPattern: {
-        source: ['aws.kms'],
-        detailType: ['AWS API Call via CloudTrail'],
-        detail: {
-          eventSource: ['kms.amazonaws.com'],
-          eventName: ['DisableKey', 'ScheduleKeyDeletion'],
-          resources: { ARN: keys.all.map(({ keyArn }) => keyArn) },
-          // A refused attempt is recorded too.
-          errorCode: Match.doesNotExist(),
-        },
-      },
+      eventPattern: pattern,
       targets: [new SnsTopic(topic, { message: RuleTargetInput.fromText(description) })],
     });
     Validations.of(rule).acknowledge({
@@ -165,15 +155,7 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       metric: metrics.duration('change', 'p99'),
       ...slow,
     },
-    'mail-not-sent': {
-      meaning: 'A mail could not be sent.',
-      metric: metrics.mailsNotSent,
-    },
-    'mail-delayed': {
-      meaning: 'Mail has waited for more than five minutes.',
-      metric: metrics.mailDelay,
-      threshold: Duration.minutes(5).toMilliseconds(),
-    },
+    ...mailConditions(metrics),
     'too-many-attempts': {
       meaning: 'The login throttle rejects many requests: passwords may be guessed.',
       metric: metrics.rejections('too-many-attempts'),
@@ -188,6 +170,36 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       },
     }),
     ...(settings.dailyVerification && verificationConditions(metrics)),
+  };
+}
+
+function mailConditions(metrics: Metrics): Record<string, Condition> {
+  // SES reports the rates only with mail. Half of those at which it reviews an account:
+  // https://docs.aws.amazon.com/ses/latest/dg/reputationdashboardmessages.html
+  const rate = { evaluationPeriods: 24, datapointsToAlarm: 1 };
+  const hourly = { period: Duration.hours(1) };
+  return {
+    'mail-not-sent': {
+      meaning: 'A mail could not be sent.',
+      metric: metrics.mailsNotSent,
+    },
+    'mail-delayed': {
+      meaning: 'Mail has waited for more than five minutes.',
+      metric: metrics.mailDelay,
+      threshold: Duration.minutes(5).toMilliseconds(),
+    },
+    bounces: {
+      meaning: 'Mail bounces so often that SES may stop sending it.',
+      metric: metrics.bounceRate.with(hourly),
+      threshold: 0.025,
+      ...rate,
+    },
+    complaints: {
+      meaning: 'Mail is reported as spam so often that SES may stop sending it.',
+      metric: metrics.complaintRate.with(hourly),
+      threshold: 0.0005,
+      ...rate,
+    },
   };
 }
 

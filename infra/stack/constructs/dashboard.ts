@@ -12,7 +12,7 @@ import type { Monitored } from './alarms.ts';
 
 const KINDS = ['login', 'reset', 'change', 'read'] as const;
 
-interface Props extends Monitored {
+interface Props extends Omit<Monitored, 'table'> {
   readonly alarms: Alarm[];
 }
 
@@ -35,7 +35,7 @@ const rowsOf = ({
   settings: { tableMaximum, edge },
   metrics,
   keys,
-}: Monitored): GraphWidget[][] => [
+}: Omit<Props, 'alarms'>): GraphWidget[][] => [
   [
     graph(
       'Requests',

@@ -15,6 +15,13 @@ export type Metrics = ReturnType<typeof metricsOf>;
 const sum = (service: string, metricName: string, dimensionsMap: Record<string, string> = {}) =>
   new Metric({ namespace: `AWS/${service}`, metricName, statistic: Stats.SUM, dimensionsMap });
 
+const reputation = (rate: string) =>
+  new Metric({
+    namespace: 'AWS/SES',
+    metricName: `Reputation.${rate}`,
+    statistic: Stats.AVERAGE,
+  });
+
 /** One line for each metric that the search finds. */
 const search = (terms: string, statistic: string) =>
   new MathExpression({
@@ -79,6 +86,9 @@ export function metricsOf(of: {
     keyUse: (keyId: string) => search(`Namespace="AWS/KMS" ${keyId}`, 'Sum'),
     /** Of all senders in the account and region. */
     mail: ['Send', 'Bounce', 'Complaint', 'Reject'].map((name) => sum('SES', name)),
+    /** Between 0 and 1, of all senders in the account and region. */
+    bounceRate: reputation('BounceRate'),
+    complaintRate: reputation('ComplaintRate'),
     edgeBlocks: EDGE_RULES.map((Rule) =>
       sum('WAFV2', 'BlockedRequests', { WebACL: edgeStackName(of.environment), Rule }).with({
         region: EDGE_REGION,

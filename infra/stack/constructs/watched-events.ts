@@ -1,0 +1,86 @@
+import { type EventPattern, Match } from 'aws-cdk-lib/aws-events';
+import type { Settings } from '../../settings/settings.ts';
+import type { AdministrationTable } from './administration-table.ts';
+import type { Keys } from './keys.ts';
+
+/** What is not a value of a metric, but happens at a moment. */
+export interface WatchedEvent {
+  readonly meaning: (stackName: string) => string;
+  readonly pattern: EventPattern;
+}
+
+/** ACM reports this daily, from 45 days before the end unless the account has another number. */
+export const certificateExpires = (certificates: string[]): EventPattern => ({
+  source: ['aws.acm'],
+  detailType: ['ACM Certificate Approaching Expiration'],
+  resources: certificates,
+});
+
+/** A successful call of these; those that are refused are recorded too. */
+const called = (service: string, detail: Record<string, unknown>): EventPattern => ({
+  source: [`aws.${service}`],
+  detailType: ['AWS API Call via CloudTrail'],
+  detail: { eventSource: [`${service}.amazonaws.com`], errorCode: Match.doesNotExist(), ...detail },
+});
+
+/**
+ * Excludes what AWS does on its own or in the name of a caller: AWS Backup deletes what has
+ * expired, and DynamoDB makes grants on the key of a table:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
+ */
+const BY_HAND = { userIdentity: { invokedBy: Match.doesNotExist() } };
+
+/** ACM renews a certificate of its own before that, if it can. */
+const CERTIFICATE_DAYS = 30;
+
+/** The events that notify the recipient of the alarms, by their sections in docs/runbook.md. */
+export function watchedEvents({
+  settings: { domain, edge },
+  keys,
+  table,
+}: {
+  readonly settings: Settings;
+  readonly keys: Keys;
+  readonly table: AdministrationTable;
+}): Record<string, WatchedEvent> {
+  const certificates = [domain, edge].flatMap((host) => (host ? [host.certificate] : []));
+  return {
+    'key-states': {
+      meaning: (stack) =>
+        `A key of ${stack} was disabled, its deletion was scheduled, or others may use it now.`,
+      pattern: called('kms', {
+        resources: { ARN: keys.all.map(({ keyArn }) => keyArn) },
+        $or: [
+          { eventName: ['DisableKey', 'ScheduleKeyDeletion', 'PutKeyPolicy', 'ReplicateKey'] },
+          { eventName: ['CreateGrant', 'RevokeGrant'], ...BY_HAND },
+        ],
+      }),
+    },
+    'table-changes': {
+      meaning: (stack) => `The table of ${stack} or one of its backups was changed or deleted.`,
+      pattern: called('dynamodb', {
+        $or: [
+          {
+            eventName: ['DeleteTable', 'UpdateTable', 'UpdateContinuousBackups'],
+            // A caller may name a table by its ARN.
+            requestParameters: { tableName: [table.name, table.arn] },
+          },
+          {
+            eventName: ['DeleteBackup'],
+            requestParameters: { backupArn: Match.prefix(`${table.arn}/backup/`) },
+            ...BY_HAND,
+          },
+        ],
+      }),
+    },
+    ...(certificates.length > 0 && {
+      certificates: {
+        meaning: (stack) => `A certificate of ${stack} expires within ${CERTIFICATE_DAYS} days.`,
+        pattern: {
+          ...certificateExpires(certificates),
+          detail: { DaysToExpiry: Match.lessThanOrEqual(CERTIFICATE_DAYS) },
+        },
+      },
+    }),
+  };
+}
