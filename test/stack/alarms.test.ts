@@ -145,6 +145,27 @@ describe('the alarms', () => {
     expect(propertiesOf(template, 'AWS::SNS::Subscription')).toEqual(subscriptions);
   });
 
+  it('are published by CloudWatch for this account, and by the rules with their role', () => {
+    const allowed = propertiesOf(prod, 'AWS::SNS::TopicPolicy')
+      .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
+      .filter(({ Effect }) => Effect === 'Allow');
+    const roles = propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern, Targets }) =>
+      EventPattern ? [Targets[0].RoleArn] : [],
+    );
+
+    expect(allowed).toMatchObject([
+      {
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      },
+    ]);
+    const role = { 'Fn::GetAtt': [expect.stringMatching(/^AlarmsPublisher/), 'Arn'] };
+    expect(roles).toEqual([role, role, role]);
+    expect(JSON.stringify(templateOf('prod', { alarms: TOPIC }).toJSON())).not.toContain(
+      'AlarmsPublisher',
+    );
+  });
+
   it('do not exist without a recipient', () => {
     const silent = templateOf('dev', { dailyVerification: true });
 

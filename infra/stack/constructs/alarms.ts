@@ -10,7 +10,7 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
@@ -50,6 +50,10 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, recipient: string, props: Monitored) {
     super(scope, id);
     const topic = this.openTopic(recipient);
+    // The policy of a topic of the operator's own decides who may publish there.
+    const publisher = recipient.startsWith('arn:')
+      ? undefined
+      : new Role(this, 'Publisher', { assumedBy: new ServicePrincipal('events.amazonaws.com') });
     const action = new SnsAction(topic);
     for (const [name, { meaning, rollsBack, ...condition }] of Object.entries(conditions(props))) {
       const alarm = new Alarm(this, name, {
@@ -67,16 +71,28 @@ export class Alarms extends Construct {
       if (rollsBack) this.ofDeployments.push(alarm);
     }
     for (const [name, event] of Object.entries(watchedEvents(props)))
-      this.notifyOf(name, event, topic);
+      this.notifyOf(name, event, topic, publisher);
   }
 
   /** Notifies once, and not when it is over. */
-  private notifyOf(name: string, { meaning, pattern }: WatchedEvent, topic: ITopic): void {
+  private notifyOf(
+    name: string,
+    { meaning, pattern }: WatchedEvent,
+    topic: ITopic,
+    role: Role | undefined,
+  ): void {
     const description = withRunbook(name, meaning(Stack.of(this).stackName));
     const rule = new Rule(this, name, {
       description,
       eventPattern: pattern,
-      targets: [new SnsTopic(topic, { message: RuleTargetInput.fromText(description) })],
+      targets: [
+        new SnsTopic(topic, {
+          message: RuleTargetInput.fromText(description),
+          // A statement for EventBridge in the policy of the topic would permit all rules, even of
+          // other accounts.
+          ...(role && { role }),
+        }),
+      ],
     });
     Validations.of(rule).acknowledge({
       id: 'Annotation::@aws-cdk/aws-events:ruleUnresolvedEnvironment',
