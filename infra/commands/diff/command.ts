@@ -1,0 +1,111 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
+import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
+import { readSettings } from '../../settings/read-settings.ts';
+import { synthesizeApp } from '../../stack/synthesize-app.ts';
+import { requireAccount } from '../account.ts';
+import { print, printError } from '../command-line.ts';
+import { defineCommand } from '../define-command.ts';
+import { type AwsReader, awsReader } from '../preflight/aws-reader.ts';
+import { requireAwsEnvironment } from '../require-aws-environment.ts';
+import { refusalsOf, type StackTemplate } from './refusals.ts';
+
+/** `npm run diff`: compares the templates of an environment with its running stacks. */
+export const command = defineCommand({
+  usage: 'npm run diff -- --env NAME',
+  help: `Shows what a deployment of an environment would change in its running stacks, and whether it
+would lose data or an identity, or fail because a name exists already. Changes nothing.
+
+--env NAME  an environment, which has a file in environments/`,
+  options: { env: { type: 'string' } },
+  required: ['env'],
+  statuses: {
+    accepted: [0, 'the deployment replaces nothing that lasts'],
+    refused: [1, 'do not deploy: the last lines say what would be lost or would fail'],
+    failed: [2, 'something could not be read or synthesized, or wrong settings'],
+  },
+  seeAlso: 'docs/commands.md lists the permissions.',
+  async run({ values: { env } }): Promise<'accepted' | 'refused'> {
+    requireAwsEnvironment();
+    const { name, settings } = readSettings({ env });
+    const aws = awsReader(settings.region);
+    await requireAccount(aws, name, settings);
+    const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-diff-'));
+    try {
+      await synthesizeApp(assembly, { env, checked: false });
+      const stacks: [string, AwsReader][] = [
+        [`Gatehouse-${name}`, aws],
+        ...(settings.edge
+          ? [[edgeStackName(name), awsReader(EDGE_REGION)] satisfies [string, AwsReader]]
+          : []),
+      ];
+      const refusals: string[] = [];
+      for (const [stack, reader] of stacks)
+        refusals.push(...(await compare(stack, reader, assembly)));
+      for (const refusal of refusals) printError(`REFUSED  ${refusal}`);
+      return refusals.length > 0 ? 'refused' : 'accepted';
+    } finally {
+      rmSync(assembly, { recursive: true, force: true });
+    }
+  },
+});
+
+/** Prints the differences of a stack, and returns why it must not be deployed. */
+async function compare(stack: string, aws: AwsReader, assembly: string): Promise<string[]> {
+  const before = await deployedTemplate(stack, aws);
+  if (!before) {
+    print(`${stack} does not exist: the deployment would create it`);
+    return [];
+  }
+  print(`Changes of ${stack}`);
+  const file = join(assembly, `${stack}.template.json`);
+  const after: StackTemplate = JSON.parse(readFileSync(file, 'utf8'));
+  const difference = fullDiff(withoutMetadata(before), withoutMetadata(after));
+  if (difference.isEmpty) print('None');
+  else formatDifferences(process.stdout, difference, pathsIn(before));
+  return refusalsOf(before, after, difference).map((refusal) => `${stack}: ${refusal}`);
+}
+
+/** The template of a running stack; undefined if there is none. */
+async function deployedTemplate(
+  StackName: string,
+  aws: AwsReader,
+): Promise<StackTemplate | undefined> {
+  try {
+    const xml = await aws.read('cloudformation', 'GetTemplate', { StackName });
+    const [, body = ''] = /<TemplateBody>(.*)<\/TemplateBody>/s.exec(xml) ?? [];
+    return JSON.parse(unescaped(body));
+  } catch (error) {
+    if (/does not exist/.test((error as Error).message)) return undefined;
+    throw error;
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  amp: '&',
+};
+
+/** The text that XML escapes. */
+const unescaped = (text: string): string =>
+  text.replace(/&(?:#(x?)([\da-fA-F]+)|(\w+));/g, (entity, hex, code, name) =>
+    name ? (ENTITIES[name] ?? entity) : String.fromCodePoint(Number.parseInt(code, hex ? 16 : 10)),
+  );
+
+/** A copy without what only the CDK CLI adds, and what has no effect. */
+const withoutMetadata = (template: StackTemplate): StackTemplate =>
+  JSON.parse(JSON.stringify(template), (name, value) => (name === 'Metadata' ? undefined : value));
+
+/** The paths of constructs by the logical ids of their resources, which the output shows. */
+const pathsIn = ({ Resources }: StackTemplate): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(Resources).flatMap(([id, { Metadata }]) => {
+      const path = Metadata?.['aws:cdk:path'];
+      return path === undefined ? [] : [[id, path]];
+    }),
+  );

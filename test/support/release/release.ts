@@ -1,0 +1,68 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import type { StackTemplate } from '../../../infra/commands/diff/refusals.ts';
+
+const FOLDER = join(import.meta.dirname, '../../release');
+
+/** What a release deploys, as far as tests of later ones need it. */
+export interface Release {
+  readonly version: string;
+  /** The templates of stacks by their names. */
+  readonly templates: Readonly<Record<string, StackTemplate>>;
+  /** The code of functions by their files. The object keys of their assets are these names. */
+  readonly bundles: Readonly<Record<string, string>>;
+}
+
+const fileOf = (version: string): string => join(FOLDER, `${version}.json.br`);
+
+/** Reads a recorded release. */
+export const readRelease = (version: string): Release =>
+  JSON.parse(brotliDecompressSync(readFileSync(fileOf(version))).toString());
+
+/** Records a release, so small that it can be part of the repository. */
+export function writeRelease(release: Release): void {
+  const params = {
+    // The functions share most of their code, which the window has to contain.
+    [constants.BROTLI_PARAM_LGWIN]: 24,
+  };
+  const { version } = release;
+  writeFileSync(
+    fileOf(version),
+    brotliCompressSync(JSON.stringify(release, withoutMetadata), { params }),
+  );
+}
+
+/** The paths of constructs and the hints of the CDK have no effect. */
+const withoutMetadata = (name: string, value: unknown): unknown =>
+  name === 'Metadata' || name === 'CDKMetadata' ? undefined : value;
+
+/** Writes the stack of a release into a folder, as the local cloud reads it. */
+export function unpackRelease(
+  { templates, bundles }: Release,
+  stack: string,
+  folder: string,
+): void {
+  const templateFile = `${stack}.template.json`;
+  const write = (file: string, content: object) =>
+    writeFileSync(join(folder, file), JSON.stringify(content));
+  for (const [name, code] of Object.entries(bundles)) {
+    mkdirSync(join(folder, 'bundles', name), { recursive: true });
+    writeFileSync(join(folder, 'bundles', name, 'index.mjs'), code);
+  }
+  write(templateFile, templates[stack] as object);
+  write(`${stack}.assets.json`, {
+    files: Object.fromEntries(
+      Object.keys(bundles).map((name) => [name, { source: { path: `bundles/${name}` } }]),
+    ),
+  });
+  write('manifest.json', {
+    artifacts: {
+      [stack]: {
+        type: 'aws:cloudformation:stack',
+        environment: 'aws://unknown-account/eu-central-1',
+        properties: { templateFile },
+      },
+    },
+  });
+}
