@@ -21,11 +21,22 @@ import { processIdentity } from './state/folder-lock.ts';
 import { OPERATOR } from './state/operator.ts';
 import { databaseIn, type State } from './state/state.ts';
 
+/** What stacks that run on the same table have in common. */
+interface Shared {
+  readonly engineUrl: string;
+  readonly mailbox: ReturnType<typeof localMailbox>;
+  readonly stream: Stream;
+  readonly lateCalls: string[];
+  readonly deniedCalls: string[];
+}
+
 export interface CloudOptions extends RunOptions {
   /** The folder of the cloud assembly; a promise while it is being synthesized. */
   readonly assembly: string | Promise<string>;
   readonly state: State;
   readonly engineUrl?: string | undefined;
+  /** A stack that runs already: this one shares its table, its mailbox and the sender of mail. */
+  readonly beside?: Shared;
   readonly port: number;
   /** Receives each request that the HTTP API itself rejects: no function logs it. */
   readonly onRejection?: (rejection: RequestSummary) => void;
@@ -59,7 +70,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 async function start(options: CloudOptions, stops: AsyncDisposableStack): Promise<Cloud> {
   const { state } = options;
   const startingEngine = startEngine(
-    { file: state.folder && databaseIn(state.folder), externalUrl: options.engineUrl },
+    {
+      file: state.folder && databaseIn(state.folder),
+      externalUrl: options.beside?.engineUrl ?? options.engineUrl,
+    },
     (pid) => state.record({ engine: processIdentity(pid) }),
     options.onEngineExit,
   );
@@ -73,21 +87,14 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
   const [engine, assembly] = await Promise.all([startingEngine, options.assembly]);
   const running = runningStack(options, assembly, engine.url);
   stops.defer(running.functions.stop);
-  const stream = openStream({
-    mappings: () => running.deployed.mappings,
-    invoke: async (...invocation) => {
-      await running.changing;
-      return running.functions.invoke(...invocation);
-    },
-    onLine: (line) => options.onLine(readableError(line)),
-  });
-  stops.defer(stream.stop);
+  const stream = options.beside?.stream ?? streamOf(running);
+  if (!options.beside) stops.defer(stream.stop);
   const server = await startServer(running, stream);
   stops.defer(() => server.stop(GRACE_MS));
   running.url = server.url;
   await deployRunning(running);
   // Its keys are lost when this process ends, so nobody could use the table.
-  if (!state.folder && options.engineUrl)
+  if (!state.folder && options.engineUrl && !options.beside)
     stops.defer(async () => {
       const { TableName } = running.deployed.table;
       await callEngine(engine.url, 'DeleteTable', JSON.stringify({ TableName }));
@@ -99,18 +106,33 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
   return cloud;
 }
 
+const streamOf = (running: Running): Stream =>
+  openStream({
+    mappings: () => running.deployed.mappings,
+    invoke: async (...invocation) => {
+      await running.changing;
+      return running.functions.invoke(...invocation);
+    },
+    onLine: (line) => running.options.onLine(readableError(line)),
+  });
+
 /** What the parts of the local cloud share. A deployment replaces some of it. */
 export type Running = ReturnType<typeof runningStack>;
 
 function runningStack(options: CloudOptions, assembly: string, engineUrl: string) {
   const template = readTemplate(assembly);
+  const { mailbox, lateCalls, deniedCalls } = options.beside ?? {
+    mailbox: localMailbox(options.state),
+    lateCalls: [] as string[],
+    deniedCalls: [] as string[],
+  };
   return {
     options,
     engineUrl,
     region: template.region,
-    mailbox: localMailbox(options.state),
-    lateCalls: [] as string[],
-    deniedCalls: [] as string[],
+    mailbox,
+    lateCalls,
+    deniedCalls,
     deployed: deploy(template, options.state),
     functions: runFunctions(options),
     /** Ends with the change of the code or the stack that is under way. */
@@ -189,7 +211,10 @@ function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
     },
     /** Calls that a function made after it had responded, each as function name and operation. */
     lateCalls: running.lateCalls,
+    mailbox: running.mailbox,
     mails: running.mailbox.mails,
+    stream,
+    engineUrl: running.engineUrl,
     invoke: (name: string, event: unknown) => running.functions.invoke(name, event, randomUUID()),
     /** Resolves once each mail that has been committed was handed to its function. */
     mailsHandedOver: stream.settled,

@@ -6,6 +6,7 @@ import { EXISTS, remove, set } from '../../lib/table/write.ts';
 import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
 import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
+import { RELEASE } from '../support/release/mixed-versions.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Modules: their credentials, their tokens, and what they are wanted to run. */
@@ -93,9 +94,12 @@ describe('a credential', () => {
     expect(exchanged).toMatchObject({ token_type: 'Bearer', expires_in: 900 });
     calls.length = 0;
     const again = await exchange(body.clientId, body.clientSecret);
-    expect(again.body.access_token).toBe(exchanged.access_token);
-    expect(again.body.expires_in).toBeLessThan(900);
-    expect(calls).toEqual(['BatchGetItem']);
+    // Each function instance keeps the tokens that it has issued.
+    if (!RELEASE) {
+      expect(again.body.access_token).toBe(exchanged.access_token);
+      expect(again.body.expires_in).toBeLessThan(900);
+      expect(calls).toEqual(['BatchGetItem']);
+    }
     expect((await poll(id, exchanged.access_token)).status).toBe(200);
     const [{ lastUsed }] = await list(id);
     expect(lastUsed).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
@@ -350,27 +354,31 @@ describe('what is wanted of a module', () => {
     expect(numbers.map((number) => number - first)).toEqual([0, 1, 2, 3, 4, 4, 4, 4]);
   });
 
-  it('is read as of one moment with one decryption, and not again by its number', async () => {
-    const { id, ids, token } = await running(20);
-    await poll(id, token);
-    calls.length = 0;
+  // Each function instance has a data key of its own.
+  it.skipIf(RELEASE)(
+    'is read as of one moment with one decryption, and not again by its number',
+    async () => {
+      const { id, ids, token } = await running(20);
+      await poll(id, token);
+      calls.length = 0;
 
-    const { body, headers } = await poll(id, token);
-    const afterRead = calls.splice(0);
-    const again = await poll(id, token, { 'If-None-Match': String(headers.etag) });
-    const afterAgain = calls.splice(0);
+      const { body, headers } = await poll(id, token);
+      const afterRead = calls.splice(0);
+      const again = await poll(id, token, { 'If-None-Match': String(headers.etag) });
+      const afterAgain = calls.splice(0);
 
-    expect(body.parameters.map((parameter: { id: number }) => parameter.id)).toEqual(ids);
-    expect(body.parameters[19]).toMatchObject({
-      confName: 'name 19',
-      confValue: 'value of name 19',
-      confDescription: null,
-    });
-    expect(headers.etag).toBe(`"${body.module.wanted}"`);
-    expect(afterRead.filter((action) => action === 'Decrypt')).toHaveLength(1);
-    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
-    expect(afterAgain).toEqual(['GetItem']);
-  });
+      expect(body.parameters.map((parameter: { id: number }) => parameter.id)).toEqual(ids);
+      expect(body.parameters[19]).toMatchObject({
+        confName: 'name 19',
+        confValue: 'value of name 19',
+        confDescription: null,
+      });
+      expect(headers.etag).toBe(`"${body.module.wanted}"`);
+      expect(afterRead.filter((action) => action === 'Decrypt')).toHaveLength(1);
+      expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
+      expect(afterAgain).toEqual(['GetItem']);
+    },
+  );
 
   it('has no values while the integration is inactive', async () => {
     const { id, token } = await running(2);

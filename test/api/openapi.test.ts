@@ -148,6 +148,8 @@ function lasting(value: unknown): unknown {
   const isVolatile = (name: string) => name.endsWith('Date') || volatile.includes(name);
   return JSON.parse(JSON.stringify(value), (name, part) => {
     if (isVolatile(name)) return typeof part;
+    // Only a clone knows its commit.
+    if (name === 'build') return typeof part.version;
     // The second key signs the tokens that the tests mint.
     if (name === 'keys') return part.slice(0, 1);
     if (name === 'recoveryCodes') return typeof part[0];

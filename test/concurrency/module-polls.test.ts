@@ -173,11 +173,11 @@ async function pollWhileChanging(
         wrong.push(`304 for ${held} although ${atStart} was committed`);
       if (![200, 304, 503, 429].includes(status)) wrong.push(`status ${status}`);
       if (disturbed === disturbedBefore && status < 400 && random() < 0.1) {
+        // Three reports are recorded in a second.
+        const since = Date.now() - 1500;
         const { body: seen } = await read();
         const stored = seen?.module && [seen.module.running, seen.module.failed ?? undefined];
-        // A call that was disturbed meanwhile may have been that of this poll. Three reports
-        // are recorded in a second.
-        const since = Date.now() - 1500;
+        // A call that was disturbed meanwhile may have been that of this poll.
         const recent = stated.filter(([at]) => at >= since).map(([, text]) => text);
         if (stored && disturbed === disturbedBefore && !recent.includes(`${stored}`))
           wrong.push(`${stored} is stored, and ${[running, failed]} was stated`);

@@ -4,6 +4,7 @@ import { commit } from '../../../lib/table/change.ts';
 import { claim } from '../../../lib/table/write.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { findUserByLogin } from '../../../lib/users/user-table.ts';
+import { RELEASE } from '../release/mixed-versions.ts';
 import { recordUnused } from '../stack/unused-permissions.ts';
 import { type Items, itemsOf, restoreItems } from './items.ts';
 import { type Gatehouse, type LaunchOptions, launch, type Received } from './launch.ts';
@@ -24,6 +25,7 @@ export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   return launch({
     ...options,
     assembly,
+    release: RELEASE,
     onUnusedPermissions: (permissions) => recordUnused(assembly, permissions),
   });
 }

@@ -5,6 +5,7 @@ import { itemsOf, restoreItems } from '../instance/items.ts';
 import { type Gatehouse, type LaunchOptions, launch } from '../instance/launch.ts';
 import { makeTokens } from '../instance/mint.ts';
 import { openSetup } from '../instance/setup.ts';
+import { RELEASE } from '../release/mixed-versions.ts';
 import { type Barrier, openBarrier } from './barrier.ts';
 import type { State } from './model.ts';
 
@@ -49,6 +50,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
     return forward();
   };
   const gatehouse = await launch({
+    release: RELEASE,
     ...options,
     intercept: (call, forward) =>
       barrier.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),

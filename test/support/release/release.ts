@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { StackTemplate } from '../../../infra/commands/diff/refusals.ts';
@@ -13,6 +13,12 @@ export interface Release {
   /** The code of functions by their files. The object keys of their assets are these names. */
   readonly bundles: Readonly<Record<string, string>>;
 }
+
+/** The versions of the recorded releases, the last one at the end. */
+export const releases = (): string[] =>
+  readdirSync(FOLDER)
+    .map((file) => file.replace('.json.br', ''))
+    .sort(new Intl.Collator('en', { numeric: true }).compare);
 
 const fileOf = (version: string): string => join(FOLDER, `${version}.json.br`);
 
@@ -37,7 +43,10 @@ export function writeRelease(release: Release): void {
 const withoutMetadata = (name: string, value: unknown): unknown =>
   name === 'Metadata' || name === 'CDKMetadata' ? undefined : value;
 
-/** Writes the stack of a release into a folder, as the local cloud reads it. */
+/**
+ * Writes the stack of a release into a folder, as the local cloud reads it: its functions, and the
+ * routes of those whose code is recorded.
+ */
 export function unpackRelease(
   { templates, bundles }: Release,
   stack: string,
@@ -50,10 +59,17 @@ export function unpackRelease(
     mkdirSync(join(folder, 'bundles', name), { recursive: true });
     writeFileSync(join(folder, 'bundles', name, 'index.mjs'), code);
   }
-  write(templateFile, templates[stack] as object);
+  const template = templates[stack] as StackTemplate;
+  const Resources = Object.fromEntries(
+    Object.entries(template.Resources).filter(
+      ([, { Properties }]) => !/ \/console/.test(String(Properties?.RouteKey)),
+    ),
+  );
+  write(templateFile, { ...template, Resources });
+  const names = [...JSON.stringify(Resources).matchAll(/"S3Key":"([\w-]+)\.zip"/g)];
   write(`${stack}.assets.json`, {
     files: Object.fromEntries(
-      Object.keys(bundles).map((name) => [name, { source: { path: `bundles/${name}` } }]),
+      names.map(([, name]) => [name, { source: { path: `bundles/${name}` } }]),
     ),
   });
   write('manifest.json', {
