@@ -3517,27 +3517,9 @@ export type ExchangeCredentialErrors = {
         fieldErrors?: Array<FieldError>;
     } | GatewayError;
     /**
-     * invalid_request; API Gateway: Request Entity Too Large
+     * API Gateway: Request Entity Too Large
      */
-    413: {
-        error: 'invalid_request';
-        error_description: string;
-        status: 413;
-        message: 'error.http.413';
-        requestId?: string;
-        fieldErrors?: Array<FieldError>;
-    } | GatewayError;
-    /**
-     * invalid_request
-     */
-    415: {
-        error: 'invalid_request';
-        error_description: string;
-        status: 415;
-        message: 'error.http.415';
-        requestId?: string;
-        fieldErrors?: Array<FieldError>;
-    } | GatewayError;
+    413: GatewayError;
     /**
      * temporarily_unavailable; API Gateway: Too Many Requests; an edge: Too Many Requests
      */

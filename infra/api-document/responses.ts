@@ -105,7 +105,7 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
   } = contract;
   const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
     ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
-    ...Object.groupBy(failuresOf(contract), statusOf),
+    ...Object.groupBy(failuresOf(contract), (code) => statusOf(code, oauth)),
   };
   const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
     const of = codes.length > 0 ? codes : Number(status);
@@ -127,7 +127,11 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
   };
 }
 
-const statusOf = (code: FailureCode): number => problem(new Failure(code), undefined, '').status;
+function statusOf(code: FailureCode, oauth?: true): number {
+  const failure = new Failure(code);
+  const response = problem(failure, undefined, '');
+  return (oauth ? oauthError(failure, response) : response).status;
+}
 
 /** The failures that a request can meet: those of the contract and those that its parts imply. */
 function failuresOf({ access, path, query, body, failures = [] }: Contract): FailureCode[] {
@@ -206,17 +210,18 @@ function rejection(
   return {
     description: [...new Set(origins.map(({ title }) => title))].join('; '),
     headers: headersOf(origins.map(({ headers }) => headers)),
-    content: oauth
-      ? {
-          'application/json': {
-            schema: { anyOf: [ofOAuth, ofGateway] },
-            examples,
+    content:
+      oauth && hasProblems
+        ? {
+            'application/json': {
+              schema: { anyOf: [ofOAuth, ofGateway] },
+              examples,
+            },
+          }
+        : {
+            'application/problem+json': hasProblems ? { schema: ofService, examples } : undefined,
+            'application/json': gateway && { schema: ofGateway, example: { message: gateway } },
           },
-        }
-      : {
-          'application/problem+json': hasProblems ? { schema: ofService, examples } : undefined,
-          'application/json': gateway && { schema: ofGateway, example: { message: gateway } },
-        },
   };
 }
 

@@ -10,22 +10,35 @@ const OAUTH_ERRORS: Partial<Record<FailureCode, string>> = {
   unexpected: 'server_error',
 };
 
-const MALFORMED_FORM =
-  'The body must be a form in UTF-8 without repeated fields, and the client must authenticate ' +
-  'itself in one way only';
+/**
+ * What is wrong with a request that cannot be read. RFC 6749, 5.2 requires 400 for an
+ * `invalid_request`, and some clients look for an error of OAuth at no other status: 413 and 415
+ * would only say that something has failed.
+ */
+const MALFORMED: Partial<Record<FailureCode, string>> = {
+  malformed:
+    'The body must be a form in UTF-8 without repeated fields, and the client must authenticate ' +
+    'itself in one way only',
+  'too-large': 'A body must not exceed 64 KiB',
+  'unsupported-media-type':
+    'The body must be application/x-www-form-urlencoded in UTF-8, without a content encoding',
+};
 
 /**
  * The response to a failed request for a token: an error of OAuth (RFC 6749, 5.2) with the parts of
  * the problem that other requests share.
  */
 export function oauthError({ code }: Failure, { body = '', ...response }: Response): Response {
-  const { title, detail = title, status, message, requestId, fieldErrors } = JSON.parse(body);
+  const { title, detail = title, requestId, fieldErrors, ...rest } = JSON.parse(body);
+  const malformed = MALFORMED[code];
+  const { status, message } = malformed ? { status: 400, message: 'error.http.400' } : rest;
   return {
     ...response,
+    status,
     headers: { ...response.headers, 'Content-Type': 'application/json; charset=utf-8' },
     body: JSON.stringify({
       error: OAUTH_ERRORS[code] ?? 'invalid_request',
-      error_description: code === 'malformed' ? MALFORMED_FORM : detail,
+      error_description: malformed ?? detail,
       status,
       message,
       ...(requestId && { requestId }),

@@ -212,8 +212,27 @@ describe('the token endpoint', () => {
     const twice = 'grant_type=client_credentials&client_id=a&client_id=b&client_secret=c';
     const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
     expect((await form(twice as never, type)).body.error).toBe('invalid_request');
-    const json = { 'Content-Type': 'application/json' };
-    expect((await form('{}' as never, json)).status).toBe(415);
+  });
+
+  it('rejects a body that is too large or not a form with an error of OAuth', async () => {
+    const send = (body: string, type: string) =>
+      gatehouse.call('POST', '/api/oauth2/token', {
+        body: body as never,
+        headers: { 'Content-Type': type },
+      });
+
+    const json = await send('{}', 'application/json');
+    const large = await send('x'.repeat(65_537), 'application/x-www-form-urlencoded');
+
+    // RFC 6749, 5.2: with 400, and not the 415 and 413 of other requests.
+    for (const [{ status, headers, body }, description] of [
+      [json, /^The body must be application\/x-www-form-urlencoded/],
+      [large, /64 KiB/],
+    ] as const) {
+      expect([status, headers['content-type']]).toEqual([400, 'application/json; charset=utf-8']);
+      expect(body).toMatchObject({ error: 'invalid_request', status: 400 });
+      expect(body.error_description).toMatch(description);
+    }
   });
 
   it('publishes the signing key if a restore has removed it', async () => {
