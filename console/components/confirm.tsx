@@ -14,11 +14,17 @@ interface Properties {
   /** What has to be typed, where the action cannot be undone. */
   readonly typed?: string;
   readonly danger?: boolean;
+  /**
+   * The id of the text that says why the action is not possible now. The button can still have the
+   * focus, so that the reason is found by keyboard.
+   */
+  readonly disabledBy?: string | undefined;
   readonly onConfirm: () => Promise<Problem | undefined>;
 }
 
 /** A button whose dialog says what the action does before it is done. */
-export function Confirm({ action, children, typed, danger = false, onConfirm }: Properties) {
+export function Confirm(properties: Properties) {
+  const { action, children, typed, danger = false, disabledBy, onConfirm } = properties;
   const t = texts();
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
@@ -31,7 +37,13 @@ export function Confirm({ action, children, typed, danger = false, onConfirm }: 
   };
   return (
     <>
-      <button type="button" class={danger ? 'danger' : undefined} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class={danger ? 'danger' : undefined}
+        aria-disabled={disabledBy !== undefined || undefined}
+        aria-describedby={disabledBy}
+        onClick={() => setOpen(disabledBy === undefined)}
+      >
         {action}
       </button>
       {open && (

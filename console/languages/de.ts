@@ -95,7 +95,7 @@ export const de: Dictionary = {
     'error.parameteridsusedup':
       'Diese Integration erhält keine Parameter mehr. Legen Sie eine neue an.',
     'error.toomanycredentials':
-      'Ein Modul hat höchstens zwei Zugangsdaten. Löschen Sie unbenutzte.',
+      'Ein Modul hat höchstens zwei Zugangsdaten. Widerrufen Sie unbenutzte.',
     'error.http.400': 'Das ist zu viel für den Dienst. Ändern Sie den Filter.',
     'error.http.401': 'Ihre Sitzung ist beendet.',
     'error.http.403': 'Ihre Rollen erlauben das nicht.',
@@ -289,14 +289,26 @@ export const de: Dictionary = {
   credentials: 'Zugangsdaten',
   noCredentials: 'Das Modul hat keine Zugangsdaten.',
   newCredential: 'Zugangsdaten für das Modul von {name} anlegen',
-  newCredentialText:
-    'Das Geheimnis wird einmal angezeigt. Ein Modul kann zwei Zugangsdaten haben: Löschen Sie die alten, wenn es die neuen benutzt.',
-  secretOnce: 'Kopieren Sie das Geheimnis: Es wird nicht noch einmal angezeigt.',
+  newCredentialText: 'Das Geheimnis wird einmal angezeigt und im Modul eingetragen.',
+  secretOnce:
+    'Kopieren Sie das Geheimnis und tragen Sie es im Modul ein: Es wird nicht noch einmal angezeigt.',
+  exchangeThis: '{name} austauschen',
+  exchangeText:
+    'Legt zweite Zugangsdaten an, deren Geheimnis einmal angezeigt wird. {name} gilt, bis Sie es widerrufen.',
+  exchangeUnused:
+    'Tragen Sie {newer} mit dem Geheimnis im Modul ein. Noch wurde es nicht benutzt: Widerrufen Sie {former}, sobald das geschehen ist. Ist das Geheimnis verloren, widerrufen Sie {newer} und beginnen Sie von vorn.',
+  exchangeUsed: '{newer} wurde benutzt. Widerrufen Sie jetzt {former}.',
+  reloadCredentials: 'Liste neu laden',
   clientId: 'Kennung',
   createdByLabel: 'Angelegt von',
   lastUsed: 'Zuletzt benutzt',
-  deleteCredentialText:
-    'Ohne andere Zugangsdaten wird das Modul bei der nächsten Anfrage abgewiesen.',
+  revokeThis: '{name} widerrufen',
+  revokeFormer: 'Frühere Zugangsdaten {name} widerrufen',
+  revokeTooEarly:
+    '{newer} wurde noch nicht benutzt. Benutzt das Modul noch {former}, wird es bei der nächsten Anfrage abgewiesen.',
+  revokeText:
+    'Bei der nächsten Anfrage werden die Token abgewiesen, und ohne andere Zugangsdaten auch das Modul.',
+  revoked: '{name} ist widerrufen.',
   integration: 'Integration',
   modules: 'Module',
   modulesFound: { one: '{n} Modul', other: '{n} Module' },
@@ -349,7 +361,7 @@ export const de: Dictionary = {
     'integration.deleted': '{actor} hat die Integration {target} mit ihren Parametern gelöscht',
     'integration.restarted': '{actor} hat einen Neustart des Moduls von {target} gemeldet',
     'credential.created': '{actor} hat Zugangsdaten des Moduls von {target} angelegt',
-    'credential.deleted': '{actor} hat Zugangsdaten des Moduls von {target} gelöscht',
+    'credential.deleted': '{actor} hat Zugangsdaten des Moduls von {target} widerrufen',
     'module.reported': '{actor}, das Modul von {target}, hat seinen Stand gemeldet',
     'parameter.created': '{actor} hat den Parameter {target} hinzugefügt',
     'parameter.updated': '{actor} hat den Parameter {target} geändert',

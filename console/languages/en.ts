@@ -92,7 +92,7 @@ export const en = {
     'error.parameteridsusedup':
       'This integration can get no more parameters. Create a new integration.',
     'error.toomanycredentials':
-      'A module has at most two credentials. Delete the one that is no longer used.',
+      'A module has at most two credentials. Revoke the one that is no longer used.',
     'error.http.400': 'This is too much for the service. Change the filter.',
     'error.http.401': 'Your session has ended.',
     'error.http.403': 'Your roles do not allow this.',
@@ -285,14 +285,25 @@ export const en = {
   credentials: 'Credentials',
   noCredentials: 'The module has no credential.',
   newCredential: 'Create a credential for the module of {name}',
-  newCredentialText:
-    'The secret is shown once. A module can have two credentials: create the new one, give it to the module, and delete the old one when it is no longer used.',
-  secretOnce: 'Copy the secret now: it is not shown again.',
+  newCredentialText: 'The secret is shown once, to be entered at the module.',
+  secretOnce: 'Copy the secret now and enter it at the module: it is not shown again.',
+  exchangeThis: 'Exchange {name}',
+  exchangeText:
+    'This creates a second credential, whose secret is shown once. {name} stays valid until you revoke it.',
+  exchangeUnused:
+    'Enter {newer} and its secret at the module. It has not been used yet: revoke {former} as soon as it has. If the secret is lost, revoke {newer} and begin again.',
+  exchangeUsed: '{newer} has been used. Revoke {former} now.',
+  reloadCredentials: 'Load the list again',
   clientId: 'Client id',
   createdByLabel: 'Created by',
   lastUsed: 'Last used',
-  deleteCredentialText:
-    'The module is refused with its next request if it has no other credential.',
+  revokeThis: 'Revoke {name}',
+  revokeFormer: 'Revoke the former credential {name}',
+  revokeTooEarly:
+    '{newer} has not been used yet. If the module still uses {former}, it is refused with its next request.',
+  revokeText:
+    'Its tokens are refused with their next request, and the module as well if it has no other credential.',
+  revoked: '{name} is revoked.',
   integration: 'Integration',
   modules: 'Modules',
   modulesFound: { one: '{n} module', other: '{n} modules' },
@@ -339,7 +350,7 @@ export const en = {
     'integration.deleted': '{actor} deleted the integration {target} with its parameters',
     'integration.restarted': '{actor} reported a restart of the module of {target}',
     'credential.created': '{actor} created the credential of the module of {target}',
-    'credential.deleted': '{actor} deleted the credential of the module of {target}',
+    'credential.deleted': '{actor} revoked the credential of the module of {target}',
     'module.reported': '{actor}, the module of {target}, reported what it runs',
     'parameter.created': '{actor} added the parameter {target}',
     'parameter.updated': '{actor} changed the parameter {target}',

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type {
   CreateCredentialResponse,
   ListCredentialsResponse,
@@ -8,7 +8,6 @@ import { type Column, Table } from '../components/data-list.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
-import { focusHeading } from '../components/screen.tsx';
 import * as Operations from '../operations.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
@@ -62,27 +61,66 @@ function Running({ id, loaded }: Pick<ModuleProperties, 'id' | 'loaded'>) {
   );
 }
 
+type Credential = ListCredentialsResponse[number];
+
+/** Two active credentials, of which the newer one is to replace the former. */
+interface Exchange {
+  readonly former: Credential;
+  readonly newer: Credential;
+}
+
+/** The exchange that is under way. The list alone shows it, so that it survives a reload. */
+function exchangeOf(credentials: readonly Credential[]): Exchange | undefined {
+  const [former, newer] = credentials.toSorted(
+    (one, other) => Date.parse(one.createdDate) - Date.parse(other.createdDate),
+  );
+  return former && newer && { former, newer };
+}
+
+type Act = Parameters<typeof Confirm>[0]['onConfirm'];
+
 function Credentials({ id, name }: Properties) {
   const t = texts();
+  const reasonId = useId();
   const [created, setCreated] = useState<CreateCredentialResponse>();
   const { answer, shown, reload } = useLoad(String(id), () =>
     send(Operations.listCredentials, { path: { id } }),
   );
-  const create = async () => {
+  const exchange = exchangeOf(shown?.data ?? []);
+  const create: Act = async () => {
     const result = await send(Operations.createCredential, { path: { id }, body: {} });
     if (!result.ok) return result.problem;
     setCreated(result.data);
     reload();
     return undefined;
   };
-  const remove = async (clientId: string) => {
+  const revoke = async (clientId: string): ReturnType<Act> => {
     const result = await send(Operations.deleteCredential, { path: { id, clientId } });
     if (!result.ok) return result.problem;
     if (created?.clientId === clientId) setCreated(undefined);
-    notice.value = fill(t.deleted, { name: clientId });
+    notice.value = fill(t.revoked, { name: clientId });
     reload();
-    focusHeading();
     return undefined;
+  };
+  const actions: Column<Credential> = {
+    field: 'actions',
+    label: '',
+    cell: (credential) => (
+      <div class="actions">
+        <Confirm
+          action={fill(t.exchangeThis, { name: credential.clientId })}
+          onConfirm={create}
+          disabledBy={exchange && reasonId}
+        >
+          <p>{fill(t.exchangeText, { name: credential.clientId })}</p>
+        </Confirm>
+        <Revoke
+          credential={credential}
+          exchange={exchange}
+          onRevoke={() => revoke(credential.clientId)}
+        />
+      </div>
+    ),
   };
   return (
     <>
@@ -90,18 +128,31 @@ function Credentials({ id, name }: Properties) {
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
       <div role="status">{created && <Secret created={created} />}</div>
-      {shown?.data.length === 0 && <p>{t.noCredentials}</p>}
+      <div role="status">{exchange && <NextStep {...exchange} />}</div>
+      {exchange && (
+        <p>
+          <button type="button" onClick={reload}>
+            {t.reloadCredentials}
+          </button>
+        </p>
+      )}
       {shown && shown.data.length > 0 && (
         <Table
-          columns={columnsOf(remove)}
+          columns={[...columns(), actions]}
           rows={shown.data}
           rowKey={({ clientId }) => clientId}
           caption={t.credentials}
         />
       )}
-      <Confirm action={fill(t.newCredential, { name })} onConfirm={create}>
-        <p>{t.newCredentialText}</p>
-      </Confirm>
+      {exchange && <p id={reasonId}>{t.errors['error.toomanycredentials']}</p>}
+      {shown?.data.length === 0 && (
+        <>
+          <p>{t.noCredentials}</p>
+          <Confirm action={fill(t.newCredential, { name })} onConfirm={create}>
+            <p>{t.newCredentialText}</p>
+          </Confirm>
+        </>
+      )}
     </>
   );
 }
@@ -109,9 +160,15 @@ function Credentials({ id, name }: Properties) {
 /** The secret is in this response only. */
 function Secret({ created: { clientId, clientSecret } }: { created: CreateCredentialResponse }) {
   const t = texts();
+  const labelId = useId();
+  const element = useRef<HTMLDivElement>(null);
+  // A layout effect would run while the dialog is still open, and nothing outside it can have focus.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each credential takes the focus.
+  useEffect(() => element.current?.focus(), [clientId]);
   return (
-    <div class="notice">
-      <p>{t.secretOnce}</p>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form.
+    <div class="notice" role="group" aria-labelledby={labelId} tabIndex={-1} ref={element}>
+      <p id={labelId}>{t.secretOnce}</p>
       <p>
         {t.clientId}: <code>{clientId}</code> <Copy text={clientId} label={t.clientId} />
       </p>
@@ -122,28 +179,50 @@ function Secret({ created: { clientId, clientSecret } }: { created: CreateCreden
   );
 }
 
-function columnsOf(
-  remove: (clientId: string) => ReturnType<Parameters<typeof Confirm>[0]['onConfirm']>,
-) {
+const idsOf = ({ former, newer }: Exchange) => ({
+  former: former.clientId,
+  newer: newer.clientId,
+});
+
+function NextStep(exchange: Exchange) {
   const t = texts();
-  const columns: Column<ListCredentialsResponse[number]>[] = [
+  const step = exchange.newer.lastUsed ? t.exchangeUsed : t.exchangeUnused;
+  return <p class="notice">{fill(step, idsOf(exchange))}</p>;
+}
+
+interface RevokeProperties {
+  readonly credential: Credential;
+  readonly exchange: Exchange | undefined;
+  readonly onRevoke: Act;
+}
+
+function Revoke({ credential, exchange, onRevoke }: RevokeProperties) {
+  const t = texts();
+  const { clientId } = credential;
+  const isFormer = exchange?.former.clientId === clientId;
+  const isNeeded = isFormer && !exchange.newer.lastUsed;
+  return (
+    <Confirm
+      action={fill(isFormer ? t.revokeFormer : t.revokeThis, { name: clientId })}
+      onConfirm={onRevoke}
+      danger
+    >
+      {isNeeded && (
+        <p>
+          <strong>{fill(t.revokeTooEarly, idsOf(exchange))}</strong>
+        </p>
+      )}
+      <p>{t.revokeText}</p>
+    </Confirm>
+  );
+}
+
+function columns(): Column<Credential>[] {
+  const t = texts();
+  return [
     { field: 'clientId', label: t.clientId, cell: ({ clientId }) => clientId },
     { field: 'createdBy', label: t.createdByLabel, cell: ({ createdBy }) => createdBy },
     { field: 'expires', label: t.expires, cell: ({ expires }) => <Time instant={expires} /> },
     { field: 'lastUsed', label: t.lastUsed, cell: ({ lastUsed }) => <Time instant={lastUsed} /> },
-    {
-      field: 'delete',
-      label: '',
-      cell: ({ clientId }) => (
-        <Confirm
-          action={fill(t.deleteThis, { name: clientId })}
-          onConfirm={() => remove(clientId)}
-          danger
-        >
-          <p>{t.deleteCredentialText}</p>
-        </Confirm>
-      ),
-    },
   ];
-  return columns;
 }

@@ -319,14 +319,65 @@ it('a module gets a credential, whose secret is shown once, and is followed', as
   expect(await page.locator('main').innerText()).not.toContain(secret);
   await page.goto('/console/modules?progress.equals=failed');
   await page.getByRole('link', { name: 'Tap' }).click();
-  await page.getByRole('button', { name: `Delete ${clientId}` }).click();
+  await page.getByRole('button', { name: `Revoke ${clientId}` }).click();
   await page
     .getByRole('dialog')
-    .getByRole('button', { name: `Delete ${clientId}` })
+    .getByRole('button', { name: `Revoke ${clientId}` })
     .click();
   await page.getByText('The module has no credential.').waitFor();
 
   expect((await poll('1')).status).toBe(401);
+  expect(tab.faults).toEqual([]);
+});
+
+it('the credential of a module is exchanged, and a reload loses no step', async () => {
+  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+    token,
+    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
+  });
+  const path = `/api/utm-integrations/${integration.id}/credentials`;
+  const { body: created } = await gatehouse.call('POST', path, { token, body: {} });
+  const former = created.clientId as string;
+  const { page } = tab;
+  const dialog = page.getByRole('dialog');
+  const open = (name: string) => page.getByRole('button', { name, exact: true }).press('Enter');
+  const confirm = (name: string) => dialog.getByRole('button', { name }).press('Enter');
+  await page.goto(`/console/integrations/${integration.id}`);
+  await open(`Exchange ${former}`);
+  await confirm(`Exchange ${former}`);
+  await expect.poll(() => focusedText(tab)).toContain('it is not shown again');
+  const [newer = '', secret = ''] = await page.locator('.notice code').allInnerTexts();
+  await page.getByText(`revoke ${former} as soon as it has`).waitFor();
+  await expectSound(tab, 'exchange');
+
+  await page.reload();
+  await page.getByText(`Enter ${newer} and its secret at the module`).waitFor();
+  for (const clientId of [former, newer]) {
+    const again = page.getByRole('button', { name: `Exchange ${clientId}`, disabled: true });
+    await again.press('Enter');
+    const reason = await again.getAttribute('aria-describedby');
+    expect(await page.locator(`[id="${reason}"]`).innerText()).toContain('at most two credentials');
+  }
+  expect(await dialog.count()).toBe(0);
+  const revoke = `Revoke the former credential ${former}`;
+  await open(revoke);
+  await dialog.getByText(`${newer} has not been used yet`).waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => focusedText(tab)).toBe(revoke);
+
+  const grant = { grant_type: 'client_credentials', client_id: newer, client_secret: secret };
+  expect((await gatehouse.call('POST', '/api/oauth2/token', { body: grant })).status).toBe(200);
+  await open('Load the list again');
+  await page.getByText(`${newer} has been used. Revoke ${former} now.`).waitFor();
+  await open(revoke);
+  expect(await dialog.innerText()).not.toContain('has not been used yet');
+  await confirm(revoke);
+  await page.getByText(`${former} is revoked.`).waitFor();
+  await page.getByRole('button', { name: `Exchange ${newer}`, disabled: false }).waitFor();
+  await expect.poll(() => focusedText(tab)).toBe(`Exchange ${newer}`);
+
+  const { body: left } = await gatehouse.call('GET', path, { token });
+  expect(left).toMatchObject([{ clientId: newer }]);
   expect(tab.faults).toEqual([]);
 });
 

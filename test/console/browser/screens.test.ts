@@ -33,6 +33,11 @@ beforeAll(async () => {
     token,
     body: { integration: { id: integrationId }, confName: 'host', confValue: 'x'.repeat(300) },
   });
+  for (let credentials = 0; credentials < 2; credentials += 1)
+    await gatehouse.call('POST', `/api/utm-integrations/${integrationId}/credentials`, {
+      token,
+      body: {},
+    });
 });
 
 const VARIANTS = [

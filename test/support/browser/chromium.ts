@@ -163,6 +163,7 @@ export async function treeOf({ page }: Tab): Promise<string> {
     .replace(/\w{3} \d{1,2}, \d{4}, \d{1,2}:\d{2}\s[AP]M/g, 'TIME')
     .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, 'TIME')
     .replace(/Mozilla\S.*?Safari\/[\d.]+/g, 'BROWSER')
+    .replace(/module-\d+-[\dA-Za-z]{12}/g, 'CLIENT')
     .replace(/code: [A-Z2-7 ]{39}$/m, 'code: SECRET')
     .replace(/definition: \d+\.\d+\.\d+/, 'definition: VERSION')
     .concat('\n');
