@@ -162,7 +162,8 @@ function Secret({ created: { clientId, clientSecret } }: { created: CreateCreden
   const t = texts();
   const labelId = useId();
   const element = useRef<HTMLDivElement>(null);
-  // A layout effect would run while the dialog is still open, and nothing outside it can have focus.
+  // A layout effect would run while the dialog is still open, and nothing outside it can have
+  // focus.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each credential takes the focus.
   useEffect(() => element.current?.focus(), [clientId]);
   return (

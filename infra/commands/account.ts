@@ -5,7 +5,7 @@ import {
   readEnvironment,
 } from '../settings/environment-files.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type AwsReader, awsReader } from './preflight/aws-reader.ts';
+import { type AwsReader, awsReader } from './aws-reader.ts';
 
 /** The id of the account of the operator's credentials. No permission is needed to read it. */
 async function accountOf(aws: AwsReader): Promise<string> {

@@ -48,7 +48,7 @@ const language = setting(
   }),
 );
 
-export const templates = setting(
+const templates = setting(
   'The texts of all mails by language; English is the fallback for all other languages.',
   v.pipe(
     v.record(v.string(), language),

@@ -74,7 +74,7 @@ function rejectUnknownKeys(keys: readonly string[]): void {
   const unknown = keys.find((key) => !key.includes(':') && !known.includes(key));
   if (unknown === undefined) return;
   const hint = ['environments', 'mailTemplates'].includes(unknown)
-    ? ' The settings of environments are in files of their own: npm run convert-settings (docs/settings.md).'
+    ? ' The settings of environments have files of their own: npm run convert-settings writes them.'
     : '';
   throw new Error(
     `There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.${hint}`,

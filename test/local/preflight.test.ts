@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { requireAccount, requireKnownAccount } from '../../infra/commands/account.ts';
-import { awsReader } from '../../infra/commands/preflight/aws-reader.ts';
+import { awsReader } from '../../infra/commands/aws-reader.ts';
 import { BOOTSTRAP_VERSION, checksOf } from '../../infra/commands/preflight/checks.ts';
 import { logGroupPrefixes } from '../../infra/commands/preflight/deployed.ts';
 import type { Settings } from '../../infra/settings/settings.ts';

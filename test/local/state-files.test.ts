@@ -54,7 +54,7 @@ describe('a start', () => {
     );
   });
 
-  it('is accepted when all passwords are under a key that the settings no longer list', async () => {
+  it('is accepted when all passwords are under a key that no setting lists any more', async () => {
     const rotated = newFolder();
     expect(await reasonNotToStart(rotated, createFirstAccounts)).toBeUndefined();
     const changes = { pepperKeys: ['PepperKey2'] };

@@ -92,12 +92,17 @@ describe('a deployment', () => {
       });
   });
 
-  it('tries the log-in, one read and one change in prod, all at the same time', () => {
+  it('tries the log-in, one read, one change and a token of a module in prod, all at once', () => {
     const tried = canaries.map(
       ([, { Properties }]) => functions[Properties.FunctionName.Ref]?.Properties.Description,
     );
 
-    expect(tried.sort()).toEqual(['GET /api/users', 'POST /api/authenticate', 'PUT /api/users']);
+    expect(tried.sort()).toEqual([
+      'GET /api/users',
+      'POST /api/authenticate',
+      'POST /api/oauth2/token',
+      'PUT /api/users',
+    ]);
     expect(canaries.flatMap(([, { DependsOn }]) => DependsOn ?? [])).toEqual([]);
   });
 

@@ -6,17 +6,17 @@ import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { readSettings } from '../../settings/read-settings.ts';
 import { synthesizeApp } from '../../stack/synthesize-app.ts';
 import { requireAccount } from '../account.ts';
+import { type AwsReader, awsReader } from '../aws-reader.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
-import { type AwsReader, awsReader } from '../preflight/aws-reader.ts';
 import { requireAwsEnvironment } from '../require-aws-environment.ts';
 import { refusalsOf, type StackTemplate } from './refusals.ts';
 
 /** `npm run diff`: compares the templates of an environment with its running stacks. */
 export const command = defineCommand({
   usage: 'npm run diff -- --env NAME',
-  help: `Shows what a deployment of an environment would change in its running stacks, and whether it
-would lose data or an identity, or fail because a name exists already. Changes nothing.
+  help: `Shows what a deployment of an environment would change in its running stacks, and whether
+it would lose data or an identity, or fail because a name exists already. Changes nothing.
 
 --env NAME  an environment, which has a file in environments/`,
   options: { env: { type: 'string' } },

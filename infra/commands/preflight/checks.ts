@@ -9,7 +9,7 @@ import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { publicHostName } from '../../settings/host-names.ts';
 import { INSTANCE_REQUESTS_PER_SECOND } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { AwsReader } from './aws-reader.ts';
+import type { AwsReader } from '../aws-reader.ts';
 import { edgeStack, ownTopic, stack, stackName, topic } from './deployed.ts';
 import { ifFound, type Missing } from './missing.ts';
 

@@ -1,9 +1,9 @@
 import { readSettings } from '../../settings/read-settings.ts';
 import { requireAccount } from '../account.ts';
+import { awsReader } from '../aws-reader.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
 import { requireAwsEnvironment } from '../require-aws-environment.ts';
-import { awsReader } from './aws-reader.ts';
 import { checksOf } from './checks.ts';
 
 /** `npm run preflight`: checks that AWS is ready for the deployment of an environment. */

@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings/settings.ts';
-import type { AwsReader } from './aws-reader.ts';
+import type { AwsReader } from '../aws-reader.ts';
 import { ifFound, type Missing } from './missing.ts';
 
 /* What is deployed already, or remains of an earlier deployment. */

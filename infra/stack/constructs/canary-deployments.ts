@@ -11,13 +11,15 @@ import type { Route } from '../../../routes.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 
 /**
- * The log-in, one read and one change: together they contain most of the code that functions share.
- * With a group for each function, dozens of deployments would run at once, whose calls AWS limits.
+ * The log-in, one read, one change and the tokens of modules: together they contain most of the
+ * code that functions share. With a group for each function, dozens of deployments would run at
+ * once, whose calls AWS limits.
  */
 const CANARY_ROUTES: readonly Route['route'][] = [
   'POST /api/authenticate',
   'GET /api/users',
   'PUT /api/users',
+  'POST /api/oauth2/token',
 ];
 
 /**

@@ -3,8 +3,8 @@ import { Alias } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
-import { routeId } from '../route-id.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
+import { routeId } from './route-id.ts';
 
 /** The function of a row of `routes.ts`, and of the rows that have the same handler. */
 export class EndpointFunction extends GatehouseFunction {

@@ -26,9 +26,9 @@ import { Construct } from 'constructs';
 import { type Route, routes } from '../../../routes.ts';
 import { publicHostName } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { routeId } from '../route-id.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
+import { routeId } from './route-id.ts';
 
 const { GET, HEAD, POST, PUT, DELETE } = CorsHttpMethod;
 

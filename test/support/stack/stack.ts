@@ -22,8 +22,8 @@ export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   );
 
 /**
- * Synthesizes an example environment with other settings and this run's bundles, in this process for
- * speed.
+ * Synthesizes an example environment with other settings and this run's bundles, in this process
+ * for speed.
  */
 export function synthesizeInProcess(
   name: string,

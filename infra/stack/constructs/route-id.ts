@@ -1,4 +1,4 @@
-import type { Route } from '../../routes.ts';
+import type { Route } from '../../../routes.ts';
 
 /*
  * CloudFormation creates a resource with a new logical id before it deletes the former one, and API
