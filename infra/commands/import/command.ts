@@ -29,7 +29,7 @@ ${STACK_TABLE_HELP}
   },
   seeAlso: 'docs/migrating.md describes the file.',
   async run({ values: { apply, again }, positionals: [file = ''], openStackTable }) {
-    const handle = await open(file).catch(({ message }) => {
+    await using handle = await open(file).catch(({ message }) => {
       throw new WrongArguments(`${message}.`);
     });
     const target = await openStackTable();
