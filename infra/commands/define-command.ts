@@ -141,7 +141,7 @@ function tablesOf(
     /** Opens the table of --table; without it, that of the local state folder. */
     async openTable(): Promise<TableConnection> {
       if (name) await requireKnownAccount();
-      connection = name ? openTable({ tableName: name }) : await (await local()).open();
+      connection = await (name ? openTable({ tableName: name }) : (await local()).open());
       return connection;
     },
     /** Opens the table of --table; without it, that of the running local service. */

@@ -1,3 +1,4 @@
+import { NewerFormat } from '../../lib/table/format.ts';
 import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 
@@ -8,11 +9,14 @@ interface AwsError extends NodeJS.ErrnoException {
 }
 
 /** Explains an error of a command to its operator, in one sentence. */
-export function explainError(error: unknown, tableName = 'of that name'): string {
+export function explainError(error: unknown, tableName?: string): string {
   if (!(error instanceof Error)) return String(error);
+  const cause = error.cause ?? error;
+  if (cause instanceof NewerFormat)
+    return cause.message.replace('The table', tableName ?? 'The table');
   // `fetch` hides the error of the network.
   if (error.message === 'fetch failed') return explainError(error.cause, tableName);
-  if (error instanceof NotGatehouseTable) return `${tableName} is not a Gatehouse table.`;
+  if (error instanceof NotGatehouseTable) return `${tableName ?? 'It'} is not a Gatehouse table.`;
   if (error.message === 'Region is missing') return 'There is no AWS region: set AWS_REGION.';
   const { code = '', name, message, hostname, $response, $metadata }: AwsError = error;
   const line = `${message.replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '')}.`;
@@ -21,7 +25,7 @@ export function explainError(error: unknown, tableName = 'of that name'): string
     switch (key) {
       case 'ResourceNotFoundException':
         return (
-          `There is no table ${tableName} in this account and region: ` +
+          `There is no table ${tableName ?? 'of that name'} in this account and region: ` +
           'check the credentials and AWS_REGION.'
         );
       case 'unavailable':
@@ -65,6 +69,8 @@ export function explainError(error: unknown, tableName = 'of that name'): string
 }
 
 /** Names the table in the error of a request, for a command that uses several. */
-export const namingTable = (tableName: string) => (error: unknown) => {
-  throw new Error(explainError(error, tableName));
-};
+export const namingTable =
+  (tableName: string) =>
+  (error: unknown): never => {
+    throw new Error(explainError(error, tableName));
+  };

@@ -1,8 +1,12 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
+import { guardFormat, requireReadable, withGuard } from '../../lib/table/format.ts';
+import { formatKey } from '../../lib/table/keys.ts';
 import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
-import { openTable as openTableWith, type Table } from '../../lib/table/table.ts';
+import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
+import { openTableWith, type Table } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
+import { namingTable } from './explain-error.ts';
 import { requireAwsEnvironment } from './require-aws-environment.ts';
 import { listTags } from './table-tags.ts';
 
@@ -28,17 +32,33 @@ export interface LocalTables {
   ofRunningService(): TableLocation;
 }
 
-/** Opens a table, local or deployed. */
-export function openTable({ tableName, settings }: TableLocation): TableConnection {
+/** Opens a table, local or deployed. Fails as `openReadableTable` does. */
+export async function openTable({ tableName, settings }: TableLocation): Promise<TableConnection> {
   if (!settings) requireAwsEnvironment();
   const client = scannerClient(settings);
-  const table = openTableWith(tableName, client);
+  const table = await openReadableTable(tableName, client);
   return { tableName, client, table, close: async () => client.destroy() };
+}
+
+/**
+ * Opens a table, and stores the format before the first write. Throws a sentence if the table is
+ * newer than this code, or cannot be read.
+ */
+export async function openReadableTable(name: string, client: DynamoDBClient): Promise<Table> {
+  const table = openTableWith(name, client);
+  try {
+    requireReadable(await table.get(formatKey));
+  } catch (error) {
+    // The key of the item has not the form of the keys of that table.
+    const isOther = error instanceof Error && error.name === 'ValidationException';
+    return namingTable(name)(isOther ? new NotGatehouseTable() : error);
+  }
+  return withGuard(table, guardFormat(table));
 }
 
 /** Opens the table of a stack, and the KMS keys that the stack records in tags of the table. */
 export async function openStackTable(location: TableLocation) {
-  const { tableName, client, table, close } = openTable(location);
+  const { tableName, client, table, close } = await openTable(location);
   const { Table } = await client.send(new DescribeTableCommand({ TableName: tableName }));
   if (!Table) throw new Error(NOT_FROM_AWS);
   const tags = await listTags(client, Table);

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { OCCASIONS, type Occasion } from '../mail/occasion.ts';
 import { ALL_RECOVERY_CODES } from '../second-factor/second-factor.ts';
 import {
+  formatKey,
   idText,
   type Key,
   type Kind,
@@ -117,6 +118,10 @@ const ITEM_KINDS: readonly ItemKind[] = [
   {
     owns: counterOf(PARTITION.total, KINDS),
     attributes: v.object({ n: whole, changes: v.optional(count) }),
+  },
+  {
+    owns: ({ pk, sk }) => pk === formatKey.pk && sk === formatKey.sk,
+    attributes: v.object({ format: v.pipe(whole, v.minValue(1)) }),
   },
   { owns: isNotBefore, attributes: v.object({ seconds: count }) },
   {

@@ -15,6 +15,8 @@
  *                                                       + own number
  *   id sequence of a kind    SEQUENCE                   <kind>
  *   total of a kind          TOTAL                      <kind>
+ *   newest format that was   FORMAT                     FORMAT
+ *     written
  *   public signing key       JWKS                       <kid>
  *   earliest issue time of   JWKS                       NOT-BEFORE: beside the keys, so that one
  *     valid tokens                                      query reads both
@@ -68,6 +70,7 @@ export const PARTITION = {
   parameter: 'CONF',
   sequence: 'SEQUENCE',
   total: 'TOTAL',
+  format: 'FORMAT',
   publicKey: 'JWKS',
   resetKey: 'RESET#',
   pendingEmail: 'PENDING-EMAIL#',
@@ -103,6 +106,7 @@ export const emailGuardKey = (emailKey: string): Key => ({
 export const rosterKey: Key = { pk: PARTITION.administrators, sk: 'ROSTER' };
 export const sequenceKey = (kind: Kind): Key => ({ pk: PARTITION.sequence, sk: kind });
 export const totalKey = (kind: Kind): Key => ({ pk: PARTITION.total, sk: kind });
+export const formatKey: Key = { pk: PARTITION.format, sk: 'FORMAT' };
 export const resetItemKey = (hash: string): Key => ({
   pk: `${PARTITION.resetKey}${hash}`,
   sk: 'RESET',

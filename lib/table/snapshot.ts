@@ -9,7 +9,14 @@ import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import type { Key } from './keys.ts';
-import { type Item, type OnConsumed, openTable, sharedClient, type Table } from './table.ts';
+import {
+  type Item,
+  type OnConsumed,
+  openTable,
+  sharedClient,
+  sharedGuard,
+  type Table,
+} from './table.ts';
 
 /*
  * Reads of several items as of one moment. Separate from table.ts, so that only the functions that
@@ -26,23 +33,26 @@ export interface SnapshotTable extends Table {
   snapshot(keys: readonly Key[], onConsumed: OnConsumed): Promise<(Item | undefined)[]>;
 }
 
-/** Opens the table of the stack, or another one of the same design. */
-export function openSnapshotTable(
-  // Stryker disable next-line StringLiteral: tests give a name
-  name = requireEnv('TABLE_NAME'),
-  client: DynamoDBClient = sharedClient(),
-): SnapshotTable {
-  const documents = DynamoDBDocumentClient.from(client);
+/** Opens the table of the stack for a function. */
+export function openSnapshotTable(): SnapshotTable {
+  const snapshot = snapshotsOf(requireEnv('TABLE_NAME'), sharedClient());
+  const { confirm } = sharedGuard();
   return {
-    ...openTable(name, client),
-    async snapshot(keys, onConsumed) {
-      const reads = keys.map((Key) => ({ TableName: name, Key }));
-      try {
-        return await transactGet(documents, reads, abortBeforeDeadline, onConsumed);
-      } catch (error) {
-        throw isCancelled(error) ? new Failure('unavailable', { cause: error }) : error;
-      }
-    },
+    ...openTable(),
+    snapshot: (keys, onConsumed) => confirm(snapshot(keys, onConsumed)),
+  };
+}
+
+/** The reads of several items as of one moment, whatever the format of the table. */
+export function snapshotsOf(name: string, client: DynamoDBClient): SnapshotTable['snapshot'] {
+  const documents = DynamoDBDocumentClient.from(client);
+  return async (keys, onConsumed) => {
+    const reads = keys.map((Key) => ({ TableName: name, Key }));
+    try {
+      return await transactGet(documents, reads, abortBeforeDeadline, onConsumed);
+    } catch (error) {
+      throw isCancelled(error) ? new Failure('unavailable', { cause: error }) : error;
+    }
   };
 }
 

@@ -14,6 +14,7 @@ import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
+import { type FormatGuard, guardFormat, withGuard } from './format.ts';
 import { type Key, type Kind, sequenceKey } from './keys.ts';
 import type { Write } from './write.ts';
 
@@ -86,8 +87,24 @@ export function sharedClient(): DynamoDBClient {
   return shared;
 }
 
-/** Opens the table of the stack, or another one of the same design. */
-export function openTable(name = requireEnv('TABLE_NAME'), client = sharedClient()): Table {
+let guard: FormatGuard | undefined;
+
+/** One guard per function, so that the first use of the table is the only one that checks it. */
+export function sharedGuard(): FormatGuard {
+  guard ??= guardFormat(openTableWith(requireEnv('TABLE_NAME'), sharedClient()));
+  return guard;
+}
+
+/**
+ * Opens the table of the stack for a function. Also fails with unavailable as long as its format is
+ * newer than this code understands.
+ */
+export function openTable(): Table {
+  return withGuard(openTableWith(requireEnv('TABLE_NAME'), sharedClient()), sharedGuard());
+}
+
+/** Opens any table of this design, whatever its format. */
+export function openTableWith(name: string, client: DynamoDBClient): Table {
   const documents = DynamoDBDocumentClient.from(client, {
     marshallOptions: { removeUndefinedValues: true },
   });

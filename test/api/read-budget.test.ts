@@ -28,7 +28,7 @@ let decryptions = 0;
 const intercept: Interceptor = async (call, forward) => {
   const response = await forward();
   const isOverhead = actionsOf(call).every(({ pk }) =>
-    /^(JWKS|TOTAL|READS#|PRECEDENCE#)/.test(String(pk)),
+    /^(JWKS|FORMAT|TOTAL|READS#|PRECEDENCE#)/.test(String(pk)),
   );
   const isCaller = call.operation === 'GetItem' && actionsOf(call).every(({ pk }) => pk === 'USER');
   if (call.functionName && !isOverhead && !isCaller) units += readUnitsOf(call, response);

@@ -7,7 +7,8 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { idText, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/format.ts';
+import { formatKey, idText, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
 import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
 import { COMMANDS } from '../support/commands/run-command.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
@@ -63,6 +64,12 @@ const TABLE_CALLS: Record<string, ScriptedResponse> = {
   UpdateItem: { Attributes: { n: { N: '8' } } },
 };
 
+/** The response to the read of the format, which every command makes first. */
+const formatIn = (operation: string, { Key }: Input, format: number) =>
+  operation === 'GetItem' && Key.pk.S === formatKey.pk
+    ? { Item: marshall({ ...formatKey, format }) }
+    : undefined;
+
 /** Serves a table as AWS on loopback. */
 async function serve(items: readonly object[], override: Override = () => undefined) {
   const table = inMemoryScanner(items as typeof INTACT_ITEMS);
@@ -71,6 +78,7 @@ async function serve(items: readonly object[], override: Override = () => undefi
     inputs[operation] = [...(inputs[operation] ?? []), input];
     return (
       override(operation, input) ??
+      formatIn(operation, input, WRITTEN_FORMAT) ??
       (Object.hasOwn(TABLE_CALLS, operation)
         ? TABLE_CALLS[operation]
         : respondFrom(table, operation, input))
@@ -214,12 +222,16 @@ describe('npm run verify', () => {
     expect(stdout.at(-1)).toMatch(`: ${summary}`);
   });
 
-  it.concurrent('exits with 2 when the local table is not a Gatehouse table', async () => {
-    const local = await serveLocally([], overrideOf('Scan', FOREIGN));
+  it.concurrent.for<[string, Override, string[]]>([
+    ['items', overrideOf('Scan', FOREIGN), ['Verifying Gate']],
+    ['keys', overrideOf('GetItem', { error: 'ValidationException' }), []],
+  ])('exits with 2 when the %s of the local table are not those of Gatehouse', async (row) => {
+    const [, override, stdout] = row;
+    const local = await serveLocally([], override);
 
     expect(await run('verify', [], local)).toEqual({
       code: 2,
-      stdout: ['Verifying Gate'],
+      stdout,
       stderr: ['Gate is not a Gatehouse table.'],
     });
   });
@@ -300,7 +312,7 @@ describe('npm run adopt', () => {
           'correct it. Nothing was changed.$',
       ),
     ]);
-    expect(calls).toEqual(['DescribeTable']);
+    expect(calls).toEqual(['GetItem', 'DescribeTable']);
   });
 
   it.each([28_900, -28_900])(
@@ -367,7 +379,10 @@ describe('npm run adopt', () => {
   it.each<[string, Override]>([
     [
       'that the operator may not read',
-      overrideOf('GetItem', { error: 'AccessDeniedException', message: 'not authorized' }),
+      (operation, input) =>
+        operation === 'GetItem' && !formatIn(operation, input, WRITTEN_FORMAT)
+          ? { error: 'AccessDeniedException', message: 'not authorized' }
+          : undefined,
     ],
     [
       'that is unavailable',
@@ -634,25 +649,47 @@ describe('a command', () => {
     },
   );
 
-  it.each<[script: string, args: string[], status: number]>([
+  const ON_TABLE: [script: string, args: string[], status: number][] = [
     ['verify', GATE, 2],
     ['adopt', GATE, 1],
     ['password-keys', GATE, 2],
     ['import', [...GATE, 'package.json'], 3],
     ['export', [...GATE, 'not-exported.jsonl'], 3],
     ['first-admin', [...GATE, ...ADMINISTRATOR], 1],
-    ['preflight', ['--env', 'dev'], 2],
-  ])('%s %j rejects a profile beside keys before any request', async (script, args, status) => {
-    const { environment, calls } = await serve([]);
+  ];
 
-    const { code, stderr } = await runHere(script, args, { ...environment, AWS_PROFILE: 'other' });
+  it.each([...ON_TABLE, ['preflight', ['--env', 'dev'], 2]] as typeof ON_TABLE)(
+    '%s %j rejects a profile beside keys before any request',
+    async (script, args, status) => {
+      const { environment, calls } = await serve([]);
 
-    const sentence =
-      'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: ' +
-      'unset AWS_PROFILE, or ' +
-      'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.';
-    expect([code, stderr, calls]).toEqual([status, [sentence], []]);
-  });
+      const { code, stderr } = await runHere(script, args, {
+        ...environment,
+        AWS_PROFILE: 'other',
+      });
+
+      const sentence =
+        'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: ' +
+        'unset AWS_PROFILE, or ' +
+        'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.';
+      expect([code, stderr, calls]).toEqual([status, [sentence], []]);
+    },
+  );
+
+  it.each([...ON_TABLE, ['mails', GATE, 1]] as typeof ON_TABLE)(
+    '%s %j rejects a table of a newer format by its first read',
+    async (script, args, status) => {
+      const newer = READABLE_FORMAT + 1;
+      const { environment, calls } = await serve([], (...call) => formatIn(...call, newer));
+
+      const { code, stderr } = await runHere(script, args, environment);
+
+      const sentence =
+        `Gate has the format ${newer}, but this release understands none above ` +
+        `${READABLE_FORMAT}: use the release that is deployed, or a newer one.`;
+      expect([code, stderr, calls]).toEqual([status, [sentence], ['GetItem']]);
+    },
+  );
 
   it.each([
     ['keys with an empty profile', { AWS_PROFILE: '' }],

@@ -134,6 +134,7 @@ describe('an unused permission', () => {
   it('is reported until a request uses it', async () => {
     expect(unused(gatehouse)).toEqual([
       `${HEALTH} dynamodb:GetItem on Table for ADMINS`,
+      `${HEALTH} dynamodb:GetItem on Table for FORMAT`,
       `${HEALTH} kms:Decrypt on TableKey`,
     ]);
     await gatehouse.call('GET', '/api/health');
@@ -150,7 +151,10 @@ describe('an unused permission', () => {
 
     await gatehouse.call('GET', '/api/health');
 
-    expect(unused(gatehouse)).toEqual([`${HEALTH} dynamodb:Scan on Table for ADMINS`]);
+    expect(unused(gatehouse)).toEqual([
+      `${HEALTH} dynamodb:Scan on Table for ADMINS`,
+      `${HEALTH} dynamodb:Scan on Table for FORMAT`,
+    ]);
     stack.remove();
   });
 });

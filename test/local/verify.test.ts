@@ -60,7 +60,7 @@ async function verify(options: readonly string[] = [], more: Record<string, stri
   return { code, lines: stdout.trim().split('\n'), stderr };
 }
 
-const SUMMARY = '11 items (users: 2, integrations: 0, parameters: 0): no findings';
+const SUMMARY = '12 items (users: 2, integrations: 0, parameters: 0): no findings';
 
 describe('beside a running service', () => {
   it('verifies its table, located by folder or by name', async () => {

@@ -255,6 +255,18 @@ const ACTIONS = {
 };
 const IN_TRANSACTIONS = ['put', 'update', 'delete'];
 
+/** Every function that uses the table checks its format, and each that writes may raise it. */
+function withFormat({ get = [], update = [], ...others }: Permissions): Permissions {
+  const rights = Object.keys(others).filter((name) => name !== 'keys');
+  if (get.length + update.length + rights.length === 0) return others;
+  const mayWrite = update.length > 0 || rights.some((name) => /^(put|update|delete)/.test(name));
+  return {
+    ...others,
+    get: [...get, 'FORMAT'],
+    ...(mayWrite && { update: [...update, 'FORMAT'] }),
+  };
+}
+
 /** The complete policy statements for permissions. */
 function statementsFor(
   { keys = [], ...rights }: Permissions,
@@ -334,7 +346,7 @@ describe('the function', () => {
     'of $route has its environment, and exactly the permissions of its row',
     (row) => {
       const fn = functionOf(other, row.route);
-      const expected = statementsFor(permissionsOf(row), fn);
+      const expected = statementsFor(withFormat(permissionsOf(row)), fn);
       const statements = statementsOf(other, fn);
 
       expect(fn.Environment.Variables).toEqual(variablesOf(row));

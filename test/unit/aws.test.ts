@@ -148,7 +148,8 @@ describe('SDK clients', () => {
 
   it('abort slow calls with an error, make three attempts and share connections', async () => {
     const from = vi.spyOn(DynamoDBDocumentClient, 'from');
-    openTable('Gates');
+    vi.stubEnv('TABLE_NAME', 'Gates');
+    openTable();
     const [[tableClient] = []] = from.mock.calls;
 
     expect(await configOf(tableClient?.config)).toMatchObject(usual);

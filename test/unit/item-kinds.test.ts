@@ -35,6 +35,7 @@ const KINDS = [
   'ADMINS / ROSTER',
   'SEQUENCE / USER',
   'TOTAL / USER',
+  'FORMAT / FORMAT',
   'JWKS / NOT-BEFORE',
   `JWKS / ${kid}`,
   `AUDIT#2026-11 / ${TIME}#id`,

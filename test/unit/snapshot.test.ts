@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
-import { openSnapshotTable } from '../../lib/table/snapshot.ts';
+import { snapshotsOf } from '../../lib/table/snapshot.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 
 /* The conflicts that the embedded engine never has. */
@@ -12,7 +12,8 @@ afterEach(() => {
 
 function tableReceiving(...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...responses);
-  return { table: openSnapshotTable('Gates', new DynamoDBClient(settings)), requests, inputs };
+  const snapshot = snapshotsOf('Gates', new DynamoDBClient(settings));
+  return { snapshot, requests, inputs };
 }
 
 const key = (sk: string) => ({ pk: 'a', sk });
@@ -25,10 +26,10 @@ describe('snapshot', () => {
   it('returns items as of one moment in the order of their keys', async () => {
     const ConsumedCapacity = [{ TableName: 'Gates', CapacityUnits: 4 }];
     const read = { Responses: [{ Item: wire('1') }, {}], ConsumedCapacity };
-    const { table, requests, inputs } = tableReceiving(cancelled, read);
+    const { snapshot, requests, inputs } = tableReceiving(cancelled, read);
     const consumed: number[] = [];
 
-    expect(await table.snapshot([key('1'), key('2')], (units) => consumed.push(units))).toEqual([
+    expect(await snapshot([key('1'), key('2')], (units) => consumed.push(units))).toEqual([
       key('1'),
       undefined,
     ]);
@@ -45,11 +46,11 @@ describe('snapshot', () => {
   });
 
   it('reports no units if there are none', async () => {
-    const { table } = tableReceiving({ Responses: [{}], ConsumedCapacity: [] }, {});
+    const { snapshot } = tableReceiving({ Responses: [{}], ConsumedCapacity: [] }, {});
     const consumed: number[] = [];
 
     for (const _ of [1, 2]) {
-      const items = await table.snapshot([key('1')], (units) => consumed.push(units));
+      const items = await snapshot([key('1')], (units) => consumed.push(units));
       expect(items).toEqual([undefined]);
     }
 
@@ -61,19 +62,19 @@ describe('snapshot', () => {
       queueMicrotask(done);
       return undefined as unknown as NodeJS.Timeout;
     });
-    const { table, requests } = tableReceiving(...Array(11).fill(cancelled));
+    const { snapshot, requests } = tableReceiving(...Array(11).fill(cancelled));
 
-    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(snapshot([key('1')], ignore)).rejects.toMatchObject({ code: 'unavailable' });
     expect(requests).toHaveLength(10);
   });
 
   it('rethrows any other error, and ends with the deadline', async () => {
-    const { table } = tableReceiving({ error: 'AccessDeniedException' }, { Responses: [] });
+    const { snapshot } = tableReceiving({ error: 'AccessDeniedException' }, { Responses: [] });
 
-    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({
+    await expect(snapshot([key('1')], ignore)).rejects.toMatchObject({
       name: 'AccessDeniedException',
     });
     setDeadline(0);
-    await expect(table.snapshot([key('1')], ignore)).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(snapshot([key('1')], ignore)).rejects.toMatchObject({ name: 'AbortError' });
   });
 });

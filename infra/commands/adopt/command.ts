@@ -6,12 +6,12 @@ import {
 } from '../../../lib/restore/adopt-table.ts';
 import { counted } from '../../../lib/runtime/counted.ts';
 import { NotGatehouseTable } from '../../../lib/table/not-gatehouse-table.ts';
-import { openTable as openTableWith } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import { environmentNames, noEnvironment } from '../../settings/environment-files.ts';
 import { keyArn } from '../../settings/existing.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP, type ValuesOf, WrongArguments } from '../define-command.ts';
+import { openReadableTable } from '../tables.ts';
 import { verifyAndReport } from '../verify/verify-and-report.ts';
 import { planRepetition } from './adopt-accounts.ts';
 import { planSettings } from './restored-settings.ts';
@@ -71,7 +71,9 @@ ${TABLE_HELP}
       print(`Adopting ${tableName}`);
       // Only AWS has settings of tables.
       const applySettings = values.table && (await planSettings(connection, values));
-      const original = values.original ? openTableWith(values.original, client) : undefined;
+      const original = values.original
+        ? await openReadableTable(values.original, client)
+        : undefined;
       const repeat = original && (await planRepetition(connection, original, values));
       isChanged = true;
       printAdoption(

@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs';
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { openTable as openTableWith } from '../../../lib/table/table.ts';
 import { scannerClient } from '../../../lib/table/table-scanner.ts';
-import { type LocalTables, openTable, type TableConnection } from '../../commands/tables.ts';
+import {
+  type LocalTables,
+  openReadableTable,
+  openTable,
+  type TableConnection,
+} from '../../commands/tables.ts';
 import { processIdentity, runningTable } from '../state/folder-lock.ts';
 import { OPERATOR } from '../state/operator.ts';
 import { databaseIn, openState } from '../state/state.ts';
@@ -66,12 +70,13 @@ async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection
       new ListTablesCommand({}),
     );
     if (!tableName) throw noTable(stateDir);
-    const table = openTableWith(tableName, client);
-    if (others.length === 0) return { tableName, client, table, close: () => stops.disposeAsync() };
-    throw new Error(
-      `There are several tables: ${[tableName, ...others].join(', ')}. ` +
-        'Start the service, then run this command again to open the table that it uses.',
-    );
+    if (others.length > 0)
+      throw new Error(
+        `There are several tables: ${[tableName, ...others].join(', ')}. ` +
+          'Start the service, then run this command again to open the table that it uses.',
+      );
+    const table = await openReadableTable(tableName, client);
+    return { tableName, client, table, close: () => stops.disposeAsync() };
   } catch (error) {
     await stops.disposeAsync();
     throw error;

@@ -1,3 +1,4 @@
+import { PARTITION } from '../../../lib/table/keys.ts';
 import { actionsOf } from '../calls/actions.ts';
 import type { AwsCall } from '../calls/aws-call.ts';
 import { ACCOUNT, keyArn, type Template } from '../stack/template.ts';
@@ -46,11 +47,11 @@ export function openAuthorization(
       }
       return undefined;
     },
-    /** One sentence for each grant that no call has used, except those that Lambda itself uses. */
+    /** One sentence for each grant that no call has used, except those that need no test. */
     unused: (): string[] =>
       [...grants].flatMap(([functionName, granted]) =>
         granted
-          .filter((grant) => !used.has(grant) && !USED_BY_LAMBDA.test(grant.action))
+          .filter((grant) => !(used.has(grant) || needsNoTest(grant)))
           .map((grant) => `${functionName} does not use ${describe(grant, grant.leadingKey)}`),
       ),
   };
@@ -59,6 +60,14 @@ export function openAuthorization(
 /** To write logs, and to read the stream of an event source mapping. */
 const USED_BY_LAMBDA =
   /^(logs:.*|dynamodb:(DescribeStream|GetRecords|GetShardIterator|ListStreams))$/;
+
+/**
+ * Lambda itself uses some. The update of the format happens once per format in the life of a table,
+ * by whichever function is the first to write.
+ */
+const needsNoTest = ({ action, leadingKey }: Grant): boolean =>
+  USED_BY_LAMBDA.test(action) ||
+  (action === 'dynamodb:UpdateItem' && leadingKey === PARTITION.format);
 
 /** Never counts as used. `LOGIN#*` is bounded, because it covers one kind of item. */
 function isUnbounded({ action, resource, leadingKey }: Grant): boolean {

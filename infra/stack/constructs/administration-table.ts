@@ -12,6 +12,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { Construct } from 'constructs';
+import { PARTITION } from '../../../lib/table/keys.ts';
 import type { Permissions } from '../../../routes.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { GatehouseFunction } from './gatehouse-function.ts';
@@ -32,6 +33,18 @@ const ACTIONS = {
 
 /** A transaction's conditions enforce the rules, so single writes are denied. */
 const ONLY_IN_TRANSACTIONS = ['put', 'update', 'delete'];
+
+/** Whoever uses the table checks its format first; whoever writes may have to raise it. */
+function withFormat(permissions: Permissions): Permissions {
+  if (Object.keys(permissions).length === 0) return permissions;
+  const { get = [], put, update, updateOutsideTransaction, delete: deletion } = permissions;
+  const mayWrite = put ?? update ?? updateOutsideTransaction ?? deletion;
+  return {
+    ...permissions,
+    get: [...get, PARTITION.format],
+    ...(mayWrite && { update: [...(update ?? []), PARTITION.format] }),
+  };
+}
 
 /** The table; grants each function the table name together with the permissions in its row. */
 export class AdministrationTable extends Construct {
@@ -90,9 +103,9 @@ export class AdministrationTable extends Construct {
     return table;
   }
 
-  /** Grants each action on its partition keys only. */
+  /** Grants each action on its partition keys only, and what the check of the format needs. */
   grantTo(fn: GatehouseFunction, { keys: _, ...permissions }: Permissions): void {
-    const granted = Object.entries(permissions) as [keyof typeof ACTIONS, string[]][];
+    const granted = Object.entries(withFormat(permissions)) as [keyof typeof ACTIONS, string[]][];
     for (const [permission, keys] of granted)
       fn.allow([ACTIONS[permission]], [this.table.tableArn], {
         'ForAllValues:StringLike': {
