@@ -57,7 +57,7 @@ async function tryToDeliver(key: Key, deliver: (key: Key) => Promise<void>): Pro
   } catch (error) {
     const isTransient =
       isOutage(error) || (error instanceof Failure && error.code === 'unavailable');
-    if (isTransient) logError('mailDelayed', error);
+    if (isTransient) logError('mailDelayed', (error as Error).cause ?? error);
     else logMailNotSent(error);
     return !isTransient;
   }

@@ -1,6 +1,7 @@
 import type { Integration } from '../integrations/integration.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
 import { needsAttention } from '../modules/module-state.ts';
+import { requireReadable } from '../table/format.ts';
 import {
   canOwnParameters,
   integrationIdOf,
@@ -71,7 +72,7 @@ export const countedBytes = ({ bytes }: Item): number => (bytes as number | unde
 
 /**
  * Scans the whole table; `onProgress` receives the number of items read. Fails with
- * NotGatehouseTable.
+ * NotGatehouseTable, and with NewerFormat.
  */
 export async function survey(
   table: TableScanner,
@@ -94,6 +95,7 @@ export async function survey(
   for await (const page of table.scan()) {
     for (const item of page) {
       if (typeof item.pk !== 'string' || typeof item.sk !== 'string') throw new NotGatehouseTable();
+      if (item.pk === PARTITION.format) requireReadable(item);
       note(seen, item);
     }
     onProgress(seen.items);

@@ -25,7 +25,7 @@ export interface Verification {
  * Verifies every item and every rule that spans items. Scans the whole table once without changing
  * it, and reads mismatched items again in one transaction: the service may run meanwhile, and a
  * change in progress is not a finding. `onProgress` receives the number of items read so far. Fails
- * with NotGatehouseTable, or with SDK errors.
+ * with NotGatehouseTable, with NewerFormat if this code may not know all items, or with SDK errors.
  */
 export async function verifyTable(
   table: TableScanner,

@@ -1,5 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { emailGuardKey, entityKey, loginGuardKey, totalKey } from '../../lib/table/keys.ts';
+import { NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
+import {
+  emailGuardKey,
+  entityKey,
+  formatKey,
+  loginGuardKey,
+  totalKey,
+} from '../../lib/table/keys.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
@@ -80,6 +87,15 @@ it('logs the number of findings of each kind and fails when the table is not int
   expect(outcome).toEqual(
     new Error('The table is not intact: run npm run verify -- --table NAME for details'),
   );
+});
+
+it('verifies no table of a newer format, whose items it may not know', async () => {
+  const { logged, outcome } = await verify((table) =>
+    table.put(formatKey, { format: READABLE_FORMAT + 1 }),
+  );
+
+  expect(logged).toEqual([]);
+  expect(outcome).toBeInstanceOf(NewerFormat);
 });
 
 it('logs the number of undecided findings without failing', async () => {
