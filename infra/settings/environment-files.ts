@@ -46,9 +46,12 @@ export function sharedTemplates(folder = OWN_FOLDER): unknown {
 }
 
 function readJson(file: string): Record<string, unknown> {
+  let content: unknown;
   try {
-    return JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+    content = JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
   } catch (error) {
     throw new Error(`${file}: ${(error as Error).message}`);
   }
+  if (typeof content === 'object' && content !== null) return content as Record<string, unknown>;
+  throw new Error(`${file}: must contain a JSON object.`);
 }

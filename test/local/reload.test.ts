@@ -193,9 +193,9 @@ describe('an unexpected error', { timeout: 60_000 }, () => {
     const lines = service.lines.slice(from);
     const start = lines.indexOf('GET /management/info failed: RangeError: Too far');
     expect([response.status, text.includes('Too far')]).toEqual([500, false]);
-    expect(lines[start + 1]).toBe(`    at ${HANDLER}:7:9`);
+    expect(lines[start + 1]).toBe(`    at ${HANDLER}:10:9`);
     expect(lines.slice(lines.indexOf('', start) + 1).slice(0, 3)).toEqual([
-      `${HANDLER}:7`,
+      `${HANDLER}:10`,
       "  throw new RangeError('Too far');",
       `${' '.repeat(8)}^`,
     ]);

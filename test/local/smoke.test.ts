@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import project from '../../package.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
 import { type Gatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
 import { launch } from '../support/instance/launch.ts';
@@ -359,12 +360,13 @@ describe.concurrent('npm run smoke', () => {
 
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout[0]).toBe(`Checking ${edge.url}`);
-      expect(stdout.at(-1)).toBe(`${stdout.length - 2} passed, 0 failed`);
+      expect(stdout.at(-2)).toMatch(`Version ${project.version}`);
+      expect(stdout.at(-1)).toBe(`${stdout.length - 3} passed, 0 failed`);
       const checked = routes.filter(({ route }) =>
         stdout.some((line) => `${line} `.startsWith(`ok    ${route} `)),
       );
       expect(checked).toHaveLength(routes.length);
-      expect(stdout.slice(1, -1)).toMatchSnapshot();
+      expect(stdout.slice(1, -2)).toMatchSnapshot();
       expect(await stored(origin, admin)).toEqual(['admin', 'user', 'gatehouse-smoke']);
     });
 

@@ -91,7 +91,8 @@ describe('a bundle', () => {
 
   it('calls AWS through the configured transport only, and has portable paths', () => {
     const other = isMinimal ? /node_modules\/(@aws-sdk|@smithy)\// : /^infra\/bundle\/transport\//;
-    const portable = /^(builtin:|(lib|functions|infra|node_modules)\/|openapi\.json$)/;
+    const portable =
+      /^(builtin:|(lib|functions|infra|node_modules)\/|openapi\.json$|<define:BUILD>$)/;
     const sources = new Set(functions.flatMap(sourcesOf));
 
     expect([...sources].filter((source) => other.test(source) || !portable.test(source))).toEqual(

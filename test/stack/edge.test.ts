@@ -5,6 +5,7 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { EdgeStack } from '../../infra/stack/edge-stack.ts';
+import project from '../../package.json' with { type: 'json' };
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import {
   assemblyOf,
@@ -45,7 +46,10 @@ describe('the stack of the edge', () => {
       artifactsOf(OTHER_SETTINGS)['GatehouseEdge-prod'];
 
     expect(environment).toBe('aws://123456789012/us-east-1');
-    expect(properties.tags).toEqual({ 'gatehouse:environment': 'prod' });
+    expect(properties.tags).toEqual({
+      'gatehouse:environment': 'prod',
+      'gatehouse:version': project.version,
+    });
     expect(dependencies).toEqual(['GatehouseEdge-prod.assets']);
     expect(artifactsOf(OTHER_SETTINGS)['Gatehouse-prod'].dependencies).toEqual([
       'Gatehouse-prod.assets',

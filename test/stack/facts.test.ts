@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
 import defaultTemplates from '../../infra/settings/mail-templates.json' with { type: 'json' };
 import { type Settings, settings } from '../../infra/settings/settings.ts';
+import project from '../../package.json' with { type: 'json' };
 import {
   consoleRoutes,
   type Permissions,
@@ -137,7 +138,10 @@ it.each<[string, Partial<Settings>, boolean, string]>([
 
     expect(environment).toBe(`aws://${changes.account ?? 'unknown-account'}/${region}`);
     expect(properties.terminationProtection).toBe(isProtected);
-    expect(properties.tags).toEqual({ 'gatehouse:environment': name });
+    expect(properties.tags).toEqual({
+      'gatehouse:environment': name,
+      'gatehouse:version': project.version,
+    });
     expect(table?.DeletionProtectionEnabled).toBe(isProtected);
     expect(readTemplate(assemblyOf(name, changes)).stack).toBe(`Gatehouse-${name}`);
   },

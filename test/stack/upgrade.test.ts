@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { fullDiff } from '@aws-cdk/cloudformation-diff';
 import { describe, expect, inject, it } from 'vitest';
 import { refusalsOf, type StackTemplate } from '../../infra/commands/diff/refusals.ts';
+import { READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/format.ts';
 import project from '../../package.json' with { type: 'json' };
 import { readRelease, releases, writeRelease } from '../support/release/release.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
@@ -32,6 +33,10 @@ it.each(
   const { templates } = readRelease(version);
 
   expect(refusals(templates[stack] as StackTemplate, present[stack] as StackTemplate)).toEqual([]);
+});
+
+it.each(releases())('release %s understands what this one writes', (version) => {
+  expect(WRITTEN_FORMAT).toBeLessThanOrEqual(readRelease(version).readableFormat ?? 1);
 });
 
 describe('an update is refused', () => {
@@ -93,6 +98,7 @@ it.runIf(process.env.RECORD_RELEASE)(`records the release ${project.version}`, (
 
   writeRelease({
     version: project.version,
+    readableFormat: READABLE_FORMAT,
     templates: JSON.parse(named),
     bundles: Object.fromEntries(
       names.map((name) => [name, readFileSync(join(bundles, name, 'index.mjs'), 'utf8')]),

@@ -58,8 +58,9 @@ Login and password are asked for if they are not set. The password is sent to th
     };
     print(`Checking ${url}`);
     const checks = new Checks(url);
-    await checks.sequence(async () => print(`Version ${await checks.version()}`));
     await smokeTest(checks, inputs);
+    const version = await checks.version().catch(() => undefined);
+    if (version) print(`Version ${version}`);
     print(`${checks.passed} passed, ${checks.failed} failed`);
     return checks.failed === 0 ? 'passed' : 'failed';
   },

@@ -12,6 +12,8 @@ export interface Release {
   readonly templates: Readonly<Record<string, StackTemplate>>;
   /** The code of functions by their files. The object keys of their assets are these names. */
   readonly bundles: Readonly<Record<string, string>>;
+  /** The newest format of items that it understands; 1 before it checked any. */
+  readonly readableFormat?: number;
 }
 
 /** The versions of the recorded releases, the last one at the end. */
