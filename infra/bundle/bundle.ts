@@ -53,6 +53,9 @@ function esModuleOf(name: string): string {
   ].join('\n');
 }
 
+/** The function that states the release and the commit. */
+const BUILD_FILE = 'get-info';
+
 /**
  * Bundles all functions, or the given ones, each into its own folder. `forDebugger` keeps the names
  * of variables, and lets a debugger find the sources.
@@ -66,36 +69,45 @@ export async function bundle(
     forDebugger = false,
   }: { transport: Transport; plugins?: Plugin[]; files?: string[]; forDebugger?: boolean },
 ): Promise<void> {
-  const { outputFiles } = await build({
-    write: false,
-    entryPoints: files.map((file) => `functions/${file}.ts`),
-    absWorkingDir: ROOT,
-    // A link to node_modules elsewhere would otherwise put that path into the source maps, and so
-    // into the asset hashes.
-    preserveSymlinks: true,
-    // The paths in source maps are relative to it: a bundle does not depend on its own folder.
-    outdir: ROOT,
-    plugins: [...plugins, builtins],
-    bundle: true,
-    minify: !forDebugger,
-    // For the file names and lines in the log, which need no sources.
-    sourcemap: 'external',
-    sourcesContent: false,
-    sourceRoot: forDebugger ? pathToFileURL(`${ROOT}/`).href : undefined,
-    footer: { js: '//# sourceMappingURL=index.mjs.map' },
-    alias: transport === 'minimal' ? MINIMAL_TRANSPORT : {},
-    define: { BUILD: JSON.stringify(buildOf()) },
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    // esbuild cannot remove unused parts of CommonJS.
-    mainFields: ['module', 'main'],
-    legalComments: 'none',
-  });
-  for (const { path, contents } of outputFiles) {
-    const file = join(folder, basename(path).replace('.js', '/index.mjs'));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, contents);
-  }
+  // On its own: esbuild chooses short names by all that it bundles, so the commit would change those
+  // of other functions too.
+  const others = files.filter((file) => file !== BUILD_FILE);
+  await bundleTogether(others, {});
+  if (others.length < files.length)
+    await bundleTogether([BUILD_FILE], { BUILD: JSON.stringify(buildOf()) });
   if (files.includes('get-console')) await buildConsole(join(folder, 'get-console/console'));
+
+  async function bundleTogether(names: string[], define: Record<string, string>): Promise<void> {
+    const { outputFiles = [] } = await build({
+      write: false,
+      entryPoints: names.map((file) => `functions/${file}.ts`),
+      absWorkingDir: ROOT,
+      // A link to node_modules elsewhere would otherwise put that path into the source maps, and so
+      // into the asset hashes.
+      preserveSymlinks: true,
+      // The paths in source maps are relative to it: a bundle does not depend on its own folder.
+      outdir: ROOT,
+      plugins: [...plugins, builtins],
+      bundle: true,
+      minify: !forDebugger,
+      // For the file names and lines in the log, which need no sources.
+      sourcemap: 'external',
+      sourcesContent: false,
+      sourceRoot: forDebugger ? pathToFileURL(`${ROOT}/`).href : undefined,
+      footer: { js: '//# sourceMappingURL=index.mjs.map' },
+      alias: transport === 'minimal' ? MINIMAL_TRANSPORT : {},
+      define,
+      platform: 'node',
+      target: 'node24',
+      format: 'esm',
+      // esbuild cannot remove unused parts of CommonJS.
+      mainFields: ['module', 'main'],
+      legalComments: 'none',
+    });
+    for (const { path, contents } of outputFiles) {
+      const file = join(folder, basename(path).replace('.js', '/index.mjs'));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, contents);
+    }
+  }
 }

@@ -78,7 +78,7 @@ it('pauses a function at a breakpoint, and ends with the second Ctrl-C', {
   const bundle = join(folder, 'assemblies/1/bundles/get-info/index.mjs');
   const line = readFileSync(bundle, 'utf8')
     .split('\n')
-    .findIndex((text) => text.includes('ok(info)'));
+    .findIndex((text) => text.includes('ok(infoOf('));
 
   const inspector = listening.replace(/.*ws:\/\/([^/]+).*/, 'http://$1');
   const session = await pauseAt(inspector, 'get-info/index\\.mjs$', line);

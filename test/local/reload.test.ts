@@ -218,7 +218,7 @@ describe('an unexpected error', { timeout: 60_000 }, () => {
       '{"message":"Internal Server Error"}',
     ]);
     expect(service.lines.slice(from)).toEqual(
-      expect.arrayContaining(['Error: At import', `${HANDLER}:9`]),
+      expect.arrayContaining(['Error: At import', `${HANDLER}:12`]),
     );
   });
 });
