@@ -61,6 +61,18 @@ describe('a deployment', () => {
     }
   });
 
+  it('alone updates the runtime of what serves requests', () => {
+    const policy = { UpdateRuntimeOn: 'FunctionUpdate' };
+    for (const template of [dev, prod])
+      for (const { Properties } of Object.values(resourcesOf(template, 'AWS::Lambda::Version'))) {
+        const fn = resourcesOf(template, 'AWS::Lambda::Function')[Properties.FunctionName.Ref];
+        expect([Properties.RuntimePolicy, fn?.Properties.RuntimeManagementConfig]).toEqual([
+          policy,
+          policy,
+        ]);
+      }
+  });
+
   it('happens at once in dev', () => {
     expect(aliases(dev).flatMap(([, alias]) => policyOf(alias) ?? [])).toEqual([]);
     expect(aliases(dev).flatMap(([, { DependsOn }]) => DependsOn ?? [])).toEqual([]);

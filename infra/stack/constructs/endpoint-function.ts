@@ -1,10 +1,17 @@
 import { Duration } from 'aws-cdk-lib';
-import { Alias } from 'aws-cdk-lib/aws-lambda';
+import { Alias, type CfnVersion, RuntimeManagementMode } from 'aws-cdk-lib/aws-lambda';
 import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 import { routeId } from './route-id.ts';
+
+/**
+ * A version keeps the runtime version with which it was published: a canary tries a new one, and
+ * its rollback returns to the former.
+ * https://docs.aws.amazon.com/lambda/latest/dg/runtime-management-rollback.html
+ */
+const RUNTIME_UPDATES = RuntimeManagementMode.FUNCTION_UPDATE;
 
 /** The function of a row of `routes.ts`, and of the rows that have the same handler. */
 export class EndpointFunction extends GatehouseFunction {
@@ -24,6 +31,7 @@ export class EndpointFunction extends GatehouseFunction {
       file: handler,
       log,
       description: route,
+      runtimeManagementMode: RUNTIME_UPDATES,
       // Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU.
       memorySize: permissions.keys?.includes('pepper') ? 1024 : 512,
       // Shorter than API Gateway's limit of 30 seconds, so that the function fails first.
@@ -57,6 +65,11 @@ export class EndpointFunction extends GatehouseFunction {
       },
     });
     this.route = route;
-    this.live = new Alias(this, 'Live', { aliasName: 'live', version: this.currentVersion });
+    const version = this.currentVersion;
+    // Each version has a policy of its own:
+    // https://docs.aws.amazon.com/lambda/latest/dg/runtime-management-configure-settings.html
+    const resource = version.node.defaultChild as CfnVersion;
+    resource.runtimePolicy = { updateRuntimeOn: RUNTIME_UPDATES.mode };
+    this.live = new Alias(this, 'Live', { aliasName: 'live', version });
   }
 }
