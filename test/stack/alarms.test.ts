@@ -211,7 +211,7 @@ describe('the alarms', () => {
       propertiesOf(template, type).map(({ AlarmName, Name }) => AlarmName ?? Name),
     );
 
-    expect(names).toHaveLength(12 + 14);
+    expect(names).toHaveLength(13 + 15);
     expect(names.join()).not.toMatch(/verification|intact|edge/);
   });
 });
@@ -271,16 +271,29 @@ describe('the rules', () => {
   });
 });
 
-it.each([
-  ['in the access log', {}, /integrationStatus != "-"\n\| stats .* by sourceIp, route/],
+it.each<[string, string, object, RegExp]>([
   [
+    'too-many-attempts',
+    'in the access log',
+    {},
+    /integrationStatus != "-"\n\| stats .* by sourceIp, route/,
+  ],
+  ['bad-credentials', 'in the access log', {}, /status = "401"\n\| stats .* by sourceIp, route/],
+  [
+    'too-many-attempts',
     'with an edge, in the functions',
     { domain, edge },
     /^filter failure = "too-many-attempts"\n\| stats .* by clientAddress, route/,
   ],
-])('the query of too many attempts finds addresses of clients %s', (_, changes, text) => {
+  [
+    'bad-credentials',
+    'with an edge, in the functions',
+    { domain, edge },
+    /^filter failure = "bad-credentials"\n\| stats .* by clientAddress, route/,
+  ],
+])('the query %s finds addresses of clients %s', (name, _, changes, text) => {
   const [query] = propertiesOf(templateOf('prod', changes), 'AWS::Logs::QueryDefinition').filter(
-    ({ Name }) => Name.endsWith('/too-many-attempts'),
+    ({ Name }) => Name.endsWith(`/${name}`),
   );
 
   expect(query?.LogGroupNames).toHaveLength(1);

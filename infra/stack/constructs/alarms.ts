@@ -117,6 +117,12 @@ export class Alarms extends Construct {
   }
 }
 
+/**
+ * In 15 minutes, the window of the login throttle. By default, it rejects a source after 100, so
+ * that ten sources are needed: more than a client with an outdated password.
+ */
+const MANY_WRONG_PASSWORDS = 1000;
+
 function conditions({ settings, metrics }: Monitored): Record<string, Condition> {
   const everyMinute = { period: Duration.minutes(1) };
   // With few requests, p99 is the slowest one. Three periods in a row are more than cold starts.
@@ -176,6 +182,11 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       meaning: 'The login throttle rejects many requests: passwords may be guessed.',
       metric: metrics.rejections('too-many-attempts'),
       threshold: 50,
+    },
+    'bad-credentials': {
+      meaning: 'Many logins fail below the limits of the login throttle: passwords may be guessed.',
+      metric: metrics.rejections('bad-credentials').with({ period: Duration.minutes(15) }),
+      threshold: MANY_WRONG_PASSWORDS,
     },
     ...(settings.edge && {
       // Does not roll back: anybody who reaches the API directly could raise it.

@@ -126,12 +126,23 @@ const ofQuestions = ({ access, functions }: Logs): Record<string, Query> => ({
 function ofClients({ access, functions, hasEdge }: Logs): Record<string, Query> {
   const by = (address: string) => `stats count(*) as times by ${address}, route`;
   if (!hasEdge) {
-    const filter = 'filter status = "429" and integrationStatus != "-"';
-    return { 'too-many-attempts': [[access], filter, by('sourceIp'), BY_TIMES] };
+    const rejected = 'filter status = "429" and integrationStatus != "-"';
+    // Also those that were asked for a code: the access log has no failures.
+    const wrong = 'filter route = "POST /api/authenticate" and status = "401"';
+    return {
+      'too-many-attempts': [[access], rejected, by('sourceIp'), BY_TIMES],
+      'bad-credentials': [[access], wrong, by('sourceIp'), BY_TIMES],
+    };
   }
-  const filter = 'filter failure = "too-many-attempts"';
+  const having = (failure: string): Query => [
+    [functions],
+    `filter failure = "${failure}"`,
+    by('clientAddress'),
+    BY_TIMES,
+  ];
   return {
-    'too-many-attempts': [[functions], filter, by('clientAddress'), BY_TIMES],
+    'too-many-attempts': having('too-many-attempts'),
+    'bad-credentials': having('bad-credentials'),
     'not-from-edge': [[access], 'filter status = "403"', by('sourceIp'), BY_TIMES],
   };
 }
