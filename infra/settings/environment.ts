@@ -102,6 +102,16 @@ export const alarms = v.optional(
   ),
 );
 
+export const monthlyBudget = v.optional(
+  setting(
+    'What the environment may cost in a month: [a budget](deploying.md#a-budget) notifies the ' +
+      'recipient of `alarms` of 80% and of a forecast beyond it, and bounds nothing. ' +
+      'CloudFormation does not offer it in every region.',
+    v.pipe(v.number(), v.integer(), v.minValue(1)),
+    { unit: 'US dollars', example: 100 },
+  ),
+);
+
 export const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 
 export const deployment = v.optional(

@@ -9,6 +9,7 @@ import {
   deployment,
   keepData,
   logRetentionDays,
+  monthlyBudget,
   region,
   transport,
   unprotected,
@@ -64,6 +65,7 @@ const fields = v.strictObject({
   edge,
   dailyVerification,
   alarms,
+  monthlyBudget,
   deployment,
   transport,
 });
@@ -111,6 +113,13 @@ export const settings = v.pipe(
     ['alarms'],
     ({ region, alarms = '' }) => !alarms.startsWith('arn:') || regionOf(alarms) === region,
     'An alarm can only notify a topic in its own region, which is that of the environment',
+  ),
+  rule(
+    ['monthlyBudget'],
+    ({ monthlyBudget, account, alarms }) =>
+      monthlyBudget === undefined ||
+      (alarms !== undefined && (!alarms.startsWith('arn:') || areOf(account, alarms))),
+    'requires alarms: an e-mail address or a topic of this account, which AWS Budgets notifies',
   ),
   rule(
     ['deployment'],

@@ -14,6 +14,7 @@ import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
 import { Mail } from './constructs/mail.ts';
 import { metricsOf } from './constructs/metrics.ts';
+import { MonthlyBudget } from './constructs/monthly-budget.ts';
 import { Queries } from './constructs/queries.ts';
 
 /** A table, its keys, and one HTTP API with a function for each handler that `routes.ts` names. */
@@ -61,6 +62,12 @@ export class GatehouseStack extends EnvironmentStack {
     const alarms = settings.alarms
       ? new Alarms(this, 'Alarms', settings.alarms, { settings, metrics, keys, table })
       : { all: [], ofDeployments: [] };
+    if (settings.alarms && settings.monthlyBudget)
+      new MonthlyBudget(this, 'Budget', {
+        ...deployment,
+        usDollars: settings.monthlyBudget,
+        recipient: settings.alarms,
+      });
     if (settings.deployment === 'canary')
       new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms.ofDeployments });
     new EnvironmentDashboard(this, 'Dashboard', { settings, metrics, alarms: alarms.all, keys });

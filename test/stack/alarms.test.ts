@@ -300,6 +300,34 @@ it.each<[string, string, object, RegExp]>([
   expect(query?.QueryString).toMatch(text);
 });
 
+it.each([
+  ['topic', TOPIC, 'SNS'],
+  ['address', 'operators@example.com', 'EMAIL'],
+])('a budget notifies the %s of the alarms of the costs of its environment', (_, alarms, type) => {
+  const subscribers = [{ Address: alarms, SubscriptionType: type }];
+  const budgets = propertiesOf(
+    templateOf('prod', { alarms, monthlyBudget: 151 }),
+    'AWS::Budgets::Budget',
+  );
+
+  expect(budgets).toMatchObject([
+    {
+      Budget: {
+        BudgetLimit: { Amount: 151, Unit: 'USD' },
+        CostFilters: { TagKeyValue: ['user:gatehouse:environment$prod'] },
+      },
+      NotificationsWithSubscribers: [
+        { Notification: { NotificationType: 'ACTUAL', Threshold: 80 }, Subscribers: subscribers },
+        {
+          Notification: { NotificationType: 'FORECASTED', Threshold: 100 },
+          Subscribers: subscribers,
+        },
+      ],
+    },
+  ]);
+  expect(propertiesOf(prod, 'AWS::Budgets::Budget')).toEqual([]);
+});
+
 it('the dashboard exists in every environment, under the name of the stack and its region', () => {
   const [dashboard] = propertiesOf(templateOf('dev'), 'AWS::CloudWatch::Dashboard');
 

@@ -295,7 +295,9 @@ const WRONG: Record<string, readonly unknown[]> = {
     ...['12345678901', '1234567890123'].map((id) => TOPIC.replace('123456789012', id)),
     ...['arn:aws:sns:cn-north-1:123456789012:', `${TOPIC}:b`],
     TOPIC.replace('cn-north-1', 'eu-central-1'),
+    TOPIC.replace('123456789012', '210987654321'),
   ],
+  monthlyBudget: NO_COUNT,
 };
 
 describe('a setting', () => {
@@ -375,6 +377,7 @@ describe('a setting', () => {
     ['mail.linkBase'],
     ['mail.confirmLinkBase'],
     ['mail.templates.en.emailConfirmation'],
+    ['monthlyBudget'],
     ['deployment', { deployment: 'all-at-once' }],
     ['signingKeys', { signingKeys: ['SigningKey'] }],
     ['pepperKeys', { pepperKeys: ['PepperKey'] }],
@@ -406,7 +409,7 @@ describe('a setting', () => {
 
   it('domain is optional without an edge, and alarms without keepData and a canary', () => {
     const { edge: _, domain: __, ...ownUrl } = VALID;
-    const { existing: ___, alarms: ____, ...rest } = VALID;
+    const { existing: ___, alarms: ____, monthlyBudget, ...rest } = VALID;
     const silent = { ...rest, keepData: false, deployment: 'all-at-once' };
 
     expect(readValid(ownUrl)).toStrictEqual(ownUrl);
@@ -414,6 +417,7 @@ describe('a setting', () => {
     expect(rejectionOf({ ...silent, deployment: 'canary' })).toBe(
       'deployment: A canary requires alarms: they roll it back.',
     );
+    expect(rejectionOf({ ...silent, monthlyBudget })).toMatch(/^monthlyBudget: requires alarms/);
   });
 });
 
@@ -423,6 +427,7 @@ describe('a placeholder', () => {
     ...VALID,
     account: '210987654321',
     existing: undefined,
+    monthlyBudget: undefined,
     corsOrigins: ['https://admin.gatehouse.dev'],
     domain: {
       name: 'gatehouse.dev',

@@ -18,6 +18,7 @@ export const keyArn = (region: string, id: string): string =>
 /** The types that the local cloud runs, and those that have an effect only on AWS. */
 const SUPPORTED_TYPES: Readonly<Record<string, readonly string[]>> = {
   ApiGatewayV2: ['Api', 'ApiMapping', 'DomainName', 'Integration', 'Route', 'Stage'],
+  Budgets: ['Budget'],
   CloudWatch: ['Alarm', 'Dashboard'],
   CodeDeploy: ['Application', 'DeploymentGroup'],
   DynamoDB: ['Table'],

@@ -6,6 +6,9 @@ import type { Settings } from '../../settings/settings.ts';
 /** The release that this source is, or will be. */
 const { version: VERSION } = project;
 
+/** The tag of all resources of an environment, by which costs are told apart. */
+export const ENVIRONMENT_TAG = 'gatehouse:environment';
+
 /** An environment and its settings. */
 export interface Environment {
   readonly environment: string;
@@ -26,14 +29,13 @@ export class EnvironmentStack extends Stack {
     { environment, settings }: Environment,
     props: StackProps,
   ) {
-    const name = 'gatehouse:environment';
     super(scope, id, {
       ...props,
       terminationProtection: settings.keepData && !settings.unprotected,
       // Tags of the stack itself; those of its resources are separate.
-      tags: { [name]: environment, 'gatehouse:version': VERSION },
+      tags: { [ENVIRONMENT_TAG]: environment, 'gatehouse:version': VERSION },
     });
-    Tags.of(this).add(name, environment);
+    Tags.of(this).add(ENVIRONMENT_TAG, environment);
     new CfnOutput(this, 'Version', { value: VERSION });
   }
 }

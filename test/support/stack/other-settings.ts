@@ -62,4 +62,5 @@ export const OTHER_SETTINGS = {
   deployment: 'canary',
   transport: 'sdk',
   alarms: 'arn:aws:sns:eu-north-1:123456789012:operators',
+  monthlyBudget: 151,
 } satisfies Required<Settings>;
