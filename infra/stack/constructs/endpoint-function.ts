@@ -7,8 +7,9 @@ import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 import { routeId } from './route-id.ts';
 
 /**
- * A version keeps the runtime version with which it was published: a canary tries a new one, and
- * its rollback returns to the former.
+ * For functions that hash passwords: argon2 depends on Node and on the OpenSSL of the runtime, and
+ * without it nobody can log in. A version keeps the runtime version with which it was published, so
+ * that a canary tries a new one. All others get patches by themselves.
  * https://docs.aws.amazon.com/lambda/latest/dg/runtime-management-rollback.html
  */
 const RUNTIME_UPDATES = RuntimeManagementMode.FUNCTION_UPDATE;
@@ -27,13 +28,14 @@ export class EndpointFunction extends GatehouseFunction {
     const { credentialDays } = settings;
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
+    const hashesPasswords = permissions.keys?.includes('pepper') === true;
     super(scope, routeId(row), deployment, {
       file: handler,
       log,
       description: route,
-      runtimeManagementMode: RUNTIME_UPDATES,
+      ...(hashesPasswords && { runtimeManagementMode: RUNTIME_UPDATES }),
       // Lambda allocates CPU in proportion to memory, and only argon2 needs much CPU.
-      memorySize: permissions.keys?.includes('pepper') ? 1024 : 512,
+      memorySize: hashesPasswords ? 1024 : 512,
       // Shorter than API Gateway's limit of 30 seconds, so that the function fails first.
       timeout: Duration.seconds(10),
       ...(strictThrottle &&
@@ -69,7 +71,7 @@ export class EndpointFunction extends GatehouseFunction {
     // Each version has a policy of its own:
     // https://docs.aws.amazon.com/lambda/latest/dg/runtime-management-configure-settings.html
     const resource = version.node.defaultChild as CfnVersion;
-    resource.runtimePolicy = { updateRuntimeOn: RUNTIME_UPDATES.mode };
+    if (hashesPasswords) resource.runtimePolicy = { updateRuntimeOn: RUNTIME_UPDATES.mode };
     this.live = new Alias(this, 'Live', { aliasName: 'live', version });
   }
 }
