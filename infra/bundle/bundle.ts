@@ -69,8 +69,8 @@ export async function bundle(
     forDebugger = false,
   }: { transport: Transport; plugins?: Plugin[]; files?: string[]; forDebugger?: boolean },
 ): Promise<void> {
-  // On its own: esbuild chooses short names by all that it bundles, so the commit would change those
-  // of other functions too.
+  // On its own: esbuild chooses short names by all that it bundles, so the commit would change
+  // those of other functions too.
   const others = files.filter((file) => file !== BUILD_FILE);
   await bundleTogether(others, {});
   if (others.length < files.length)

@@ -53,7 +53,10 @@ export async function openReadableTable(name: string, client: DynamoDBClient): P
     const isOther = error instanceof Error && error.name === 'ValidationException';
     return namingTable(name)(isOther ? new NotGatehouseTable() : error);
   }
-  return withGuard(table, guardFormat(table));
+  return withGuard(
+    table,
+    guardFormat(() => table),
+  );
 }
 
 /** Opens the table of a stack, and the KMS keys that the stack records in tags of the table. */

@@ -23,7 +23,10 @@ const ANY_PASSWORD = openPasswordPolicy({ minimum: 1, rejectCommon: false });
 export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
   const table = openTableWith(tableName, client);
-  return withGuard(table, guardFormat(table));
+  return withGuard(
+    table,
+    guardFormat(() => table),
+  );
 }
 
 /**

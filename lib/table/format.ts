@@ -71,13 +71,15 @@ export interface FormatGuard {
 
 /**
  * Checks the format at the first use of the table, and stores it before the first write. What fails
- * is repeated by the next use. Fails with unavailable, or with SDK errors.
+ * is repeated by the next use. `open` opens the table without a guard. Fails with unavailable, or
+ * with SDK errors.
  */
-export function guardFormat(table: Table): FormatGuard {
-  const readFormat = () => table.get(formatKey);
+export function guardFormat(open: () => Table): FormatGuard {
+  const readFormat = () => open().get(formatKey);
   const readable = untilItSucceeds(async () => requireReadable(await readFormat()));
   const prepared = untilItSucceeds(async () => {
-    if ((await readable()) < WRITTEN_FORMAT) await loadDecideCommit(table, readFormat, raiseFormat);
+    if ((await readable()) < WRITTEN_FORMAT)
+      await loadDecideCommit(open(), readFormat, raiseFormat);
   });
   return {
     async confirm(read) {

@@ -91,7 +91,7 @@ let guard: FormatGuard | undefined;
 
 /** One guard per function, so that the first use of the table is the only one that checks it. */
 export function sharedGuard(): FormatGuard {
-  guard ??= guardFormat(openTableWith(requireEnv('TABLE_NAME'), sharedClient()));
+  guard ??= guardFormat(() => openTableWith(requireEnv('TABLE_NAME'), sharedClient()));
   return guard;
 }
 

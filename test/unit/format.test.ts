@@ -46,7 +46,13 @@ describe('a stored format', () => {
 describe('a guarded table', () => {
   const openGuarded = (items: readonly Item[]) => {
     const table = memoryTable(items);
-    return { table, guarded: withGuard(table, guardFormat(table)) };
+    return {
+      table,
+      guarded: withGuard(
+        table,
+        guardFormat(() => table),
+      ),
+    };
   };
   const unavailable = { code: 'unavailable', cause: expect.any(NewerFormat) };
 
