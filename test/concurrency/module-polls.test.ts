@@ -162,6 +162,8 @@ async function pollWhileChanging(
       if (random() < 0.02) state = { ...state, held: 0 };
       const { held, running, failed } = state;
       const [atStart, disturbedBefore] = [committed, disturbed];
+      // Three reports are recorded in a second.
+      const since = Date.now() - 1500;
       stated.push([Date.now(), `${[running, failed]}`]);
       if (stated.length > 2000) stated.splice(0, 1000);
       const { status, body } = await asModule({
@@ -173,8 +175,6 @@ async function pollWhileChanging(
         wrong.push(`304 for ${held} although ${atStart} was committed`);
       if (![200, 304, 503, 429].includes(status)) wrong.push(`status ${status}`);
       if (disturbed === disturbedBefore && status < 400 && random() < 0.1) {
-        // Three reports are recorded in a second.
-        const since = Date.now() - 1500;
         const { body: seen } = await read();
         const stored = seen?.module && [seen.module.running, seen.module.failed ?? undefined];
         // A call that was disturbed meanwhile may have been that of this poll.
