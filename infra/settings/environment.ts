@@ -46,13 +46,24 @@ export const unprotected = v.optional(
   ),
 );
 
+const retentionDays = v.picklist(
+  Object.values(RetentionDays).filter((days) => typeof days === 'number'),
+);
+
 export const logRetentionDays = v.optional(
-  setting(
-    'The retention period of all log groups; 9999 keeps the logs forever.',
-    v.picklist(Object.values(RetentionDays).filter((days) => typeof days === 'number')),
-    { unit: 'days' },
-  ),
+  setting('The retention period of all log groups; 9999 keeps the logs forever.', retentionDays, {
+    unit: 'days',
+  }),
   365,
+);
+
+export const accessLogRetentionDays = v.optional(
+  setting(
+    'The retention period of the access log, which has the IP addresses of clients; ' +
+      '`logRetentionDays` unless set. Behind an edge, the logs of functions have the addresses.',
+    retentionDays,
+    { unit: 'days', example: 30 },
+  ),
 );
 
 export const auditDays = v.optional(

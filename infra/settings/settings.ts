@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { console, consoleLinks } from './console.ts';
 import { EDGE_REGION, edge } from './edge.ts';
 import {
+  accessLogRetentionDays,
   account,
   alarms,
   auditDays,
@@ -45,6 +46,7 @@ const fields = v.strictObject({
   unprotected,
   existing,
   logRetentionDays,
+  accessLogRetentionDays,
   auditDays,
   tableMaximum,
   throttle,

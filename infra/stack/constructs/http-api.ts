@@ -105,6 +105,7 @@ export class GatehouseHttpApi extends Construct {
 
   constructor(scope: Construct, id: string, { environment, settings }: Environment) {
     const { throttle, corsOrigins, domain, logRetentionDays } = settings;
+    const { accessLogRetentionDays = logRetentionDays } = settings;
     super(scope, id);
     const { stackName } = Stack.of(this);
     this.api = new HttpApi(this, 'Api', {
@@ -118,7 +119,7 @@ export class GatehouseHttpApi extends Construct {
       // Below this prefix, AWS needs no statement per log group in the resource policy, whose size
       // is limited.
       logGroupName: `/aws/vendedlogs/${stackName}/access`,
-      retention: logRetentionDays,
+      retention: accessLogRetentionDays,
     });
     this.stage = new HttpStage(this, 'Stage', {
       httpApi: this.api,

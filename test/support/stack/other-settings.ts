@@ -12,6 +12,7 @@ export const OTHER_SETTINGS = {
   unprotected: true,
   existing: {},
   logRetentionDays: 90,
+  accessLogRetentionDays: 30,
   auditDays: 411,
   tableMaximum: { readUnits: 7001, writeUnits: 3001 },
   throttle: { all: { rate: 11, burst: 12 }, login: { rate: 13, burst: 14 } },
