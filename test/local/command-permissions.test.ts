@@ -108,6 +108,16 @@ describe('the documented permissions of', () => {
     },
   );
 
+  it('person and person --forget are those that it needs', async () => {
+    await gatehouse.makeUser('leaver');
+
+    const of = ['--login', 'leaver'];
+    expect(await actionsOfRun('person', ...of)).toEqual(documentedFor('person'));
+    expect(await actionsOfRun('person', ...of, '--forget')).toEqual(
+      documentedFor('person --forget'),
+    );
+  });
+
   it('adopt are those that it needs', async () => {
     // An invitation, which has a reset key.
     await gatehouse.makeUser('invited', { password: undefined });

@@ -561,7 +561,7 @@ describe('npm run first-admin', () => {
   );
 });
 
-const SCRIPTS = ['verify', 'adopt', 'first-admin', 'import', 'export', 'password-keys'];
+const SCRIPTS = ['verify', 'adopt', 'first-admin', 'import', 'export', 'password-keys', 'person'];
 it.each(SCRIPTS)('npm run %s explains itself with --help', async (script) => {
   const { code, stdout, stderr } = await runHere(script, ['--help']);
 
@@ -589,6 +589,8 @@ it.each<[string, string[]]>([
   ['first-admin', [...GATE, '--new-password']],
   ['first-admin', [...GATE, ...ADMINISTRATOR, '--new-password']],
   ['first-admin', [...GATE, ...ADMINISTRATOR, '--remove-second-factor']],
+  ['person', ['--forget']],
+  ['person', ['--id', 'dora']],
 ])('npm run %s exits with 2, one sentence and its usage for %j', async (script, args) => {
   const { code, stdout, stderr } = await runHere(script, args);
 
@@ -656,6 +658,7 @@ describe('a command', () => {
     ['import', [...GATE, 'package.json'], 3],
     ['export', [...GATE, 'not-exported.jsonl'], 3],
     ['first-admin', [...GATE, ...ADMINISTRATOR], 1],
+    ['person', [...GATE, '--login', 'root'], 1],
   ];
 
   it.each([...ON_TABLE, ['preflight', ['--env', 'dev'], 2]] as typeof ON_TABLE)(
