@@ -130,7 +130,13 @@ export function violationsInRequest(
   const isText = String(type).startsWith('text/plain');
   const content = requestBody?.content ?? {};
   const { schema } = isText ? (content['text/plain'] ?? {}) : (Object.values(content)[0] ?? {});
-  const inBody = schema ? [violationsOf(schema, isText ? String(body).trim() : parsed(body))] : [];
+  const isForm = 'application/x-www-form-urlencoded' in content;
+  const value = isText
+    ? String(body).trim()
+    : isForm && isRaw(body)
+      ? Object.fromEntries(new URLSearchParams(textOf(body)))
+      : schema && parsed(body);
+  const inBody = schema ? [violationsOf(schema, value)] : [];
   const query = new URLSearchParams(path.split('?')[1]);
   const inQuery = parameters
     .filter(({ name, in: place }) => place === 'query' && query.has(name))
@@ -150,13 +156,16 @@ export function isUnknownParameter(route: string, path: string, name: string): b
   );
 }
 
+const isRaw = (body: unknown): body is string | Uint8Array =>
+  typeof body === 'string' || body instanceof Uint8Array;
+const textOf = (body: string | Uint8Array): string => Buffer.from(body).toString();
+
 /**
  * The JSON value of a body, with a fraction in place of a number that would be rounded. The service
  * normalizes new passwords before it counts their code points.
  */
 function parsed(body: unknown): unknown {
-  const isRaw = typeof body === 'string' || body instanceof Uint8Array;
-  const value = parseJson(isRaw ? Buffer.from(body).toString() : JSON.stringify(body));
+  const value = parseJson(isRaw(body) ? textOf(body) : JSON.stringify(body));
   const text = JSON.stringify(value, (_, inner) => (Number.isNaN(inner) ? 0.5 : inner));
   return JSON.parse(text, (name, inner) =>
     /^(newP|p)assword$/.test(name) && typeof inner === 'string' ? inner.normalize('NFC') : inner,
