@@ -2,8 +2,10 @@ import { join, relative } from 'node:path';
 import { App, type Stack, Validations } from 'aws-cdk-lib';
 import { bundle } from './bundle/bundle.ts';
 import { printError } from './commands/command-line.ts';
+import { backupStackName } from './settings/backup.ts';
 import { edgeStackName } from './settings/edge.ts';
 import { readSettings } from './settings/read-settings.ts';
+import { BackupStack } from './stack/backup-stack.ts';
 import { EdgeStack } from './stack/edge-stack.ts';
 import { GatehouseStack } from './stack/gatehouse-stack.ts';
 
@@ -20,11 +22,12 @@ if (placeholders.length > 0)
 
 const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;
 await bundle(bundles, { transport: settings.transport, forDebugger });
-const stacks: Stack[] = [
-  new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles }),
-];
+const main = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+const stacks: Stack[] = [main];
 if (settings.edge)
   stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));
+if (settings.backup)
+  stacks.push(new BackupStack(app, backupStackName(name), { environment: name, settings }, main));
 // Violations of the AWS Solutions rules fail the synthesis. A local start skips them: loading them
 // takes half a second.
 if (checked) {

@@ -15,16 +15,18 @@ export const account = v.optional(
   ),
 );
 
+export const regionName = v.pipe(
+  v.string(),
+  // A region that is newer than the installed CDK requires an update of the CDK.
+  v.check(
+    (region) => RegionInfo.regions.some(({ name }) => name === region),
+    'must be the name of an AWS region, such as eu-central-1',
+  ),
+);
+
 export const region = setting(
   'Where the stack is deployed. Set here, so that a synthesis needs no AWS account.',
-  v.pipe(
-    v.string(),
-    // A region that is newer than the installed CDK requires an update of the CDK.
-    v.check(
-      (region) => RegionInfo.regions.some(({ name }) => name === region),
-      'must be the name of an AWS region, such as eu-central-1',
-    ),
-  ),
+  regionName,
 );
 
 export const keepData = v.optional(

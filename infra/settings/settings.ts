@@ -1,4 +1,6 @@
+import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as v from 'valibot';
+import { backup, replicatedKeys } from './backup.ts';
 import { console, consoleLinks } from './console.ts';
 import { EDGE_REGION, edge } from './edge.ts';
 import {
@@ -45,6 +47,7 @@ const fields = v.strictObject({
   keepData,
   unprotected,
   existing,
+  backup,
   logRetentionDays,
   accessLogRetentionDays,
   auditDays,
@@ -229,6 +232,28 @@ export const settings = v.pipe(
     ({ region, existing: { keys = {} } = {} }) =>
       Object.values(keys).every((arn) => regionOf(arn) === region),
     'A key must be in the region of the environment',
+  ),
+  rule(
+    ['backup'],
+    ({ keepData, backup }) => keepData || !backup,
+    'requires keepData: without it, no data is kept',
+  ),
+  rule(
+    ['backup', 'region'],
+    ({ region, backup }) =>
+      !backup ||
+      (backup.region !== region &&
+        RegionInfo.get(backup.region).partition === RegionInfo.get(region).partition),
+    'must be another region than that of the environment, in the same partition: AWS copies ' +
+      'nothing between partitions',
+  ),
+  rule(
+    ['existing', 'keys'],
+    ({ backup, pepperKeys, existing: { keys = {} } = {} }) =>
+      !backup ||
+      replicatedKeys(pepperKeys).every((id) => keys[id]?.includes(':key/mrk-') !== false),
+    'With backup, ValuesKey, FactorKey and those in pepperKeys must be multi-Region keys, whose ' +
+      'ids begin with mrk-: no other key can be replicated',
   ),
 );
 

@@ -4,6 +4,7 @@ import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.t
 import type { Settings } from '../settings/settings.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
+import { Backup, keyOutput } from './constructs/backup.ts';
 import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
@@ -28,7 +29,12 @@ export class GatehouseStack extends EnvironmentStack {
     });
     RemovalPolicies.of(this).apply(
       settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
-      { applyToResourceTypes: ['AWS::DynamoDB::Table', 'AWS::KMS::Key', 'AWS::Logs::LogGroup'] },
+      {
+        applyToResourceTypes: [
+          ...['AWS::DynamoDB::Table', 'AWS::KMS::Key', 'AWS::Logs::LogGroup'],
+          'AWS::Backup::BackupVault',
+        ],
+      },
     );
 
     const keys = new Keys(this, 'Keys', settings);
@@ -78,6 +84,13 @@ export class GatehouseStack extends EnvironmentStack {
       verification: verification?.verifier.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,
     });
+
+    if (settings.backup) {
+      new Backup(this, 'Backup', { ...deployment, backup: settings.backup, tableArn: table.arn });
+      // The stack of the backups reads these.
+      for (const key of keys.replicated)
+        new CfnOutput(this, keyOutput(key.node.id), { value: key.keyArn });
+    }
 
     new CfnOutput(this, 'Url', { value: httpApi.url });
     new CfnOutput(this, 'TableName', { value: table.name });

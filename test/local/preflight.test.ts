@@ -82,6 +82,10 @@ const READY: Script = {
   'us-east-1 DescribeStacks': stack('UPDATE_COMPLETE', false),
   'us-east-1 DescribeCertificate': certificate('ISSUED', 'api.one.example'),
   'us-east-1 GetSecretValue': { SecretString: SECRET },
+  'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: true } },
+  // Of the backups, in another region.
+  'eu-west-1 GetParameter': { Parameter: { Value: '21' } },
+  'eu-west-1 DescribeStacks': stack('UPDATE_COMPLETE', false),
 };
 
 const stops: (() => void)[] = [];
@@ -101,13 +105,15 @@ async function missing(changes: Script, settings = SETTINGS) {
   const script = { ...READY, ...changes };
   const { environment } = await serve(script);
   const inEdgeRegion = await serve(script, 'us-east-1 ');
+  const inBackupRegion = await serve(script, 'eu-west-1 ');
+  const others: Readonly<Record<string, { environment: NodeJS.ProcessEnv }>> = {
+    'us-east-1': inEdgeRegion,
+    'eu-west-1': inBackupRegion,
+  };
   vi.stubEnv('AWS_ACCESS_KEY_ID', environment.AWS_ACCESS_KEY_ID);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', environment.AWS_SECRET_ACCESS_KEY);
   const checks = checksOf('moon', settings, (region) =>
-    awsReader(
-      region,
-      (region === 'us-east-1' ? inEdgeRegion.environment : environment).AWS_ENDPOINT_URL,
-    ),
+    awsReader(region, (others[region]?.environment ?? environment).AWS_ENDPOINT_URL),
   );
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
@@ -245,6 +251,18 @@ describe('an account', () => {
       'has a certificate for the edge that was not issued',
       { 'us-east-1 DescribeCertificate': certificate('PENDING_VALIDATION', 'api.one.example') },
     ],
+    [
+      'does not copy backups',
+      { 'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: false } } },
+    ],
+    [
+      'was not bootstrapped in the region of the backups',
+      { 'eu-west-1 GetParameter': { error: 'ParameterNotFound' } },
+    ],
+    [
+      'has a stack of the backups that failed',
+      { 'eu-west-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false) },
+    ],
     ['has no secret', { 'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' } }],
     [
       'has a secret that could be guessed',
@@ -263,7 +281,8 @@ describe('an account', () => {
   });
 
   it('is not asked for what the settings do not need', async () => {
-    const { loginConcurrency: _, alarms: __, domain: ___, edge: ____, ...fewer } = SETTINGS;
+    const { loginConcurrency: _, alarms: __, domain: ___, ...others } = SETTINGS;
+    const { edge: ____, backup: _____, ...fewer } = others;
     const lacking: Script = {
       ...concurrency(100),
       DescribeStacks: NO_STACK,
@@ -271,6 +290,7 @@ describe('an account', () => {
       GetTopicAttributes: { error: 'NotFound' },
       DescribeCertificate: { error: 'ResourceNotFoundException' },
       'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' },
+      'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: false } },
       [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' },
     };
 

@@ -41,9 +41,9 @@ async function synthesize(changes: object, { root = ROOT, outdir = folder } = {}
 describe('a synthesis of a copy at another path, into a folder outside of it', () => {
   const root = join(folder, 'at/another (1) ä/depth');
   const copy = join(folder, 'elsewhere');
-  const { edge, domain } = OTHER_SETTINGS;
+  const { edge, domain, backup } = OTHER_SETTINGS;
   const certificate = domain.certificate.replace(OTHER_SETTINGS.region, 'eu-central-1');
-  const changes = { edge, domain: { ...domain, certificate } };
+  const changes = { edge, backup, domain: { ...domain, certificate } };
   let output: Awaited<ReturnType<typeof synthesize>>;
   beforeAll(async () => {
     copyRepository(root);
@@ -58,7 +58,7 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
       code: 0,
       stdout: '',
       stderr: expect.stringMatching(
-        /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: account, .+ are placeholders\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\n$/,
+        /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: account, .+ are placeholders\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\nThe template is .*GatehouseBackup-prod\.template\.json\n$/,
       ),
     });
   });
@@ -88,7 +88,9 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
     const bundles = join(inject('assembly'), 'bundles');
 
     const templates = globSync('*.template.json', { cwd: copy }).sort();
-    expect(templates).toEqual(['Gatehouse-prod.template.json', 'GatehouseEdge-prod.template.json']);
+    expect(templates).toEqual(
+      ['', 'Backup', 'Edge'].map((stack) => `Gatehouse${stack}-prod.template.json`),
+    );
     const files = globSync('**/*.*', { cwd: bundles }).sort();
     expect(files.length).toBeGreaterThan(50);
     expect(globSync('**/*.*', { cwd: join(copy, 'bundles') }).sort()).toEqual(files);

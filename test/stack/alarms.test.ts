@@ -5,11 +5,11 @@ import { resolve } from '../../infra/local/stack/template.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
 
-const { domain, edge } = OTHER_SETTINGS;
-const prod = templateOf('prod', { domain, edge });
+const { domain, edge, backup } = OTHER_SETTINGS;
+const prod = templateOf('prod', { domain, edge, backup });
 const RUNBOOK = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8');
 /** They are about what no log of the stack has. */
-const WITHOUT_QUERY = ['bounces', 'complaints', 'table-changes', 'certificates'];
+const WITHOUT_QUERY = ['bounces', 'complaints', 'table-changes', 'backups', 'certificates'];
 /** Sections about the alarms as a whole. */
 const OTHER_SECTIONS = ['What it costs'];
 const PARTS = ['Meaning', 'Where to look', 'What to do', 'When it is over'];
@@ -160,7 +160,7 @@ describe('the alarms', () => {
       },
     ]);
     const role = { 'Fn::GetAtt': [expect.stringMatching(/^AlarmsPublisher/), 'Arn'] };
-    expect(roles).toEqual([role, role, role]);
+    expect(roles).toEqual([role, role, role, role]);
     expect(JSON.stringify(templateOf('prod', { alarms: TOPIC }).toJSON())).not.toContain(
       'AlarmsPublisher',
     );

@@ -20,6 +20,7 @@ it('the production stacks with all options pass AWS Solutions, with reasons', ()
     dailyVerification: true,
     domain,
     edge,
+    backup: { region: 'eu-west-1', days: 35 },
     signingKeys: ['SigningKey2', 'SigningKey'],
   };
   const folder = assemblyOf('prod', changes);
@@ -39,6 +40,8 @@ it('the production stacks with all options pass AWS Solutions, with reasons', ()
     'AwsSolutions-APIG4',
     // dynamodb:ListStreams, and cloudwatch:DescribeAlarms of CodeDeploy, support no resources.
     'AwsSolutions-IAM5[Resource::*]',
+    // Of AWS Backup, which requires this policy.
+    'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSBackupServiceRolePolicyForBackup]',
     // Of the edge: no restriction by country, and no access log of its own.
     'AwsSolutions-CFR1',
     'AwsSolutions-CFR3',

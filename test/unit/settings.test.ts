@@ -43,6 +43,7 @@ const VALID = {
     certificate: 'arn:aws-cn:acm:cn-north-1:123456789012:certificate/0f2b7c1e',
   },
   alarms: 'arn:aws-cn:sns:cn-north-1:123456789012:operators_of-gate-1',
+  backup: { region: 'cn-northwest-1', days: 47 },
   existing: {
     table: 'Gate_house-prod.restored',
     tableStream: streamOf('Gate_house-prod.restored'),
@@ -176,6 +177,7 @@ const noKeys = (name: string) => [
   ...[[], [name, name], name],
 ];
 const KEY = 'arn:aws-cn:kms:cn-north-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+const MULTI_REGION_KEY = VALID.existing.keys.TableKey;
 const TOPIC = 'arn:aws:sns:cn-north-1:123456789012:operators';
 /** The highest limits of a throttle. */
 const MOST = { rate: 100_000, burst: 50_000 };
@@ -284,6 +286,10 @@ const WRONG: Record<string, readonly unknown[]> = {
   ],
   'edge.requestsPerSource': [...NO_COUNT, 9],
   'edge.loginsPerSource': [...NO_COUNT, 9, 1010],
+  backup: [true],
+  'backup.region': [...NO_TEXT, 'Ningxia', 'cn-north-1', 'eu-north-1'],
+  'backup.days': [...NO_COUNT, 366],
+  'backup.vault': ['a'],
   dailyVerification: [{}, 7],
   deletionEndsSessions: ['yes', 1],
   credentialDays: [0, -1, 1.5, '365', 3651],
@@ -312,7 +318,12 @@ describe('a setting', () => {
       {
         table: 'abc',
         tableStream: streamOf('abc'),
-        keys: { TableKey: KEY, ValuesKey: KEY, PepperKeyA: KEY, SigningKeyA: KEY },
+        keys: {
+          TableKey: KEY,
+          ValuesKey: MULTI_REGION_KEY,
+          PepperKeyA: MULTI_REGION_KEY,
+          SigningKeyA: KEY,
+        },
       },
     ],
     ['mail.templates.en.reset.text', `{link}${'x'.repeat(2048)}`],
@@ -339,6 +350,8 @@ describe('a setting', () => {
     ['edge.secretHashes', [HASHES[0]]],
     ['edge.requestsPerSource', 31],
     ['edge.loginsPerSource', 10],
+    ['backup.days', 1],
+    ['backup.days', 365],
     ['dailyVerification', false],
     ['alarms', TOPIC],
     ['alarms', 'operators@example.org'],
@@ -366,6 +379,8 @@ describe('a setting', () => {
     ['transport', { transport: 'minimal' }],
     ['loginConcurrency'],
     ['edge'],
+    ['backup'],
+    ['backup.days', { backup: { region: 'cn-northwest-1', days: 35 } }],
     ['mail.configurationSet'],
     ['existing'],
     ['unprotected'],
@@ -407,9 +422,21 @@ describe('a setting', () => {
     );
   });
 
+  it('backup requires keepData, and keys that can be replicated', () => {
+    const { existing: _, ...kept } = VALID;
+
+    expect(rejectionOf({ ...kept, keepData: false })).toBe(
+      'backup: requires keepData: without it, no data is kept.',
+    );
+    for (const id of ['ValuesKey', 'FactorKey', 'PepperKeyA'])
+      expect(rejectionOf({ ...VALID, existing: { keys: { [id]: KEY } } })).toMatch(
+        /^existing.keys: With backup, .* must be multi-Region keys/,
+      );
+  });
+
   it('domain is optional without an edge, and alarms without keepData and a canary', () => {
     const { edge: _, domain: __, ...ownUrl } = VALID;
-    const { existing: ___, alarms: ____, monthlyBudget, ...rest } = VALID;
+    const { existing: ___, backup: ____, alarms: _____, monthlyBudget, ...rest } = VALID;
     const silent = { ...rest, keepData: false, deployment: 'all-at-once' };
 
     expect(readValid(ownUrl)).toStrictEqual(ownUrl);
@@ -487,7 +514,7 @@ describe('a placeholder', () => {
 it.each(['us-gov-west-1', 'eusc-de-east-1', 'ap-southeast-7', 'mx-central-1'])(
   'region can be %s',
   (region) => {
-    const { domain: _, edge: __, existing: ___, ...rest } = VALID;
+    const { domain: _, edge: __, existing: ___, backup: ____, ...rest } = VALID;
     const environment = { ...rest, alarms: 'operators@example.com' };
 
     expect(readValid({ ...environment, region }).region).toBe(region);

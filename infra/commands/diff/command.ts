@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
+import { backupStackName } from '../../settings/backup.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { readSettings } from '../../settings/read-settings.ts';
 import { synthesizeApp } from '../../stack/synthesize-app.ts';
@@ -39,6 +40,14 @@ it would lose data or an identity, or fail because a name exists already. Change
         [`Gatehouse-${name}`, aws],
         ...(settings.edge
           ? [[edgeStackName(name), awsReader(EDGE_REGION)] satisfies [string, AwsReader]]
+          : []),
+        ...(settings.backup
+          ? [
+              [backupStackName(name), awsReader(settings.backup.region)] satisfies [
+                string,
+                AwsReader,
+              ],
+            ]
           : []),
       ];
       const refusals: string[] = [];

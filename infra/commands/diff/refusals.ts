@@ -21,6 +21,8 @@ export interface StackTemplate {
 const LASTING = [
   'AWS::DynamoDB::Table',
   'AWS::KMS::Key',
+  'AWS::KMS::ReplicaKey',
+  'AWS::Backup::BackupVault',
   'AWS::ApiGatewayV2::Api',
   'AWS::ApiGatewayV2::DomainName',
   'AWS::CloudFront::Distribution',

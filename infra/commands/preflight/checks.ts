@@ -5,12 +5,13 @@ import {
   GetEmailIdentityCommand,
 } from '@aws-sdk/client-sesv2';
 import { routes } from '../../../routes.ts';
+import { backupStackName } from '../../settings/backup.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { publicHostName } from '../../settings/host-names.ts';
 import { INSTANCE_REQUESTS_PER_SECOND } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AwsReader } from '../aws-reader.ts';
-import { edgeStack, ownTopic, stack, stackName, topic } from './deployed.ts';
+import { otherStack, ownTopic, stack, stackName, topic } from './deployed.ts';
 import { ifFound, type Missing } from './missing.ts';
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
@@ -19,7 +20,7 @@ export function checksOf(
   settings: Settings,
   readerOf: (region: string) => AwsReader,
 ): Readonly<Record<string, () => Promise<Missing>>> {
-  const { mail, domain, alarms, edge } = settings;
+  const { mail, domain, alarms, edge, backup } = settings;
   const { configurationSet: set } = mail;
   const aws = readerOf(settings.region);
   const edgeAws = readerOf(EDGE_REGION);
@@ -41,10 +42,17 @@ export function checksOf(
         : { [`alarms to ${alarms}`]: () => ownTopic(aws, environment, alarms) })),
     ...(edge && {
       [`CDK bootstrap in ${EDGE_REGION}`]: () => bootstrap(edgeAws, environment),
-      [`stack ${edgeStackName(environment)}`]: () => edgeStack(edgeAws, edgeStackName(environment)),
+      [`stack ${edgeStackName(environment)}`]: () =>
+        otherStack(edgeAws, edgeStackName(environment)),
       [`certificate for ${edge.hostName}`]: () =>
         certificate(edgeAws, { ...edge, name: edge.hostName }),
       [`secret ${edge.secret}`]: () => secret(edgeAws, edge, environment),
+    }),
+    ...(backup && {
+      'AWS Backup': () => advancedBackups(aws),
+      [`CDK bootstrap in ${backup.region}`]: () => bootstrap(readerOf(backup.region), environment),
+      [`stack ${backupStackName(environment)}`]: () =>
+        otherStack(readerOf(backup.region), backupStackName(environment)),
     }),
   };
 }
@@ -196,6 +204,19 @@ async function gatewayQuota(
             `--quota-code L-8A5B8E43 --desired-value ${Math.ceil(rate)}`,
         ),
     'warning',
+  ];
+}
+
+/** Without the advanced features, which older accounts must enable, nothing is copied. */
+async function advancedBackups(aws: AwsReader): Promise<Missing> {
+  const { ResourceTypeManagementPreference: isManaged } = await aws.read(
+    'backup',
+    '/account-settings',
+  );
+  if (isManaged?.DynamoDB !== false) return undefined;
+  return [
+    'its advanced features for DynamoDB are off, so backups cannot be copied to another region',
+    aws.cli('backup update-region-settings --resource-type-management-preference DynamoDB=true'),
   ];
 }
 

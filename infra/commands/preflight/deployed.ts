@@ -40,8 +40,8 @@ export async function stack(
   ];
 }
 
-/** Finds a stack of the edge that cannot be updated. */
-export async function edgeStack(aws: AwsReader, name: string): Promise<Missing> {
+/** Finds a stack of the edge or of the backups that cannot be updated. */
+export async function otherStack(aws: AwsReader, name: string): Promise<Missing> {
   const xml = await describe(aws, name);
   return xml === undefined ? undefined : brokenStack(aws, name, xml);
 }

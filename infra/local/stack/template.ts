@@ -18,6 +18,7 @@ export const keyArn = (region: string, id: string): string =>
 /** The types that the local cloud runs, and those that have an effect only on AWS. */
 const SUPPORTED_TYPES: Readonly<Record<string, readonly string[]>> = {
   ApiGatewayV2: ['Api', 'ApiMapping', 'DomainName', 'Integration', 'Route', 'Stage'],
+  Backup: ['BackupPlan', 'BackupSelection', 'BackupVault'],
   Budgets: ['Budget'],
   CloudWatch: ['Alarm', 'Dashboard'],
   CodeDeploy: ['Application', 'DeploymentGroup'],
@@ -46,7 +47,7 @@ export function readTemplate(assembly: string) {
     environment?: string;
     properties?: { templateFile?: string };
   }>(read('manifest.json').artifacts);
-  // Without the edge, whose stack comes after that of the API.
+  // The stacks of the edge and of the backups come after that of the API.
   const [stack, artifact] =
     artifacts.find(([, { type }]) => type === 'aws:cloudformation:stack') ?? [];
   if (!stack || !artifact?.properties?.templateFile)

@@ -35,7 +35,7 @@ const CERTIFICATE_DAYS = 30;
 
 /** The events that notify the recipient of the alarms, by their sections in docs/runbook.md. */
 export function watchedEvents({
-  settings: { domain, edge },
+  settings: { domain, edge, backup },
   keys,
   table,
 }: {
@@ -73,6 +73,16 @@ export function watchedEvents({
         ],
       }),
     },
+    ...(backup && {
+      backups: {
+        meaning: (stack) => `A backup of the table of ${stack}, or its copy, failed.`,
+        pattern: {
+          source: ['aws.backup'],
+          detailType: ['Backup Job State Change', 'Copy Job State Change'],
+          detail: { state: ['FAILED', 'ABORTED', 'EXPIRED'], resourceArn: [table.arn] },
+        },
+      },
+    }),
     ...(certificates.length > 0 && {
       certificates: {
         meaning: (stack) => `A certificate of ${stack} expires within ${CERTIFICATE_DAYS} days.`,

@@ -11,6 +11,7 @@ export const OTHER_SETTINGS = {
   keepData: false,
   unprotected: true,
   existing: {},
+  backup: { region: 'eu-west-1', days: 47 },
   logRetentionDays: 90,
   accessLogRetentionDays: 30,
   auditDays: 411,

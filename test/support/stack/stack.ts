@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { inject } from 'vitest';
+import { backupStackName } from '../../../infra/settings/backup.ts';
 import { edgeStackName } from '../../../infra/settings/edge.ts';
 import { readCdkJson } from '../../../infra/settings/read-cdk-json.ts';
 import { readSettings } from '../../../infra/settings/read-settings.ts';
 import type { Settings } from '../../../infra/settings/settings.ts';
+import { BackupStack } from '../../../infra/stack/backup-stack.ts';
 import { EdgeStack } from '../../../infra/stack/edge-stack.ts';
 import { GatehouseStack } from '../../../infra/stack/gatehouse-stack.ts';
 
@@ -57,6 +59,8 @@ export function synthesizeInProcess(
     bundles,
   });
   if (settings.edge) new EdgeStack(app, edgeStackName(name), { environment: name, settings });
+  if (settings.backup)
+    new BackupStack(app, backupStackName(name), { environment: name, settings }, stack);
   prepare?.(app);
   app.synth();
   return stack;
@@ -73,9 +77,16 @@ export function templateOf(name: string, changes: Partial<Settings> = {}): Templ
 }
 
 /** The template of the edge of an environment with these settings. */
-export function edgeTemplateOf(name: string, changes: Partial<Settings>): Template {
+export const edgeTemplateOf = (name: string, changes: Partial<Settings>): Template =>
+  otherTemplateOf(edgeStackName(name), name, changes);
+
+/** The template of the backups of an environment with these settings. */
+export const backupTemplateOf = (name: string, changes: Partial<Settings>): Template =>
+  otherTemplateOf(backupStackName(name), name, changes);
+
+function otherTemplateOf(stack: string, name: string, changes: Partial<Settings>): Template {
   templateOf(name, changes);
-  const file = join(assemblyOf(name, changes), `${edgeStackName(name)}.template.json`);
+  const file = join(assemblyOf(name, changes), `${stack}.template.json`);
   return Template.fromJSON(JSON.parse(readFileSync(file, 'utf8')));
 }
 

@@ -1,0 +1,36 @@
+import * as v from 'valibot';
+import { regionName } from './environment.ts';
+import { atMost, count, setting } from './setting.ts';
+
+/* Copies of the table and replicas of its keys in another region. */
+
+/** The stack in the other region, whose vault has the same name. */
+export const backupStackName = (environment: string): string => `GatehouseBackup-${environment}`;
+
+/** The logical ids of the keys without which a copy of the table would be useless (ADR 16). */
+export const replicatedKeys = (pepperKeys: readonly string[]): readonly string[] => [
+  'ValuesKey',
+  'FactorKey',
+  ...pepperKeys,
+];
+
+export const backup = v.optional(
+  setting(
+    'Daily [copies](restore.md#backups-in-another-region) of the table in another region, and ' +
+      'replicas of the keys without which they would be useless. Requires `keepData`.',
+    v.strictObject({
+      region: setting(
+        'The region of the copies and of the replicas, in the same partition.',
+        regionName,
+        { example: 'eu-north-1' },
+      ),
+      days: v.optional(
+        v.pipe(
+          count('days', 'How long each copy is kept. Each costs as much as a whole one.'),
+          atMost(365, 'a year: backups contain the data of persons who were deleted since'),
+        ),
+        35,
+      ),
+    }),
+  ),
+);

@@ -1,0 +1,48 @@
+import { Fn, RemovalPolicy } from 'aws-cdk-lib';
+import { AccountRootPrincipal, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnReplicaKey } from 'aws-cdk-lib/aws-kms';
+import type { Construct } from 'constructs';
+import { replicatedKeys } from '../settings/backup.ts';
+import { keyOutput, vault } from './constructs/backup.ts';
+import {
+  type Environment,
+  EnvironmentStack,
+  environmentOf,
+} from './constructs/environment-stack.ts';
+import type { GatehouseStack } from './gatehouse-stack.ts';
+
+/** What a second region needs in order to continue without the first one. */
+export class BackupStack extends EnvironmentStack {
+  constructor(scope: Construct, id: string, deployment: Environment, main: GatehouseStack) {
+    const { settings } = deployment;
+    const { backup, pepperKeys, existing } = settings;
+    if (!backup) throw new Error('The stack of the backups requires the setting backup');
+    super(scope, id, deployment, {
+      description: 'Gatehouse: copies of the table and replicas of its keys',
+      env: environmentOf(settings, backup.region),
+    });
+    // The primary keys, whose ARNs are outputs, must exist first.
+    this.addStackDependency(main);
+
+    vault(this, this.stackName);
+    for (const logicalId of replicatedKeys(pepperKeys)) {
+      const replica = new CfnReplicaKey(this, logicalId, {
+        description: `Gatehouse: replica of ${logicalId}`,
+        primaryKeyArn:
+          existing?.keys?.[logicalId] ??
+          Fn.getStackOutput(main.stackName, keyOutput(logicalId), settings.region),
+        // As for the primary keys: policies of IAM decide.
+        keyPolicy: new PolicyDocument({
+          statements: [
+            new PolicyStatement({
+              actions: ['kms:*'],
+              principals: [new AccountRootPrincipal()],
+              resources: ['*'],
+            }),
+          ],
+        }),
+      });
+      replica.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+    }
+  }
+}
