@@ -17,8 +17,8 @@ delete process.env.AWS_ENDPOINT_URL_DYNAMODB;
 // The SDK would prefer the operator's profile to the credentials that tests set.
 delete process.env.AWS_PROFILE;
 
-// They count the calls of function instances, restart them or compare two responses: a mixed run has
-// instances of two versions.
+// They count the calls of function instances, restart them or compare two responses: a mixed run
+// has instances of two versions.
 const ONE_VERSION_TESTS = process.env.RELEASE
   ? ['test/api/{call-budgets,format,head,list-costs}.test.ts']
   : [];

@@ -35,9 +35,9 @@ const dev = templateOf('dev');
 const other = templateOf('prod', OTHER_SETTINGS);
 
 const ENVIRONMENTS = [
-  { name: 'prod', template: prod, keep: true, days: 365 },
-  { name: 'dev', template: dev, keep: false, days: 7 },
-  { name: 'other', template: other, keep: false, days: 90 },
+  { name: 'prod', template: prod, keep: true, days: 365, accessDays: 365 },
+  { name: 'dev', template: dev, keep: false, days: 7, accessDays: 7 },
+  { name: 'other', template: other, keep: false, days: 90, accessDays: 30 },
 ];
 
 const API = 'AWS::ApiGatewayV2::Api';
@@ -61,7 +61,7 @@ function statementsOf(template: typeof prod, { Role }: Resource['Properties']) {
   return attached[0]?.PolicyDocument.Statement as any[];
 }
 
-describe.each(ENVIRONMENTS)('the data of $name', ({ template, keep, days }) => {
+describe.each(ENVIRONMENTS)('the data of $name', ({ template, keep, days, accessDays }) => {
   const policies = keep
     ? { DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' }
     : { DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' };
@@ -119,7 +119,12 @@ describe.each(ENVIRONMENTS)('the data of $name', ({ template, keep, days }) => {
     expect(removals).toHaveLength(groups.length + others.length);
     // One for all endpoints and the console, one for each other function, and one for the HTTP API.
     expect(groups).toHaveLength(functionsOf(template).length - routes.length + 1);
-    expect(groups.filter(({ RetentionInDays }) => RetentionInDays !== days)).toEqual([]);
+    const daysOf = (name: string) => (name.endsWith('/access') ? accessDays : days);
+    expect(
+      groups.filter(
+        ({ LogGroupName, RetentionInDays }) => RetentionInDays !== daysOf(LogGroupName),
+      ),
+    ).toEqual([]);
   });
 });
 
