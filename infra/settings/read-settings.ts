@@ -13,6 +13,9 @@ import { settings } from './settings.ts';
 /** Keys of the CDK itself; all others contain a colon. */
 const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
 
+/** An account of AWS's documentation: with it, the CDK deploys no example. */
+const NOBODYS_ACCOUNT = '123456789012';
+
 /** Marks a synthesis of the local cloud. The CDK CLI passes texts only, so no `-c` can set it. */
 export const LOCAL = 'gatehouse:local';
 
@@ -38,8 +41,11 @@ export function readSettings(all: Readonly<Record<string, unknown>>) {
     },
     { file: environmentFile(name, folder), templates: sharedTemplates(folder) },
   );
-  if (!isExample && all[LOCAL] !== true) rejectPlaceholders(read);
-  return { name, ...read, checked: flagIn(all, 'checked', true) };
+  const isLocal = all[LOCAL] === true;
+  if (!isExample && !isLocal) rejectPlaceholders(read);
+  const settings =
+    isExample && !isLocal ? { account: NOBODYS_ACCOUNT, ...read.settings } : read.settings;
+  return { name, ...read, settings, checked: flagIn(all, 'checked', true) };
 }
 
 /** The settings of an environment and the paths of its placeholders. */

@@ -12,6 +12,7 @@ import {
 } from '../../infra/settings/environment-files.ts';
 import templates from '../../infra/settings/mail-templates.json' with { type: 'json' };
 import {
+  LOCAL,
   readSettings,
   rejectPlaceholders,
   settingsOf,
@@ -129,6 +130,13 @@ describe('an environment', () => {
       'region: Invalid type: Expected string but received 7; ' +
         'auditDays: Invalid value: Expected >=1 but received 0; moon: unknown setting.',
     );
+  });
+
+  it('that is an example has an account to which nobody can deploy it, except locally', () => {
+    const accountOf = (context: object) =>
+      readSettings({ env: 'dev', example: true, ...context }).settings.account;
+
+    expect([accountOf({}), accountOf({ [LOCAL]: true })]).toEqual(['123456789012', undefined]);
   });
 
   it('is deployed, protected and checked as the context says', () => {
