@@ -81,11 +81,11 @@ interface State {
 /** Shorter than the 15 minutes for which a token of a module is valid. */
 const RENEWAL_MS = 600_000;
 
-/** Renews what has expired or what the last restore has ended. */
-function renewed<T>(create: () => Promise<T>): () => Promise<T> {
+/** Renews what has expired, what the last restore has ended, and what is refused. */
+function renewed<T>(create: () => Promise<T>): (isRefused?: boolean) => Promise<T> {
   let [value, since, at]: [Promise<T> | undefined, number, number] = [undefined, -1, 0];
-  return () => {
-    if (since < restores || at < Date.now() - RENEWAL_MS)
+  return (isRefused) => {
+    if (isRefused || since < restores || at < Date.now() - RENEWAL_MS)
       [value, since, at] = [create(), restores, Date.now()];
     return value as Promise<T>;
   };
@@ -112,9 +112,13 @@ async function openLane(name: string) {
   const module = renewed(() => setup.module(id));
   const path = `/api/utm-integrations/${id}/module`;
   const asModule = (headers: Record<string, string>) =>
-    unlessRestoring(async () =>
-      gatehouse.call('GET', path, { token: (await module()).token, headers }),
-    );
+    unlessRestoring(async () => {
+      const poll = async (isRefused?: boolean) =>
+        gatehouse.call('GET', path, { token: (await module(isRefused)).token, headers });
+      const received = await poll();
+      // The setup writes the credential without a condition, so a change can overwrite it.
+      return received.status === 401 ? poll(true) : received;
+    });
   const change = (confValue: string) =>
     asAdmin('PUT', '/api/utm-integration-confs', {
       id: parameter.id,
