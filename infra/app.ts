@@ -4,6 +4,7 @@ import { bundle } from './bundle/bundle.ts';
 import { printError } from './commands/command-line.ts';
 import { backupStackName } from './settings/backup.ts';
 import { edgeStackName } from './settings/edge.ts';
+import { stackName } from './settings/environment.ts';
 import { readSettings } from './settings/read-settings.ts';
 import { BackupStack } from './stack/backup-stack.ts';
 import { EdgeStack } from './stack/edge-stack.ts';
@@ -22,7 +23,7 @@ if (placeholders.length > 0)
 
 const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;
 await bundle(bundles, { transport: settings.transport, forDebugger });
-const main = new GatehouseStack(app, `Gatehouse-${name}`, { environment: name, settings, bundles });
+const main = new GatehouseStack(app, stackName(name), { environment: name, settings, bundles });
 const stacks: Stack[] = [main];
 if (settings.edge)
   stacks.push(new EdgeStack(app, edgeStackName(name), { environment: name, settings }));

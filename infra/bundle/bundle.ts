@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { Transport } from '../settings/transport.ts';
-import { buildOf } from './build.ts';
+import { buildInfo } from './build-info.ts';
 import { buildConsole } from './console.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -74,7 +74,7 @@ export async function bundle(
   const others = files.filter((file) => file !== BUILD_FILE);
   await bundleTogether(others, {});
   if (others.length < files.length)
-    await bundleTogether([BUILD_FILE], { BUILD: JSON.stringify(buildOf()) });
+    await bundleTogether([BUILD_FILE], { BUILD: JSON.stringify(buildInfo()) });
   if (files.includes('get-console')) await buildConsole(join(folder, 'get-console/console'));
 
   async function bundleTogether(names: string[], define: Record<string, string>): Promise<void> {

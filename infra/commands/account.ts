@@ -4,8 +4,10 @@ import {
   environmentNames,
   readEnvironment,
 } from '../settings/environment-files.ts';
+import { readSettings } from '../settings/read-settings.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type AwsReader, awsReader } from './aws-reader.ts';
+import { requireAwsEnvironment } from './require-aws-environment.ts';
 
 /** The id of the account of the operator's credentials. No permission is needed to read it. */
 async function accountOf(aws: AwsReader): Promise<string> {
@@ -13,6 +15,17 @@ async function accountOf(aws: AwsReader): Promise<string> {
   const [, account] = /<Account>(\d+)<\/Account>/.exec(xml) ?? [];
   if (account === undefined) throw new Error('STS does not name the account of the credentials.');
   return account;
+}
+
+/**
+ * Reads an environment as `-c env=NAME` would, for a command that reads what AWS has of it. Throws
+ * a sentence if the settings are wrong, or the credentials are of another account.
+ */
+export async function openEnvironment(env: string) {
+  requireAwsEnvironment();
+  const { name, settings } = readSettings({ env });
+  const aws = awsReader(settings.region);
+  return { name, settings, aws, account: await requireAccount(aws, name, settings) };
 }
 
 /** Returns the account of the credentials. Throws a sentence if the environment is in another. */

@@ -59,6 +59,19 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
   };
 }
 
+/** A response, or undefined if what was asked for does not exist. */
+export async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    const { name, message } = error as Error;
+    // CloudFormation has no error of its own for a stack that does not exist.
+    const noStack = name === 'ValidationError' && / does not exist$/.test(message);
+    if (noStack || /NotFound(Exception)?$/.test(name)) return undefined;
+    throw error;
+  }
+}
+
 /** The type of an error is in a header, in JSON or in XML, depending on the age of the API. */
 function errorIn({ headers, status }: Response, text: string): Error {
   const [, inJson, inXml] = /"__type":\s*"(?:[^"]*#)?(\w+)|<Code>(\w+)/.exec(text) ?? [];

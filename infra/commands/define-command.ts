@@ -1,5 +1,4 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
-import { requireKnownAccount } from './account.ts';
 import { exitOnSignal, print, printError } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { type LocalTables, openStackTable, openTable, type TableConnection } from './tables.ts';
@@ -140,13 +139,11 @@ function tablesOf(
   return {
     /** Opens the table of --table; without it, that of the local state folder. */
     async openTable(): Promise<TableConnection> {
-      if (name) await requireKnownAccount();
       connection = await (name ? openTable({ tableName: name }) : (await local()).open());
       return connection;
     },
     /** Opens the table of --table; without it, that of the running local service. */
     async openStackTable() {
-      if (name) await requireKnownAccount();
       const location = name ? { tableName: name } : (await local()).ofRunningService();
       const table = await openStackTable(location);
       connection = table;

@@ -1,11 +1,12 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { guardFormat, requireReadable, withGuard } from '../../lib/table/format.ts';
+import { requireReadable, withGuard } from '../../lib/table/format.ts';
 import { formatKey } from '../../lib/table/keys.ts';
 import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import { openTableWith, type Table } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
+import { requireKnownAccount } from './account.ts';
 import { namingTable } from './explain-error.ts';
 import { requireAwsEnvironment } from './require-aws-environment.ts';
 import { listTags } from './table-tags.ts';
@@ -34,7 +35,10 @@ export interface LocalTables {
 
 /** Opens a table, local or deployed. Fails as `openReadableTable` does. */
 export async function openTable({ tableName, settings }: TableLocation): Promise<TableConnection> {
-  if (!settings) requireAwsEnvironment();
+  if (!settings) {
+    requireAwsEnvironment();
+    await requireKnownAccount();
+  }
   const client = scannerClient(settings);
   const table = await openReadableTable(tableName, client);
   return { tableName, client, table, close: async () => client.destroy() };
@@ -53,10 +57,7 @@ export async function openReadableTable(name: string, client: DynamoDBClient): P
     const isOther = error instanceof Error && error.name === 'ValidationException';
     return namingTable(name)(isOther ? new NotGatehouseTable() : error);
   }
-  return withGuard(
-    table,
-    guardFormat(() => table),
-  );
+  return withGuard(table);
 }
 
 /** Opens the table of a stack, and the KMS keys that the stack records in tags of the table. */

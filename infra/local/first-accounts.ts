@@ -4,7 +4,7 @@ import { authorize } from '../../lib/authorization/authorize.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { openHasher } from '../../lib/passwords/hasher.ts';
 import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
-import { guardFormat, withGuard } from '../../lib/table/format.ts';
+import { withGuard } from '../../lib/table/format.ts';
 import { openTableWith, type Table } from '../../lib/table/table.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { createFirstAdministrator } from '../../lib/users/first-administrator.ts';
@@ -22,11 +22,7 @@ const ANY_PASSWORD = openPasswordPolicy({ minimum: 1, rejectCommon: false });
 /** Opens the table of a local cloud with the operator's credentials. */
 export function operatorsTable({ endpoint, region, tableName }: Cloud): Table {
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });
-  const table = openTableWith(tableName, client);
-  return withGuard(
-    table,
-    guardFormat(() => table),
-  );
+  return withGuard(openTableWith(tableName, client));
 }
 
 /**

@@ -1,6 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import defaultTemplates from './mail-templates.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -10,13 +9,16 @@ export const OWN_FOLDER = 'environments';
 export const EXAMPLE_FOLDER = 'examples/environments';
 const MAIL_TEMPLATES = 'mail-templates';
 
+/** The path of a file that a message names. */
+export const pathOf = (file: string): string => join(ROOT, file);
+
 /** The file of an environment, as messages name it. */
 export const environmentFile = (name: string, folder = OWN_FOLDER): string =>
   `${folder}/${name}.json`;
 
 /** The names of the environments that have a file. */
 export const environmentNames = (folder = OWN_FOLDER): string[] =>
-  globSync('*.json', { cwd: join(ROOT, folder) })
+  globSync('*.json', { cwd: pathOf(folder) })
     .map((file) => basename(file, '.json'))
     .filter((name) => name !== MAIL_TEMPLATES)
     .sort();
@@ -36,19 +38,19 @@ export function noEnvironment(name: string, folder = OWN_FOLDER): string {
   return names.length > 0
     ? `There is no environment ${name}: ${folder}/ has ${names.join(', ')}.`
     : `There is no environment ${name}, and no other in ${folder}/: copy a file of ` +
-        `${EXAMPLE_FOLDER}/, or convert an earlier cdk.json (docs/settings.md).`;
+        `${EXAMPLE_FOLDER}/, or convert an earlier cdk.json with npm run convert-settings.`;
 }
 
-/** The texts of all mails for environments without their own. */
+/** The texts of all mails for environments without their own; undefined for the default ones. */
 export function sharedTemplates(folder = OWN_FOLDER): unknown {
   const file = environmentFile(MAIL_TEMPLATES, folder);
-  return existsSync(join(ROOT, file)) ? readJson(file) : defaultTemplates;
+  return existsSync(pathOf(file)) ? readJson(file) : undefined;
 }
 
 function readJson(file: string): Record<string, unknown> {
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+    content = JSON.parse(readFileSync(pathOf(file), 'utf8'));
   } catch (error) {
     throw new Error(`${file}: ${(error as Error).message}`);
   }

@@ -6,6 +6,9 @@ import { TRANSPORTS } from './transport.ts';
 
 /* Where an environment is deployed and how, what outlives it, and who learns of its alarms. */
 
+/** The stack of the API and of the data of an environment. */
+export const stackName = (environment: string): string => `Gatehouse-${environment}`;
+
 export const account = v.optional(
   setting(
     'The AWS account of the environment: no command deploys it to another, or reads another. ' +

@@ -14,7 +14,7 @@ import { settings } from './settings.ts';
 const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
 
 /** An account of AWS's documentation: with it, the CDK deploys no example. */
-const NOBODYS_ACCOUNT = '123456789012';
+const EXAMPLE_ACCOUNT = '123456789012';
 
 /** Marks a synthesis of the local cloud. The CDK CLI passes texts only, so no `-c` can set it. */
 export const LOCAL = 'gatehouse:local';
@@ -44,7 +44,7 @@ export function readSettings(all: Readonly<Record<string, unknown>>) {
   const isLocal = all[LOCAL] === true;
   if (!isExample && !isLocal) rejectPlaceholders(read);
   const settings =
-    isExample && !isLocal ? { account: NOBODYS_ACCOUNT, ...read.settings } : read.settings;
+    isExample && !isLocal ? { account: EXAMPLE_ACCOUNT, ...read.settings } : read.settings;
   return { name, ...read, settings, checked: flagIn(all, 'checked', true) };
 }
 
@@ -55,7 +55,9 @@ export function settingsOf(
 ) {
   const environment = {
     ...own,
-    ...(mail !== undefined && { mail: { templates, ...Object(mail) } }),
+    ...(mail !== undefined && {
+      mail: { ...(templates !== undefined && { templates }), ...Object(mail) },
+    }),
   };
   const { success, output, issues } = v.safeParse(settings, environment, { abortPipeEarly: true });
   if (!success) throw invalid(file, issues.map(violationOf));

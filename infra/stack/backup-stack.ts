@@ -1,13 +1,13 @@
-import { Fn, RemovalPolicy } from 'aws-cdk-lib';
+import { Fn, RemovalPolicies, RemovalPolicy } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnReplicaKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import { replicatedKeys } from '../settings/backup.ts';
 import { keyOutput, vault } from './constructs/backup.ts';
 import {
+  awsEnvironment,
   type Environment,
   EnvironmentStack,
-  environmentOf,
 } from './constructs/environment-stack.ts';
 import type { GatehouseStack } from './gatehouse-stack.ts';
 
@@ -19,14 +19,15 @@ export class BackupStack extends EnvironmentStack {
     if (!backup) throw new Error('The stack of the backups requires the setting backup');
     super(scope, id, deployment, {
       description: 'Gatehouse: copies of the table and replicas of its keys',
-      env: environmentOf(settings, backup.region),
+      env: awsEnvironment(settings, backup.region),
     });
     // The primary keys, whose ARNs are outputs, must exist first.
     this.addStackDependency(main);
 
+    RemovalPolicies.of(this).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
     vault(this, this.stackName);
     for (const logicalId of replicatedKeys(pepperKeys)) {
-      const replica = new CfnReplicaKey(this, logicalId, {
+      new CfnReplicaKey(this, logicalId, {
         description: `Gatehouse: replica of ${logicalId}`,
         primaryKeyArn:
           existing?.keys?.[logicalId] ??
@@ -42,7 +43,6 @@ export class BackupStack extends EnvironmentStack {
           ],
         }),
       });
-      replica.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
     }
   }
 }

@@ -29,9 +29,9 @@ import { routes } from '../../routes.ts';
 import { EDGE_REGION } from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
+  awsEnvironment,
   type Environment,
   EnvironmentStack,
-  environmentOf,
 } from './constructs/environment-stack.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
 import { certificateExpires } from './constructs/watched-events.ts';
@@ -60,7 +60,7 @@ export class EdgeStack extends EnvironmentStack {
     if (!domain || !edge) throw new Error('An edge requires the settings domain and edge');
     super(scope, id, deployment, {
       description: 'Gatehouse: the edge in front of the API',
-      env: environmentOf(settings, EDGE_REGION),
+      env: awsEnvironment(settings, EDGE_REGION),
     });
 
     const behavior = this.behaviorOf(domain, edge, environment);

@@ -1,6 +1,7 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.ts';
+import { replicatedKeys } from '../settings/backup.ts';
 import type { Settings } from '../settings/settings.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
@@ -9,7 +10,7 @@ import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
 import { EndpointFunction } from './constructs/endpoint-function.ts';
-import { EnvironmentStack, environmentOf } from './constructs/environment-stack.ts';
+import { awsEnvironment, EnvironmentStack } from './constructs/environment-stack.ts';
 import { type Deployment, functionLog } from './constructs/gatehouse-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
@@ -25,14 +26,16 @@ export class GatehouseStack extends EnvironmentStack {
     super(scope, id, deployment, {
       description:
         'Gatehouse: users, roles, passwords and integrations of a security-monitoring platform',
-      env: environmentOf(settings, settings.region),
+      env: awsEnvironment(settings, settings.region),
     });
     RemovalPolicies.of(this).apply(
       settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       {
         applyToResourceTypes: [
-          ...['AWS::DynamoDB::Table', 'AWS::KMS::Key', 'AWS::Logs::LogGroup'],
           'AWS::Backup::BackupVault',
+          'AWS::DynamoDB::Table',
+          'AWS::KMS::Key',
+          'AWS::Logs::LogGroup',
         ],
       },
     );
@@ -88,8 +91,10 @@ export class GatehouseStack extends EnvironmentStack {
     if (settings.backup) {
       new Backup(this, 'Backup', { ...deployment, backup: settings.backup, tableArn: table.arn });
       // The stack of the backups reads these.
-      for (const key of keys.replicated)
-        new CfnOutput(this, keyOutput(key.node.id), { value: key.keyArn });
+      const replicated = replicatedKeys(settings.pepperKeys);
+      for (const { node, keyArn } of keys.all)
+        if (replicated.includes(node.id))
+          new CfnOutput(this, keyOutput(node.id), { value: keyArn });
     }
 
     new CfnOutput(this, 'Url', { value: httpApi.url });

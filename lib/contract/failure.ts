@@ -84,8 +84,8 @@ export class Failure extends Error {
   /** A value that only attempts at one login have, for the log: the login may be a password. */
   loginPseudonym: string | undefined;
 
-  constructor(code: FailureCode, { fieldErrors, retryAfter, ...cause }: Details = {}) {
-    super(code, cause);
+  constructor(code: FailureCode, { fieldErrors, retryAfter, ...options }: Details = {}) {
+    super(code, options);
     this.name = 'Failure';
     this.code = code;
     this.fieldErrors = fieldErrors;

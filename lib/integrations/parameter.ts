@@ -9,7 +9,7 @@ export interface DecryptedParameter {
   readonly id: number;
   readonly integration: Integration;
   readonly confName: string;
-  /** Of a secret, whatever: the view masks it, so reading one decrypts nothing. */
+  /** Of a secret, the view shows MASK instead: reading one requires no decryption. */
   readonly confValue: string;
   readonly confDescription: string | undefined;
   readonly secret?: true | undefined;

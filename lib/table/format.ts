@@ -61,32 +61,32 @@ export function raiseFormat(item: Item | undefined): Decision<undefined> {
 /** Keeps code from using a table whose items it may not understand. */
 export interface FormatGuard {
   /**
-   * The result of a read, once the format has turned out to be readable. The two run in parallel,
-   * so that the check costs no time.
+   * The result of a read of the table, once the format has turned out to be readable. The two run
+   * in parallel, so that the check costs no time.
    */
-  confirm<T>(read: Promise<T>): Promise<T>;
+  confirm<T>(table: Table, read: Promise<T>): Promise<T>;
   /** Stores the format that this code writes, if the stored one is lower. */
-  prepareToWrite(): Promise<void>;
+  prepareToWrite(table: Table): Promise<void>;
 }
 
 /**
- * Checks the format at the first use of the table, and stores it before the first write. What fails
- * is repeated by the next use. `open` opens the table without a guard. Fails with unavailable, or
- * with SDK errors.
+ * Checks the format at the first use of a table, and stores it before the first write. What fails
+ * is repeated by the next use. Fails with unavailable, or with SDK errors. For one table, however
+ * often it is opened.
  */
-export function guardFormat(open: () => Table): FormatGuard {
-  const readFormat = () => open().get(formatKey);
-  const readable = untilItSucceeds(async () => requireReadable(await readFormat()));
-  const prepared = untilItSucceeds(async () => {
-    if ((await readable()) < WRITTEN_FORMAT)
-      await loadDecideCommit(open(), readFormat, raiseFormat);
+export function guardFormat(): FormatGuard {
+  const readFormat = (table: Table) => table.get(formatKey);
+  const readable = untilItSucceeds(async (table) => requireReadable(await readFormat(table)));
+  const prepareToWrite = untilItSucceeds(async (table) => {
+    if ((await readable(table)) < WRITTEN_FORMAT)
+      await loadDecideCommit(table, () => readFormat(table), raiseFormat);
   });
   return {
-    async confirm(read) {
-      const [, result] = await settleAll([readable(), read]);
+    async confirm(table, read) {
+      const [, result] = await settleAll([readable(table), read]);
       return result;
     },
-    prepareToWrite: prepared,
+    prepareToWrite,
   };
 }
 
@@ -94,10 +94,10 @@ export function guardFormat(open: () => Table): FormatGuard {
  * Runs `work` for the first caller and those meanwhile, and again only after a failure: a newer
  * format ends when the newer release is deployed again.
  */
-function untilItSucceeds<T>(work: () => Promise<T>): () => Promise<T> {
+function untilItSucceeds<T>(work: (table: Table) => Promise<T>): (table: Table) => Promise<T> {
   let running: Promise<T> | undefined;
-  return () => {
-    running ??= work().catch((error) => {
+  return (table) => {
+    running ??= work(table).catch((error) => {
       running = undefined;
       throw error instanceof NewerFormat ? new Failure('unavailable', { cause: error }) : error;
     });
@@ -106,21 +106,21 @@ function untilItSucceeds<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /** A table that is used only as the guard allows. */
-export function withGuard(table: Table, { confirm, prepareToWrite }: FormatGuard): Table {
+export function withGuard(table: Table, { confirm, prepareToWrite } = guardFormat()): Table {
   return {
-    get: (key) => confirm(table.get(key)),
-    getAll: (keys, onConsumed) => confirm(table.getAll(keys, onConsumed)),
-    query: (pk, range, onConsumed) => confirm(table.query(pk, range, onConsumed)),
+    get: (key) => confirm(table, table.get(key)),
+    getAll: (keys, onConsumed) => confirm(table, table.getAll(keys, onConsumed)),
+    query: (pk, range, onConsumed) => confirm(table, table.query(pk, range, onConsumed)),
     async nextId(kind) {
-      await prepareToWrite();
+      await prepareToWrite(table);
       return table.nextId(kind);
     },
     async update(write) {
-      await prepareToWrite();
+      await prepareToWrite(table);
       return table.update(write);
     },
     async transact(writes, token) {
-      await prepareToWrite();
+      await prepareToWrite(table);
       await table.transact(writes, token);
     },
   };

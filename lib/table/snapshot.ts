@@ -8,11 +8,12 @@ import { Failure } from '../contract/failure.ts';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
+import { withGuard } from './format.ts';
 import type { Key } from './keys.ts';
 import {
   type Item,
   type OnConsumed,
-  openTable,
+  openTableWith,
   sharedClient,
   sharedGuard,
   type Table,
@@ -35,11 +36,12 @@ export interface SnapshotTable extends Table {
 
 /** Opens the table of the stack for a function. */
 export function openSnapshotTable(): SnapshotTable {
-  const snapshot = snapshotsOf(requireEnv('TABLE_NAME'), sharedClient());
-  const { confirm } = sharedGuard();
+  const name = requireEnv('TABLE_NAME');
+  const table = openTableWith(name, sharedClient());
+  const snapshot = snapshotsOf(name, sharedClient());
   return {
-    ...openTable(),
-    snapshot: (keys, onConsumed) => confirm(snapshot(keys, onConsumed)),
+    ...withGuard(table, sharedGuard),
+    snapshot: (keys, onConsumed) => sharedGuard.confirm(table, snapshot(keys, onConsumed)),
   };
 }
 

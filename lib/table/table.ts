@@ -14,7 +14,7 @@ import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
-import { type FormatGuard, guardFormat, withGuard } from './format.ts';
+import { guardFormat, withGuard } from './format.ts';
 import { type Key, type Kind, sequenceKey } from './keys.ts';
 import type { Write } from './write.ts';
 
@@ -87,20 +87,15 @@ export function sharedClient(): DynamoDBClient {
   return shared;
 }
 
-let guard: FormatGuard | undefined;
-
 /** One guard per function, so that the first use of the table is the only one that checks it. */
-export function sharedGuard(): FormatGuard {
-  guard ??= guardFormat(() => openTableWith(requireEnv('TABLE_NAME'), sharedClient()));
-  return guard;
-}
+export const sharedGuard = /* @__PURE__ */ guardFormat();
 
 /**
  * Opens the table of the stack for a function. Also fails with unavailable as long as its format is
  * newer than this code understands.
  */
 export function openTable(): Table {
-  return withGuard(openTableWith(requireEnv('TABLE_NAME'), sharedClient()), sharedGuard());
+  return withGuard(openTableWith(requireEnv('TABLE_NAME'), sharedClient()), sharedGuard);
 }
 
 /** Opens any table of this design, whatever its format. */

@@ -1,5 +1,6 @@
 import { afterAll, expect, inject, it } from 'vitest';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';
+import { seed } from '../support/model/seed.ts';
 import { releases } from '../support/release/release.ts';
 
 /*
@@ -16,7 +17,7 @@ afterAll(async () => {
 });
 
 it.each(releases())(
-  'release %s and this one serve one table',
+  `release %s and this one serve one table (SEED=${seed})`,
   { timeout: 120_000 },
   async (release) => {
     const gatehouse = await launch({ assembly: inject('assembly'), release });

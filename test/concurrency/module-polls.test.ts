@@ -7,8 +7,7 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf, restoreItems } from '../support/instance/items.ts';
 import { LONG } from '../support/instance/long.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
-import { randomNumbers } from '../support/model/contention.ts';
-import { seed } from '../support/model/seed.ts';
+import { randomNumbers, seed } from '../support/model/seed.ts';
 
 /*
  * Modules that poll while people change what they run, while calls to the table fail or succeed

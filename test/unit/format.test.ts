@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  guardFormat,
   NewerFormat,
   READABLE_FORMAT,
   raiseFormat,
@@ -48,10 +47,7 @@ describe('a guarded table', () => {
     const table = memoryTable(items);
     return {
       table,
-      guarded: withGuard(
-        table,
-        guardFormat(() => table),
-      ),
+      guarded: withGuard(table),
     };
   };
   const unavailable = { code: 'unavailable', cause: expect.any(NewerFormat) };

@@ -1,6 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { environmentFile, OWN_FOLDER, sharedTemplates } from '../../settings/environment-files.ts';
+import {
+  environmentFile,
+  OWN_FOLDER,
+  pathOf,
+  sharedTemplates,
+} from '../../settings/environment-files.ts';
+import defaultTemplates from '../../settings/mail-templates.json' with { type: 'json' };
 import { rejectPlaceholders, settingsOf } from '../../settings/read-settings.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
@@ -35,13 +41,13 @@ environments/mail-templates.json if they are not the default ones. Overwrites no
     };
     rejectPlaceholders(settingsOf(own, { file, templates }));
     const files = new Map<string, object>([[file, withoutDefaults(own)]]);
-    if (!isDeepStrictEqual(templates, sharedTemplates()))
+    if (!isDeepStrictEqual(templates, sharedTemplates() ?? defaultTemplates))
       files.set(environmentFile('mail-templates'), templates);
     for (const name of files.keys())
-      if (existsSync(name)) throw new Error(`${name} exists. Nothing is written.`);
-    mkdirSync(OWN_FOLDER, { recursive: true });
+      if (existsSync(pathOf(name))) throw new Error(`${name} exists. Nothing is written.`);
+    mkdirSync(pathOf(OWN_FOLDER), { recursive: true });
     for (const [name, content] of files) {
-      writeFileSync(name, `${JSON.stringify(content, null, 2)}\n`);
+      writeFileSync(pathOf(name), `${JSON.stringify(content, null, 2)}\n`);
       print(name);
     }
     return 'written' as const;

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { backupStackName } from '../../settings/backup.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
-import { readSettings } from '../../settings/read-settings.ts';
+import { stackName } from '../../settings/environment.ts';
 import { synthesizeApp } from '../../stack/synthesize-app.ts';
-import { requireAccount } from '../account.ts';
-import { type AwsReader, awsReader } from '../aws-reader.ts';
+import { openEnvironment } from '../account.ts';
+import { type AwsReader, awsReader, ifFound } from '../aws-reader.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
-import { requireAwsEnvironment } from '../require-aws-environment.ts';
 import { refusalsOf, type StackTemplate } from './refusals.ts';
 
 /** `npm run diff`: compares the templates of an environment with its running stacks. */
@@ -29,30 +28,16 @@ it would lose data or an identity, or fail because a name exists already. Change
   },
   seeAlso: 'docs/commands.md lists the permissions.',
   async run({ values: { env } }): Promise<'accepted' | 'refused'> {
-    requireAwsEnvironment();
-    const { name, settings } = readSettings({ env });
-    const aws = awsReader(settings.region);
-    await requireAccount(aws, name, settings);
+    const { name, settings } = await openEnvironment(env);
     const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-diff-'));
     try {
       await synthesizeApp(assembly, { env, checked: false });
-      const stacks: [string, AwsReader][] = [
-        [`Gatehouse-${name}`, aws],
-        ...(settings.edge
-          ? [[edgeStackName(name), awsReader(EDGE_REGION)] satisfies [string, AwsReader]]
-          : []),
-        ...(settings.backup
-          ? [
-              [backupStackName(name), awsReader(settings.backup.region)] satisfies [
-                string,
-                AwsReader,
-              ],
-            ]
-          : []),
-      ];
+      const regions = new Map([[stackName(name), settings.region]]);
+      if (settings.edge) regions.set(edgeStackName(name), EDGE_REGION);
+      if (settings.backup) regions.set(backupStackName(name), settings.backup.region);
       const refusals: string[] = [];
-      for (const [stack, reader] of stacks)
-        refusals.push(...(await compare(stack, reader, assembly)));
+      for (const [stack, region] of regions)
+        refusals.push(...(await compare(stack, awsReader(region), assembly)));
       for (const refusal of refusals) printError(`REFUSED  ${refusal}`);
       return refusals.length > 0 ? 'refused' : 'accepted';
     } finally {
@@ -82,14 +67,10 @@ async function deployedTemplate(
   StackName: string,
   aws: AwsReader,
 ): Promise<StackTemplate | undefined> {
-  try {
-    const xml = await aws.read('cloudformation', 'GetTemplate', { StackName });
-    const [, body = ''] = /<TemplateBody>(.*)<\/TemplateBody>/s.exec(xml) ?? [];
-    return JSON.parse(unescaped(body));
-  } catch (error) {
-    if (/does not exist/.test((error as Error).message)) return undefined;
-    throw error;
-  }
+  const xml = await ifFound(aws.read('cloudformation', 'GetTemplate', { StackName }));
+  if (xml === undefined) return undefined;
+  const [, body = ''] = /<TemplateBody>(.*)<\/TemplateBody>/s.exec(xml) ?? [];
+  return JSON.parse(unescaped(body));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

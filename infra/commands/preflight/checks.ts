@@ -7,12 +7,12 @@ import {
 import { routes } from '../../../routes.ts';
 import { backupStackName } from '../../settings/backup.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
+import { stackName } from '../../settings/environment.ts';
 import { publicHostName } from '../../settings/host-names.ts';
 import { INSTANCE_REQUESTS_PER_SECOND } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { AwsReader } from '../aws-reader.ts';
-import { otherStack, ownTopic, stack, stackName, topic } from './deployed.ts';
-import { ifFound, type Missing } from './missing.ts';
+import { type AwsReader, ifFound } from '../aws-reader.ts';
+import { type Missing, otherStack, ownTopic, stack, topic } from './deployed.ts';
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
 export function checksOf(

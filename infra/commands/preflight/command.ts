@@ -1,9 +1,7 @@
-import { readSettings } from '../../settings/read-settings.ts';
-import { requireAccount } from '../account.ts';
+import { openEnvironment } from '../account.ts';
 import { awsReader } from '../aws-reader.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
-import { requireAwsEnvironment } from '../require-aws-environment.ts';
 import { checksOf } from './checks.ts';
 
 /** `npm run preflight`: checks that AWS is ready for the deployment of an environment. */
@@ -23,11 +21,8 @@ each missing piece and for each warning; with warnings, an environment is ready.
   },
   seeAlso: 'docs/commands.md lists the permissions.',
   async run({ values: { env }, explain }): Promise<'ready' | 'missing' | 'failed'> {
-    requireAwsEnvironment();
-    // As `-c env=NAME` would select it.
-    const { name, settings } = readSettings({ env });
     // Without valid credentials, every check would fail with the same sentence.
-    const account = await requireAccount(awsReader(settings.region), name, settings);
+    const { name, settings, account } = await openEnvironment(env);
     print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
     const report = (outcome: string, name: string, rest = '') =>
       print(`${outcome.padEnd(7)}  ${name}${rest && `: ${rest}`}`);
@@ -46,8 +41,7 @@ each missing piece and for each warning; with warnings, an environment is ready.
         status = 'failed';
       }
     }
-    // The CDK only warns of an option that it does not know, and would deploy the default
-    // environment.
+    // The CDK only warns of an option that it does not know.
     if (status === 'ready')
       print(`Everything is ready. Deploy with -c env=${name}: the CDK ignores --env`);
     return status;

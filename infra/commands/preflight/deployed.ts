@@ -1,11 +1,11 @@
+import { stackName } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { AwsReader } from '../aws-reader.ts';
-import { ifFound, type Missing } from './missing.ts';
+import { type AwsReader, ifFound } from '../aws-reader.ts';
 
 /* What is deployed already, or remains of an earlier deployment. */
 
-/** The stack of an environment, whose log groups and alarms have its name. */
-export const stackName = (environment: string): string => `Gatehouse-${environment}`;
+/** What is missing. A warning leaves the environment ready. */
+export type Missing = readonly [problem: string, remedy: string, severity?: 'warning'] | undefined;
 
 /** What the names of the log groups of a stack begin with. */
 export const logGroupPrefixes = (stack: string): readonly string[] => [

@@ -1,4 +1,4 @@
-import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, Duration, Stack, Validations } from 'aws-cdk-lib';
 import {
   BackupPlan,
   BackupPlanRule,
@@ -28,14 +28,11 @@ interface Props extends Environment {
 export const keyOutput = (logicalId: string): string => `${logicalId}Arn`;
 
 /**
- * A vault that outlives its stack. The key is that of AWS for backups: nobody can disable or delete
- * it, and the backups are readable without the key of the table.
+ * A vault, which must outlive its stack. The key is that of AWS for backups: nobody can disable or
+ * delete it, and the backups are readable without the key of the table.
  */
 export const vault = (scope: Construct, backupVaultName: string): BackupVault =>
-  new BackupVault(scope, 'Vault', {
-    backupVaultName,
-    removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-  });
+  new BackupVault(scope, 'Vault', { backupVaultName });
 
 /** A daily backup of the table, and a copy of it in the vault of the other region. */
 export class Backup extends Construct {

@@ -16,7 +16,7 @@ export interface Environment {
 }
 
 /** Where a stack is deployed. The CDK refuses the credentials of another account. */
-export const environmentOf = ({ account }: Settings, region: string) => ({
+export const awsEnvironment = ({ account }: Settings, region: string) => ({
   ...(account !== undefined && { account }),
   region,
 });

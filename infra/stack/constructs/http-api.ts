@@ -104,8 +104,8 @@ export class GatehouseHttpApi extends Construct {
   private readonly invocation = new PolicyStatement({ actions: ['lambda:InvokeFunction'] });
 
   constructor(scope: Construct, id: string, { environment, settings }: Environment) {
-    const { throttle, corsOrigins, domain, logRetentionDays } = settings;
-    const { accessLogRetentionDays = logRetentionDays } = settings;
+    const { throttle, corsOrigins, domain } = settings;
+    const { logRetentionDays, accessLogRetentionDays = logRetentionDays } = settings;
     super(scope, id);
     const { stackName } = Stack.of(this);
     this.api = new HttpApi(this, 'Api', {

@@ -54,11 +54,6 @@ export class Keys extends Construct {
     this.signing = signingKeys.map((name) => addKey(name, 'signs tokens', SIGNING));
   }
 
-  /** Those of which a copy of the table needs replicas in its region. */
-  get replicated(): readonly IKey[] {
-    return [this.values, this.factor, ...this.pepper];
-  }
-
   get all(): readonly IKey[] {
     return [this.table, this.values, ...this.pepper, this.factor, ...this.signing];
   }

@@ -12,6 +12,7 @@ import type { FieldError } from '../../../lib/contract/failure.ts';
 import { LENGTH as PASSWORD_LENGTH } from '../../../lib/passwords/password-schema.ts';
 import type { Table } from '../../../lib/table/table.ts';
 import { type Route, routes } from '../../../routes.ts';
+import { randomNumbers, seed } from '../model/seed.ts';
 import { startRelease } from '../release/mixed-versions.ts';
 import { checkResponse, isUnknownParameter, violationsInRequest } from './api-document.ts';
 import { canaries } from './canaries.ts';
@@ -141,9 +142,10 @@ export async function launch({
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
   const sendPresent = sender(agent, cloud.url);
   const sendReleased = released ? sender(agent, released.url) : sendPresent;
+  const random = randomNumbers(seed);
   /** Each request is served by the functions of a random side, unless only the present has them. */
   const send: typeof sendPresent = async (...request) => {
-    const isPresent = Math.random() < 0.5 || request[1].startsWith('/console');
+    const isPresent = random() < 0.5 || request[1].startsWith('/console');
     const received = isPresent ? undefined : await sendReleased(...request);
     const isServed = received !== undefined && received.text !== UNKNOWN_ROUTE;
     return isServed ? { ...received, release } : sendPresent(...request);

@@ -1,6 +1,7 @@
 import { DURATION_MS_MAX, FIRST_WAIT_MS, WAIT_MS_MAX } from '../../../lib/table/change.ts';
 import { percentile } from '../../bench/statistics.ts';
 import { digits, table } from '../../bench/tables.ts';
+import { randomNumbers } from './seed.ts';
 
 /*
  * Simulates changes that conflict on one item, with the waits of lib/table/change.ts, in steps of a
@@ -100,17 +101,6 @@ export function simulate({
     p50: percentile(durations, 0.5),
     p99: percentile(durations, 0.99),
     unavailable: unavailable / changes,
-  };
-}
-
-/** Numbers from 0 to 1 in an order that the seed determines: mulberry32. */
-export function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
 

@@ -2,3 +2,14 @@ import { randomInt } from 'node:crypto';
 
 /** The seed of all randomness in a run: SEED, or a random one, which failures report. */
 export const seed = Number(process.env.SEED ?? randomInt(2 ** 31));
+
+/** Numbers from 0 to 1 in an order that the seed determines: mulberry32. */
+export function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

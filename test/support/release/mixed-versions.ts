@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { printError } from '../../../infra/commands/command-line.ts';
 import { type Cloud, type CloudOptions, startCloud } from '../../../infra/local/cloud.ts';
+import { seed } from '../model/seed.ts';
 import { readRelease, releases, unpackRelease } from './release.ts';
 
 /**
@@ -10,6 +12,7 @@ import { readRelease, releases, unpackRelease } from './release.ts';
  * nor do those that count the calls of single function instances.
  */
 export const RELEASE = process.env.RELEASE === 'last' ? releases().at(-1) : process.env.RELEASE;
+if (RELEASE) printError(`Half of the requests go to ${RELEASE}; SEED=${seed} decides which`);
 
 /**
  * Starts the functions of a recorded release on the table and the keys of a running stack, as they

@@ -8,16 +8,16 @@ const { version } = project;
 const ROOT = join(import.meta.dirname, '../..');
 
 /** The release of this source, and its commit if this folder is a clone. */
-export function buildOf(root = ROOT): Build {
+export function buildInfo(): Build {
   const git = (...args: string[]) =>
-    execFileSync('git', ['-C', root, ...args], {
+    execFileSync('git', ['-C', ROOT, ...args], {
       encoding: 'utf8',
       env: { ...process.env, TZ: 'UTC' },
       stdio: ['ignore', 'pipe', 'ignore'],
     }).trim();
   try {
     // The folder may be part of another repository, whose commits say nothing about it.
-    if (git('rev-parse', '--show-toplevel') !== realpathSync(root)) return { version };
+    if (git('rev-parse', '--show-toplevel') !== realpathSync(ROOT)) return { version };
     return {
       version,
       commit: git('describe', '--always', '--exclude=*', '--dirty', '--abbrev=40'),
