@@ -4,19 +4,12 @@ import { logError } from '../runtime/log.ts';
 import { isOutage } from '../runtime/outage.ts';
 import type { Key } from '../table/keys.ts';
 import { logMailNotSent } from './deliver-mail.ts';
-
-/** The part of a stream record that is used: the keys of an item that was created. */
-interface StreamRecord {
-  readonly dynamodb?: {
-    readonly SequenceNumber?: string;
-    readonly Keys?: Readonly<Record<string, { readonly S?: string }>>;
-  };
-}
-
-/** The records to be handed over again, together with all later ones. */
-interface BatchResponse {
-  readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
-}
+import {
+  type BatchResponse,
+  type Invocation,
+  parseRecord,
+  type StreamRecord,
+} from './stream-record.ts';
 
 /** A mail that is begun with less time left could be cut off after SES has accepted it. */
 const DURATION_MAX_MS = 20_000;
@@ -29,16 +22,13 @@ const DURATION_MAX_MS = 20_000;
  */
 export async function deliverBatch(
   { Records }: { readonly Records: readonly StreamRecord[] },
-  { getRemainingTimeInMillis }: { getRemainingTimeInMillis(): number },
+  { getRemainingTimeInMillis }: Invocation,
   deliver: (key: Key) => Promise<void>,
 ): Promise<BatchResponse> {
   setDeadline(getRemainingTimeInMillis());
   const failed: { itemIdentifier: string }[] = [];
   const waitingRecipients = new Set<string>();
-  // Stryker disable next-line StringLiteral: the type allows what DynamoDB never leaves out
-  for (const { dynamodb: { Keys = {}, SequenceNumber: itemIdentifier = '' } = {} } of Records) {
-    // Stryker disable next-line StringLiteral,OptionalChaining: DynamoDB never leaves out the key
-    const key = { pk: Keys.pk?.S ?? '', sk: Keys.sk?.S ?? '' };
+  for (const { key, itemIdentifier } of Records.map(parseRecord)) {
     const hasTime = Date.now() + DURATION_MAX_MS < currentDeadline();
     const isDelivered =
       hasTime && !waitingRecipients.has(key.pk) && (await tryToDeliver(key, deliver));

@@ -7,7 +7,7 @@ import { SourceMap } from 'node:module';
  * Bodies, headers, paths and items are never logged; the address of a client only behind an edge.
  */
 
-type Entry = Readonly<Record<string, string | number | undefined>>;
+type Entry = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
 /**
  * A field of a log line that CloudWatch records as a metric, once for each list in `dimensions`.

@@ -24,7 +24,7 @@ const PUBLIC_ROUTES: readonly string[] = [
 
 const FUNCTIONS = `${import.meta.dirname}/../../functions`;
 /** The functions without a route: a schedule and the stream of the table invoke them. */
-const WITHOUT_ROUTE = ['verify-table.ts', 'send-mail.ts'];
+const WITHOUT_ROUTE = ['verify-table.ts', 'send-mail.ts', 'log-audit.ts'];
 const all = [...routes, ...consoleRoutes];
 const files = readdirSync(FUNCTIONS).filter((file) => !WITHOUT_ROUTE.includes(file));
 
