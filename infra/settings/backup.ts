@@ -31,6 +31,14 @@ export const backup = v.optional(
         ),
         35,
       ),
+      lockedDays: v.optional(
+        count(
+          'days',
+          'How long nobody can delete a copy, not even the root user of the account or AWS. ' +
+            '**Irrevocable** three days after its deployment: from then on, every deployment ' +
+            'with another value, or without it, fails.',
+        ),
+      ),
     }),
   ),
 );

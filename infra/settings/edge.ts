@@ -10,6 +10,9 @@ export const EDGE_REGION = 'us-east-1';
 /** The stack of the edge, whose web ACL has a metric of the same name. */
 export const edgeStackName = (environment: string): string => `GatehouseEdge-${environment}`;
 
+/** WAF requires the prefix of the log group. */
+export const blockedLogName = (stack: string): string => `aws-waf-logs-${stack}`;
+
 /** A limit of a rate-based rule of WAF, whose minimum is 10. */
 const rateLimit = (meaning: string, example: number) =>
   setting(meaning, v.pipe(v.number(), v.integer(), v.minValue(10)), {

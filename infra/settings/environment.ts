@@ -1,6 +1,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as v from 'valibot';
+import { isHttpUrl } from './http-url.ts';
 import { count, matching, setting } from './setting.ts';
 import { TRANSPORTS } from './transport.ts';
 
@@ -82,6 +83,15 @@ export const auditDays = v.optional(
   730,
 );
 
+export const auditLogDays = v.optional(
+  setting(
+    'Also writes the audit trail to [a log](monitoring.md#the-audit-trail-in-another-system), ' +
+      'which keeps it for so long; 9999 keeps it forever. There is none unless this is set.',
+    retentionDays,
+    { unit: 'days', example: 1827 },
+  ),
+);
+
 export const transport = v.optional(
   setting(
     'What functions call AWS with: the transport of this project, or the AWS SDK ' +
@@ -115,6 +125,18 @@ export const alarms = v.optional(
       v.check(isTopicOrAddress, 'must be the ARN of an SNS topic or an e-mail address'),
     ),
     { example: 'arn:aws:sns:eu-central-1:123456789012:operators' },
+  ),
+);
+
+export const runbookUrl = v.optional(
+  setting(
+    'Where the recipients of alarms find [the runbook](runbook.md): a URL to which each alarm ' +
+      'appends `#` and the name of its section. Without it, alarms name the file.',
+    v.pipe(
+      v.string(),
+      v.check((url) => isHttpUrl(url) && !url.includes('#'), 'must be a URL without #'),
+    ),
+    { example: 'https://wiki.example.com/gatehouse/runbook' },
   ),
 );
 

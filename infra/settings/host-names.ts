@@ -71,3 +71,6 @@ export const corsOrigins = v.optional(
   ),
   [],
 );
+
+/** ACM renews a certificate of its own before that, if it can. */
+export const EXPIRY_NOTICE_DAYS = 30;

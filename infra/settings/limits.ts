@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { routes } from '../../routes.ts';
 import { atMost, count, setting } from './setting.ts';
 
 /* Limits on load, which bound the cost, and on password guessing. */
@@ -93,6 +94,29 @@ export const loginConcurrency = v.optional(
     ),
     atMost(2500, 'with which four functions take ten times the default quota of an account'),
   ),
+);
+
+/** The functions with reserved concurrency. */
+const RESERVING_FUNCTIONS = routes.filter(({ strictThrottle }) => strictThrottle).length;
+
+/** What Lambda keeps unreserved for all other functions. */
+export const UNRESERVED_MIN = 100;
+
+/** The concurrent executions that an environment takes away from all other functions. */
+export const reservedConcurrency = (loginConcurrency = 0): number =>
+  RESERVING_FUNCTIONS * loginConcurrency;
+
+/** The default quota. AWS gives new accounts less, reportedly 10, with which any burst fails. */
+export const CONCURRENCY_QUOTA = 1000;
+
+export const concurrencyQuota = v.optional(
+  count(
+    'executions',
+    'The Lambda quota of the account and region, of which the alarm ' +
+      '[concurrency](runbook.md#concurrency) warns when four fifths of it are in use. `npm run ' +
+      'preflight` compares it.',
+  ),
+  CONCURRENCY_QUOTA,
 );
 
 export const guessing = v.optional(

@@ -8,12 +8,14 @@ import {
   account,
   alarms,
   auditDays,
+  auditLogDays,
   dailyVerification,
   deployment,
   keepData,
   logRetentionDays,
   monthlyBudget,
   region,
+  runbookUrl,
   transport,
   unprotected,
 } from './environment.ts';
@@ -29,7 +31,15 @@ import {
   signingKeys,
   tokenLife,
 } from './keys.ts';
-import { guessing, loginConcurrency, tableMaximum, throttle } from './limits.ts';
+import {
+  concurrencyQuota,
+  guessing,
+  loginConcurrency,
+  reservedConcurrency,
+  tableMaximum,
+  throttle,
+  UNRESERVED_MIN,
+} from './limits.ts';
 import { mail, mailFits } from './mail.ts';
 
 /**
@@ -51,9 +61,11 @@ const fields = v.strictObject({
   logRetentionDays,
   accessLogRetentionDays,
   auditDays,
+  auditLogDays,
   tableMaximum,
   throttle,
   loginConcurrency,
+  concurrencyQuota,
   guessing,
   signingKeys,
   pepperKeys,
@@ -70,6 +82,7 @@ const fields = v.strictObject({
   edge,
   dailyVerification,
   alarms,
+  runbookUrl,
   monthlyBudget,
   deployment,
   transport,
@@ -118,6 +131,14 @@ export const settings = v.pipe(
     ['alarms'],
     ({ region, alarms = '' }) => !alarms.startsWith('arn:') || regionOf(alarms) === region,
     'An alarm can only notify a topic in its own region, which is that of the environment',
+  ),
+  rule(
+    ['concurrencyQuota'],
+    ({ loginConcurrency, concurrencyQuota }) =>
+      loginConcurrency === undefined ||
+      reservedConcurrency(loginConcurrency) + UNRESERVED_MIN <= concurrencyQuota,
+    'must be the quota of the account, and leave 100 beside the reserved executions of ' +
+      'loginConcurrency',
   ),
   rule(
     ['monthlyBudget'],
@@ -237,6 +258,11 @@ export const settings = v.pipe(
     ['backup'],
     ({ keepData, backup }) => keepData || !backup,
     'requires keepData: without it, no data is kept',
+  ),
+  rule(
+    ['backup', 'lockedDays'],
+    ({ backup: { days, lockedDays } = { days: 0 } }) => (lockedDays ?? 0) <= days,
+    'must not exceed backup.days: AWS Backup makes no copy that would be deleted before',
   ),
   rule(
     ['backup', 'region'],

@@ -9,6 +9,8 @@ import {
   type Environment,
   EnvironmentStack,
 } from './constructs/environment-stack.ts';
+import { forwardEvents } from './constructs/forwarded-events.ts';
+import { backupChanges, keyChanges } from './constructs/watched-events.ts';
 import type { GatehouseStack } from './gatehouse-stack.ts';
 
 /** What a second region needs in order to continue without the first one. */
@@ -24,25 +26,33 @@ export class BackupStack extends EnvironmentStack {
     // The primary keys, whose ARNs are outputs, must exist first.
     this.addStackDependency(main);
 
-    RemovalPolicies.of(this).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
-    vault(this, this.stackName);
-    for (const logicalId of replicatedKeys(pepperKeys)) {
-      new CfnReplicaKey(this, logicalId, {
-        description: `Gatehouse: replica of ${logicalId}`,
-        primaryKeyArn:
-          existing?.keys?.[logicalId] ??
-          Fn.getStackOutput(main.stackName, keyOutput(logicalId), settings.region),
-        // As for the primary keys: policies of IAM decide.
-        keyPolicy: new PolicyDocument({
-          statements: [
-            new PolicyStatement({
-              actions: ['kms:*'],
-              principals: [new AccountRootPrincipal()],
-              resources: ['*'],
-            }),
-          ],
+    RemovalPolicies.of(this).apply(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE, {
+      applyToResourceTypes: ['AWS::Backup::BackupVault', 'AWS::KMS::ReplicaKey'],
+    });
+    vault(this, this.stackName, backup.lockedDays);
+    const replicas = replicatedKeys(pepperKeys).map(
+      (logicalId) =>
+        new CfnReplicaKey(this, logicalId, {
+          description: `Gatehouse: replica of ${logicalId}`,
+          primaryKeyArn:
+            existing?.keys?.[logicalId] ??
+            Fn.getStackOutput(main.stackName, keyOutput(logicalId), settings.region),
+          // As for the primary keys: policies of IAM decide.
+          keyPolicy: new PolicyDocument({
+            statements: [
+              new PolicyStatement({
+                actions: ['kms:*'],
+                principals: [new AccountRootPrincipal()],
+                resources: ['*'],
+              }),
+            ],
+          }),
         }),
+    );
+    if (settings.alarms)
+      forwardEvents(this, settings.region, {
+        KeyStates: keyChanges(replicas.map(({ attrArn }) => attrArn)),
+        BackupChanges: backupChanges([this.stackName]),
       });
-    }
   }
 }

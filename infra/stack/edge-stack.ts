@@ -1,4 +1,11 @@
-import { CfnOutput, Duration, SecretValue, Validations } from 'aws-cdk-lib';
+import {
+  ArnFormat,
+  CfnOutput,
+  Duration,
+  RemovalPolicy,
+  SecretValue,
+  Validations,
+} from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import {
   AllowedMethods,
@@ -20,19 +27,19 @@ import {
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
-import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
-import { EventBus as EventBusTarget } from 'aws-cdk-lib/aws-events-targets';
-import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { CfnLoggingConfiguration, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import { EDGE_HEADERS } from '../../lib/http/edge.ts';
 import { routes } from '../../routes.ts';
-import { EDGE_REGION } from '../settings/edge.ts';
+import { blockedLogName, EDGE_REGION } from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   awsEnvironment,
   type Environment,
   EnvironmentStack,
 } from './constructs/environment-stack.ts';
+import { forwardEvents } from './constructs/forwarded-events.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
 import { certificateExpires } from './constructs/watched-events.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
@@ -64,13 +71,15 @@ export class EdgeStack extends EnvironmentStack {
     });
 
     const behavior = this.behaviorOf(domain, edge, environment);
+    const webAcl = this.webAcl(edge, settings.corsOrigins);
+    this.logBlocked(webAcl, settings);
     const distribution = new Distribution(this, 'Distribution', {
       comment: `Gatehouse ${environment}`,
       domainNames: [edge.hostName],
       certificate: Certificate.fromCertificateArn(this, 'Certificate', edge.certificate),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
-      webAclId: this.webAcl(edge, settings.corsOrigins).attrArn,
+      webAclId: webAcl.attrArn,
       defaultBehavior: behavior,
       ...(settings.console && {
         // Their names change with their content, and the responses say that they can be cached.
@@ -84,28 +93,15 @@ export class EdgeStack extends EnvironmentStack {
       { id: 'AwsSolutions::AwsSolutions-CFR1', reason: 'Users may be anywhere' },
       {
         id: 'AwsSolutions::AwsSolutions-CFR3',
-        reason: 'The functions log each request with its client, and WAF samples those it blocks',
+        reason: 'The functions log each request with its client, and WAF those that it blocks',
       },
     );
-    // Where the region is the same, the event is there already.
+    // ACM reports the expiry in its own region. Where that is the same, the event is there already.
     if (settings.alarms && settings.region !== EDGE_REGION)
-      this.forwardExpiry(edge.certificate, settings.region);
+      forwardEvents(this, settings.region, {
+        CertificateExpires: certificateExpires([edge.certificate]),
+      });
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
-  }
-
-  /** ACM reports the expiry of a certificate in its own region, and the alarms are in another. */
-  private forwardExpiry(certificate: string, region: string): void {
-    const eventBusArn = this.formatArn({
-      service: 'events',
-      region,
-      resource: 'event-bus',
-      resourceName: 'default',
-    });
-    new Rule(this, 'CertificateExpires', {
-      description: `Gatehouse: forwards the expiry of the certificate of the edge to ${region}`,
-      eventPattern: certificateExpires([certificate]),
-      targets: [new EventBusTarget(EventBus.fromEventBusArn(this, 'AlarmEvents', eventBusArn))],
-    });
   }
 
   /** How requests are forwarded to the API: all of them, and without a cache. */
@@ -175,6 +171,15 @@ export class EdgeStack extends EnvironmentStack {
       scope: 'CLOUDFRONT',
       defaultAction: { allow: {} },
       visibilityConfig: visibilityConfig(this.stackName),
+      dataProtectionConfig: {
+        dataProtections: [
+          {
+            // The tokens, in samples and in the log.
+            field: { fieldType: 'SINGLE_HEADER', fieldKeys: ['authorization'] },
+            action: 'SUBSTITUTION',
+          },
+        ],
+      },
       customResponseBodies: {
         'too-many-requests': {
           contentType: 'APPLICATION_JSON',
@@ -202,6 +207,40 @@ export class EdgeStack extends EnvironmentStack {
         },
         visibilityConfig: visibilityConfig(name),
       })),
+    });
+  }
+
+  /** Only these: all others are in the logs of API Gateway and of the functions. */
+  private logBlocked(
+    webAcl: CfnWebACL,
+    { keepData, logRetentionDays, accessLogRetentionDays = logRetentionDays }: Settings,
+  ): void {
+    const log = new LogGroup(this, 'BlockedRequests', {
+      logGroupName: blockedLogName(this.stackName),
+      retention: accessLogRetentionDays,
+      removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    });
+    new CfnLoggingConfiguration(this, 'Logging', {
+      resourceArn: webAcl.attrArn,
+      // WAF rejects the ARN of a log group with the `:*` with which CloudFormation states it.
+      logDestinationConfigs: [
+        this.formatArn({
+          service: 'logs',
+          resource: 'log-group',
+          resourceName: log.logGroupName,
+          arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+        }),
+      ],
+      loggingFilter: {
+        DefaultBehavior: 'DROP',
+        Filters: [
+          {
+            Behavior: 'KEEP',
+            Requirement: 'MEETS_ANY',
+            Conditions: [{ ActionCondition: { Action: 'BLOCK' } }],
+          },
+        ],
+      },
     });
   }
 }

@@ -1,11 +1,11 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.ts';
-import { replicatedKeys } from '../settings/backup.ts';
 import type { Settings } from '../settings/settings.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
-import { Backup, keyOutput } from './constructs/backup.ts';
+import { AuditLog } from './constructs/audit-log.ts';
+import { Backup } from './constructs/backup.ts';
 import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
 import { EnvironmentDashboard } from './constructs/dashboard.ts';
@@ -19,6 +19,14 @@ import { metricsOf } from './constructs/metrics.ts';
 import { MonthlyBudget } from './constructs/monthly-budget.ts';
 import { Queries } from './constructs/queries.ts';
 
+/** Resources that outlive a stack that keeps its data. */
+const WITH_DATA = [
+  'AWS::Backup::BackupVault',
+  'AWS::DynamoDB::Table',
+  'AWS::KMS::Key',
+  'AWS::Logs::LogGroup',
+];
+
 /** A table, its keys, and one HTTP API with a function for each handler that `routes.ts` names. */
 export class GatehouseStack extends EnvironmentStack {
   constructor(scope: Construct, id: string, deployment: Deployment) {
@@ -30,14 +38,7 @@ export class GatehouseStack extends EnvironmentStack {
     });
     RemovalPolicies.of(this).apply(
       settings.keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
-      {
-        applyToResourceTypes: [
-          'AWS::Backup::BackupVault',
-          'AWS::DynamoDB::Table',
-          'AWS::KMS::Key',
-          'AWS::Logs::LogGroup',
-        ],
-      },
+      { applyToResourceTypes: WITH_DATA },
     );
 
     const keys = new Keys(this, 'Keys', settings);
@@ -50,7 +51,7 @@ export class GatehouseStack extends EnvironmentStack {
     const httpApi = new GatehouseHttpApi(this, 'Entrance', deployment);
     const mail = new Mail(this, 'Mail', { table, url: httpApi.url, deployment });
     // One for all: a saved query may name 50 log groups, and a stack may have 500 resources.
-    const log = functionLog(this, 'EndpointLog', 'endpoints', settings);
+    const log = functionLog(this, 'EndpointLog', 'endpoints', settings.logRetentionDays);
     const functions = deployedRoutes(settings).map(([route, ...others]) => {
       const fn = new EndpointFunction(this, route, deployment, log);
       table.grantTo(fn, permissionsOf(route));
@@ -58,6 +59,9 @@ export class GatehouseStack extends EnvironmentStack {
       httpApi.addRoutes([route, ...others], fn.live);
       return fn;
     });
+    const auditLog = settings.auditLogDays
+      ? new AuditLog(this, 'AuditLog', { table, days: settings.auditLogDays, deployment })
+      : undefined;
     const verification = settings.dailyVerification
       ? new DailyVerification(this, 'DailyVerification', table, deployment)
       : undefined;
@@ -67,35 +71,33 @@ export class GatehouseStack extends EnvironmentStack {
       apiId: httpApi.id,
       tableName: table.name,
       mailFunction: mail.sender.functionName,
+      auditFunction: auditLog?.writer.functionName,
     });
-    const alarms = settings.alarms
-      ? new Alarms(this, 'Alarms', settings.alarms, { settings, metrics, keys, table })
+    const { alarms: recipient, monthlyBudget: usDollars } = settings;
+    const alarms = recipient
+      ? new Alarms(this, 'Alarms', recipient, { ...deployment, metrics, keys, table })
       : { all: [], ofDeployments: [] };
-    if (settings.alarms && settings.monthlyBudget)
-      new MonthlyBudget(this, 'Budget', {
-        ...deployment,
-        usDollars: settings.monthlyBudget,
-        recipient: settings.alarms,
-      });
+    if (recipient && usDollars)
+      new MonthlyBudget(this, 'Budget', { ...deployment, usDollars, recipient });
     if (settings.deployment === 'canary')
       new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms.ofDeployments });
-    new EnvironmentDashboard(this, 'Dashboard', { settings, metrics, alarms: alarms.all, keys });
+    new EnvironmentDashboard(this, 'Dashboard', {
+      ...deployment,
+      metrics,
+      alarms: alarms.all,
+      keys,
+    });
     new Queries(this, 'Queries', {
       access: httpApi.accessLogName,
       functions: log.logGroupName,
       mail: mail.sender.logGroup.logGroupName,
+      audit: auditLog?.writer.logGroup.logGroupName,
       verification: verification?.verifier.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,
     });
 
-    if (settings.backup) {
-      new Backup(this, 'Backup', { ...deployment, backup: settings.backup, tableArn: table.arn });
-      // The stack of the backups reads these.
-      const replicated = replicatedKeys(settings.pepperKeys);
-      for (const { node, keyArn } of keys.all)
-        if (replicated.includes(node.id))
-          new CfnOutput(this, keyOutput(node.id), { value: keyArn });
-    }
+    if (settings.backup)
+      new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys });
 
     new CfnOutput(this, 'Url', { value: httpApi.url });
     new CfnOutput(this, 'TableName', { value: table.name });

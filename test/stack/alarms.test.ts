@@ -6,10 +6,18 @@ import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { type Resource, resourcesOf, templateOf } from '../support/stack/stack.ts';
 
 const { domain, edge, backup } = OTHER_SETTINGS;
-const prod = templateOf('prod', { domain, edge, backup });
+const prod = templateOf('prod', { domain, edge, backup, auditLogDays: 150 });
 const RUNBOOK = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8');
 /** They are about what no log of the stack has. */
-const WITHOUT_QUERY = ['bounces', 'complaints', 'table-changes', 'backups', 'certificates'];
+const WITHOUT_QUERY = [
+  'bounces',
+  'complaints',
+  'concurrency',
+  'table-changes',
+  'backups',
+  'backup-changes',
+  'certificates',
+];
 /** Sections about the alarms as a whole. */
 const OTHER_SECTIONS = ['What it costs'];
 const PARTS = ['Meaning', 'Where to look', 'What to do', 'When it is over'];
@@ -160,7 +168,7 @@ describe('the alarms', () => {
       },
     ]);
     const role = { 'Fn::GetAtt': [expect.stringMatching(/^AlarmsPublisher/), 'Arn'] };
-    expect(roles).toEqual([role, role, role, role]);
+    expect(roles).toEqual([role, role, role, role, role]);
     expect(JSON.stringify(templateOf('prod', { alarms: TOPIC }).toJSON())).not.toContain(
       'AlarmsPublisher',
     );
@@ -205,14 +213,47 @@ describe('the alarms', () => {
       expect(MetricTransformations).toMatchObject([{ DefaultValue: 0 }]);
   });
 
+  it('link to the runbook of the settings', () => {
+    const template = templateOf('prod', { runbookUrl: 'https://wiki.example.com/gatehouse' });
+    const links = [
+      ...propertiesOf(template, 'AWS::CloudWatch::Alarm').map(
+        ({ AlarmDescription }) => AlarmDescription,
+      ),
+      ...propertiesOf(template, 'AWS::Events::Rule').flatMap(({ EventPattern, Targets }) =>
+        EventPattern ? [Targets[0].Input] : [],
+      ),
+    ];
+
+    for (const link of links)
+      expect(link).toMatch(/What to do: https:\/\/wiki\.example\.com\/gatehouse#[a-z-]+"?$/);
+  });
+
+  it.each([
+    [{}, 400 + 480],
+    [{ loginConcurrency: 50 }, 200 + 640],
+    [{ concurrencyQuota: 3000 }, 400 + 2080],
+  ])('about concurrency begins at four fifths of what is not reserved: %j', (changes, limit) => {
+    const alarms = propertiesOf(templateOf('prod', changes), 'AWS::CloudWatch::Alarm');
+
+    expect(
+      alarms.filter(({ MetricName }) => MetricName === 'ClaimedAccountConcurrency'),
+    ).toMatchObject([
+      {
+        Statistic: 'Maximum',
+        Threshold: limit,
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+      },
+    ]);
+  });
+
   it('about the verification and the edge, and their queries, exist only with them', () => {
     const template = templateOf('prod', { dailyVerification: false });
     const names = ['AWS::CloudWatch::Alarm', 'AWS::Logs::QueryDefinition'].flatMap((type) =>
       propertiesOf(template, type).map(({ AlarmName, Name }) => AlarmName ?? Name),
     );
 
-    expect(names).toHaveLength(13 + 15);
-    expect(names.join()).not.toMatch(/verification|intact|edge/);
+    expect(names).toHaveLength(14 + 15);
+    expect(names.join()).not.toMatch(/verification|intact|edge|audit/);
   });
 });
 
@@ -230,10 +271,13 @@ describe('the rules', () => {
     'detail-type': 'AWS API Call via CloudTrail',
     detail: { eventSource: `${service}.amazonaws.com`, eventName, ...detail },
   });
+  const [replica] =
+    JSON.stringify(patterns).match(/arn:[^"]*kms:eu-west-1[^"]*key\/PepperKey/) ?? [];
   const ofKey = { resources: [{ ARN: 'arn:PepperKey' }] };
   const ofTable = (tableName: string) => ({ requestParameters: { tableName } });
   const ofBackup = { requestParameters: { backupArn: `${TABLE}/backup/1` } };
   const byService = { userIdentity: { invokedBy: 'service.amazonaws.com' } };
+  const ofVault = (backupVaultName: string) => ({ requestParameters: { backupVaultName } });
   const expiry = (certificate: string, DaysToExpiry: number) => ({
     source: 'aws.acm',
     'detail-type': 'ACM Certificate Approaching Expiration',
@@ -261,6 +305,31 @@ describe('the rules', () => {
       'AWS Backup deletes one',
       false,
       called('dynamodb', 'DeleteBackup', { ...ofBackup, ...byService }),
+    ],
+    [
+      'a backup in the vault is deleted',
+      true,
+      called('backup', 'DeleteRecoveryPoint', ofVault('Gatehouse-prod')),
+    ],
+    [
+      'a copy is to be deleted earlier',
+      true,
+      called('backup', 'UpdateRecoveryPointLifecycle', ofVault('GatehouseBackup-prod')),
+    ],
+    [
+      'one in a foreign vault is deleted',
+      false,
+      called('backup', 'DeleteRecoveryPoint', ofVault('Default')),
+    ],
+    [
+      'AWS Backup deletes what has expired',
+      false,
+      called('backup', 'DeleteRecoveryPoint', { ...ofVault('Gatehouse-prod'), ...byService }),
+    ],
+    [
+      'a replica is to be deleted',
+      true,
+      called('kms', 'ScheduleKeyDeletion', { resources: [{ ARN: replica }] }),
     ],
     ['a certificate expires in 30 days', true, expiry(domain.certificate, 30)],
     ['that of the edge expires in a day', true, expiry(edge.certificate, 1)],

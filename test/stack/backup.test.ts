@@ -85,6 +85,45 @@ describe('the stack in the other region', () => {
   });
 });
 
+it('the other region locks its copies only if the settings say so', () => {
+  const lockedDays = 21;
+  const locked = { ...CHANGES, backup: { region: 'eu-west-1', days: 47, lockedDays } };
+  const lockOf = (template: typeof main) =>
+    propertiesOf('AWS::Backup::BackupVault', template).map(
+      ({ LockConfiguration }) => LockConfiguration,
+    );
+
+  expect(lockOf(backupTemplateOf('prod', locked))).toEqual([
+    { MinRetentionDays: 21, ChangeableForDays: 3 },
+  ]);
+  expect(lockOf(backups)).toEqual([undefined]);
+  // Those in the region of the environment stay for a week only.
+  expect(lockOf(templateOf('prod', locked))).toEqual([undefined]);
+});
+
+it('changes of replicas and copies are forwarded to the alarms', () => {
+  const rules = propertiesOf('AWS::Events::Rule', backups);
+
+  expect(rules.map(({ EventPattern }) => EventPattern.detail)).toMatchObject([
+    {
+      resources: {
+        ARN: ['ValuesKey', 'FactorKey', 'PepperKey2', 'PepperKey'].map((id) => ({
+          'Fn::GetAtt': [id, 'Arn'],
+        })),
+      },
+    },
+    { requestParameters: { backupVaultName: ['GatehouseBackup-prod'] } },
+  ]);
+  for (const { Targets } of rules)
+    expect(JSON.stringify(Targets)).toMatch(/:events:eu-central-1:.*:event-bus\/default/);
+  const silent = backupTemplateOf('prod', {
+    ...CHANGES,
+    deployment: 'all-at-once',
+    alarms: undefined,
+  });
+  expect(propertiesOf('AWS::Events::Rule', silent)).toEqual([]);
+});
+
 describe('the plan', () => {
   it('copies every backup to the vault of the other region, where it stays for longer', () => {
     const [vault] = propertiesOf('AWS::Backup::BackupVault', backups);
@@ -120,7 +159,7 @@ describe('the plan', () => {
 
   it('notifies of a backup or a copy that failed', () => {
     const rule = propertiesOf('AWS::Events::Rule').find(({ EventPattern }) =>
-      EventPattern?.source.includes('aws.backup'),
+      EventPattern?.['detail-type'].includes('Backup Job State Change'),
     );
 
     expect(rule?.EventPattern).toEqual({

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import { logGroupPrefixes } from '../../infra/commands/preflight/deployed.ts';
 import { EdgeStack } from '../../infra/stack/edge-stack.ts';
 import project from '../../package.json' with { type: 'json' };
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
@@ -62,6 +63,40 @@ describe('the stack of the edge', () => {
     [false, false, false],
   ])('with keepData %s and unprotected %s is protected: %s', (keepData, unprotected, expected) => {
     expect(newStack({ keepData, unprotected }).terminationProtection).toBe(expected);
+  });
+
+  it('logs what it blocks, without tokens, for as long as the access log', () => {
+    const [name = ''] = logGroupPrefixes('GatehouseEdge-prod').slice(-1);
+
+    expect(propertiesOf('AWS::Logs::LogGroup')).toMatchObject({
+      LogGroupName: name,
+      RetentionInDays: OTHER_SETTINGS.accessLogRetentionDays,
+    });
+    const { LogDestinationConfigs, LoggingFilter } = propertiesOf(
+      'AWS::WAFv2::LoggingConfiguration',
+    );
+    expect(JSON.stringify(LogDestinationConfigs)).not.toContain('*');
+    expect(LoggingFilter).toMatchObject({
+      DefaultBehavior: 'DROP',
+      Filters: [{ Behavior: 'KEEP', Conditions: [{ ActionCondition: { Action: 'BLOCK' } }] }],
+    });
+    expect(propertiesOf('AWS::WAFv2::WebACL').DataProtectionConfig.DataProtections).toMatchObject([
+      {
+        Field: { FieldType: 'SINGLE_HEADER', FieldKeys: ['authorization'] },
+        Action: 'SUBSTITUTION',
+      },
+    ]);
+  });
+
+  it.each([
+    [true, 'Retain'],
+    [false, 'Delete'],
+  ])('with keepData %s has for its log the policy %s', (keepData, policy) => {
+    const template = Template.fromStack(newStack({ keepData }));
+
+    expect(Object.values(resourcesOf(template, 'AWS::Logs::LogGroup'))).toMatchObject([
+      { DeletionPolicy: policy },
+    ]);
   });
 });
 

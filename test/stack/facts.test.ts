@@ -119,7 +119,11 @@ describe.each(ENVIRONMENTS)('the data of $name', ({ template, keep, days, access
     expect(removals).toHaveLength(groups.length + others.length);
     // One for all endpoints and the console, one for each other function, and one for the HTTP API.
     expect(groups).toHaveLength(functionsOf(template).length - routes.length + 1);
-    const daysOf = (name: string) => (name.endsWith('/access') ? accessDays : days);
+    const ofOther: Record<string, number> = {
+      access: accessDays,
+      audit: OTHER_SETTINGS.auditLogDays,
+    };
+    const daysOf = (name: string) => ofOther[name.split('/').at(-1) ?? ''] ?? days;
     expect(
       groups.filter(
         ({ LogGroupName, RetentionInDays }) => RetentionInDays !== daysOf(LogGroupName),
@@ -418,7 +422,9 @@ describe('the function', () => {
 
   it('that sends mail uses its sender only, and is handed each mail until it is sent', () => {
     const statements = statementsOf(other, functionOf(other, 'sends mail'));
-    const mappings = other.findResources('AWS::Lambda::EventSourceMapping');
+    const mappings = other.findResources('AWS::Lambda::EventSourceMapping', {
+      Properties: { BatchSize: 10 },
+    });
 
     expect(statements.find(({ Action }) => Action === 'ses:SendEmail')?.Condition).toEqual({
       StringEquals: { 'ses:FromAddress': 'gate@mail.example.org' },
@@ -441,6 +447,35 @@ describe('the function', () => {
         }),
       }),
     });
+  });
+
+  it('that logs the audit trail reads its entries only, and is handed each in its order', () => {
+    const statements = statementsOf(other, functionOf(other, 'logs the audit trail'));
+    const keys = statements.flatMap(({ Action, Condition }) =>
+      String(Action).startsWith('dynamodb:') && Condition
+        ? [[Action, Condition['ForAllValues:StringLike']['dynamodb:LeadingKeys']]]
+        : [],
+    );
+    const mappings = other.findResources('AWS::Lambda::EventSourceMapping', {
+      Properties: { BatchSize: 100 },
+    });
+
+    expect(keys).toEqual([
+      ['dynamodb:BatchGetItem', ['AUDIT#*']],
+      ['dynamodb:GetItem', ['FORMAT']],
+    ]);
+    expect(Object.values(mappings)).toMatchObject([
+      {
+        Properties: {
+          ParallelizationFactor: 1,
+          MaximumRecordAgeInSeconds: 86_400,
+          FilterCriteria: { Filters: [{ Pattern: expect.stringContaining('"AUDIT#"') }] },
+        },
+      },
+    ]);
+    expect(
+      dev.findResources('AWS::Lambda::EventSourceMapping', { Properties: { BatchSize: 100 } }),
+    ).toEqual({});
   });
 
   it('that verifies the table daily is the only one that may scan, and reads only', () => {

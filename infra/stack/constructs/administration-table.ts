@@ -1,4 +1,4 @@
-import { Annotations, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Annotations, Stack, Validations } from 'aws-cdk-lib';
 import {
   AttributeType,
   BillingMode,
@@ -9,7 +9,12 @@ import {
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import {
+  type EventSourceMappingOptions,
+  FilterCriteria,
+  FilterRule,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { Construct } from 'constructs';
 import { PARTITION } from '../../../lib/table/keys.ts';
@@ -134,7 +139,14 @@ export class AdministrationTable extends Construct {
    * each partition key. Call it once per function: AWS rejects a second event source mapping of the
    * same stream and function, whatever its filter, https://github.com/anomalyco/sst/issues/5975
    */
-  handOver(prefixes: readonly string[], fn: GatehouseFunction): void {
+  handOver(
+    prefixes: readonly string[],
+    fn: GatehouseFunction,
+    options: Pick<
+      EventSourceMappingOptions,
+      'batchSize' | 'parallelizationFactor' | 'maxRecordAge'
+    >,
+  ): void {
     const eventSourceArn = this.table.tableStreamArn;
     if (!eventSourceArn)
       throw new Error('existing.tableStream is missing: `npm run adopt` prints it.');
@@ -142,18 +154,20 @@ export class AdministrationTable extends Construct {
       ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
       [eventSourceArn],
     );
-    // IAM supports no narrower resource for this action.
     fn.allow(['dynamodb:ListStreams'], ['*']);
+    // The policy belongs to the role, which is beside the function.
+    Validations.of(fn.role ?? fn).acknowledge({
+      id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
+      reason: 'dynamodb:ListStreams supports no resource',
+    });
     // Under another id, AWS would be asked for a second mapping before the first one is deleted.
     fn.addEventSourceMapping('Stream', {
       eventSourceArn,
       // Also what was created before the mapping existed.
       startingPosition: StartingPosition.TRIM_HORIZON,
-      batchSize: 10,
-      parallelizationFactor: 10,
+      ...options,
       reportBatchItemFailures: true,
       bisectBatchOnError: true,
-      maxRecordAge: Duration.hours(6),
       // A record is handed over if it satisfies one of the filters:
       // https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
       filters: prefixes.map((prefix) =>

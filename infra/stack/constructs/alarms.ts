@@ -8,20 +8,22 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
+import { type EventPattern, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events';
 import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
+import { reservedConcurrency } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import type { Keys } from './keys.ts';
 import type { Metrics } from './metrics.ts';
-import { type WatchedEvent, watchedEvents } from './watched-events.ts';
+import { watchedEvents } from './watched-events.ts';
 
 /** What the alarms and the dashboard are about. */
 export interface Monitored {
+  readonly environment: string;
   readonly settings: Settings;
   readonly metrics: Metrics;
   readonly keys: Keys;
@@ -34,9 +36,6 @@ type Condition = Partial<AlarmProps> &
     /** Whether a bad deployment raises it within minutes, so that it rolls back a canary. */
     readonly rollsBack?: boolean;
   };
-
-const withRunbook = (name: string, meaning: string): string =>
-  `${meaning} What to do: docs/runbook.md#${name}`;
 
 /**
  * The alarms, and the topic that notifies the recipient. Each has a section of the same name in
@@ -55,10 +54,13 @@ export class Alarms extends Construct {
       ? undefined
       : new Role(this, 'Publisher', { assumedBy: new ServicePrincipal('events.amazonaws.com') });
     const action = new SnsAction(topic);
+    const { runbookUrl = 'docs/runbook.md' } = props.settings;
+    const describe = (name: string, meaning: string) =>
+      `${meaning} What to do: ${runbookUrl}#${name}`;
     for (const [name, { meaning, rollsBack, ...condition }] of Object.entries(conditions(props))) {
       const alarm = new Alarm(this, name, {
         alarmName: `${Stack.of(this).stackName}-${name}`,
-        alarmDescription: withRunbook(name, meaning),
+        alarmDescription: describe(name, meaning),
         threshold: 1,
         evaluationPeriods: 1,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -70,21 +72,23 @@ export class Alarms extends Construct {
       this.all.push(alarm);
       if (rollsBack) this.ofDeployments.push(alarm);
     }
-    for (const [name, event] of Object.entries(watchedEvents(props)))
-      this.notifyOf(name, event, topic, publisher);
+    for (const [name, { meaning, pattern }] of Object.entries(watchedEvents(props))) {
+      const description = describe(name, meaning(Stack.of(this).stackName));
+      this.notifyOf(name, description, pattern, topic, publisher);
+    }
   }
 
   /** Notifies once, and not when it is over. */
   private notifyOf(
     name: string,
-    { meaning, pattern }: WatchedEvent,
+    description: string,
+    eventPattern: EventPattern,
     topic: ITopic,
     role: Role | undefined,
   ): void {
-    const description = withRunbook(name, meaning(Stack.of(this).stackName));
     const rule = new Rule(this, name, {
       description,
-      eventPattern: pattern,
+      eventPattern,
       targets: [
         new SnsTopic(topic, {
           message: RuleTargetInput.fromText(description),
@@ -167,6 +171,11 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       evaluationPeriods: 2,
       datapointsToAlarm: 1,
     },
+    concurrency: {
+      meaning: 'Four fifths of the concurrent executions of the account are in use.',
+      metric: metrics.claimedConcurrency,
+      threshold: concurrencyLimit(settings),
+    },
     'slow-logins': {
       meaning: 'One login in a hundred takes longer than two seconds.',
       metric: metrics.duration('login', 'p99'),
@@ -178,6 +187,13 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       ...slow,
     },
     ...mailConditions(metrics),
+    ...(metrics.auditDelay && {
+      'audit-delayed': {
+        meaning: 'The log of the audit trail is an hour behind.',
+        metric: metrics.auditDelay,
+        threshold: Duration.hours(1).toMilliseconds(),
+      },
+    }),
     'too-many-attempts': {
       meaning: 'The login throttle rejects many requests: passwords may be guessed.',
       metric: metrics.rejections('too-many-attempts'),
@@ -198,6 +214,12 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
     }),
     ...(settings.dailyVerification && verificationConditions(metrics)),
   };
+}
+
+/** Four fifths of what is not reserved, because what is reserved counts even while it is idle. */
+function concurrencyLimit({ concurrencyQuota, loginConcurrency }: Settings): number {
+  const reserved = reservedConcurrency(loginConcurrency);
+  return reserved + Math.floor((concurrencyQuota - reserved) * 0.8);
 }
 
 function mailConditions(metrics: Metrics): Record<string, Condition> {

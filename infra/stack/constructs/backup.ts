@@ -1,4 +1,4 @@
-import { ArnFormat, Duration, Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
 import {
   BackupPlan,
   BackupPlanRule,
@@ -11,7 +11,9 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { backupStackName } from '../../settings/backup.ts';
 import type { Settings } from '../../settings/settings.ts';
+import type { AdministrationTable } from './administration-table.ts';
 import type { Environment } from './environment-stack.ts';
+import type { Keys } from './keys.ts';
 
 /**
  * Long enough to repeat a copy that failed. Point-in-time recovery restores the table in its own
@@ -21,7 +23,8 @@ const KEPT_HERE_DAYS = 7;
 
 interface Props extends Environment {
   readonly backup: NonNullable<Settings['backup']>;
-  readonly tableArn: string;
+  readonly table: AdministrationTable;
+  readonly keys: Keys;
 }
 
 /** The name of the output with the ARN of a key. */
@@ -31,12 +34,26 @@ export const keyOutput = (logicalId: string): string => `${logicalId}Arn`;
  * A vault, which must outlive its stack. The key is that of AWS for backups: nobody can disable or
  * delete it, and the backups are readable without the key of the table.
  */
-export const vault = (scope: Construct, backupVaultName: string): BackupVault =>
-  new BackupVault(scope, 'Vault', { backupVaultName });
+export const vault = (
+  scope: Construct,
+  backupVaultName: string,
+  lockedDays?: number,
+): BackupVault =>
+  new BackupVault(scope, 'Vault', {
+    backupVaultName,
+    ...(lockedDays && {
+      lockConfiguration: {
+        minRetention: Duration.days(lockedDays),
+        // The shortest time after which nobody can remove the lock, not even AWS:
+        // https://docs.aws.amazon.com/aws-backup/latest/devguide/vault-lock.html
+        changeableFor: Duration.days(3),
+      },
+    }),
+  });
 
 /** A daily backup of the table, and a copy of it in the vault of the other region. */
 export class Backup extends Construct {
-  constructor(scope: Construct, id: string, { environment, backup, tableArn }: Props) {
+  constructor(scope: Construct, id: string, { environment, backup, table, keys }: Props) {
     super(scope, id);
     const plan = new BackupPlan(this, 'Plan', {
       backupPlanName: Stack.of(this).stackName,
@@ -70,8 +87,11 @@ export class Backup extends Construct {
     plan.addSelection('Table', {
       role,
       disableDefaultBackupPolicy: true,
-      resources: [BackupResource.fromArn(tableArn)],
+      resources: [BackupResource.fromArn(table.arn)],
     });
+    // The stack of the backups makes replicas of these.
+    for (const { node, keyArn } of keys.replicated)
+      new CfnOutput(Stack.of(this), keyOutput(node.id), { value: keyArn });
   }
 
   /** Named by convention: the stack of this vault depends on the keys of this one. */

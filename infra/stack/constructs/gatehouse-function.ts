@@ -12,7 +12,6 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import type { Construct } from 'constructs';
-import type { Settings } from '../../settings/settings.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
 
@@ -30,10 +29,10 @@ interface Props extends Omit<FunctionOptions, 'environment' | 'logGroup'> {
 }
 
 /** A log group of this name below that of the stack. */
-export const functionLog = (scope: Construct, id: string, name: string, settings: Settings) =>
+export const functionLog = (scope: Construct, id: string, name: string, days: number) =>
   new LogGroup(scope, id, {
     logGroupName: `/aws/lambda/${Stack.of(scope).stackName}/${name}`,
-    retention: settings.logRetentionDays,
+    retention: days,
   });
 
 /** A Lambda function with its own role, so that every permission is that of a single function. */
@@ -47,7 +46,10 @@ export class GatehouseFunction extends LambdaFunction {
     const role = new Role(scope, `${id}-role`, {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     });
-    const logGroup = typeof log === 'string' ? functionLog(scope, `${id}-log`, log, settings) : log;
+    const logGroup =
+      typeof log === 'string'
+        ? functionLog(scope, `${id}-log`, log, settings.logRetentionDays)
+        : log;
     logGroup.grantWrite(role);
     nameByStatements(role.node.findChild('DefaultPolicy') as Policy);
     const { domainSuffix: domain } = RegionInfo.get(settings.region);

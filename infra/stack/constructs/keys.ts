@@ -1,6 +1,7 @@
 import { type CfnKey, type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
+import { replicatedKeys } from '../../settings/backup.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { GatehouseFunction } from './gatehouse-function.ts';
 
@@ -56,6 +57,12 @@ export class Keys extends Construct {
 
   get all(): readonly IKey[] {
     return [this.table, this.values, ...this.pepper, this.factor, ...this.signing];
+  }
+
+  /** Those of which a second region needs replicas. */
+  get replicated(): readonly IKey[] {
+    const ids = replicatedKeys(this.pepper.map(({ node }) => node.id));
+    return this.all.filter(({ node }) => ids.includes(node.id));
   }
 
   grantTo(fn: GatehouseFunction, { permissions }: Route): void {

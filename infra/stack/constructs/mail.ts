@@ -1,4 +1,4 @@
-import { Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { MAIL_PARTITIONS, PARTITION } from '../../../lib/table/keys.ts';
 import { consoleLinks } from '../../settings/console.ts';
@@ -44,7 +44,11 @@ export class Mail extends Construct {
       update: MAIL_PARTITIONS,
       delete: MAIL_PARTITIONS,
     });
-    table.handOver(MAIL_PARTITIONS, this.sender);
+    table.handOver(MAIL_PARTITIONS, this.sender, {
+      batchSize: 10,
+      parallelizationFactor: 10,
+      maxRecordAge: Duration.hours(6),
+    });
     const arn = (resource: string, resourceName: string) =>
       Stack.of(this).formatArn({ service: 'ses', resource, resourceName });
     this.sender.allow(
@@ -58,9 +62,5 @@ export class Mail extends Construct {
       ],
       { StringEquals: { 'ses:FromAddress': sender } },
     );
-    Validations.of(this).acknowledge({
-      id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
-      reason: 'dynamodb:ListStreams supports no resource',
-    });
   }
 }

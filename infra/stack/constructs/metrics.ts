@@ -36,11 +36,14 @@ export function metricsOf(of: {
   readonly apiId: string;
   readonly tableName: string;
   readonly mailFunction: string;
+  readonly auditFunction: string | undefined;
 }) {
   const namespace = metricsNamespace(of.environment);
   const logged = (metricName: string, statistic: string = Stats.SUM, dimensionsMap = {}) =>
     new Metric({ namespace, metricName, statistic, dimensionsMap });
   const ofTable = (metricName: string) => sum('DynamoDB', metricName, { TableName: of.tableName });
+  const delayOf = (FunctionName: string) =>
+    sum('Lambda', 'IteratorAge', { FunctionName }).with({ statistic: Stats.MAXIMUM });
   const perSecond = (label: string, metricName: string) =>
     new MathExpression({
       expression: 'units / PERIOD(units)',
@@ -56,9 +59,9 @@ export function metricsOf(of: {
     retries: logged('retries'),
     mailsNotSent: logged('mailsNotSent'),
     /** Milliseconds that a mail has waited when the function receives it. */
-    mailDelay: sum('Lambda', 'IteratorAge', { FunctionName: of.mailFunction }).with({
-      statistic: Stats.MAXIMUM,
-    }),
+    mailDelay: delayOf(of.mailFunction),
+    /** Milliseconds that an entry has waited; absent without a log of the audit trail. */
+    auditDelay: of.auditFunction === undefined ? undefined : delayOf(of.auditFunction),
     findings: logged('findings', Stats.MAXIMUM),
     verifications: logged('findings', Stats.SAMPLE_COUNT),
     /** Has one value a day. */
@@ -74,6 +77,10 @@ export function metricsOf(of: {
     gatewayThrottles: logged('gatewayThrottles'),
     /** Of all functions in the account, because they share its quota of concurrent executions. */
     functionThrottles: sum('Lambda', 'Throttles'),
+    /** Of the same quota; reserved executions count even while they are idle. */
+    claimedConcurrency: sum('Lambda', 'ClaimedAccountConcurrency').with({
+      statistic: Stats.MAXIMUM,
+    }),
     readThrottles: ofTable('ReadThrottleEvents'),
     writeThrottles: ofTable('WriteThrottleEvents'),
     conflicts: ofTable('TransactionConflict'),

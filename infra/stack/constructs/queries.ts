@@ -7,6 +7,7 @@ interface Logs {
   readonly access: string;
   readonly functions: string;
   readonly mail: string;
+  readonly audit: string | undefined;
   readonly verification: string | undefined;
   readonly hasEdge: boolean;
 }
@@ -22,6 +23,7 @@ export class Queries extends Construct {
       ...ofService(logs),
       ...ofQuestions(logs),
       ...ofClients(logs),
+      ...ofAudit(logs),
       ...ofVerification(logs),
     };
     for (const [name, [logGroups, ...commands]] of Object.entries(queries))
@@ -144,6 +146,19 @@ function ofClients({ access, functions, hasEdge }: Logs): Record<string, Query> 
     'too-many-attempts': having('too-many-attempts'),
     'bad-credentials': having('bad-credentials'),
     'not-from-edge': [[access], 'filter status = "403"', by('sourceIp'), BY_TIMES],
+  };
+}
+
+function ofAudit({ audit }: Logs): Record<string, Query> {
+  if (audit === undefined) return {};
+  const delayed = 'filter ispresent(auditDelayed) or @message like /Task timed out/';
+  return {
+    'audit-delayed': [
+      [audit],
+      delayed,
+      'stats count(*) as times, latest(@timestamp) as last by auditDelayed, code, awsStatus',
+      BY_TIMES,
+    ],
   };
 }
 

@@ -1,4 +1,8 @@
 import { type EventPattern, Match } from 'aws-cdk-lib/aws-events';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { backupStackName } from '../../settings/backup.ts';
+import { stackName } from '../../settings/environment.ts';
+import { EXPIRY_NOTICE_DAYS } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import type { Keys } from './keys.ts';
@@ -30,15 +34,40 @@ const called = (service: string, detail: Record<string, unknown>): EventPattern 
  */
 const BY_HAND = { userIdentity: { invokedBy: Match.doesNotExist() } };
 
-/** ACM renews a certificate of its own before that, if it can. */
-const CERTIFICATE_DAYS = 30;
+/** Calls after which keys may no longer protect what they protect. */
+export const keyChanges = (arns: string[]): EventPattern =>
+  called('kms', {
+    resources: { ARN: arns },
+    $or: [
+      { eventName: ['DisableKey', 'ScheduleKeyDeletion', 'PutKeyPolicy', 'ReplicateKey'] },
+      { eventName: ['CreateGrant', 'RevokeGrant'], ...BY_HAND },
+    ],
+  });
+
+/** Calls after which vaults may no longer keep their backups. */
+export const backupChanges = (vaults: string[]): EventPattern =>
+  called('backup', {
+    eventName: [
+      'DeleteRecoveryPoint',
+      'UpdateRecoveryPointLifecycle',
+      'DeleteBackupVault',
+      'DeleteBackupVaultLockConfiguration',
+    ],
+    requestParameters: { backupVaultName: vaults },
+    ...BY_HAND,
+  });
+
+const arnIn = (region: string, { stack, keyId }: IKey): string =>
+  stack.formatArn({ service: 'kms', region, resource: 'key', resourceName: keyId });
 
 /** The events that notify the recipient of the alarms, by their sections in docs/runbook.md. */
 export function watchedEvents({
+  environment,
   settings: { domain, edge, backup },
   keys,
   table,
 }: {
+  readonly environment: string;
   readonly settings: Settings;
   readonly keys: Keys;
   readonly table: AdministrationTable;
@@ -48,13 +77,11 @@ export function watchedEvents({
     'key-states': {
       meaning: (stack) =>
         `A key of ${stack} was disabled, its deletion was scheduled, or others may use it now.`,
-      pattern: called('kms', {
-        resources: { ARN: keys.all.map(({ keyArn }) => keyArn) },
-        $or: [
-          { eventName: ['DisableKey', 'ScheduleKeyDeletion', 'PutKeyPolicy', 'ReplicateKey'] },
-          { eventName: ['CreateGrant', 'RevokeGrant'], ...BY_HAND },
-        ],
-      }),
+      pattern: keyChanges([
+        ...keys.all.map(({ keyArn }) => keyArn),
+        // A replica has the id of its primary key.
+        ...(backup ? keys.replicated.map((key) => arnIn(backup.region, key)) : []),
+      ]),
     },
     'table-changes': {
       meaning: (stack) => `The table of ${stack} or one of its backups was changed or deleted.`,
@@ -83,12 +110,19 @@ export function watchedEvents({
         },
       },
     }),
+    ...(backup && {
+      'backup-changes': {
+        meaning: (stack) =>
+          `A backup of the table of ${stack}, or its vault, was changed or deleted.`,
+        pattern: backupChanges([stackName(environment), backupStackName(environment)]),
+      },
+    }),
     ...(certificates.length > 0 && {
       certificates: {
-        meaning: (stack) => `A certificate of ${stack} expires within ${CERTIFICATE_DAYS} days.`,
+        meaning: (stack) => `A certificate of ${stack} expires within ${EXPIRY_NOTICE_DAYS} days.`,
         pattern: {
           ...certificateExpires(certificates),
-          detail: { DaysToExpiry: Match.lessThanOrEqual(CERTIFICATE_DAYS) },
+          detail: { DaysToExpiry: Match.lessThanOrEqual(EXPIRY_NOTICE_DAYS) },
         },
       },
     }),
