@@ -5,6 +5,9 @@ import aws4 from 'aws4';
 /** The prefixes of operations of JSON APIs, and the versions of XML APIs, by service. */
 const TARGETS: Readonly<Record<string, string>> = {
   acm: 'CertificateManager',
+  cloudtrail: 'com.amazonaws.cloudtrail.v20131101.CloudTrail_20131101',
+  dynamodb: 'DynamoDB_20120810',
+  kms: 'TrentService',
   logs: 'Logs_20140328',
   secretsmanager: 'secretsmanager',
   ssm: 'AmazonSSM',
@@ -39,7 +42,7 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
       const request = target
         ? {
             headers: {
-              'Content-Type': 'application/x-amz-json-1.1',
+              'Content-Type': `application/x-amz-json-${service === 'dynamodb' ? '1.0' : '1.1'}`,
               'X-Amz-Target': `${target}.${operation}`,
             },
             body: JSON.stringify(input),
@@ -65,8 +68,8 @@ export async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
     return await response;
   } catch (error) {
     const { name, message } = error as Error;
-    // CloudFormation has no error of its own for a stack that does not exist.
-    const noStack = name === 'ValidationError' && / does not exist$/.test(message);
+    // CloudFormation has no error of its own for a stack, or a resource in it, that does not exist.
+    const noStack = name === 'ValidationError' && / does not exist\b/.test(message);
     if (noStack || /NotFound(Exception)?$/.test(name)) return undefined;
     throw error;
   }

@@ -4,15 +4,21 @@ import {
   GetConfigurationSetCommand,
   GetEmailIdentityCommand,
 } from '@aws-sdk/client-sesv2';
-import { routes } from '../../../routes.ts';
+import { MILLISECONDS_PER_DAY } from '../../../lib/audit/audit-entry.ts';
 import { backupStackName } from '../../settings/backup.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { stackName } from '../../settings/environment.ts';
-import { publicHostName } from '../../settings/host-names.ts';
-import { INSTANCE_REQUESTS_PER_SECOND } from '../../settings/limits.ts';
+import { EXPIRY_NOTICE_DAYS, publicHostName } from '../../settings/host-names.ts';
+import {
+  CONCURRENCY_QUOTA,
+  INSTANCE_REQUESTS_PER_SECOND,
+  reservedConcurrency,
+  UNRESERVED_MIN,
+} from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
-import { type Missing, otherStack, ownTopic, stack, topic } from './deployed.ts';
+import { type Missing, otherStack, ownTopic, raisedAlarms, stack, topic } from './deployed.ts';
+import { keys, table, trail } from './protections.ts';
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
 export function checksOf(
@@ -27,6 +33,8 @@ export function checksOf(
   return {
     'CDK bootstrap': () => bootstrap(aws, environment),
     [`stack ${stackName(environment)}`]: () => stack(aws, environment, settings),
+    table: () => table(aws, environment, settings),
+    keys: () => keys(aws, environment, settings),
     [`sender ${mail.sender}`]: () => sender(aws, mail),
     ...(set && { [`configuration set ${set}`]: () => configurationSet(aws, set) }),
     'SES account': () => sesAccount(aws, websiteOf(settings)),
@@ -36,10 +44,13 @@ export function checksOf(
       // The public logs of certificates would reveal the name of an origin.
       [`certificate for ${domain.name}`]: () => certificate(aws, domain, edge !== undefined),
     }),
-    ...(alarms &&
-      (alarms.startsWith('arn:')
+    ...(alarms && {
+      ...(alarms.startsWith('arn:')
         ? { [`alarm topic ${alarms}`]: () => topic(aws, alarms) }
-        : { [`alarms to ${alarms}`]: () => ownTopic(aws, environment, alarms) })),
+        : { [`alarms to ${alarms}`]: () => ownTopic(aws, environment, alarms) }),
+      alarms: () => raisedAlarms(aws, environment),
+      CloudTrail: () => trail(aws),
+    }),
     ...(edge && {
       [`CDK bootstrap in ${EDGE_REGION}`]: () => bootstrap(edgeAws, environment),
       [`stack ${edgeStackName(environment)}`]: () =>
@@ -157,30 +168,31 @@ async function sesAccount(aws: AwsReader, website: string): Promise<Missing> {
   ];
 }
 
-/** The functions with reserved concurrency, and what Lambda keeps unreserved for all others. */
-const RESERVING_FUNCTIONS = routes.filter(({ strictThrottle }) => strictThrottle).length;
-const UNRESERVED_MIN = 100;
-
-/** The default quota. AWS gives new accounts less, reportedly 10, with which any burst fails. */
-const QUOTA_DEFAULT = 1000;
-
 /** Any single route must be able to reach the rate of its throttle. */
 async function concurrency(
   aws: AwsReader,
-  { loginConcurrency: reserved, throttle: { all, login } }: Settings,
+  { loginConcurrency, concurrencyQuota, alarms, throttle: { all, login } }: Settings,
 ): Promise<Missing> {
   const found = await aws.read('lambda', '/2016-08-19/account-settings');
   const quota: number = found.AccountLimit.ConcurrentExecutions;
-  const rate = reserved ? all.rate : Math.max(all.rate, login.rate);
+  const reserved = reservedConcurrency(loginConcurrency);
+  const rate = loginConcurrency ? all.rate : Math.max(all.rate, login.rate);
   const shared = Math.max(UNRESERVED_MIN, Math.ceil(rate / INSTANCE_REQUESTS_PER_SECOND));
-  const needed = RESERVING_FUNCTIONS * (reserved ?? 0) + shared;
-  if (quota >= needed) return undefined;
-  const sum = reserved ? ` = ${RESERVING_FUNCTIONS} × loginConcurrency + ${shared}` : '';
+  const needed = reserved + shared;
+  if (quota >= needed) {
+    if (!alarms || quota === concurrencyQuota) return undefined;
+    return [
+      `the quota is ${quota}, but the alarm concurrency is for one of ${concurrencyQuota}`,
+      `set "concurrencyQuota": ${quota}`,
+      'warning',
+    ];
+  }
+  const sum = loginConcurrency ? ` = ${reserved} for logins + ${shared}` : '';
   return [
     `the quota is ${quota}, but this environment needs ${needed}${sum}`,
     aws.cli(
       'service-quotas request-service-quota-increase --service-code lambda ' +
-        `--quota-code L-B99A9384 --desired-value ${Math.max(needed, QUOTA_DEFAULT)}`,
+        `--quota-code L-B99A9384 --desired-value ${Math.max(needed, CONCURRENCY_QUOTA)}`,
     ),
   ];
 }
@@ -233,14 +245,22 @@ async function certificate(
   );
   const found = await ifFound(aws.read('acm', 'DescribeCertificate', { CertificateArn: arn }));
   if (!found) return ['does not exist', remedy];
-  const { Status, SubjectAlternativeNames: names = [] } = found.Certificate;
+  const { Status, SubjectAlternativeNames: names = [], NotAfter } = found.Certificate;
   if (!names.includes(name) && !names.includes(wildcard))
     return [`is for ${names.join(', ')} only`, remedy];
-  if (Status === 'ISSUED') return undefined;
   const query = "--query 'Certificate.DomainValidationOptions[].ResourceRecord'";
+  const describe = aws.cli(`acm describe-certificate --certificate-arn ${arn} ${query}`);
+  if (Status !== 'ISSUED')
+    return [
+      `has the status ${Status}; while it is pending, its record in DNS is missing`,
+      describe,
+    ];
+  const expires = new Date(NotAfter * 1000);
+  if (expires.getTime() > Date.now() + EXPIRY_NOTICE_DAYS * MILLISECONDS_PER_DAY) return undefined;
   return [
-    `has the status ${Status}; while it is pending, its record in DNS is missing`,
-    aws.cli(`acm describe-certificate --certificate-arn ${arn} ${query}`),
+    `expires at ${expires.toISOString()}: ACM could not renew it, often for want of its record in DNS`,
+    describe,
+    'warning',
   ];
 }
 

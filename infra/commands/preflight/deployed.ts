@@ -1,3 +1,4 @@
+import { blockedLogName } from '../../settings/edge.ts';
 import { stackName } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
@@ -11,6 +12,7 @@ export type Missing = readonly [problem: string, remedy: string, severity?: 'war
 export const logGroupPrefixes = (stack: string): readonly string[] => [
   `/aws/lambda/${stack}/`,
   `/aws/vendedlogs/${stack}/`,
+  blockedLogName(stack),
 ];
 
 /**
@@ -43,10 +45,11 @@ export async function stack(
 /** Finds a stack of the edge or of the backups that cannot be updated. */
 export async function otherStack(aws: AwsReader, name: string): Promise<Missing> {
   const xml = await describe(aws, name);
-  return xml === undefined ? undefined : brokenStack(aws, name, xml);
+  return xml === undefined ? colliding(aws, name) : brokenStack(aws, name, xml);
 }
 
-const describe = (aws: AwsReader, StackName: string): Promise<string | undefined> =>
+/** What CloudFormation states about a stack; undefined if it does not exist. */
+export const describe = (aws: AwsReader, StackName: string): Promise<string | undefined> =>
   ifFound(aws.read('cloudformation', 'DescribeStacks', { StackName }));
 
 const isProtected = (xml: string): boolean =>
@@ -77,6 +80,20 @@ async function colliding(aws: AwsReader, name: string): Promise<Missing> {
     `does not exist, but its log groups do: ${names.join(', ')}`,
     'add --import-existing-resources to the deployment, or delete them: ' +
       aws.cli('logs delete-log-group --log-group-name NAME'),
+  ];
+}
+
+/** Names the alarms that are on: those of a canary stop a deployment at once. */
+export async function raisedAlarms(aws: AwsReader, environment: string): Promise<Missing> {
+  const AlarmNamePrefix = `${stackName(environment)}-`;
+  const input = { AlarmNamePrefix, StateValue: 'ALARM' };
+  const xml: string = await aws.read('monitoring', 'DescribeAlarms', input);
+  const names = [...xml.matchAll(/<AlarmName>([^<]+)/g)].map(([, name]) => name);
+  if (names.length === 0) return undefined;
+  return [
+    `on: ${names.join(', ')}`,
+    'end their causes first: docs/runbook.md has a section for each',
+    'warning',
   ];
 }
 
