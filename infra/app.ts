@@ -18,7 +18,7 @@ const bundles = join(app.outdir, 'bundles');
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
 if (placeholders.length > 0)
   printError(
-    `Do not deploy this template: ${placeholders.map(({ path }) => path).join(', ')} are placeholders`,
+    `Do not deploy this template: placeholders in ${placeholders.map(({ path }) => path).join(', ')}`,
   );
 
 const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;

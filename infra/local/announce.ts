@@ -55,7 +55,7 @@ export function howToTry({ url, functions }: Pick<Cloud, 'url' | 'functions'>): 
     `The interactive API reference: ${url}/docs`,
     'Try it:',
     `  TOKEN=$(curl -s ${url}/api/authenticate -H 'Content-Type: application/json' \\`,
-    `    -d '{"username":"admin","password":"admin"}' | sed 's/.*:"\\(.*\\)".*/\\1/')`,
+    `    -d '{"username":"admin","password":"admin"}' | sed 's/.*"id_token":"\\([^"]*\\)".*/\\1/')`,
     `  curl -s ${url}/api/account -H "Authorization: Bearer $TOKEN"`,
   ];
 }

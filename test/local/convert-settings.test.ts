@@ -64,13 +64,13 @@ it.each<[string, object, string[], string]>([
     'the account is missing',
     { environments: { sun: EARLIER } },
     ['--env', 'sun'],
-    'The settings in environments/sun.json are invalid. account: An environment that keeps its data requires the number of its AWS account.',
+    'The settings in earlier.json (sun) are invalid. account: An environment that keeps its data requires the number of its AWS account.',
   ],
   [
     'placeholders are left',
     { environments: { sun: { ...EARLIER, alarms: 'operators@example.com' } } },
     ['--env', 'sun', '--account', '210987654321'],
-    'The settings in environments/sun.json are invalid. alarms: replace the placeholder "operators@example.com".',
+    'The settings in earlier.json (sun) are invalid. alarms: replace the placeholder "operators@example.com".',
   ],
 ])('writes nothing if %s', async (_, context, options, sentence) => {
   expect(await convert(context, ...options)).toMatchObject({ code: 1, stderr: `${sentence}\n` });

@@ -58,7 +58,7 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
       code: 0,
       stdout: '',
       stderr: expect.stringMatching(
-        /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: account, .+ are placeholders\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\nThe template is .*GatehouseBackup-prod\.template\.json\n$/,
+        /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: placeholders in account, .+\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\nThe template is .*GatehouseBackup-prod\.template\.json\n$/,
       ),
     });
   });

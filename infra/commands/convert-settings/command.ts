@@ -29,7 +29,7 @@ environments/mail-templates.json if they are not the default ones. Overwrites no
   },
   seeAlso: 'docs/upgrading.md has the procedure.',
   async run({ values: { from, env, account } }) {
-    const { context } = JSON.parse(readFileSync(from, 'utf8'));
+    const { context } = readJson(from);
     const earlier = context?.environments?.[env];
     if (!earlier) throw new Error(`${from} has no environment ${env}.`);
     const file = environmentFile(env);
@@ -39,7 +39,7 @@ environments/mail-templates.json if they are not the default ones. Overwrites no
       ...earlier,
       ...(context.transport !== undefined && { transport: context.transport }),
     };
-    rejectPlaceholders(settingsOf(own, { file, templates }));
+    rejectPlaceholders(settingsOf(own, { file: `${from} (${env})`, templates }));
     const files = new Map<string, object>([[file, withoutDefaults(own)]]);
     if (!isDeepStrictEqual(templates, sharedTemplates() ?? defaultTemplates))
       files.set(environmentFile('mail-templates'), templates);
@@ -53,6 +53,14 @@ environments/mail-templates.json if they are not the default ones. Overwrites no
     return 'written' as const;
   },
 });
+
+function readJson(file: string) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new Error(`${file} cannot be read as JSON: ${(error as Error).message}`);
+  }
+}
 
 /** The settings whose absence would change the environment, and the schema for editors. */
 function withoutDefaults(own: Readonly<Record<string, unknown>>): object {
