@@ -11,6 +11,7 @@ const TARGETS: Readonly<Record<string, string>> = {
   logs: 'Logs_20140328',
   secretsmanager: 'secretsmanager',
   ssm: 'AmazonSSM',
+  tagging: 'ResourceGroupsTaggingAPI_20170126',
 };
 const VERSIONS: Readonly<Record<string, string>> = {
   cloudformation: '2010-05-15',
@@ -32,13 +33,17 @@ export function awsReader(region: string, endpoint = process.env.AWS_ENDPOINT_UR
     ses,
     cli: (command: string): string => `aws ${command} --region ${region}`,
     /** The JSON or the XML of a response. The operation of a REST API is a path. */
-    async read(service: string, operation: string, input: Readonly<Record<string, string>> = {}) {
+    async read(service: string, operation: string, input: Readonly<Record<string, unknown>> = {}) {
       const { [service]: target } = TARGETS;
       const { [service]: Version } = VERSIONS;
       const path = target || Version ? '/' : operation;
       const { domainSuffix } = RegionInfo.get(region);
       const url = new URL(path, endpoint || `https://${service}.${region}.${domainSuffix}`);
-      const form = new URLSearchParams({ Action: operation, Version: Version ?? '', ...input });
+      const form = new URLSearchParams({
+        Action: operation,
+        Version: Version ?? '',
+        ...(input as Record<string, string>),
+      });
       const request = target
         ? {
             headers: {

@@ -7,6 +7,9 @@ import { TRANSPORTS } from './transport.ts';
 
 /* Where an environment is deployed and how, what outlives it, and who learns of its alarms. */
 
+/** The tag of all resources of an environment, by which costs are told apart. */
+export const ENVIRONMENT_TAG = 'gatehouse:environment';
+
 /** The stack of the API and of the data of an environment. */
 export const stackName = (environment: string): string => `Gatehouse-${environment}`;
 
@@ -65,8 +68,9 @@ export const logRetentionDays = v.optional(
 
 export const accessLogRetentionDays = v.optional(
   setting(
-    'The retention period of the access log, which has the IP addresses of clients; ' +
-      '`logRetentionDays` unless set. Behind an edge, the logs of functions have the addresses.',
+    'The retention period of the access log, which has the IP addresses of clients, and of ' +
+      'the log of what an edge blocks; `logRetentionDays` unless set. Behind an edge, the logs ' +
+      'of functions have the addresses.',
     retentionDays,
     { unit: 'days', example: 30 },
   ),
@@ -135,6 +139,7 @@ export const runbookUrl = v.optional(
     v.pipe(
       v.string(),
       v.check((url) => isHttpUrl(url) && !url.includes('#'), 'must be a URL without #'),
+      v.maxLength(300, 'must have 300 characters at most, as descriptions of alarms are limited'),
     ),
     { example: 'https://wiki.example.com/gatehouse/runbook' },
   ),
@@ -149,6 +154,9 @@ export const monthlyBudget = v.optional(
     { unit: 'US dollars', example: 100 },
   ),
 );
+
+/** The alarms that stop a canary and roll it back: a bad deployment raises them within minutes. */
+export const CANARY_ALARMS = ['server-errors', 'defects', 'failed-invocations'] as const;
 
 export const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 

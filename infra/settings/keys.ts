@@ -5,6 +5,33 @@ import { atMost, count, distinct, matching, setting } from './setting.ts';
 
 /* The keys of tokens and of password hashes, new passwords, and how long tokens last. */
 
+/** What the keys do whose logical ids begin so. */
+const PURPOSES = {
+  TableKey: 'encrypts the table',
+  ValuesKey: 'wraps the keys of parameter values',
+  PepperKey: 'protects password hashes',
+  FactorKey: 'derives the secrets of second factors',
+  SigningKey: 'signs tokens',
+};
+
+/** The description of a key, by which it is recognized when its stack does not know it. */
+export function keyDescription(logicalId: string): string {
+  const found = Object.entries(PURPOSES).find(([name]) => logicalId.startsWith(name));
+  return `Gatehouse: ${found?.[1]}`;
+}
+
+/** The logical ids of all keys of an environment. */
+export const keyIds = (settings: {
+  readonly pepperKeys: readonly string[];
+  readonly signingKeys: readonly string[];
+}): readonly string[] => [
+  'TableKey',
+  'ValuesKey',
+  ...settings.pepperKeys,
+  'FactorKey',
+  ...settings.signingKeys,
+];
+
 /** The logical ids of keys of one kind. */
 const logicalIds = (name: string) => {
   const pattern = new RegExp(`^${name}[A-Za-z0-9]*$`);

@@ -109,15 +109,25 @@ export const reservedConcurrency = (loginConcurrency = 0): number =>
 /** The default quota. AWS gives new accounts less, reportedly 10, with which any burst fails. */
 export const CONCURRENCY_QUOTA = 1000;
 
-export const concurrencyQuota = v.optional(
+export const unreserved = v.optional(
   count(
     'executions',
-    'The Lambda quota of the account and region, of which the alarm ' +
-      '[concurrency](runbook.md#concurrency) warns when four fifths of it are in use. `npm run ' +
-      'preflight` compares it.',
+    'What the functions without reserved concurrency of all stacks share in the account and ' +
+      'region: the alarm [concurrency](runbook.md#concurrency) begins at four fifths of it. ' +
+      '`npm run preflight` compares it with AWS. If it is not set, 1,000 less four times ' +
+      '`loginConcurrency`.',
   ),
-  CONCURRENCY_QUOTA,
 );
+
+/** The setting `unreservedConcurrency`, or what is left of the default quota. */
+export const unreservedConcurrency = ({
+  unreservedConcurrency: stated,
+  loginConcurrency,
+}: {
+  readonly unreservedConcurrency?: number | undefined;
+  readonly loginConcurrency?: number | undefined;
+}): number =>
+  stated ?? Math.max(UNRESERVED_MIN, CONCURRENCY_QUOTA - reservedConcurrency(loginConcurrency));
 
 export const guessing = v.optional(
   setting(

@@ -25,6 +25,7 @@ import {
   confirmEmailChanges,
   credentialDays,
   deletionEndsSessions,
+  keyIds,
   passwords,
   pepperKeys,
   secondFactor,
@@ -32,13 +33,11 @@ import {
   tokenLife,
 } from './keys.ts';
 import {
-  concurrencyQuota,
   guessing,
   loginConcurrency,
-  reservedConcurrency,
   tableMaximum,
   throttle,
-  UNRESERVED_MIN,
+  unreserved as unreservedConcurrency,
 } from './limits.ts';
 import { mail, mailFits } from './mail.ts';
 
@@ -65,7 +64,7 @@ const fields = v.strictObject({
   tableMaximum,
   throttle,
   loginConcurrency,
-  concurrencyQuota,
+  unreservedConcurrency,
   guessing,
   signingKeys,
   pepperKeys,
@@ -131,14 +130,6 @@ export const settings = v.pipe(
     ['alarms'],
     ({ region, alarms = '' }) => !alarms.startsWith('arn:') || regionOf(alarms) === region,
     'An alarm can only notify a topic in its own region, which is that of the environment',
-  ),
-  rule(
-    ['concurrencyQuota'],
-    ({ loginConcurrency, concurrencyQuota }) =>
-      loginConcurrency === undefined ||
-      reservedConcurrency(loginConcurrency) + UNRESERVED_MIN <= concurrencyQuota,
-    'must be the quota of the account, and leave 100 beside the reserved executions of ' +
-      'loginConcurrency',
   ),
   rule(
     ['monthlyBudget'],
@@ -243,7 +234,7 @@ export const settings = v.pipe(
   rule(
     ['existing', 'keys'],
     ({ pepperKeys, signingKeys, existing: { keys = {} } = {} }) => {
-      const known = ['TableKey', 'ValuesKey', 'FactorKey', ...pepperKeys, ...signingKeys];
+      const known = keyIds({ pepperKeys, signingKeys });
       return Object.keys(keys).every((id) => known.includes(id));
     },
     'There are only TableKey, ValuesKey, FactorKey and the keys in pepperKeys and signingKeys',

@@ -10,7 +10,7 @@ import {
   EnvironmentStack,
 } from './constructs/environment-stack.ts';
 import { forwardEvents } from './constructs/forwarded-events.ts';
-import { backupChanges, keyChanges } from './constructs/watched-events.ts';
+import { keyChanges, vaultChanges } from './constructs/watched-events.ts';
 import type { GatehouseStack } from './gatehouse-stack.ts';
 
 /** What a second region needs in order to continue without the first one. */
@@ -52,7 +52,7 @@ export class BackupStack extends EnvironmentStack {
     if (settings.alarms)
       forwardEvents(this, settings.region, {
         KeyStates: keyChanges(replicas.map(({ attrArn }) => attrArn)),
-        BackupChanges: backupChanges([this.stackName]),
+        BackupChanges: vaultChanges([this.stackName]),
       });
   }
 }

@@ -218,11 +218,12 @@ export class EdgeStack extends EnvironmentStack {
     const log = new LogGroup(this, 'BlockedRequests', {
       logGroupName: blockedLogName(this.stackName),
       retention: accessLogRetentionDays,
-      removalPolicy: keepData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     new CfnLoggingConfiguration(this, 'Logging', {
       resourceArn: webAcl.attrArn,
-      // WAF rejects the ARN of a log group with the `:*` with which CloudFormation states it.
+      // The form that WAF documents, without the `:*` at the end of the attribute `Arn`:
+      // https://docs.aws.amazon.com/waf/latest/developerguide/logging-cw-logs.html
       logDestinationConfigs: [
         this.formatArn({
           service: 'logs',

@@ -1,4 +1,5 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Tags } from 'aws-cdk-lib';
+import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -26,6 +27,19 @@ const WITH_DATA = [
   'AWS::KMS::Key',
   'AWS::Logs::LogGroup',
 ];
+
+/** What a stack watches. */
+interface Watched {
+  readonly httpApi: GatehouseHttpApi;
+  readonly table: AdministrationTable;
+  readonly keys: Keys;
+  readonly log: LogGroup;
+  readonly functions: readonly EndpointFunction[];
+  readonly mail: Mail;
+  readonly auditLog: AuditLog | undefined;
+  readonly verification: DailyVerification | undefined;
+  readonly backup: Backup | undefined;
+}
 
 /** A table, its keys, and one HTTP API with a function for each handler that `routes.ts` names. */
 export class GatehouseStack extends EnvironmentStack {
@@ -66,6 +80,20 @@ export class GatehouseStack extends EnvironmentStack {
       ? new DailyVerification(this, 'DailyVerification', table, deployment)
       : undefined;
 
+    const backup = settings.backup
+      ? new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys })
+      : undefined;
+    const watched = { httpApi, table, keys, log, functions, mail, auditLog, verification, backup };
+    this.watch(deployment, watched);
+
+    new CfnOutput(this, 'Url', { value: httpApi.url });
+    new CfnOutput(this, 'TableName', { value: table.name });
+  }
+
+  /** Alarms, the deployments that they stop, the dashboard and the saved queries. */
+  private watch(deployment: Deployment, watched: Watched): void {
+    const { settings } = deployment;
+    const { httpApi, table, keys, log, functions, mail, auditLog, verification, backup } = watched;
     const metrics = metricsOf({
       ...deployment,
       apiId: httpApi.id,
@@ -75,18 +103,13 @@ export class GatehouseStack extends EnvironmentStack {
     });
     const { alarms: recipient, monthlyBudget: usDollars } = settings;
     const alarms = recipient
-      ? new Alarms(this, 'Alarms', recipient, { ...deployment, metrics, keys, table })
+      ? new Alarms(this, 'Alarms', recipient, { ...deployment, metrics, keys, table, backup })
       : { all: [], ofDeployments: [] };
     if (recipient && usDollars)
       new MonthlyBudget(this, 'Budget', { ...deployment, usDollars, recipient });
     if (settings.deployment === 'canary')
       new CanaryDeployments(this, 'Deployments', { functions, alarms: alarms.ofDeployments });
-    new EnvironmentDashboard(this, 'Dashboard', {
-      ...deployment,
-      metrics,
-      alarms: alarms.all,
-      keys,
-    });
+    new EnvironmentDashboard(this, 'Dashboard', { settings, metrics, alarms: alarms.all, keys });
     new Queries(this, 'Queries', {
       access: httpApi.accessLogName,
       functions: log.logGroupName,
@@ -95,12 +118,6 @@ export class GatehouseStack extends EnvironmentStack {
       verification: verification?.verifier.logGroup.logGroupName,
       hasEdge: settings.edge !== undefined,
     });
-
-    if (settings.backup)
-      new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys });
-
-    new CfnOutput(this, 'Url', { value: httpApi.url });
-    new CfnOutput(this, 'TableName', { value: table.name });
   }
 }
 

@@ -4,7 +4,9 @@ import { SourceMap } from 'node:module';
 
 /*
  * The log is an allowlist: one line of JSON per request, and one more for an error behind it.
- * Bodies, headers, paths and items are never logged; the address of a client only behind an edge.
+ * Bodies, headers, paths and items are never logged, and the address of a client only behind an
+ * edge. If the settings say so, entries of the audit trail have a log of their own
+ * (lib/delivery/log-audit.ts).
  */
 
 type Entry = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;

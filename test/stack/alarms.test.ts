@@ -229,22 +229,26 @@ describe('the alarms', () => {
   });
 
   it.each([
-    [{}, 400 + 480],
-    [{ loginConcurrency: 50 }, 200 + 640],
-    [{ concurrencyQuota: 3000 }, 400 + 2080],
-  ])('about concurrency begins at four fifths of what is not reserved: %j', (changes, limit) => {
-    const alarms = propertiesOf(templateOf('prod', changes), 'AWS::CloudWatch::Alarm');
+    [{}, 480],
+    [{ loginConcurrency: 50 }, 640],
+    [{ loginConcurrency: 1000 }, 80],
+    [{ unreservedConcurrency: 3000 }, 2400],
+  ])(
+    'about concurrency begins at four fifths of what the functions share: %j',
+    (changes, limit) => {
+      const alarms = propertiesOf(templateOf('prod', changes), 'AWS::CloudWatch::Alarm');
 
-    expect(
-      alarms.filter(({ MetricName }) => MetricName === 'ClaimedAccountConcurrency'),
-    ).toMatchObject([
-      {
-        Statistic: 'Maximum',
-        Threshold: limit,
-        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-      },
-    ]);
-  });
+      expect(
+        alarms.filter(({ MetricName }) => MetricName === 'UnreservedConcurrentExecutions'),
+      ).toMatchObject([
+        {
+          Statistic: 'Maximum',
+          Threshold: limit,
+          ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        },
+      ]);
+    },
+  );
 
   it('about the verification and the edge, and their queries, exist only with them', () => {
     const template = templateOf('prod', { dailyVerification: false });
@@ -261,7 +265,10 @@ describe('the rules', () => {
   const TABLE = 'arn:table';
   const ids = Object.keys(prod.toJSON().Resources);
   const resources = new Map(
-    ids.map((id) => [id, { ref: id, attributes: { Arn: id === 'Table' ? TABLE : `arn:${id}` } }]),
+    ids.map((id) => {
+      const Arn = id === 'Table' ? TABLE : `arn:${id}`;
+      return [id, { ref: id, attributes: { Arn, BackupPlanId: id } }];
+    }),
   );
   const patterns = propertiesOf(prod, 'AWS::Events::Rule').flatMap(({ EventPattern }) =>
     EventPattern ? [resolve(EventPattern, resources, 'eu-central-1')] : [],
@@ -277,6 +284,7 @@ describe('the rules', () => {
   const ofTable = (tableName: string) => ({ requestParameters: { tableName } });
   const ofBackup = { requestParameters: { backupArn: `${TABLE}/backup/1` } };
   const byService = { userIdentity: { invokedBy: 'service.amazonaws.com' } };
+  const ofPlan = (backupPlanId: string) => ({ requestParameters: { backupPlanId } });
   const ofVault = (backupVaultName: string) => ({ requestParameters: { backupVaultName } });
   const expiry = (certificate: string, DaysToExpiry: number) => ({
     source: 'aws.acm',
@@ -306,6 +314,12 @@ describe('the rules', () => {
       false,
       called('dynamodb', 'DeleteBackup', { ...ofBackup, ...byService }),
     ],
+    [
+      'the plan of the backups is deleted',
+      true,
+      called('backup', 'DeleteBackupPlan', ofPlan('BackupPlan14914BEB')),
+    ],
+    ['another plan is deleted', false, called('backup', 'DeleteBackupPlan', ofPlan('other'))],
     [
       'a backup in the vault is deleted',
       true,

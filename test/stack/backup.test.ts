@@ -124,6 +124,24 @@ it('changes of replicas and copies are forwarded to the alarms', () => {
   expect(propertiesOf('AWS::Events::Rule', silent)).toEqual([]);
 });
 
+it('the service control policy denies to all but one role what ends the backups', () => {
+  const file = join(import.meta.dirname, '../../examples/service-control-policy.json');
+  const [statement, exception] = JSON.parse(readFileSync(file, 'utf8')).Statement;
+  const rule = propertiesOf('AWS::Events::Rule').find(({ EventPattern }) =>
+    EventPattern?.detail.eventSource?.includes('backup.amazonaws.com'),
+  );
+  const reported: string[] = rule?.EventPattern.detail.$or.flatMap(
+    ({ eventName }: { eventName: string[] }) => eventName,
+  );
+
+  expect(reported).toContain('DeleteRecoveryPoint');
+  expect(statement.Action).toEqual(
+    expect.arrayContaining(reported.map((name) => `backup:${name}`)),
+  );
+  expect([statement.Effect, exception.Effect]).toEqual(['Deny', 'Deny']);
+  expect(statement.Condition).toEqual({ ArnNotLike: { 'aws:PrincipalArn': exception.Resource } });
+});
+
 describe('the plan', () => {
   it('copies every backup to the vault of the other region, where it stays for longer', () => {
     const [vault] = propertiesOf('AWS::Backup::BackupVault', backups);

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-sesv2';
 import { MILLISECONDS_PER_DAY } from '../../../lib/audit/audit-entry.ts';
 import { backupStackName } from '../../settings/backup.ts';
-import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
+import { blockedLogName, EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { stackName } from '../../settings/environment.ts';
 import { EXPIRY_NOTICE_DAYS, publicHostName } from '../../settings/host-names.ts';
 import {
@@ -14,11 +14,23 @@ import {
   INSTANCE_REQUESTS_PER_SECOND,
   reservedConcurrency,
   UNRESERVED_MIN,
+  unreservedConcurrency,
 } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
-import { type Missing, otherStack, ownTopic, raisedAlarms, stack, topic } from './deployed.ts';
-import { keys, table, trail } from './protections.ts';
+import {
+  canaryAlarms,
+  describe,
+  firstOf,
+  type Missing,
+  otherStack,
+  ownTopic,
+  stack,
+  topic,
+} from './deployed.ts';
+import { orphans } from './orphans.ts';
+import { keys, table } from './protections.ts';
+import { trail } from './trail.ts';
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
 export function checksOf(
@@ -26,7 +38,7 @@ export function checksOf(
   settings: Settings,
   readerOf: (region: string) => AwsReader,
 ): Readonly<Record<string, () => Promise<Missing>>> {
-  const { mail, domain, alarms, edge, backup } = settings;
+  const { mail, domain, alarms, edge, backup, deployment } = settings;
   const { configurationSet: set } = mail;
   const aws = readerOf(settings.region);
   const edgeAws = readerOf(EDGE_REGION);
@@ -34,7 +46,8 @@ export function checksOf(
     'CDK bootstrap': () => bootstrap(aws, environment),
     [`stack ${stackName(environment)}`]: () => stack(aws, environment, settings),
     table: () => table(aws, environment, settings),
-    keys: () => keys(aws, environment, settings),
+    keys: () => keys(environment, settings, readerOf),
+    'data of an earlier stack': () => orphans(aws, environment, settings),
     [`sender ${mail.sender}`]: () => sender(aws, mail),
     ...(set && { [`configuration set ${set}`]: () => configurationSet(aws, set) }),
     'SES account': () => sesAccount(aws, websiteOf(settings)),
@@ -48,13 +61,18 @@ export function checksOf(
       ...(alarms.startsWith('arn:')
         ? { [`alarm topic ${alarms}`]: () => topic(aws, alarms) }
         : { [`alarms to ${alarms}`]: () => ownTopic(aws, environment, alarms) }),
-      alarms: () => raisedAlarms(aws, environment),
-      CloudTrail: () => trail(aws),
+      'alarm concurrency': () => sharedConcurrency(aws, environment, settings),
+      // The events of the second region are recorded and forwarded there.
+      CloudTrail: () =>
+        firstOf([aws, ...(backup ? [readerOf(backup.region)] : [])].map((reader) => trail(reader))),
     }),
+    ...(deployment === 'canary' && { canary: () => canaryAlarms(aws, environment) }),
     ...(edge && {
       [`CDK bootstrap in ${EDGE_REGION}`]: () => bootstrap(edgeAws, environment),
       [`stack ${edgeStackName(environment)}`]: () =>
-        otherStack(edgeAws, edgeStackName(environment)),
+        otherStack(edgeAws, edgeStackName(environment), [
+          blockedLogName(edgeStackName(environment)),
+        ]),
       [`certificate for ${edge.hostName}`]: () =>
         certificate(edgeAws, { ...edge, name: edge.hostName }),
       [`secret ${edge.secret}`]: () => secret(edgeAws, edge, environment),
@@ -171,7 +189,7 @@ async function sesAccount(aws: AwsReader, website: string): Promise<Missing> {
 /** Any single route must be able to reach the rate of its throttle. */
 async function concurrency(
   aws: AwsReader,
-  { loginConcurrency, concurrencyQuota, alarms, throttle: { all, login } }: Settings,
+  { loginConcurrency, throttle: { all, login } }: Settings,
 ): Promise<Missing> {
   const found = await aws.read('lambda', '/2016-08-19/account-settings');
   const quota: number = found.AccountLimit.ConcurrentExecutions;
@@ -179,14 +197,7 @@ async function concurrency(
   const rate = loginConcurrency ? all.rate : Math.max(all.rate, login.rate);
   const shared = Math.max(UNRESERVED_MIN, Math.ceil(rate / INSTANCE_REQUESTS_PER_SECOND));
   const needed = reserved + shared;
-  if (quota >= needed) {
-    if (!alarms || quota === concurrencyQuota) return undefined;
-    return [
-      `the quota is ${quota}, but the alarm concurrency is for one of ${concurrencyQuota}`,
-      `set "concurrencyQuota": ${quota}`,
-      'warning',
-    ];
-  }
+  if (quota >= needed) return undefined;
   const sum = loginConcurrency ? ` = ${reserved} for logins + ${shared}` : '';
   return [
     `the quota is ${quota}, but this environment needs ${needed}${sum}`,
@@ -194,6 +205,25 @@ async function concurrency(
       'service-quotas request-service-quota-increase --service-code lambda ' +
         `--quota-code L-B99A9384 --desired-value ${Math.max(needed, CONCURRENCY_QUOTA)}`,
     ),
+  ];
+}
+
+/** Compares what the alarm counts on with what functions of all stacks have left. */
+async function sharedConcurrency(
+  aws: AwsReader,
+  environment: string,
+  settings: Settings,
+): Promise<Missing> {
+  // Before the deployment, its own reservations are still part of it.
+  if ((await describe(aws, stackName(environment))) === undefined) return undefined;
+  const { AccountLimit: limit } = await aws.read('lambda', '/2016-08-19/account-settings');
+  const actual: number = limit.UnreservedConcurrentExecutions;
+  const expected = unreservedConcurrency(settings);
+  if (actual === expected) return undefined;
+  return [
+    `functions without a reservation share ${actual} executions, and the alarm is for ${expected}`,
+    `set "unreservedConcurrency": ${actual}, unless this deployment changes loginConcurrency`,
+    'warning',
   ];
 }
 
@@ -245,21 +275,24 @@ async function certificate(
   );
   const found = await ifFound(aws.read('acm', 'DescribeCertificate', { CertificateArn: arn }));
   if (!found) return ['does not exist', remedy];
-  const { Status, SubjectAlternativeNames: names = [], NotAfter } = found.Certificate;
+  const { Status, SubjectAlternativeNames: names = [], NotAfter, Type } = found.Certificate;
   if (!names.includes(name) && !names.includes(wildcard))
     return [`is for ${names.join(', ')} only`, remedy];
   const query = "--query 'Certificate.DomainValidationOptions[].ResourceRecord'";
-  const describe = aws.cli(`acm describe-certificate --certificate-arn ${arn} ${query}`);
+  const validation = aws.cli(`acm describe-certificate --certificate-arn ${arn} ${query}`);
   if (Status !== 'ISSUED')
     return [
       `has the status ${Status}; while it is pending, its record in DNS is missing`,
-      describe,
+      validation,
     ];
   const expires = new Date(NotAfter * 1000);
   if (expires.getTime() > Date.now() + EXPIRY_NOTICE_DAYS * MILLISECONDS_PER_DAY) return undefined;
+  const problem = `expires at ${expires.toISOString()}`;
+  if (Type === 'IMPORTED')
+    return [problem, aws.cli(`acm import-certificate --certificate-arn ${arn}`), 'warning'];
   return [
-    `expires at ${expires.toISOString()}: ACM could not renew it, often for want of its record in DNS`,
-    describe,
+    `${problem}: ACM could not renew it, often because its record in DNS is missing`,
+    validation,
     'warning',
   ];
 }

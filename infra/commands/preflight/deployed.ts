@@ -1,5 +1,4 @@
-import { blockedLogName } from '../../settings/edge.ts';
-import { stackName } from '../../settings/environment.ts';
+import { CANARY_ALARMS, stackName } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
 
@@ -8,11 +7,16 @@ import { type AwsReader, ifFound } from '../aws-reader.ts';
 /** What is missing. A warning leaves the environment ready. */
 export type Missing = readonly [problem: string, remedy: string, severity?: 'warning'] | undefined;
 
+/** What is missing first, a warning only if nothing else is missing. */
+export async function firstOf(checks: readonly Promise<Missing>[]): Promise<Missing> {
+  const missing = (await Promise.all(checks)).filter((one) => one !== undefined);
+  return missing.find(([, , severity]) => !severity) ?? missing[0];
+}
+
 /** What the names of the log groups of a stack begin with. */
 export const logGroupPrefixes = (stack: string): readonly string[] => [
   `/aws/lambda/${stack}/`,
   `/aws/vendedlogs/${stack}/`,
-  blockedLogName(stack),
 ];
 
 /**
@@ -33,7 +37,7 @@ export async function stack(
 ): Promise<Missing> {
   const name = stackName(environment);
   const xml = await describe(aws, name);
-  if (xml === undefined) return colliding(aws, name);
+  if (xml === undefined) return colliding(aws, logGroupPrefixes(name));
   const broken = brokenStack(aws, name, xml);
   if (broken || isProtected(xml) || !settings.keepData || settings.unprotected) return broken;
   return [
@@ -42,10 +46,15 @@ export async function stack(
   ];
 }
 
-/** Finds a stack of the edge or of the backups that cannot be updated. */
-export async function otherStack(aws: AwsReader, name: string): Promise<Missing> {
+/** Finds a stack of the edge or of the backups that cannot be updated, and its log groups. */
+export async function otherStack(
+  aws: AwsReader,
+  name: string,
+  logGroups: readonly string[] = [],
+): Promise<Missing> {
   const xml = await describe(aws, name);
-  return xml === undefined ? colliding(aws, name) : brokenStack(aws, name, xml);
+  if (xml !== undefined) return brokenStack(aws, name, xml);
+  return colliding(aws, logGroups, (found) => logGroups.includes(found));
 }
 
 /** What CloudFormation states about a stack; undefined if it does not exist. */
@@ -66,15 +75,21 @@ function brokenStack(aws: AwsReader, name: string, xml: string): Missing {
 }
 
 /** Finds log groups of an earlier stack, with whose names CloudFormation would not create new ones. */
-async function colliding(aws: AwsReader, name: string): Promise<Missing> {
+async function colliding(
+  aws: AwsReader,
+  prefixes: readonly string[],
+  isIts = (_found: string) => true,
+): Promise<Missing> {
   const found = await Promise.all(
-    logGroupPrefixes(name).map((logGroupNamePrefix) =>
+    prefixes.map((logGroupNamePrefix) =>
       aws.read('logs', 'DescribeLogGroups', { logGroupNamePrefix }),
     ),
   );
-  const names: string[] = found.flatMap(({ logGroups }) =>
-    logGroups.map(({ logGroupName }: { logGroupName: string }) => logGroupName),
-  );
+  const names = found
+    .flatMap(({ logGroups }) =>
+      logGroups.map(({ logGroupName }: { logGroupName: string }) => logGroupName),
+    )
+    .filter(isIts);
   if (names.length === 0) return undefined;
   return [
     `does not exist, but its log groups do: ${names.join(', ')}`,
@@ -83,16 +98,19 @@ async function colliding(aws: AwsReader, name: string): Promise<Missing> {
   ];
 }
 
-/** Names the alarms that are on: those of a canary stop a deployment at once. */
-export async function raisedAlarms(aws: AwsReader, environment: string): Promise<Missing> {
-  const AlarmNamePrefix = `${stackName(environment)}-`;
-  const input = { AlarmNamePrefix, StateValue: 'ALARM' };
+/** Finds the alarms that would stop a canary at once. */
+export async function canaryAlarms(aws: AwsReader, environment: string): Promise<Missing> {
+  const names = CANARY_ALARMS.map((name, index) => [
+    `AlarmNames.member.${index + 1}`,
+    `${stackName(environment)}-${name}`,
+  ]);
+  const input = { ...Object.fromEntries(names), StateValue: 'ALARM' };
   const xml: string = await aws.read('monitoring', 'DescribeAlarms', input);
-  const names = [...xml.matchAll(/<AlarmName>([^<]+)/g)].map(([, name]) => name);
-  if (names.length === 0) return undefined;
+  const raised = [...xml.matchAll(/<AlarmName>([^<]+)/g)].map(([, name]) => name);
+  if (raised.length === 0) return undefined;
   return [
-    `on: ${names.join(', ')}`,
-    'end their causes first: docs/runbook.md has a section for each',
+    `would be rolled back at once, because these alarms are on: ${raised.join(', ')}`,
+    'end their causes (docs/runbook.md), or deploy what corrects them with -c deployment=all-at-once',
     'warning',
   ];
 }

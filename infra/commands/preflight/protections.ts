@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { replicatedKeys } from '../../settings/backup.ts';
 import { stackName } from '../../settings/environment.ts';
+import { keyIds } from '../../settings/keys.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
-import { describe, type Missing } from './deployed.ts';
+import { describe, firstOf, type Missing } from './deployed.ts';
 
 /*
  * What protects the data of a deployed environment, as it is now: a deployment does not restore
@@ -16,10 +17,8 @@ export async function table(
   environment: string,
   { keepData, unprotected, tableMaximum, existing }: Settings,
 ): Promise<Missing> {
-  const xml = await describe(aws, stackName(environment));
-  const [, TableName = ''] =
-    /<OutputKey>TableName<\/OutputKey>\s*<OutputValue>([^<]+)/.exec(xml ?? '') ?? [];
-  if (!TableName) return undefined;
+  const TableName = existing?.table ?? (await deployedTable(aws, environment));
+  if (TableName === undefined) return undefined;
   const found = await ifFound(aws.read('dynamodb', 'DescribeTable', { TableName }));
   if (!found) return [`${TableName} does not exist`, 'restore it: docs/restore.md'];
   const { DeletionProtectionEnabled, OnDemandThroughput } = found.Table;
@@ -33,10 +32,8 @@ export async function table(
   });
   const recovery = backups.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus;
   const isKept = keepData && !unprotected;
-  const maximum = {
-    MaxReadRequestUnits: tableMaximum.readUnits,
-    MaxWriteRequestUnits: tableMaximum.writeUnits,
-  };
+  const { readUnits, writeUnits } = tableMaximum;
+  const maximum = { MaxReadRequestUnits: readUnits, MaxWriteRequestUnits: writeUnits };
   const repair = (command: string, options: string) =>
     aws.cli(`dynamodb ${command} --table-name ${TableName} ${options}`);
   if (isKept && !DeletionProtectionEnabled)
@@ -52,13 +49,18 @@ export async function table(
         '--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true',
       ),
     ];
+  const { TimeToLiveStatus, AttributeName } = expiry;
   // While it is being enabled, there is nothing left to do.
-  if (!/^ENABL/.test(expiry.TimeToLiveStatus))
+  if (!(/^ENABL/.test(TimeToLiveStatus) && AttributeName === 'expires'))
     return [
-      `${TableName} keeps expired items`,
+      `${TableName} keeps expired items: time to live is ${TimeToLiveStatus} on ` +
+        (AttributeName ?? 'no attribute'),
+      // AWS changes neither at once, and the attribute only after it is disabled.
       repair(
         'update-time-to-live',
-        '--time-to-live-specification Enabled=true,AttributeName=expires',
+        /^ENABL/.test(TimeToLiveStatus)
+          ? `--time-to-live-specification Enabled=false,AttributeName=${AttributeName}`
+          : '--time-to-live-specification Enabled=true,AttributeName=expires',
       ),
     ];
   if (existing?.table && !isDeepStrictEqual(OnDemandThroughput, maximum))
@@ -67,118 +69,89 @@ export async function table(
       repair(
         'update-table',
         '--on-demand-throughput ' +
-          `MaxReadRequestUnits=${tableMaximum.readUnits},MaxWriteRequestUnits=${tableMaximum.writeUnits}`,
+          `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`,
       ),
       'warning',
     ];
   return undefined;
 }
 
-/** Finds a key that is disabled or about to be deleted, not rotated or not replicated. */
-export async function keys(
+export async function deployedTable(
   aws: AwsReader,
   environment: string,
-  settings: Settings,
-): Promise<Missing> {
-  const { existing, pepperKeys, signingKeys } = settings;
-  for (const id of ['TableKey', 'ValuesKey', 'FactorKey', ...pepperKeys, ...signingKeys]) {
-    const keyId = existing?.keys?.[id] ?? (await keyIdOf(aws, environment, id));
-    const missing = keyId && (await key(aws, settings, id, keyId));
-    if (missing) return missing;
-  }
-  return undefined;
+): Promise<string | undefined> {
+  const xml = await describe(aws, stackName(environment));
+  const output = /<OutputKey>TableName<\/OutputKey>\s*<OutputValue>([^<]+)/;
+  return output.exec(xml ?? '')?.[1];
 }
 
+/** Finds keys that are disabled or about to be deleted, not rotated or not replicated. */
+export function keys(
+  environment: string,
+  settings: Settings,
+  readerOf: (region: string) => AwsReader,
+): Promise<Missing> {
+  return firstOf(keyIds(settings).map((id) => withReplica(environment, settings, readerOf, id)));
+}
+
+async function withReplica(
+  environment: string,
+  { region, existing, pepperKeys, backup }: Settings,
+  readerOf: (region: string) => AwsReader,
+  id: string,
+): Promise<Missing> {
+  const aws = readerOf(region);
+  const keyId = existing?.keys?.[id] ?? (await deployedKey(aws, environment, id));
+  if (keyId === undefined) return undefined;
+  const [missing, replicas] = await key(aws, id, keyId);
+  if (missing || !backup || !replicatedKeys(pepperKeys).includes(id)) return missing;
+  const replica = replicas.find((replica) => replica.Region === backup.region);
+  if (!replica)
+    return [
+      `${id} has no replica in ${backup.region}`,
+      'deploy, or see docs/restore.md, Backups in another region, if it was deleted',
+      'warning',
+    ];
+  return (await key(readerOf(backup.region), `the replica of ${id}`, replica.Arn))[0];
+}
+
+/** Finds out what a key is not, and where its replicas are. */
 async function key(
   aws: AwsReader,
-  { pepperKeys, backup }: Settings,
-  id: string,
+  name: string,
   KeyId: string,
-): Promise<Missing> {
-  const repair = (command: string) => aws.cli(`kms ${command} --key-id ${KeyId}`);
+): Promise<[missing: Missing, replicas: readonly { Arn: string; Region: string }[]]> {
+  const command = (operation: string) => aws.cli(`kms ${operation} --key-id ${KeyId}`);
   const found = await ifFound(aws.read('kms', 'DescribeKey', { KeyId }));
-  if (!found) return [`${id} does not exist any more`, 'docs/keys.md says what is lost with it'];
-  const { KeyState, KeySpec, MultiRegionConfiguration } = found.KeyMetadata;
+  if (!found) return [[`${name} does not exist`, 'docs/keys.md says what is lost with it'], []];
+  const { KeyState, KeySpec, Origin, MultiRegionConfiguration = {} } = found.KeyMetadata;
+  const { MultiRegionKeyType, ReplicaKeys = [] } = MultiRegionConfiguration;
   if (/^Pending(Replica)?Deletion$/.test(KeyState))
     return [
-      `${id} is about to be deleted`,
-      `${repair('cancel-key-deletion')} && ${repair('enable-key')}`,
+      [
+        `${name} is about to be deleted`,
+        `${command('cancel-key-deletion')} && ${command('enable-key')}`,
+      ],
+      ReplicaKeys,
     ];
-  if (KeyState !== 'Enabled') return [`${id} has the state ${KeyState}`, repair('enable-key')];
-  if (KeySpec === 'SYMMETRIC_DEFAULT') {
-    const { KeyRotationEnabled } = await aws.read('kms', 'GetKeyRotationStatus', { KeyId });
-    if (!KeyRotationEnabled)
-      return [`${id} is not rotated`, repair('enable-key-rotation'), 'warning'];
+  // Creating and Updating are over soon.
+  if (!/^(Enabled|Creating|Updating)$/.test(KeyState)) {
+    const remedy = command(KeyState === 'Disabled' ? 'enable-key' : 'describe-key');
+    return [[`${name} has the state ${KeyState}`, remedy], ReplicaKeys];
   }
-  if (!backup || !replicatedKeys(pepperKeys).includes(id)) return undefined;
-  const replicas: { Region: string }[] = MultiRegionConfiguration?.ReplicaKeys ?? [];
-  if (replicas.some(({ Region }) => Region === backup.region)) return undefined;
-  return [
-    `${id} has no replica in ${backup.region}`,
-    'deploy, or see docs/restore.md, Backups in another region, if it was deleted',
-    'warning',
-  ];
+  // KMS rotates no others, and a replica with its primary key.
+  const rotates = KeySpec === 'SYMMETRIC_DEFAULT' && Origin === 'AWS_KMS';
+  if (!rotates || MultiRegionKeyType === 'REPLICA') return [undefined, ReplicaKeys];
+  const { KeyRotationEnabled } = await aws.read('kms', 'GetKeyRotationStatus', { KeyId });
+  if (KeyRotationEnabled) return [undefined, ReplicaKeys];
+  return [[`${name} is not rotated`, command('enable-key-rotation'), 'warning'], ReplicaKeys];
 }
 
 /** The id of a key that the stack has created; undefined if it has none of this name. */
-async function keyIdOf(aws: AwsReader, environment: string, LogicalResourceId: string) {
+export async function deployedKey(aws: AwsReader, environment: string, LogicalResourceId: string) {
   const input = { StackName: stackName(environment), LogicalResourceId };
   const xml = await ifFound(aws.read('cloudformation', 'DescribeStackResource', input));
-  const [, id] = /<PhysicalResourceId>([^<]+)/.exec(xml ?? '') ?? [];
-  return id;
-}
-
-/** Finds out whether CloudTrail records what the rules about keys, table and backups report. */
-export async function trail(aws: AwsReader): Promise<Missing> {
-  const { trailList }: { trailList: { TrailARN: string }[] } = await aws.read(
-    'cloudtrail',
-    'DescribeTrails',
-  );
-  let unreadable: Error | undefined;
-  for (const { TrailARN } of trailList)
-    try {
-      const { IsLogging } = await aws.read('cloudtrail', 'GetTrailStatus', { Name: TrailARN });
-      const input = { TrailName: TrailARN };
-      if (IsLogging && recordsChanges(await aws.read('cloudtrail', 'GetEventSelectors', input)))
-        return undefined;
-    } catch (error) {
-      // One of the organization is listed in its accounts, which may not read everything of it.
-      unreadable = error as Error;
-    }
-  if (unreadable) throw unreadable;
-  return [
-    'no trail records the changes of all services: nobody is told of those of keys and table',
-    aws.cli('cloudtrail create-trail --is-multi-region-trail --name NAME --s3-bucket-name BUCKET'),
-  ];
-}
-
-interface Selectors {
-  readonly EventSelectors?: readonly {
-    readonly IncludeManagementEvents?: boolean;
-    readonly ReadWriteType?: string;
-    readonly ExcludeManagementEventSources?: readonly string[];
-  }[];
-  readonly AdvancedEventSelectors?: readonly {
-    readonly FieldSelectors: readonly {
-      readonly Field: string;
-      readonly Equals?: readonly string[];
-    }[];
-  }[];
-}
-
-/** Whether a trail records every call that changes something, whatever its service. */
-function recordsChanges({ EventSelectors = [], AdvancedEventSelectors = [] }: Selectors): boolean {
-  return (
-    EventSelectors.some(
-      ({ IncludeManagementEvents, ReadWriteType, ExcludeManagementEventSources: excluded = [] }) =>
-        IncludeManagementEvents && ReadWriteType !== 'ReadOnly' && excluded.length === 0,
-    ) ||
-    AdvancedEventSelectors.some(({ FieldSelectors }) =>
-      FieldSelectors.every(
-        ({ Field, Equals = [] }) =>
-          (Field === 'eventCategory' && Equals.includes('Management')) ||
-          (Field === 'readOnly' && Equals.includes('false')),
-      ),
-    )
-  );
+  // A creation that failed leaves the names of what was deleted.
+  if (xml === undefined || xml.includes('<ResourceStatus>DELETE_COMPLETE<')) return undefined;
+  return /<PhysicalResourceId>([^<]+)/.exec(xml)?.[1];
 }

@@ -155,8 +155,7 @@ export class AdministrationTable extends Construct {
       [eventSourceArn],
     );
     fn.allow(['dynamodb:ListStreams'], ['*']);
-    // The policy belongs to the role, which is beside the function.
-    Validations.of(fn.role ?? fn).acknowledge({
+    Validations.of(fn.role).acknowledge({
       id: 'AwsSolutions::AwsSolutions-IAM5[Resource::*]',
       reason: 'dynamodb:ListStreams supports no resource',
     });

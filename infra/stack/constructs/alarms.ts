@@ -14,27 +14,19 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import { reservedConcurrency } from '../../settings/limits.ts';
-import type { Settings } from '../../settings/settings.ts';
-import type { AdministrationTable } from './administration-table.ts';
-import type { Keys } from './keys.ts';
+import { CANARY_ALARMS } from '../../settings/environment.ts';
+import { unreservedConcurrency } from '../../settings/limits.ts';
 import type { Metrics } from './metrics.ts';
-import { watchedEvents } from './watched-events.ts';
+import { type Watched, watchedEvents } from './watched-events.ts';
 
-/** What the alarms and the dashboard are about. */
-export interface Monitored {
-  readonly environment: string;
-  readonly settings: Settings;
+/** What the alarms are about. */
+interface Monitored extends Watched {
   readonly metrics: Metrics;
-  readonly keys: Keys;
-  readonly table: AdministrationTable;
 }
 
 type Condition = Partial<AlarmProps> &
   Pick<AlarmProps, 'metric'> & {
     readonly meaning: string;
-    /** Whether a bad deployment raises it within minutes, so that it rolls back a canary. */
-    readonly rollsBack?: boolean;
   };
 
 /**
@@ -57,7 +49,7 @@ export class Alarms extends Construct {
     const { runbookUrl = 'docs/runbook.md' } = props.settings;
     const describe = (name: string, meaning: string) =>
       `${meaning} What to do: ${runbookUrl}#${name}`;
-    for (const [name, { meaning, rollsBack, ...condition }] of Object.entries(conditions(props))) {
+    for (const [name, { meaning, ...condition }] of Object.entries(conditions(props))) {
       const alarm = new Alarm(this, name, {
         alarmName: `${Stack.of(this).stackName}-${name}`,
         alarmDescription: describe(name, meaning),
@@ -70,7 +62,7 @@ export class Alarms extends Construct {
       alarm.addAlarmAction(action);
       alarm.addOkAction(action);
       this.all.push(alarm);
-      if (rollsBack) this.ofDeployments.push(alarm);
+      if (CANARY_ALARMS.some((stopping) => stopping === name)) this.ofDeployments.push(alarm);
     }
     for (const [name, { meaning, pattern }] of Object.entries(watchedEvents(props))) {
       const description = describe(name, meaning(Stack.of(this).stackName));
@@ -138,19 +130,16 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       threshold: 3,
       evaluationPeriods: 5,
       datapointsToAlarm: 2,
-      rollsBack: true,
     },
     defects: {
       meaning: 'A function has logged an unexpected error.',
       metric: metrics.rejections('unexpected').with(everyMinute),
-      rollsBack: true,
     },
     // Functions log no defect of these. During a canary, they are a tenth of the requests: too few
     // for server-errors.
     'failed-invocations': {
       meaning: 'A function could not start, crashed or exceeded its time.',
       metric: metrics.failedInvocations.with(everyMinute),
-      rollsBack: true,
     },
     unavailable: {
       meaning: 'Requests end with 503: changes conflict for too long, or AWS does not respond.',
@@ -172,9 +161,9 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
       datapointsToAlarm: 1,
     },
     concurrency: {
-      meaning: 'Four fifths of the concurrent executions of the account are in use.',
-      metric: metrics.claimedConcurrency,
-      threshold: concurrencyLimit(settings),
+      meaning: 'Four fifths of the concurrent executions that all functions share are in use.',
+      metric: metrics.unreservedExecutions,
+      threshold: Math.floor(0.8 * unreservedConcurrency(settings)),
     },
     'slow-logins': {
       meaning: 'One login in a hundred takes longer than two seconds.',
@@ -214,12 +203,6 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
     }),
     ...(settings.dailyVerification && verificationConditions(metrics)),
   };
-}
-
-/** Four fifths of what is not reserved, because what is reserved counts even while it is idle. */
-function concurrencyLimit({ concurrencyQuota, loginConcurrency }: Settings): number {
-  const reserved = reservedConcurrency(loginConcurrency);
-  return reserved + Math.floor((concurrencyQuota - reserved) * 0.8);
 }
 
 function mailConditions(metrics: Metrics): Record<string, Condition> {

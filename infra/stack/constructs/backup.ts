@@ -53,8 +53,13 @@ export const vault = (
 
 /** A daily backup of the table, and a copy of it in the vault of the other region. */
 export class Backup extends Construct {
+  readonly planId: string;
+  /** Of the copies. */
+  readonly region: string;
+
   constructor(scope: Construct, id: string, { environment, backup, table, keys }: Props) {
     super(scope, id);
+    this.region = backup.region;
     const plan = new BackupPlan(this, 'Plan', {
       backupPlanName: Stack.of(this).stackName,
       backupPlanRules: [
@@ -72,6 +77,7 @@ export class Backup extends Construct {
         }),
       ],
     });
+    this.planId = plan.backupPlanId;
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('backup.amazonaws.com'),
       managedPolicies: [

@@ -8,11 +8,16 @@ import {
   type IMetric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { Monitored } from './alarms.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { Keys } from './keys.ts';
+import type { Metrics } from './metrics.ts';
 
 const KINDS = ['login', 'reset', 'change', 'read'] as const;
 
-interface Props extends Omit<Monitored, 'table'> {
+interface Props {
+  readonly settings: Settings;
+  readonly metrics: Metrics;
+  readonly keys: Keys;
   readonly alarms: Alarm[];
 }
 

@@ -1,13 +1,11 @@
 import { CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import project from '../../../package.json' with { type: 'json' };
+import { ENVIRONMENT_TAG } from '../../settings/environment.ts';
 import type { Settings } from '../../settings/settings.ts';
 
 /** The release that this source is, or will be. */
 const { version: VERSION } = project;
-
-/** The tag of all resources of an environment, by which costs are told apart. */
-export const ENVIRONMENT_TAG = 'gatehouse:environment';
 
 /** An environment and its settings. */
 export interface Environment {

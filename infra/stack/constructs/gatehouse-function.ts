@@ -37,6 +37,8 @@ export const functionLog = (scope: Construct, id: string, name: string, days: nu
 
 /** A Lambda function with its own role, so that every permission is that of a single function. */
 export class GatehouseFunction extends LambdaFunction {
+  declare readonly role: Role;
+
   constructor(
     scope: Construct,
     id: string,

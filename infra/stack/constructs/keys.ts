@@ -2,6 +2,7 @@ import { type CfnKey, type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-
 import { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import { replicatedKeys } from '../../settings/backup.ts';
+import { keyDescription } from '../../settings/keys.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { GatehouseFunction } from './gatehouse-function.ts';
 
@@ -39,20 +40,20 @@ export class Keys extends Construct {
 
   constructor(scope: Construct, id: string, { pepperKeys, signingKeys, existing }: Settings) {
     super(scope, id);
-    const addKey = (logicalId: string, purpose: string, props: typeof SYMMETRIC): IKey => {
+    const addKey = (logicalId: string, props: typeof SYMMETRIC): IKey => {
       const arn = existing?.keys?.[logicalId];
       if (arn) return Key.fromKeyArn(this, logicalId, arn);
-      const key = new Key(this, logicalId, { description: `Gatehouse: ${purpose}`, ...props });
+      const key = new Key(this, logicalId, { description: keyDescription(logicalId), ...props });
       // A different logical id would replace the key and make everything encrypted or signed with
       // it unusable.
       (key.node.defaultChild as CfnKey).overrideLogicalId(logicalId);
       return key;
     };
-    this.table = addKey('TableKey', 'encrypts the table', SYMMETRIC);
-    this.values = addKey('ValuesKey', 'wraps the keys of parameter values', VALUES);
-    this.pepper = pepperKeys.map((name) => addKey(name, 'protects password hashes', HMAC));
-    this.factor = addKey('FactorKey', 'derives the secrets of second factors', HMAC);
-    this.signing = signingKeys.map((name) => addKey(name, 'signs tokens', SIGNING));
+    this.table = addKey('TableKey', SYMMETRIC);
+    this.values = addKey('ValuesKey', VALUES);
+    this.pepper = pepperKeys.map((name) => addKey(name, HMAC));
+    this.factor = addKey('FactorKey', HMAC);
+    this.signing = signingKeys.map((name) => addKey(name, SIGNING));
   }
 
   get all(): readonly IKey[] {

@@ -77,8 +77,8 @@ export function metricsOf(of: {
     gatewayThrottles: logged('gatewayThrottles'),
     /** Of all functions in the account, because they share its quota of concurrent executions. */
     functionThrottles: sum('Lambda', 'Throttles'),
-    /** Of the same quota; reserved executions count even while they are idle. */
-    claimedConcurrency: sum('Lambda', 'ClaimedAccountConcurrency').with({
+    /** What all functions without reserved concurrency use of the same quota. */
+    unreservedExecutions: sum('Lambda', 'UnreservedConcurrentExecutions').with({
       statistic: Stats.MAXIMUM,
     }),
     readThrottles: ofTable('ReadThrottleEvents'),

@@ -1,6 +1,6 @@
 import { CfnBudget } from 'aws-cdk-lib/aws-budgets';
 import { Construct } from 'constructs';
-import { ENVIRONMENT_TAG } from './environment-stack.ts';
+import { ENVIRONMENT_TAG } from '../../settings/environment.ts';
 
 interface Props {
   readonly environment: string;

@@ -5,6 +5,7 @@ import { stackName } from '../../settings/environment.ts';
 import { EXPIRY_NOTICE_DAYS } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
+import type { Backup } from './backup.ts';
 import type { Keys } from './keys.ts';
 
 /** What is not a value of a metric, but happens at a moment. */
@@ -45,33 +46,46 @@ export const keyChanges = (arns: string[]): EventPattern =>
   });
 
 /** Calls after which vaults may no longer keep their backups. */
-export const backupChanges = (vaults: string[]): EventPattern =>
-  called('backup', {
-    eventName: [
-      'DeleteRecoveryPoint',
-      'UpdateRecoveryPointLifecycle',
-      'DeleteBackupVault',
-      'DeleteBackupVaultLockConfiguration',
-    ],
-    requestParameters: { backupVaultName: vaults },
-    ...BY_HAND,
-  });
+export const vaultChanges = (vaults: string[]): EventPattern =>
+  called('backup', { ...onVaults(vaults), ...BY_HAND });
+
+const onVaults = (backupVaultName: string[]) => ({
+  eventName: [
+    'DeleteRecoveryPoint',
+    'UpdateRecoveryPointLifecycle',
+    'DeleteBackupVault',
+    'DeleteBackupVaultLockConfiguration',
+    'PutBackupVaultLockConfiguration',
+    'PutBackupVaultAccessPolicy',
+  ],
+  requestParameters: { backupVaultName },
+});
+
+const onPlan = (backupPlanId: string) => ({
+  eventName: ['DeleteBackupPlan', 'UpdateBackupPlan', 'DeleteBackupSelection'],
+  requestParameters: { backupPlanId: [backupPlanId] },
+});
 
 const arnIn = (region: string, { stack, keyId }: IKey): string =>
   stack.formatArn({ service: 'kms', region, resource: 'key', resourceName: keyId });
 
-/** The events that notify the recipient of the alarms, by their sections in docs/runbook.md. */
-export function watchedEvents({
-  environment,
-  settings: { domain, edge, backup },
-  keys,
-  table,
-}: {
+/** What the events are about. */
+export interface Watched {
   readonly environment: string;
   readonly settings: Settings;
   readonly keys: Keys;
   readonly table: AdministrationTable;
-}): Record<string, WatchedEvent> {
+  readonly backup: Backup | undefined;
+}
+
+/** The events that notify the recipient of the alarms, by their sections in docs/runbook.md. */
+export function watchedEvents({
+  environment,
+  settings: { domain, edge },
+  keys,
+  table,
+  backup,
+}: Watched): Record<string, WatchedEvent> {
   const certificates = [domain, edge].flatMap((host) => (host ? [host.certificate] : []));
   return {
     'key-states': {
@@ -113,8 +127,14 @@ export function watchedEvents({
     ...(backup && {
       'backup-changes': {
         meaning: (stack) =>
-          `A backup of the table of ${stack}, or its vault, was changed or deleted.`,
-        pattern: backupChanges([stackName(environment), backupStackName(environment)]),
+          `A backup of the table of ${stack}, its vault or its plan was changed or deleted.`,
+        pattern: called('backup', {
+          $or: [
+            onVaults([stackName(environment), backupStackName(environment)]),
+            onPlan(backup.planId),
+          ],
+          ...BY_HAND,
+        }),
       },
     }),
     ...(certificates.length > 0 && {

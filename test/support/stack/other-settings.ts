@@ -19,7 +19,7 @@ export const OTHER_SETTINGS = {
   tableMaximum: { readUnits: 7001, writeUnits: 3001 },
   throttle: { all: { rate: 11, burst: 12 }, login: { rate: 13, burst: 14 } },
   loginConcurrency: 17,
-  concurrencyQuota: 500,
+  unreservedConcurrency: 173,
   guessing: { failuresPerSource: 19, requestsPerSource: 23, resetsPerSource: 37 },
   tokenLife: { minutes: 7, rememberedMinutes: 29 },
   corsOrigins: ['https://one.example', 'https://two.example'],
