@@ -10,6 +10,10 @@ export const EDGE_REGION = 'us-east-1';
 /** The stack of the edge, whose web ACL has a metric of the same name. */
 export const edgeStackName = (environment: string): string => `GatehouseEdge-${environment}`;
 
+/** The alarm about the edge, which is in its region. */
+export const edgeAlarmName = (environment: string): string =>
+  `${edgeStackName(environment)}-errors`;
+
 /** WAF requires the prefix of the log group. */
 export const blockedLogName = (stack: string): string => `aws-waf-logs-${stack}`;
 

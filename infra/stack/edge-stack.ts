@@ -27,12 +27,18 @@ import {
   ViewerProtocolPolicy,
 } from 'aws-cdk-lib/aws-cloudfront';
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
+import {
+  Alarm,
+  ComparisonOperator,
+  MathExpression,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { CfnLoggingConfiguration, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import { EDGE_HEADERS } from '../../lib/http/edge.ts';
 import { routes } from '../../routes.ts';
-import { blockedLogName, EDGE_REGION } from '../settings/edge.ts';
+import { blockedLogName, EDGE_REGION, edgeAlarmName } from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   awsEnvironment,
@@ -41,7 +47,7 @@ import {
 } from './constructs/environment-stack.ts';
 import { forwardEvents } from './constructs/forwarded-events.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
-import { certificateExpires } from './constructs/watched-events.ts';
+import { alarmChanges, certificateExpires } from './constructs/watched-events.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
 
 type Statement = CfnWebACL.StatementProperty;
@@ -96,12 +102,34 @@ export class EdgeStack extends EnvironmentStack {
         reason: 'The functions log each request with its client, and WAF those that it blocks',
       },
     );
-    // ACM reports the expiry in its own region. Where that is the same, the event is there already.
-    if (settings.alarms && settings.region !== EDGE_REGION)
-      forwardEvents(this, settings.region, {
-        CertificateExpires: certificateExpires([edge.certificate]),
-      });
+    if (settings.alarms) {
+      const { alarmArn } = this.alarmAbout(distribution, environment);
+      // Where the region is the same, the events are there already.
+      if (settings.region !== EDGE_REGION)
+        forwardEvents(this, settings.region, {
+          CertificateExpires: certificateExpires([edge.certificate]),
+          EdgeErrors: alarmChanges(alarmArn),
+        });
+    }
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });
+  }
+
+  /** Those of the API count as well, but nothing else counts those that do not reach it. */
+  private alarmAbout(distribution: Distribution, environment: string): Alarm {
+    const usingMetrics = {
+      percent: distribution.metric5xxErrorRate({ period: Duration.minutes(5) }),
+      requests: distribution.metricRequests({ period: Duration.minutes(5) }),
+    };
+    return new Alarm(this, 'Errors', {
+      alarmName: edgeAlarmName(environment),
+      alarmDescription:
+        'Through the edge, clients receive 5xx. It notifies through a rule of the API.',
+      metric: new MathExpression({ expression: 'percent / 100 * requests', usingMetrics }),
+      threshold: 10,
+      evaluationPeriods: 2,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    });
   }
 
   /** How requests are forwarded to the API: all of them, and without a cache. */

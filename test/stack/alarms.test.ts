@@ -16,6 +16,7 @@ const WITHOUT_QUERY = [
   'table-changes',
   'backups',
   'backup-changes',
+  'edge-errors',
   'certificates',
 ];
 /** Sections about the alarms as a whole. */
@@ -168,7 +169,7 @@ describe('the alarms', () => {
       },
     ]);
     const role = { 'Fn::GetAtt': [expect.stringMatching(/^AlarmsPublisher/), 'Arn'] };
-    expect(roles).toEqual([role, role, role, role, role]);
+    expect(roles).toEqual([role, role, role, role, role, role]);
     expect(JSON.stringify(templateOf('prod', { alarms: TOPIC }).toJSON())).not.toContain(
       'AlarmsPublisher',
     );
@@ -284,6 +285,12 @@ describe('the rules', () => {
   const ofTable = (tableName: string) => ({ requestParameters: { tableName } });
   const ofBackup = { requestParameters: { backupArn: `${TABLE}/backup/1` } };
   const byService = { userIdentity: { invokedBy: 'service.amazonaws.com' } };
+  const changed = (alarm: string, value: string) => ({
+    source: 'aws.cloudwatch',
+    'detail-type': 'CloudWatch Alarm State Change',
+    resources: [JSON.stringify(patterns).match(/arn:[^"]*:us-east-1:[^"]*:alarm:/) + alarm],
+    detail: { state: { value } },
+  });
   const ofPlan = (backupPlanId: string) => ({ requestParameters: { backupPlanId } });
   const ofVault = (backupVaultName: string) => ({ requestParameters: { backupVaultName } });
   const expiry = (certificate: string, DaysToExpiry: number) => ({
@@ -345,6 +352,9 @@ describe('the rules', () => {
       true,
       called('kms', 'ScheduleKeyDeletion', { resources: [{ ARN: replica }] }),
     ],
+    ['the edge fails', true, changed('GatehouseEdge-prod-errors', 'ALARM')],
+    ['the edge has recovered', true, changed('GatehouseEdge-prod-errors', 'OK')],
+    ['another alarm begins', false, changed('other', 'ALARM')],
     ['a certificate expires in 30 days', true, expiry(domain.certificate, 30)],
     ['that of the edge expires in a day', true, expiry(edge.certificate, 1)],
     ['one expires in 31 days', false, expiry(domain.certificate, 31)],

@@ -106,18 +106,40 @@ describe('the stack of the edge', () => {
   });
 });
 
-it('the expiry of its certificate is forwarded to alarms that are in another region', () => {
+it('the expiry of its certificate and its errors are forwarded to another region', () => {
   const rulesWith = (changes: object) =>
     Object.values(resourcesOf(Template.fromStack(newStack(changes)), 'AWS::Events::Rule')).map(
       ({ Properties }) => Properties,
     );
 
-  const [rule, ...others] = rulesWith({});
-  expect(others).toEqual([]);
-  expect(rule?.EventPattern).toMatchObject({ resources: [OTHER_SETTINGS.edge.certificate] });
-  expect(JSON.stringify(rule?.Targets)).toMatch(/:events:eu-north-1:.*:event-bus\/default/);
+  const rules = rulesWith({});
+  expect(rules.map(({ EventPattern }) => EventPattern.resources)).toEqual([
+    [OTHER_SETTINGS.edge.certificate],
+    [{ 'Fn::GetAtt': [expect.stringMatching(/^Errors/), 'Arn'] }],
+  ]);
+  for (const { Targets } of rules)
+    expect(JSON.stringify(Targets)).toMatch(/:events:eu-north-1:.*:event-bus\/default/);
   expect(rulesWith({ region: 'us-east-1' })).toEqual([]);
   expect(rulesWith({ alarms: undefined })).toEqual([]);
+});
+
+it('an alarm counts the errors that clients receive, if there is a recipient', () => {
+  const alarm = propertiesOf('AWS::CloudWatch::Alarm');
+
+  expect(alarm).toMatchObject({
+    AlarmName: 'GatehouseEdge-prod-errors',
+    Threshold: 10,
+    EvaluationPeriods: 2,
+    TreatMissingData: 'notBreaching',
+  });
+  expect(
+    alarm.Metrics.map(
+      ({ Expression, MetricStat }: Resource['Properties']) =>
+        Expression ?? MetricStat.Metric.MetricName,
+    ),
+  ).toEqual(['percent / 100 * requests', '5xxErrorRate', 'Requests']);
+  const silent = Template.fromStack(newStack({ alarms: undefined }));
+  expect(resourcesOf(silent, 'AWS::CloudWatch::Alarm')).toEqual({});
 });
 
 describe('the distribution', () => {

@@ -1,6 +1,8 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { type EventPattern, Match } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { backupStackName } from '../../settings/backup.ts';
+import { EDGE_REGION, edgeAlarmName } from '../../settings/edge.ts';
 import { stackName } from '../../settings/environment.ts';
 import { EXPIRY_NOTICE_DAYS } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -19,6 +21,14 @@ export const certificateExpires = (certificates: string[]): EventPattern => ({
   source: ['aws.acm'],
   detailType: ['ACM Certificate Approaching Expiration'],
   resources: certificates,
+});
+
+/** An alarm in another region begins, or is over. */
+export const alarmChanges = (arn: string): EventPattern => ({
+  source: ['aws.cloudwatch'],
+  detailType: ['CloudWatch Alarm State Change'],
+  resources: [arn],
+  detail: { state: { value: ['ALARM', 'OK'] } },
 });
 
 /** A successful call of these; those that are refused are recorded too. */
@@ -86,6 +96,13 @@ export function watchedEvents({
   table,
   backup,
 }: Watched): Record<string, WatchedEvent> {
+  const edgeAlarmArn = Stack.of(table).formatArn({
+    service: 'cloudwatch',
+    region: EDGE_REGION,
+    resource: 'alarm',
+    resourceName: edgeAlarmName(environment),
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  });
   const certificates = [domain, edge].flatMap((host) => (host ? [host.certificate] : []));
   return {
     'key-states': {
@@ -135,6 +152,13 @@ export function watchedEvents({
           ],
           ...BY_HAND,
         }),
+      },
+    }),
+    ...(edge && {
+      'edge-errors': {
+        meaning: (stack) =>
+          `The edge of ${stack} has begun to respond with errors, or has recovered.`,
+        pattern: alarmChanges(edgeAlarmArn),
       },
     }),
     ...(certificates.length > 0 && {

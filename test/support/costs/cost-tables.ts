@@ -78,12 +78,16 @@ function monthlyCosts(rows: readonly FixedCost[]): string {
  */
 export function edgeTable(edge: Template): string {
   const webAcls = Object.values(edge.findResources('AWS::WAFv2::WebACL'));
+  const alarmMetrics = Object.values(edge.findResources('AWS::CloudWatch::Alarm')).flatMap(
+    ({ Properties }) => metricsOf(Properties),
+  );
   const rules = webAcls.flatMap(({ Properties }) => Properties.Rules as unknown[]);
   return monthlyCosts([
     ['web ACLs', webAcls.length, PRICES.webAcl.dollars],
     ['rules', rules.length, PRICES.webAclRule.dollars],
     ['secrets', 1, PRICES.secret.dollars],
-    ['metrics of alarms', 1, PRICES.alarm.dollars],
+    // The stack of the API has one more, of a metric from the log.
+    ['metrics of alarms', 1 + alarmMetrics.length, PRICES.alarm.dollars],
     ['custom metrics that alarms use', 1, PRICES.metric.dollars, 'later'],
   ]);
 }
