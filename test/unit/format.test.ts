@@ -38,6 +38,7 @@ describe('a stored format', () => {
       `above ${READABLE_FORMAT}`;
 
     expect(() => requireReadable(NEWER)).toThrow(message);
+    expect(new NewerFormat(2).name).toBe('NewerFormat');
     expect(() => raiseFormat(NEWER)).toThrow(NewerFormat);
   });
 });
