@@ -36,7 +36,7 @@ export const backup = v.optional(
           'days',
           'How long nobody can delete a copy, not even the root user of the account or AWS. ' +
             '**Irrevocable** three days after its deployment: from then on, every deployment ' +
-            'with another value, or without it, fails.',
+            'with another value, or without it, fails. At most `backup.days`.',
         ),
       ),
     }),

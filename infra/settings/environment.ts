@@ -60,9 +60,13 @@ const retentionDays = v.picklist(
 );
 
 export const logRetentionDays = v.optional(
-  setting('The retention period of all log groups; 9999 keeps the logs forever.', retentionDays, {
-    unit: 'days',
-  }),
+  setting(
+    'The retention period of log groups without a setting of their own; 9999 keeps the logs forever.',
+    retentionDays,
+    {
+      unit: 'days',
+    },
+  ),
   365,
 );
 

@@ -109,7 +109,7 @@ export const reservedConcurrency = (loginConcurrency = 0): number =>
 /** The default quota. AWS gives new accounts less, reportedly 10, with which any burst fails. */
 export const CONCURRENCY_QUOTA = 1000;
 
-export const unreserved = v.optional(
+export const unreservedConcurrency = v.optional(
   count(
     'executions',
     'What the functions without reserved concurrency of all stacks share in the account and ' +
@@ -119,8 +119,8 @@ export const unreserved = v.optional(
   ),
 );
 
-/** The setting `unreservedConcurrency`, or what is left of the default quota. */
-export const unreservedConcurrency = ({
+/** What functions without a reservation share: as stated, or what is left of the default quota. */
+export const sharedExecutions = ({
   unreservedConcurrency: stated,
   loginConcurrency,
 }: {

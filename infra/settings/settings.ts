@@ -37,7 +37,7 @@ import {
   loginConcurrency,
   tableMaximum,
   throttle,
-  unreserved as unreservedConcurrency,
+  unreservedConcurrency,
 } from './limits.ts';
 import { mail, mailFits } from './mail.ts';
 

@@ -47,7 +47,7 @@ import {
 } from './constructs/environment-stack.ts';
 import { forwardEvents } from './constructs/forwarded-events.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
-import { alarmChanges, certificateExpires } from './constructs/watched-events.ts';
+import { alarmBegins, certificateExpires } from './constructs/watched-events.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
 
 type Statement = CfnWebACL.StatementProperty;
@@ -108,7 +108,7 @@ export class EdgeStack extends EnvironmentStack {
       if (settings.region !== EDGE_REGION)
         forwardEvents(this, settings.region, {
           CertificateExpires: certificateExpires([edge.certificate]),
-          EdgeErrors: alarmChanges(alarmArn),
+          EdgeErrors: alarmBegins(alarmArn),
         });
     }
     new CfnOutput(this, 'EdgeTarget', { value: distribution.distributionDomainName });

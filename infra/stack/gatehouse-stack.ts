@@ -28,8 +28,8 @@ const WITH_DATA = [
   'AWS::Logs::LogGroup',
 ];
 
-/** What a stack watches. */
-interface Watched {
+/** The parts of a stack that it watches. */
+interface Parts {
   readonly httpApi: GatehouseHttpApi;
   readonly table: AdministrationTable;
   readonly keys: Keys;
@@ -83,17 +83,17 @@ export class GatehouseStack extends EnvironmentStack {
     const backup = settings.backup
       ? new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys })
       : undefined;
-    const watched = { httpApi, table, keys, log, functions, mail, auditLog, verification, backup };
-    this.watch(deployment, watched);
+    const parts = { httpApi, table, keys, log, functions, mail, auditLog, verification, backup };
+    this.watch(deployment, parts);
 
     new CfnOutput(this, 'Url', { value: httpApi.url });
     new CfnOutput(this, 'TableName', { value: table.name });
   }
 
   /** Alarms, the deployments that they stop, the dashboard and the saved queries. */
-  private watch(deployment: Deployment, watched: Watched): void {
+  private watch(deployment: Deployment, parts: Parts): void {
     const { settings } = deployment;
-    const { httpApi, table, keys, log, functions, mail, auditLog, verification, backup } = watched;
+    const { httpApi, table, keys, log, functions, mail, auditLog, verification, backup } = parts;
     const metrics = metricsOf({
       ...deployment,
       apiId: httpApi.id,

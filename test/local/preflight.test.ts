@@ -129,6 +129,8 @@ const timeToLive = (TimeToLiveStatus: string, AttributeName = 'expires'): Script
   DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus, AttributeName } },
 });
 const TRAIL = 'arn:aws:cloudtrail:eu-north-1:123456789012:trail/all';
+const TRAIL_OF_ACCOUNT = { TrailARN: TRAIL, HomeRegion: 'eu-south-2' };
+const TRAIL_OF_ORGANIZATION = { ...TRAIL_OF_ACCOUNT, TrailARN: 'arn:2', IsOrganizationTrail: true };
 const selectors = (...EventSelectors: object[]): Script => ({
   GetEventSelectors: { EventSelectors },
 });
@@ -165,7 +167,7 @@ const READY: Script = {
   GetKeyRotationStatus: ROTATED,
   GetResources: { ResourceTagMappingList: [] },
   DescribeAlarms: alarmFor(''),
-  DescribeTrails: { trailList: [{ TrailARN: TRAIL }] },
+  DescribeTrails: { trailList: [TRAIL_OF_ACCOUNT] },
   GetTrailStatus: { IsLogging: true },
   ...selectors({ IncludeManagementEvents: true, ReadWriteType: 'All' }),
   // Of the edge, in another region.
@@ -177,7 +179,7 @@ const READY: Script = {
   // Of the backups, in another region.
   'eu-west-1 GetParameter': { Parameter: { Value: '21' } },
   'eu-west-1 DescribeStacks': stack('UPDATE_COMPLETE', false),
-  'eu-west-1 DescribeTrails': { trailList: [{ TrailARN: TRAIL }] },
+  'eu-west-1 DescribeTrails': { trailList: [TRAIL_OF_ACCOUNT] },
   'eu-west-1 GetTrailStatus': { IsLogging: true },
   'eu-west-1 GetEventSelectors': {
     EventSelectors: [{ IncludeManagementEvents: true, ReadWriteType: 'All' }],
@@ -382,6 +384,7 @@ describe('an account', () => {
     [
       'has a table of a deleted stack',
       { ...WITHOUT_STACK, ...tagged('arn:aws:dynamodb:eu-north-1:1:table/Gate') },
+      KEPT,
     ],
     [
       'has a key of a later release that was rolled back',
@@ -390,10 +393,16 @@ describe('an account', () => {
         ...tagged(KEY_ARN),
         ...found('derives the secrets of second factors'),
       },
+      KEPT,
     ],
     [
-      'has a former key beside the one that replaces it',
-      { ...without('PepperKeyB'), ...tagged(KEY_ARN), ...found('protects password hashes') },
+      'has a key that is about to be deleted, and would be created anew',
+      {
+        ...without('ValuesKey'),
+        ...tagged(KEY_ARN),
+        ...found('wraps the keys of parameter values', 'PendingDeletion'),
+      },
+      KEPT,
     ],
     ['has a disabled key', key({ KeyState: 'Disabled' }, 'FactorKey-1')],
     ['has a key without its material', key({ KeyState: 'PendingImport' }, 'ValuesKey-1')],
@@ -439,7 +448,13 @@ describe('an account', () => {
       'has an advanced trail without KMS',
       advanced(MANAGEMENT, { Field: 'eventSource', NotEquals: ['kms.amazonaws.com'] }),
     ],
-    ['has a trail that it cannot read', { GetEventSelectors: { error: 'TrailNotFoundException' } }],
+    [
+      'has a trail of the organization that it cannot read',
+      {
+        DescribeTrails: { trailList: [TRAIL_OF_ORGANIZATION] },
+        GetEventSelectors: { error: 'TrailNotFoundException' },
+      },
+    ],
     [
       'has a certificate that was not renewed',
       {
@@ -513,7 +528,7 @@ describe('an account', () => {
       'it cannot read, beside one that is complete',
       {
         DescribeTrails: {
-          trailList: [{ TrailARN: 'arn:of-the-organization' }, { TrailARN: TRAIL }],
+          trailList: [TRAIL_OF_ORGANIZATION, TRAIL_OF_ACCOUNT],
         },
         GetEventSelectors: ({ TrailName }) =>
           TrailName === TRAIL
@@ -523,6 +538,12 @@ describe('an account', () => {
     ],
   ])('may have a trail that %s', async (_, changes) => {
     expect(await missing(changes)).toEqual({});
+  });
+
+  it('has a trail of its own that the credentials must be able to read', async () => {
+    const changes = { GetEventSelectors: { error: 'AccessDeniedException' } };
+
+    await expect(missing(changes)).rejects.toThrow('AccessDenied');
   });
 
   it.each<[string, Script, Settings?]>([
@@ -546,16 +567,31 @@ describe('an account', () => {
     expect(await missing({ ...changes, ...unrotated }, settings)).toEqual({});
   });
 
-  it.each<[string, Script]>([
-    ['of another purpose', found('signs tokens')],
+  it.each<[string, Script, Settings?]>([
+    ['of another purpose', { ...without('FactorKey'), ...found('protects password hashes') }],
     [
-      'that is about to be deleted',
-      found('derives the secrets of second factors', 'PendingDeletion'),
+      'beside the one that replaces it',
+      { ...without('PepperKeyB'), ...found('protects password hashes') },
     ],
-  ])('may have a former key %s', async (_, changes) => {
-    const former = { ...without('FactorKey'), ...tagged(KEY_ARN) };
-
-    expect(await missing({ ...former, ...changes })).toEqual({});
+    [
+      'that signed tokens',
+      { ...without('SigningKeyB'), ...found('signs tokens') },
+      { ...KEPT, signingKeys: ['SigningKeyB'] },
+    ],
+    [
+      'that no longer exists',
+      {
+        ...without('FactorKey'),
+        DescribeKey: ({ KeyId }) => (KeyId === KEY_ARN ? NOT_FOUND : keyMetadata()),
+      },
+    ],
+    [
+      'of data that is not kept',
+      { ...without('FactorKey'), ...found('derives the secrets of second factors') },
+      SETTINGS,
+    ],
+  ])('may have a former key %s', async (_, changes, settings = KEPT) => {
+    expect(await missing({ ...changes, ...tagged(KEY_ARN) }, settings)).toEqual({});
   });
 
   it('has an adopted table, and not the one that is deployed', async () => {
@@ -583,7 +619,7 @@ describe('an account', () => {
     expect(await missing(lacking, fewer)).toEqual({});
     // The stack itself creates the topic of an e-mail address, and is not deployed.
     const alarms = 'operators@one.example';
-    expect(await missing({ ...lacking, ...concurrency(500) }, { ...fewer, alarms })).toEqual({});
+    expect(await missing({ ...lacking, ...concurrency(500, 9) }, { ...fewer, alarms })).toEqual({});
   });
 
   it.each<[string, object]>([

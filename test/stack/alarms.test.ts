@@ -353,7 +353,7 @@ describe('the rules', () => {
       called('kms', 'ScheduleKeyDeletion', { resources: [{ ARN: replica }] }),
     ],
     ['the edge fails', true, changed('GatehouseEdge-prod-errors', 'ALARM')],
-    ['the edge has recovered', true, changed('GatehouseEdge-prod-errors', 'OK')],
+    ['the edge has recovered', false, changed('GatehouseEdge-prod-errors', 'OK')],
     ['another alarm begins', false, changed('other', 'ALARM')],
     ['a certificate expires in 30 days', true, expiry(domain.certificate, 30)],
     ['that of the edge expires in a day', true, expiry(edge.certificate, 1)],

@@ -13,14 +13,13 @@ import {
   CONCURRENCY_QUOTA,
   INSTANCE_REQUESTS_PER_SECOND,
   reservedConcurrency,
+  sharedExecutions,
   UNRESERVED_MIN,
-  unreservedConcurrency,
 } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
 import {
   canaryAlarms,
-  describe,
   firstOf,
   type Missing,
   otherStack,
@@ -29,7 +28,7 @@ import {
   topic,
 } from './deployed.ts';
 import { orphans } from './orphans.ts';
-import { keys, table } from './protections.ts';
+import { deployedTable, keys, table } from './protections.ts';
 import { trail } from './trail.ts';
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
@@ -64,7 +63,11 @@ export function checksOf(
       'alarm concurrency': () => sharedConcurrency(aws, environment, settings),
       // The events of the second region are recorded and forwarded there.
       CloudTrail: () =>
-        firstOf([aws, ...(backup ? [readerOf(backup.region)] : [])].map((reader) => trail(reader))),
+        firstOf(
+          [settings.region, ...(backup ? [backup.region] : [])].map((region) =>
+            trail(readerOf(region), region),
+          ),
+        ),
     }),
     ...(deployment === 'canary' && { canary: () => canaryAlarms(aws, environment) }),
     ...(edge && {
@@ -214,15 +217,15 @@ async function sharedConcurrency(
   environment: string,
   settings: Settings,
 ): Promise<Missing> {
-  // Before the deployment, its own reservations are still part of it.
-  if ((await describe(aws, stackName(environment))) === undefined) return undefined;
+  // Before the first deployment, its own reservations are still part of it.
+  if ((await deployedTable(aws, environment)) === undefined) return undefined;
   const { AccountLimit: limit } = await aws.read('lambda', '/2016-08-19/account-settings');
   const actual: number = limit.UnreservedConcurrentExecutions;
-  const expected = unreservedConcurrency(settings);
+  const expected = sharedExecutions(settings);
   if (actual === expected) return undefined;
   return [
     `functions without a reservation share ${actual} executions, and the alarm is for ${expected}`,
-    `set "unreservedConcurrency": ${actual}, unless this deployment changes loginConcurrency`,
+    `if it says the same after the deployment, set "unreservedConcurrency": ${actual}`,
     'warning',
   ];
 }

@@ -78,7 +78,7 @@ function brokenStack(aws: AwsReader, name: string, xml: string): Missing {
 async function colliding(
   aws: AwsReader,
   prefixes: readonly string[],
-  isIts = (_found: string) => true,
+  isColliding = (_name: string) => true,
 ): Promise<Missing> {
   const found = await Promise.all(
     prefixes.map((logGroupNamePrefix) =>
@@ -89,7 +89,7 @@ async function colliding(
     .flatMap(({ logGroups }) =>
       logGroups.map(({ logGroupName }: { logGroupName: string }) => logGroupName),
     )
-    .filter(isIts);
+    .filter(isColliding);
   if (names.length === 0) return undefined;
   return [
     `does not exist, but its log groups do: ${names.join(', ')}`,

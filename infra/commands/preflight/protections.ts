@@ -55,7 +55,7 @@ export async function table(
     return [
       `${TableName} keeps expired items: time to live is ${TimeToLiveStatus} on ` +
         (AttributeName ?? 'no attribute'),
-      // AWS changes neither at once, and the attribute only after it is disabled.
+      // The attribute can be changed only while time to live is DISABLED, an hour later.
       repair(
         'update-time-to-live',
         /^ENABL/.test(TimeToLiveStatus)
@@ -152,6 +152,6 @@ export async function deployedKey(aws: AwsReader, environment: string, LogicalRe
   const input = { StackName: stackName(environment), LogicalResourceId };
   const xml = await ifFound(aws.read('cloudformation', 'DescribeStackResource', input));
   // A creation that failed leaves the names of what was deleted.
-  if (xml === undefined || xml.includes('<ResourceStatus>DELETE_COMPLETE<')) return undefined;
+  if (xml === undefined || /<ResourceStatus>DELETE_/.test(xml)) return undefined;
   return /<PhysicalResourceId>([^<]+)/.exec(xml)?.[1];
 }

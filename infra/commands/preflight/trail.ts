@@ -5,44 +5,49 @@ import type { Missing } from './deployed.ts';
 const WATCHED = ['kms', 'dynamodb', 'backup'].map((service) => `${service}.amazonaws.com`);
 
 /** Finds out whether CloudTrail records what the rules about keys, table and backups report. */
-export async function trail(aws: AwsReader): Promise<Missing> {
-  const { trailList }: { trailList: { TrailARN: string }[] } = await aws.read(
-    'cloudtrail',
-    'DescribeTrails',
-  );
-  const found = await Promise.all(trailList.map(({ TrailARN }) => check(aws, TrailARN)));
+export async function trail(aws: AwsReader, region: string): Promise<Missing> {
+  const { trailList }: { trailList: Trail[] } = await aws.read('cloudtrail', 'DescribeTrails');
+  const found = await Promise.all(trailList.map((trail) => check(aws, trail)));
   if (found.includes(undefined)) return undefined;
   // One that cannot be read may be complete.
   const missing = found.find((one) => one?.[2] === 'warning') ?? found[0];
   if (missing) return missing;
   return [
-    'there is no trail: nobody is told of changes of keys and table',
-    aws.cli('cloudtrail create-trail --is-multi-region-trail --name NAME --s3-bucket-name BUCKET') +
-      ` && ${aws.cli('cloudtrail start-logging --name NAME')}`,
+    `there is no trail in ${region}: nobody is told of changes of keys and table`,
+    'create one of all regions, which docs/deploying.md links to, or let one of another region ' +
+      'be of all: aws cloudtrail update-trail --is-multi-region-trail --name ARN',
   ];
 }
 
-async function check(aws: AwsReader, TrailARN: string): Promise<Missing> {
-  const selectors = aws.cli(`cloudtrail get-event-selectors --trail-name ${TrailARN}`);
+interface Trail {
+  readonly TrailARN: string;
+  readonly HomeRegion: string;
+  readonly IsOrganizationTrail?: boolean;
+}
+
+async function check(
+  aws: AwsReader,
+  { TrailARN, HomeRegion, IsOrganizationTrail }: Trail,
+): Promise<Missing> {
+  const command = (text: string) => `aws cloudtrail ${text} ${TrailARN} --region ${HomeRegion}`;
   try {
     const { IsLogging } = await aws.read('cloudtrail', 'GetTrailStatus', { Name: TrailARN });
-    if (!IsLogging)
-      return [`${TrailARN} was stopped`, aws.cli(`cloudtrail start-logging --name ${TrailARN}`)];
+    if (!IsLogging) return [`${TrailARN} does not log`, command('start-logging --name')];
     const input = { TrailName: TrailARN };
     if (recordsChanges(await aws.read('cloudtrail', 'GetEventSelectors', input))) return undefined;
-    return [
-      `${TrailARN} does not record the changes of KMS, DynamoDB and AWS Backup`,
-      `let its event selectors include all management events: ${selectors}`,
-    ];
   } catch (error) {
-    // One of the organization is listed in its accounts, which may not read all of it.
+    // It is listed in the accounts of the organization, which may not read all of it.
+    if (!IsOrganizationTrail) throw error;
     return [
-      `${TrailARN} cannot be read (${(error as Error).name}): its owner knows whether it records ` +
-        'the changes of KMS, DynamoDB and AWS Backup',
-      selectors,
+      `${TrailARN} belongs to the organization, and cannot be read from here`,
+      'ask its owner whether it records all changes of KMS, DynamoDB and AWS Backup',
       'warning',
     ];
   }
+  return [
+    `${TrailARN} does not record the changes of KMS, DynamoDB and AWS Backup`,
+    `let its event selectors include all management events: ${command('get-event-selectors --trail-name')}`,
+  ];
 }
 
 interface Selectors {

@@ -15,7 +15,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { CANARY_ALARMS } from '../../settings/environment.ts';
-import { unreservedConcurrency } from '../../settings/limits.ts';
+import { sharedExecutions } from '../../settings/limits.ts';
 import type { Metrics } from './metrics.ts';
 import { type Watched, watchedEvents } from './watched-events.ts';
 
@@ -163,7 +163,7 @@ function conditions({ settings, metrics }: Monitored): Record<string, Condition>
     concurrency: {
       meaning: 'Four fifths of the concurrent executions that all functions share are in use.',
       metric: metrics.unreservedExecutions,
-      threshold: Math.floor(0.8 * unreservedConcurrency(settings)),
+      threshold: Math.floor(0.8 * sharedExecutions(settings)),
     },
     'slow-logins': {
       meaning: 'One login in a hundred takes longer than two seconds.',

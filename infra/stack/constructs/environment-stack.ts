@@ -30,7 +30,8 @@ export class EnvironmentStack extends Stack {
     super(scope, id, {
       ...props,
       terminationProtection: settings.keepData && !settings.unprotected,
-      // Tags of the stack itself; those of its resources are separate.
+      // Tags of the stack itself. CloudFormation passes them on to resources, but not to those of
+      // every type, so the template has the one that costs and preflight depend on.
       tags: { [ENVIRONMENT_TAG]: environment, 'gatehouse:version': VERSION },
     });
     Tags.of(this).add(ENVIRONMENT_TAG, environment);

@@ -23,12 +23,12 @@ export const certificateExpires = (certificates: string[]): EventPattern => ({
   resources: certificates,
 });
 
-/** An alarm in another region begins, or is over. */
-export const alarmChanges = (arn: string): EventPattern => ({
+/** An alarm in another region begins. */
+export const alarmBegins = (arn: string): EventPattern => ({
   source: ['aws.cloudwatch'],
   detailType: ['CloudWatch Alarm State Change'],
   resources: [arn],
-  detail: { state: { value: ['ALARM', 'OK'] } },
+  detail: { state: { value: ['ALARM'] } },
 });
 
 /** A successful call of these; those that are refused are recorded too. */
@@ -96,13 +96,6 @@ export function watchedEvents({
   table,
   backup,
 }: Watched): Record<string, WatchedEvent> {
-  const edgeAlarmArn = Stack.of(table).formatArn({
-    service: 'cloudwatch',
-    region: EDGE_REGION,
-    resource: 'alarm',
-    resourceName: edgeAlarmName(environment),
-    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-  });
   const certificates = [domain, edge].flatMap((host) => (host ? [host.certificate] : []));
   return {
     'key-states': {
@@ -156,9 +149,16 @@ export function watchedEvents({
     }),
     ...(edge && {
       'edge-errors': {
-        meaning: (stack) =>
-          `The edge of ${stack} has begun to respond with errors, or has recovered.`,
-        pattern: alarmChanges(edgeAlarmArn),
+        meaning: (stack) => `Through the edge of ${stack}, clients receive 5xx.`,
+        pattern: alarmBegins(
+          Stack.of(table).formatArn({
+            service: 'cloudwatch',
+            region: EDGE_REGION,
+            resource: 'alarm',
+            resourceName: edgeAlarmName(environment),
+            arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+          }),
+        ),
       },
     }),
     ...(certificates.length > 0 && {
