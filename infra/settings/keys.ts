@@ -3,7 +3,7 @@ import { ROLES } from '../../lib/contract/contract.ts';
 import { LENGTH as PASSWORD_LENGTH } from '../../lib/passwords/password-schema.ts';
 import { atMost, count, distinct, matching, setting } from './setting.ts';
 
-/* The keys of tokens and of password hashes, new passwords, and how long tokens last. */
+/* The KMS keys, new passwords, and how long tokens last. */
 
 /** What the keys do whose logical ids begin so. */
 const PURPOSES = {

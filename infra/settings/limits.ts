@@ -65,6 +65,14 @@ const throttleLimits = (meaning: string, requests: string, rate: number) =>
     {},
   );
 
+/** The command of the AWS CLI that gives an adopted table its maximum, which no stack does. */
+export const updateMaximum = (
+  table: string,
+  { readUnits, writeUnits }: { readonly readUnits: number; readonly writeUnits: number },
+): string =>
+  `dynamodb update-table --table-name ${table} --on-demand-throughput ` +
+  `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`;
+
 export const throttle = v.optional(
   setting(
     'The limits of API Gateway, which bound the cost of a flood of requests. All APIs of the ' +

@@ -79,7 +79,6 @@ export class GatehouseStack extends EnvironmentStack {
     const verification = settings.dailyVerification
       ? new DailyVerification(this, 'DailyVerification', table, deployment)
       : undefined;
-
     const backup = settings.backup
       ? new Backup(this, 'Backup', { ...deployment, backup: settings.backup, table, keys })
       : undefined;

@@ -8,7 +8,7 @@ export interface StreamRecord {
   };
 }
 
-/** The first record to be handed over again, together with all later ones. */
+/** The records to be handed over again, together with all later ones. */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }

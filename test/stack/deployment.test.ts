@@ -98,7 +98,7 @@ describe('a deployment', () => {
     expect(used.sort()).toEqual(Object.keys(groups).sort());
     for (const { Properties } of Object.values(groups))
       expect(Properties).toMatchObject({
-        AlarmConfiguration: { Enabled: true, Alarms: expect.arrayContaining(alarms) },
+        AlarmConfiguration: { Enabled: true, Alarms: alarms },
         AutoRollbackConfiguration: {
           Enabled: true,
           Events: expect.arrayContaining(['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM']),

@@ -25,10 +25,11 @@ import {
   otherStack,
   ownTopic,
   stack,
+  tableOf,
   topic,
 } from './deployed.ts';
 import { orphans } from './orphans.ts';
-import { deployedTable, keys, table } from './protections.ts';
+import { keys, table } from './protections.ts';
 import { trail } from './trail.ts';
 
 /** The checks of what an environment needs of AWS before its deployment, by their names. */
@@ -218,7 +219,7 @@ async function sharedConcurrency(
   settings: Settings,
 ): Promise<Missing> {
   // Before the first deployment, its own reservations are still part of it.
-  if ((await deployedTable(aws, environment)) === undefined) return undefined;
+  if ((await tableOf(aws, environment)) === undefined) return undefined;
   const { AccountLimit: limit } = await aws.read('lambda', '/2016-08-19/account-settings');
   const actual: number = limit.UnreservedConcurrentExecutions;
   const expected = sharedExecutions(settings);

@@ -4,12 +4,12 @@ import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
 import { checksOf } from './checks.ts';
 
-/** `npm run preflight`: checks that AWS is ready for the deployment of an environment. */
+/** `npm run preflight`: checks that AWS is ready for a deployment, and what is deployed. */
 export const command = defineCommand({
   usage: 'npm run preflight -- --env NAME',
-  help: `Checks that AWS is ready for the deployment of an environment, with your AWS credentials
-and the region in its settings, and in us-east-1 for an edge. Changes nothing. Prints a command for
-each missing piece and for each warning; with warnings, an environment is ready.
+  help: `Checks that AWS is ready for the deployment of an environment, and that what is deployed
+has kept its protections, with your AWS credentials, in the regions of its settings. Changes
+nothing. Prints a remedy for each missing piece and for each warning; with warnings, it is ready.
 
 --env NAME  an environment, which has a file in environments/`,
   options: { env: { type: 'string' } },

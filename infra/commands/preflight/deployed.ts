@@ -58,7 +58,7 @@ export async function otherStack(
 }
 
 /** What CloudFormation states about a stack; undefined if it does not exist. */
-export const describe = (aws: AwsReader, StackName: string): Promise<string | undefined> =>
+const describe = (aws: AwsReader, StackName: string): Promise<string | undefined> =>
   ifFound(aws.read('cloudformation', 'DescribeStacks', { StackName }));
 
 const isProtected = (xml: string): boolean =>
@@ -98,6 +98,36 @@ async function colliding(
   ];
 }
 
+type Existing = Settings['existing'];
+
+/** The name of the table that the stack has or will adopt; undefined before it is deployed. */
+export async function tableOf(
+  aws: AwsReader,
+  environment: string,
+  existing?: Existing,
+): Promise<string | undefined> {
+  if (existing?.table) return existing.table;
+  const xml = await describe(aws, stackName(environment));
+  const output = /<OutputKey>TableName<\/OutputKey>\s*<OutputValue>([^<]+)/;
+  return output.exec(xml ?? '')?.[1];
+}
+
+/** The id or the ARN of a key that the stack has or will adopt; undefined before it has one. */
+export async function keyOf(
+  aws: AwsReader,
+  environment: string,
+  LogicalResourceId: string,
+  existing: Existing,
+): Promise<string | undefined> {
+  const adopted = existing?.keys?.[LogicalResourceId];
+  if (adopted) return adopted;
+  const input = { StackName: stackName(environment), LogicalResourceId };
+  const xml = await ifFound(aws.read('cloudformation', 'DescribeStackResource', input));
+  // A creation that failed leaves the names of what was deleted.
+  if (xml === undefined || /<ResourceStatus>DELETE_/.test(xml)) return undefined;
+  return /<PhysicalResourceId>([^<]+)/.exec(xml)?.[1];
+}
+
 /** Finds the alarms that would stop a canary at once. */
 export async function canaryAlarms(aws: AwsReader, environment: string): Promise<Missing> {
   const names = CANARY_ALARMS.map((name, index) => [
@@ -110,7 +140,8 @@ export async function canaryAlarms(aws: AwsReader, environment: string): Promise
   if (raised.length === 0) return undefined;
   return [
     `would be rolled back at once, because these alarms are on: ${raised.join(', ')}`,
-    'end their causes (docs/runbook.md), or deploy what corrects them with -c deployment=all-at-once',
+    'end their causes (docs/runbook.md), or deploy what corrects them with -c ' +
+      'deployment=all-at-once',
     'warning',
   ];
 }

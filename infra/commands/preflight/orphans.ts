@@ -2,8 +2,7 @@ import { ENVIRONMENT_TAG, stackName } from '../../settings/environment.ts';
 import { keyDescription, keyIds } from '../../settings/keys.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
-import type { Missing } from './deployed.ts';
-import { deployedKey, deployedTable } from './protections.ts';
+import { keyOf, type Missing, tableOf } from './deployed.ts';
 
 /**
  * Finds a table or a key of the environment that a deployment would not use but create anew: what
@@ -17,14 +16,9 @@ export async function orphans(
 ): Promise<Missing> {
   const { keepData, existing } = settings;
   if (!keepData) return undefined;
-  const { ResourceTagMappingList: tagged } = await aws.read('tagging', 'GetResources', {
-    TagFilters: [{ Key: ENVIRONMENT_TAG, Values: [environment] }],
-    ResourceTypeFilters: ['dynamodb:table', 'kms:key'],
-  });
-  const arns: string[] = tagged.map(({ ResourceARN }: { ResourceARN: string }) => ResourceARN);
   const stack = stackName(environment);
-  if (!(existing?.table ?? (await deployedTable(aws, environment)))) {
-    const tables = arns.filter((arn) => arn.includes(':table/'));
+  if ((await tableOf(aws, environment, existing)) === undefined) {
+    const tables = await tagged(aws, environment, 'dynamodb:table');
     if (tables.length === 0) return undefined;
     return [
       `${stack} would create an empty table, but there is ${tables.join(', ')}`,
@@ -33,11 +27,10 @@ export async function orphans(
   }
   const inUse: string[] = [];
   const missing: string[] = [];
-  for (const id of keyIds({ ...settings, signingKeys: [] })) {
-    const key = existing?.keys?.[id] ?? (await deployedKey(aws, environment, id));
-    (key === undefined ? missing : inUse).push(id);
-  }
-  for (const KeyId of arns.filter((arn) => missing.length > 0 && arn.includes(':key/'))) {
+  for (const id of keyIds({ ...settings, signingKeys: [] }))
+    ((await keyOf(aws, environment, id, existing)) === undefined ? missing : inUse).push(id);
+  if (missing.length === 0) return undefined;
+  for (const KeyId of await tagged(aws, environment, 'kms:key')) {
     const found = await ifFound(aws.read('kms', 'DescribeKey', { KeyId }));
     const hasItsPurpose = (id: string) => keyDescription(id) === found?.KeyMetadata.Description;
     const id = missing.find(hasItsPurpose);
@@ -50,4 +43,13 @@ export async function orphans(
     ];
   }
   return undefined;
+}
+
+/** The ARNs of the resources of a type that have the tag of the environment. */
+async function tagged(aws: AwsReader, environment: string, type: string): Promise<string[]> {
+  const { ResourceTagMappingList: found } = await aws.read('tagging', 'GetResources', {
+    TagFilters: [{ Key: ENVIRONMENT_TAG, Values: [environment] }],
+    ResourceTypeFilters: [type],
+  });
+  return found.map(({ ResourceARN }: { ResourceARN: string }) => ResourceARN);
 }

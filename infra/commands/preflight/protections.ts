@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { replicatedKeys } from '../../settings/backup.ts';
-import { stackName } from '../../settings/environment.ts';
 import { keyIds } from '../../settings/keys.ts';
+import { updateMaximum } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type AwsReader, ifFound } from '../aws-reader.ts';
-import { describe, firstOf, type Missing } from './deployed.ts';
+import { firstOf, keyOf, type Missing, tableOf } from './deployed.ts';
 
 /*
  * What protects the data of a deployed environment, as it is now: a deployment does not restore
@@ -17,7 +16,7 @@ export async function table(
   environment: string,
   { keepData, unprotected, tableMaximum, existing }: Settings,
 ): Promise<Missing> {
-  const TableName = existing?.table ?? (await deployedTable(aws, environment));
+  const TableName = await tableOf(aws, environment, existing);
   if (TableName === undefined) return undefined;
   const found = await ifFound(aws.read('dynamodb', 'DescribeTable', { TableName }));
   if (!found) return [`${TableName} does not exist`, 'restore it: docs/restore.md'];
@@ -32,8 +31,6 @@ export async function table(
   });
   const recovery = backups.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus;
   const isKept = keepData && !unprotected;
-  const { readUnits, writeUnits } = tableMaximum;
-  const maximum = { MaxReadRequestUnits: readUnits, MaxWriteRequestUnits: writeUnits };
   const repair = (command: string, options: string) =>
     aws.cli(`dynamodb ${command} --table-name ${TableName} ${options}`);
   if (isKept && !DeletionProtectionEnabled)
@@ -63,26 +60,14 @@ export async function table(
           : '--time-to-live-specification Enabled=true,AttributeName=expires',
       ),
     ];
-  if (existing?.table && !isDeepStrictEqual(OnDemandThroughput, maximum))
+  const { MaxReadRequestUnits: reads, MaxWriteRequestUnits: writes } = OnDemandThroughput ?? {};
+  if (existing?.table && (reads !== tableMaximum.readUnits || writes !== tableMaximum.writeUnits))
     return [
       `${TableName} has another maximum than the settings`,
-      repair(
-        'update-table',
-        '--on-demand-throughput ' +
-          `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`,
-      ),
+      aws.cli(updateMaximum(TableName, tableMaximum)),
       'warning',
     ];
   return undefined;
-}
-
-export async function deployedTable(
-  aws: AwsReader,
-  environment: string,
-): Promise<string | undefined> {
-  const xml = await describe(aws, stackName(environment));
-  const output = /<OutputKey>TableName<\/OutputKey>\s*<OutputValue>([^<]+)/;
-  return output.exec(xml ?? '')?.[1];
 }
 
 /** Finds keys that are disabled or about to be deleted, not rotated or not replicated. */
@@ -101,57 +86,55 @@ async function withReplica(
   id: string,
 ): Promise<Missing> {
   const aws = readerOf(region);
-  const keyId = existing?.keys?.[id] ?? (await deployedKey(aws, environment, id));
+  const keyId = await keyOf(aws, environment, id, existing);
   if (keyId === undefined) return undefined;
-  const [missing, replicas] = await key(aws, id, keyId);
+  const key = await describeKey(aws, keyId);
+  const missing = await missingOf(aws, id, keyId, key);
   if (missing || !backup || !replicatedKeys(pepperKeys).includes(id)) return missing;
-  const replica = replicas.find((replica) => replica.Region === backup.region);
+  const replicas: { Arn: string; Region: string }[] =
+    key.MultiRegionConfiguration?.ReplicaKeys ?? [];
+  const replica = replicas.find(({ Region }) => Region === backup.region);
   if (!replica)
     return [
       `${id} has no replica in ${backup.region}`,
       'deploy, or see docs/restore.md, Backups in another region, if it was deleted',
       'warning',
     ];
-  return (await key(readerOf(backup.region), `the replica of ${id}`, replica.Arn))[0];
+  const there = readerOf(backup.region);
+  const found = await describeKey(there, replica.Arn);
+  return missingOf(there, `the replica of ${id}`, replica.Arn, found);
 }
 
-/** Finds out what a key is not, and where its replicas are. */
-async function key(
+/** What KMS states about a key; undefined if it does not exist. */
+const describeKey = async (aws: AwsReader, KeyId: string) =>
+  (await ifFound(aws.read('kms', 'DescribeKey', { KeyId })))?.KeyMetadata;
+
+async function missingOf(
   aws: AwsReader,
   name: string,
   KeyId: string,
-): Promise<[missing: Missing, replicas: readonly { Arn: string; Region: string }[]]> {
+  key: Awaited<ReturnType<typeof describeKey>>,
+): Promise<Missing> {
+  if (!key) return [`${name} does not exist`, 'docs/keys.md says what is lost with it'];
   const command = (operation: string) => aws.cli(`kms ${operation} --key-id ${KeyId}`);
-  const found = await ifFound(aws.read('kms', 'DescribeKey', { KeyId }));
-  if (!found) return [[`${name} does not exist`, 'docs/keys.md says what is lost with it'], []];
-  const { KeyState, KeySpec, Origin, MultiRegionConfiguration = {} } = found.KeyMetadata;
-  const { MultiRegionKeyType, ReplicaKeys = [] } = MultiRegionConfiguration;
+  const { KeyState, KeySpec, Origin, MultiRegionConfiguration } = key;
   if (/^Pending(Replica)?Deletion$/.test(KeyState))
     return [
-      [
-        `${name} is about to be deleted`,
-        `${command('cancel-key-deletion')} && ${command('enable-key')}`,
-      ],
-      ReplicaKeys,
+      `${name} is about to be deleted`,
+      `${command('cancel-key-deletion')} && ${command('enable-key')}`,
     ];
   // Creating and Updating are over soon.
-  if (!/^(Enabled|Creating|Updating)$/.test(KeyState)) {
-    const remedy = command(KeyState === 'Disabled' ? 'enable-key' : 'describe-key');
-    return [[`${name} has the state ${KeyState}`, remedy], ReplicaKeys];
-  }
+  if (!/^(Enabled|Creating|Updating)$/.test(KeyState))
+    return [
+      `${name} has the state ${KeyState}`,
+      command(KeyState === 'Disabled' ? 'enable-key' : 'describe-key'),
+    ];
   // KMS rotates no others, and a replica with its primary key.
-  const rotates = KeySpec === 'SYMMETRIC_DEFAULT' && Origin === 'AWS_KMS';
-  if (!rotates || MultiRegionKeyType === 'REPLICA') return [undefined, ReplicaKeys];
-  const { KeyRotationEnabled } = await aws.read('kms', 'GetKeyRotationStatus', { KeyId });
-  if (KeyRotationEnabled) return [undefined, ReplicaKeys];
-  return [[`${name} is not rotated`, command('enable-key-rotation'), 'warning'], ReplicaKeys];
-}
-
-/** The id of a key that the stack has created; undefined if it has none of this name. */
-export async function deployedKey(aws: AwsReader, environment: string, LogicalResourceId: string) {
-  const input = { StackName: stackName(environment), LogicalResourceId };
-  const xml = await ifFound(aws.read('cloudformation', 'DescribeStackResource', input));
-  // A creation that failed leaves the names of what was deleted.
-  if (xml === undefined || /<ResourceStatus>DELETE_/.test(xml)) return undefined;
-  return /<PhysicalResourceId>([^<]+)/.exec(xml)?.[1];
+  const rotates =
+    KeySpec === 'SYMMETRIC_DEFAULT' &&
+    Origin === 'AWS_KMS' &&
+    MultiRegionConfiguration?.MultiRegionKeyType !== 'REPLICA';
+  if (!rotates || (await aws.read('kms', 'GetKeyRotationStatus', { KeyId })).KeyRotationEnabled)
+    return undefined;
+  return [`${name} is not rotated`, command('enable-key-rotation'), 'warning'];
 }

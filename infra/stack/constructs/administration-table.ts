@@ -19,6 +19,7 @@ import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { Construct } from 'constructs';
 import { PARTITION } from '../../../lib/table/keys.ts';
 import type { Permissions } from '../../../routes.ts';
+import { updateMaximum } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { GatehouseFunction } from './gatehouse-function.ts';
 
@@ -63,9 +64,7 @@ export class AdministrationTable extends Construct {
     if (existing?.table) {
       Annotations.of(this).addInfo(
         `tableMaximum has no effect on ${existing.table}, which the stack adopts. To set it: aws ` +
-          `dynamodb update-table --table-name ${existing.table} --on-demand-throughput ` +
-          `MaxReadRequestUnits=${tableMaximum.readUnits},` +
-          `MaxWriteRequestUnits=${tableMaximum.writeUnits}`,
+          updateMaximum(existing.table, tableMaximum),
       );
       this.table = Table.fromTableAttributes(this, 'Table', {
         tableName: existing.table,

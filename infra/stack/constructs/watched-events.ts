@@ -76,7 +76,8 @@ const onPlan = (backupPlanId: string) => ({
   requestParameters: { backupPlanId: [backupPlanId] },
 });
 
-const arnIn = (region: string, { stack, keyId }: IKey): string =>
+/** A replica has the id of its primary key. */
+const replicaIn = (region: string, { stack, keyId }: IKey): string =>
   stack.formatArn({ service: 'kms', region, resource: 'key', resourceName: keyId });
 
 /** What the events are about. */
@@ -103,8 +104,7 @@ export function watchedEvents({
         `A key of ${stack} was disabled, its deletion was scheduled, or others may use it now.`,
       pattern: keyChanges([
         ...keys.all.map(({ keyArn }) => keyArn),
-        // A replica has the id of its primary key.
-        ...(backup ? keys.replicated.map((key) => arnIn(backup.region, key)) : []),
+        ...(backup ? keys.replicated.map((key) => replicaIn(backup.region, key)) : []),
       ]),
     },
     'table-changes': {
@@ -133,8 +133,6 @@ export function watchedEvents({
           detail: { state: ['FAILED', 'ABORTED', 'EXPIRED'], resourceArn: [table.arn] },
         },
       },
-    }),
-    ...(backup && {
       'backup-changes': {
         meaning: (stack) =>
           `A backup of the table of ${stack}, its vault or its plan was changed or deleted.`,
