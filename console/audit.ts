@@ -18,20 +18,16 @@ const NAMED_OTHERWISE = {
 
 /** An entry of the audit trail as sentences. */
 export function sentenceOf(entry: AuditEntry, t: Dictionary): string {
-  const { actor, action, target, targetName, fields, changes, source, count, integrationName } =
-    entry;
+  const { actor, action, target, targetName, changes, source, count, integrationName } = entry;
   const sentence = fill(textIn(t.actions, action) ?? `{actor}: ${action} {target}`, {
     actor,
     target: targetName || target,
   });
   const isOfParameter = target.startsWith('parameter/');
-  // Entries of earlier releases only name the fields.
-  const named = fields.filter((name) => !changes.some(({ field }) => field === name));
   return [
     `${sentence}.`,
     isOfParameter && integrationName && fill(t.ofIntegration, { name: integrationName }),
     ...changes.map((change) => `${changeText(change, t)}.`),
-    named.length > 0 && fill(t.changedFields, { fields: named.join(', ') }),
     count && fill(t.failedAttempts, { count }),
     source && fill(t.fromAddress, { source }),
   ]

@@ -13,7 +13,7 @@ export const handler = moduleEndpoint(
     const { wanted, body } = await pollModule(table, caller, path.id, { precondition, running });
     // What users read has more than what the number counts, such as what the module runs.
     if (!('clientId' in caller)) return ok(body);
-    const headers = etag({ version: wanted });
+    const headers = etag({ version: String(wanted) });
     return body ? ok(body, headers) : { status: 304, headers };
   },
 );

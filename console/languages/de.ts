@@ -337,7 +337,6 @@ export const de: Dictionary = {
   source: 'Herkunft',
   noEntries: 'Kein Eintrag entspricht dem Filter.',
   entryJson: 'Als JSON',
-  changedFields: 'Felder: {fields}.',
   changed: 'geändert',
   roleGranted: 'Rolle erteilt',
   roleTaken: 'Rolle entzogen',

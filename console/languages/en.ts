@@ -327,7 +327,6 @@ export const en = {
   source: 'Source',
   noEntries: 'No entry matches.',
   entryJson: 'As JSON',
-  changedFields: 'Fields: {fields}.',
   changed: 'changed',
   roleGranted: 'Role granted',
   roleTaken: 'Role taken',

@@ -79,10 +79,9 @@ interface AuditEntry extends Omit<AuditEvent, 'changes'> {
   readonly actorId: number;
   /** The names of the changed fields. */
   readonly fields: readonly string[];
-  /** Absent in entries of earlier releases. */
+  /** Absent if there are none. */
   readonly changes?: readonly Change[];
   readonly source?: string | undefined;
-  /** In entries of earlier releases, the session that was started or ended. */
   readonly session?: string | undefined;
   /**
    * The TTL in seconds since 1970. DynamoDB deletes the entry some time later; an entry without it
@@ -148,10 +147,7 @@ export interface ListedEntry extends AuditEntry {
   readonly removed: readonly string[];
 }
 
-/**
- * Converts a table item to an entry. The id of a parameter contains its integration's id, whose
- * name is missing in entries of earlier releases.
- */
+/** Converts a table item to an entry. The id of a parameter contains its integration's id. */
 export function entryOf({ pk: _pk, sk: _sk, ...stored }: Item): ListedEntry {
   const { changes = [] } = stored as unknown as AuditEntry;
   const entry: ListedEntry = {

@@ -74,7 +74,7 @@ export interface MailCount {
  */
 export const hasFreshKey = (
   { lastAt = 0, resetStamp }: MailCount,
-  user: { readonly resetStamp?: string | undefined },
+  user: { readonly resetStamp: string },
   now: number,
 ): boolean => now < lastAt + FRESH_MS && resetStamp === user.resetStamp;
 

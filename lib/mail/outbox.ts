@@ -17,15 +17,15 @@ import type { NoticeOccasion } from './occasion.ts';
 interface ResetRequest {
   readonly occasion: 'reset';
   readonly email: string;
-  /** The address from which it came. Absent in requests of an earlier release. */
-  readonly source?: string;
+  /** The address from which it came. */
+  readonly source: string;
 }
 
 /** An invitation. It is sent to the address that the account has by then. */
 interface Invitation {
   readonly occasion: 'invitation';
   readonly userId: number;
-  readonly accountStamp: string | undefined;
+  readonly accountStamp: string;
 }
 
 /**
@@ -36,7 +36,7 @@ interface Confirmation {
   readonly occasion: 'emailConfirmation';
   readonly userId: number;
   readonly newEmail: string;
-  readonly resetStamp: string | undefined;
+  readonly resetStamp: string;
 }
 
 /** A notice of a change, with the account as it was before the change. */
@@ -75,8 +75,8 @@ interface Account {
   readonly email: string;
   readonly langKey: string;
   readonly emailUnproven?: true | undefined;
-  readonly accountStamp?: string | undefined;
-  readonly resetStamp?: string | undefined;
+  readonly accountStamp: string;
+  readonly resetStamp: string;
 }
 
 /**

@@ -23,13 +23,13 @@ export const openFactorRequirement = (): FactorRequirement | undefined =>
 export const needsFactor = (access: Access): boolean =>
   access !== 'public' && access !== 'issued-token' && access !== 'enrolling';
 
-/** The part of a user that decides. Users that an earlier release has deleted have none of it. */
+/** The part of a user that decides. */
 interface Holder {
-  readonly authorities?: readonly Role[];
+  readonly authorities: readonly Role[];
   readonly secondFactor?: SecondFactor | boolean | undefined;
 }
 
-const appliesTo = ({ authorities = [] }: Holder, { roles }: FactorRequirement): boolean =>
+const appliesTo = ({ authorities }: Holder, { roles }: FactorRequirement): boolean =>
   authorities.some((role) => roles.includes(role));
 
 /** The day from which the user needs a second factor; undefined if the user has or needs none. */

@@ -7,8 +7,7 @@ import { isLive, type Session } from './session.ts';
 /** The latest sessions of a user that are read for a list. */
 const LISTED_SESSIONS_MAX = 1000;
 
-const sessionOf = (item: Item): Session =>
-  ({ userAgent: '', ...attributesOf(item) }) as unknown as Session;
+const sessionOf = (item: Item): Session => attributesOf(item) as unknown as Session;
 
 /** The session of this user and series, or undefined. */
 export async function findSession(

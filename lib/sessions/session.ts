@@ -12,8 +12,8 @@ export interface Session extends IssuedToken {
   readonly userAgent: string;
   /** Whether the log-in asked for the longer lifetime. */
   readonly remembered: boolean;
-  /** Whether the log-in had a code. Absent in sessions of an earlier release. */
-  readonly secondFactor?: boolean;
+  /** Whether the log-in had a code. */
+  readonly secondFactor: boolean;
 }
 
 // Browsers name themselves at the end: Edge and Opera after 110 to 150 characters.
@@ -34,7 +34,7 @@ const newSeries = (now: number): string =>
 export function newSession(
   user: User,
   { address, userAgent = '' }: Source,
-  { remembered, secondFactor }: Required<Pick<Session, 'remembered' | 'secondFactor'>>,
+  { remembered, secondFactor }: Pick<Session, 'remembered' | 'secondFactor'>,
   now: number,
 ): Session {
   const lifetime = tokenLifetimeSeconds();
@@ -64,7 +64,7 @@ export const sessionView = (session: Session, currentSeries: string) => ({
   ipAddress: session.ipAddress,
   userAgent: session.userAgent,
   remembered: session.remembered,
-  secondFactor: session.secondFactor ?? false,
+  secondFactor: session.secondFactor,
   expires: new Date(session.expires * 1000).toISOString(),
   current: session.jti === currentSeries,
 });

@@ -32,7 +32,7 @@ export class NewerFormat extends Error {
   }
 }
 
-/** The stored format; 0 in a table that only releases before 1.0.0 have written. */
+/** The stored format; 0 in a table that nothing has written to. */
 const formatOf = (item: Item | undefined): number => (item?.format ?? 0) as number;
 
 /** Returns the stored format. Throws NewerFormat if this code does not understand it. */

@@ -5,12 +5,9 @@ import type { Write } from './write.ts';
 /** A stored item. The attributes of each entity are defined in its `*-table.ts`. */
 export type Item = Record<string, unknown> & Key;
 
-/**
- * The attributes of an item without its keys. Absent texts, which earlier releases stored as empty,
- * are left out.
- */
+/** The attributes of an item without its keys. */
 export function attributesOf({ pk: _pk, sk: _sk, ...attributes }: Item): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+  return attributes;
 }
 
 /** A range of sort keys, both ends included, in ascending order unless `backwards`. */

@@ -4,22 +4,21 @@ import { Failure } from '../contract/failure.ts';
 /**
  * Identifies one state of one entity: a count and 122 random bits. The count alone would be
  * ambiguous after an entity is created again under the same login, and after the table is restored
- * from a backup. Items written before versions had random bits hold a plain number.
+ * from a backup.
  */
-export type Version = string | number;
+export type Version = string;
 
 /** The version of a newly created entity. */
-export const firstVersion = (): Version => nextVersion(0);
+export const firstVersion = (): Version => newVersion(1);
 
 /** Whether an entity has never been visibly changed since its creation. */
 export const isFirstVersion = (version: Version): boolean => countOf(version) <= 1;
 
-const countOf = (version: Version): number => Number.parseInt(String(version), 10);
+const countOf = (version: Version): number => Number.parseInt(version, 10);
+const newVersion = (count: number): Version => `${count}-${randomUUID()}`;
 
 /** The version after a visible change. */
-export function nextVersion(version: Version): Version {
-  return `${countOf(version) + 1}-${randomUUID()}`;
-}
+export const nextVersion = (version: Version): Version => newVersion(countOf(version) + 1);
 
 /**
  * The versions that the client accepts of the entity that it changes; undefined accepts any
@@ -32,5 +31,5 @@ export function requireVersion(
   { version }: { readonly version: Version },
   precondition: Precondition,
 ): void {
-  if (precondition && !precondition.includes(String(version))) throw new Failure('version-changed');
+  if (precondition && !precondition.includes(version)) throw new Failure('version-changed');
 }

@@ -24,10 +24,8 @@ const MACHINES_OF_A_SITE = 10;
 export interface SourceFailures {
   /** Failures. */
   readonly n: number;
-  /**
-   * Attempts or resets, successful ones included. Absent in counts that an earlier release created.
-   */
-  readonly requests?: number;
+  /** Attempts or resets, successful ones included. */
+  readonly requests: number;
   /** When the window began, in milliseconds since 1970. */
   readonly since: number;
 }
@@ -80,9 +78,7 @@ export function countAgainstSource(
   };
   const retryAt = blockedUntil(source, limits);
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
-  // Negated deliberately: a count without `since` compares as NaN, and must also begin a new
-  // window.
-  if (!source || !(now < source.since + WINDOW_SECONDS * 1000)) {
+  if (!source || now >= source.since + WINDOW_SECONDS * 1000) {
     const { since, expires } = newWindow(now);
     const values = {
       ':failures': failures,
@@ -92,7 +88,7 @@ export function countAgainstSource(
     };
     const names = { '#n': 'n', '#requests': 'requests', '#since': 'since', '#expires': 'expires' };
     const precondition =
-      source?.since === undefined
+      source === undefined
         ? { condition: 'attribute_not_exists(#since)', values }
         : { condition: '#since = :before', values: { ...values, ':before': source.since } };
     const update =
@@ -103,9 +99,7 @@ export function countAgainstSource(
     act: 'Update',
     key,
     update: 'ADD #n :failures, #requests :requests',
-    condition:
-      '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) OR ' +
-      '#requests < :requestLimit)',
+    condition: '#since = :since AND #n < :failureLimit AND #requests < :requestLimit',
     names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
     values: {
       ':failures': failures,
@@ -126,7 +120,7 @@ export function blockedUntil(
   { failuresPerSource, requestsPerSource }: SourceLimits,
 ): number {
   if (!source) return 0;
-  const { n, requests = 0, since } = source;
+  const { n, requests, since } = source;
   return n >= failuresPerSource || requests >= requestsPerSource
     ? since + WINDOW_SECONDS * 1000
     : 0;

@@ -160,12 +160,11 @@ function tokenIn(authorization: string): string {
 function callerOf(claims: Readonly<Record<string, unknown>>): Caller {
   return {
     id: Number(claims.sub),
-    accountStamp: claims.accountStamp as string | undefined,
+    accountStamp: claims.accountStamp as string,
     jti: claims.jti as string,
     expires: claims.exp as number,
     passwordChanges: claims.passwordChanges as number,
-    // Tokens of earlier releases have no such claim.
-    sessionEndings: (claims.sessionEndings as number | undefined) ?? 0,
+    sessionEndings: claims.sessionEndings as number,
   };
 }
 
@@ -217,6 +216,6 @@ const isOfPerson = ({
   // The library rejects a subject that is not a text.
   /^[1-9]\d{0,15}$/.test(sub as string) &&
   (login === undefined || typeof login === 'string') &&
-  (accountStamp === undefined || typeof accountStamp === 'string') &&
+  typeof accountStamp === 'string' &&
   Number.isSafeInteger(passwordChanges) &&
-  (sessionEndings === undefined || Number.isSafeInteger(sessionEndings));
+  Number.isSafeInteger(sessionEndings);

@@ -14,8 +14,8 @@ export interface PendingEmail {
   readonly email: string;
   /** The key itself is not stored. */
   readonly keyHash: string;
-  /** The user's stamp when the key was issued; undefined for an account that had none. */
-  readonly resetStamp: string | undefined;
+  /** The user's stamp when the key was issued. */
+  readonly resetStamp: string;
   /** The hash of the mailbox that the key was mailed to. */
   readonly mailbox: string;
   /** Seconds since 1970. DynamoDB deletes the item some time later (TTL). */

@@ -57,7 +57,6 @@ export function newAccount(
   const time = new Date(now).toISOString();
   return {
     ...fields,
-    emailKeyRule: 'UTS46',
     createdBy,
     createdDate: time,
     lastModifiedBy: createdBy,

@@ -16,12 +16,12 @@ const RECENT_MS = 60 * 60 * 1000;
  */
 export interface StoredResetKey {
   readonly userId: number;
-  /** The user's stamp when the key was issued; undefined for an account that had none. */
-  readonly resetStamp: string | undefined;
-  /** The hash of the mailbox that it was mailed to. Absent in keys of an earlier release. */
-  readonly mailbox?: string;
-  /** When it was issued, in milliseconds since 1970. Absent in keys of an earlier release. */
-  readonly issuedAt?: number;
+  /** The user's stamp when the key was issued. */
+  readonly resetStamp: string;
+  /** The hash of the mailbox that it was mailed to. */
+  readonly mailbox: string;
+  /** When it was issued, in milliseconds since 1970. */
+  readonly issuedAt: number;
   /** Seconds since 1970. DynamoDB deletes the item some time later (TTL). */
   readonly expires: number;
 }
@@ -62,8 +62,7 @@ export const provesMailbox = ({ mailbox }: StoredResetKey, user: User): boolean 
  * could void every key before it can be used.
  */
 export function isUsable(key: StoredResetKey, user: User, now: number): boolean {
-  const { expires, resetStamp, mailbox, issuedAt = 0 } = key;
-  const isMailedThere =
-    mailbox === undefined || provesMailbox(key, user) || now < issuedAt + RECENT_MS;
+  const { expires, resetStamp, issuedAt } = key;
+  const isMailedThere = provesMailbox(key, user) || now < issuedAt + RECENT_MS;
   return now / 1000 < expires && user.activated && resetStamp === user.resetStamp && isMailedThere;
 }

@@ -21,7 +21,7 @@ import {
 } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import type { Caller } from './caller.ts';
-import { emailKey, formerEmailKey, formerEmailKeys, heldEmailKey } from './email-key.ts';
+import { emailKey } from './email-key.ts';
 import { allSessionsEnded, sessionEnded, TOKEN_STATE, type TokenState } from './token-validity.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
 
@@ -40,27 +40,22 @@ export const USERS: Collection<User> = {
   unitsPerEntity: 0.11,
   keysToIds(filters) {
     const unique = filters.find(
-      ({ field, operator }) => operator === 'equals' && field in KEYS_OF_VALUE,
+      ({ field, operator }) => operator === 'equals' && field in KEY_OF_VALUE,
     );
     if (!unique) return undefined;
-    const keys = KEYS_OF_VALUE[unique.field as keyof typeof KEYS_OF_VALUE];
-    return keys(String(unique.operands[0])).filter(
-      ({ pk }) => Buffer.byteLength(pk) <= PARTITION_KEY_BYTES_MAX,
-    );
+    const keyOf = KEY_OF_VALUE[unique.field as keyof typeof KEY_OF_VALUE];
+    const key = keyOf(String(unique.operands[0]));
+    return Buffer.byteLength(key.pk) <= PARTITION_KEY_BYTES_MAX ? [key] : [];
   },
 };
 
-/** The keys of the items that have the id of the user with a value, by the field. */
-const KEYS_OF_VALUE = {
-  login: (login: string) => [loginGuardKey(canonical(login))],
-  email: emailGuardKeys,
+/** The key of the item that has the id of the user with a value, by the field. */
+const KEY_OF_VALUE = {
+  login: (login: string) => loginGuardKey(canonical(login)),
+  email: (address: string) => guardKeyOf(address),
 };
 
-/** The keys of the uniqueness guards that an account with this address can hold. */
-function emailGuardKeys(address: string): Key[] {
-  // The former key comes first: it finds an account by the exact address with which it was created.
-  return [...new Set([formerEmailKey(address), emailKey(address)])].map(emailGuardKey);
-}
+const guardKeyOf = (address: string): Key => emailGuardKey(emailKey(address));
 
 /** The user with this id, or undefined. */
 export async function findUser(table: Table, id: number): Promise<User | undefined> {
@@ -84,12 +79,10 @@ export async function findUserByLogin(table: Table, login: string): Promise<User
 
 /** The user whose mailbox this address belongs to, or undefined. */
 export async function findUserByEmail(table: Table, address: string): Promise<User | undefined> {
-  for (const key of emailGuardKeys(address)) {
-    const guard = await table.get(key);
-    const user = guard && (await findUser(table, guard.id as number));
-    if (user && emailGuardKey(heldEmailKey(user)).pk === key.pk) return user;
-  }
-  return undefined;
+  const guard = await table.get(guardKeyOf(address));
+  const user = guard && (await findUser(table, guard.id as number));
+  // The user may have moved between the two reads.
+  return user && isSameEmail(user.email, address) ? user : undefined;
 }
 
 /** The audit event for an action on a user. */
@@ -122,29 +115,15 @@ export function requireUnreservedLogin(login: string): void {
 }
 
 const claimLogin = (user: User) => claim(loginGuardKey(user.login), { id: user.id }, 'login-taken');
-/**
- * Claims the address and checks that no guard by the former rule holds it, except the one that the
- * user held.
- */
-const claimEmail = (user: User, held?: string): Write[] => [
-  // A new spelling of the same address keeps its guard: DynamoDB rejects two actions on one item in
-  // a transaction.
-  ...(heldEmailKey(user) === held
-    ? []
-    : [claim(emailGuardKey(heldEmailKey(user)), { id: user.id }, 'email-taken')]),
-  ...formerEmailKeys(user.email)
-    .filter((key) => key !== held)
-    .map((key) => check(emailGuardKey(key), isAbsent('email-taken'))),
-];
+const claimEmail = (user: User) => claim(guardKeyOf(user.email), { id: user.id }, 'email-taken');
+/** Whether two addresses are spellings of one: DynamoDB rejects two actions on its guard. */
+const isSameEmail = (one: string, other: string): boolean => emailKey(one) === emailKey(other);
 /** The checks that no other account has the address that a user has requested. */
 export const emailIsFree = (user: User, email: string): Write[] =>
-  claimEmail({ ...user, email, emailKeyRule: 'UTS46' }, heldEmailKey(user)).map(({ key }) =>
-    check(key, isAbsent('email-taken')),
-  );
+  isSameEmail(user.email, email) ? [] : [check(guardKeyOf(email), isAbsent('email-taken'))];
 const releaseLogin = (user: User) =>
   remove(loginGuardKey(user.login), attributesAre({ id: user.id }));
-const releaseEmail = (user: User) =>
-  remove(emailGuardKey(heldEmailKey(user)), attributesAre({ id: user.id }));
+const releaseEmail = (user: User) => remove(guardKeyOf(user.email), attributesAre({ id: user.id }));
 
 /*
  * The writes below are in the order in which violations are reported: login, e-mail, last
@@ -159,7 +138,7 @@ export function creation(user: User): Write[] {
   requireUnreservedLogin(user.login);
   return [
     claimLogin(user),
-    ...claimEmail(user),
+    claimEmail(user),
     ...membership(undefined, user),
     claim(entityKey('USER', user.id), { ...user }, 'retry'),
     changeTotal('USER', 1),
@@ -168,7 +147,6 @@ export function creation(user: User): Write[] {
 
 const CHANGED_ATTRIBUTES = [
   ...EDITABLE_USER_FIELDS,
-  'emailKeyRule',
   'lastModifiedBy',
   'lastModifiedDate',
   'version',
@@ -181,23 +159,19 @@ const CHANGED_ATTRIBUTES = [
  */
 export function modification(
   before: User,
-  changed: User,
+  after: User,
   { voidsResetKeys }: { voidsResetKeys: boolean },
 ): Write[] {
-  const addressChanged = before.email !== changed.email;
-  const after: User = { ...changed, ...(addressChanged && { emailKeyRule: 'UTS46' }) };
+  const isMoved = !isSameEmail(before.email, after.email);
   const renamed = before.login !== after.login;
   const isDeactivated = before.activated && !after.activated;
   const { version, sessionEndings } = before;
   return [
     ...(renamed ? [claimLogin(after)] : []),
-    // Another account may hold the same spelling by the former rule.
-    ...(addressChanged ? claimEmail(after, heldEmailKey(before)) : []),
+    ...(isMoved ? [claimEmail(after)] : []),
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
-    ...(addressChanged && heldEmailKey(before) !== heldEmailKey(after)
-      ? [releaseEmail(before)]
-      : []),
+    ...(isMoved ? [releaseEmail(before)] : []),
     set(
       entityKey('USER', before.id),
       {
@@ -220,7 +194,7 @@ const FORMER_USER_SECONDS = 30 * 24 * 60 * 60;
  * release has deleted.
  */
 export type FormerUser = TokenState &
-  Partial<Pick<User, 'authorities'>> & {
+  Pick<User, 'authorities'> & {
     readonly secondFactor?: boolean | SecondFactor | undefined;
   };
 

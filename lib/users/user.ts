@@ -15,10 +15,6 @@ export interface User {
   readonly login: string;
   readonly email: string;
   /**
-   * The rule by which the address is unique; absent for addresses claimed under the former rule.
-   */
-  readonly emailKeyRule?: 'UTS46' | undefined;
-  /**
    * The user has set the address, and no key that was mailed there has been used: it can be the
    * address of a stranger, who receives few mails.
    */
@@ -38,14 +34,14 @@ export interface User {
   readonly version: Version;
   /**
    * Identifies this account uniquely: an id can be assigned again after the table is restored from
-   * a backup. Absent in accounts that predate stamps; their tokens have none either.
+   * a backup.
    */
-  readonly accountStamp?: string | undefined;
+  readonly accountStamp: string;
   /**
    * Reset keys are valid only while this value stays. A new password, a deactivation and a change
    * of address by an administrator replace it.
    */
-  readonly resetStamp?: string | undefined;
+  readonly resetStamp: string;
   /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;
   /**
@@ -79,7 +75,6 @@ export const newStamp = (): string => randomBytes(12).toString('base64url');
 
 /** The fields that no response body contains. Clients see `version` as the ETag. */
 type InternalField =
-  | 'emailKeyRule'
   | 'emailUnproven'
   | 'version'
   | 'accountStamp'

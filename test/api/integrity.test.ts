@@ -115,7 +115,11 @@ const verifyKinds = async () => (await verify()).map(({ kind }) => kind);
 describe('a repair', () => {
   /** Damage with one finding, and a change that makes the repair needless. */
   const REPAIRS: [kind: FindingKind, damage: Damage, change?: Damage][] = [
-    ['login-guard-missing', [ALICES_LOGIN, 'deleted'], [ALICE, { login: 'elsewhere', version: 9 }]],
+    [
+      'login-guard-missing',
+      [ALICES_LOGIN, 'deleted'],
+      [ALICE, { login: 'elsewhere', version: '9-a' }],
+    ],
     ['login-guard-wrong', [ALICES_LOGIN, { id: 2 }]],
     ['login-guard-wrong', [ALICES_LOGIN, { id: 999 }]],
     // The guard is keyed by the normalized address, not by the address as written.
@@ -124,7 +128,7 @@ describe('a repair', () => {
     [
       'wrongly-on-roster',
       [rosterKey, { ids: new Set([1, 2]) }],
-      [entityKey('USER', 2), { authorities: ['ROLE_ADMIN'], version: 9 }],
+      [entityKey('USER', 2), { authorities: ['ROLE_ADMIN'], version: '9-a' }],
     ],
     ['wrongly-on-roster', [rosterKey, { ids: new Set([1, 999]) }]],
     ['wrong-total', [totalKey('USER'), { n: 2 }], [totalKey('USER'), { n: 2, changes: 99 }]],

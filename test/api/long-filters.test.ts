@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
-import { emailGuardKey, entityKey, idText, readBudgetKey } from '../../lib/table/keys.ts';
-import { EXISTS, put, remove, set } from '../../lib/table/write.ts';
-import { formerEmailKey } from '../../lib/users/email-key.ts';
+import { idText, readBudgetKey } from '../../lib/table/keys.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
@@ -122,18 +120,11 @@ describe('a filter of more than 10,000 users', () => {
 });
 
 describe('a filter by login, address or id', () => {
-  const FORMER = 'f\u0130rst@xn--bcher-kva.example';
   beforeAll(async () => {
     const make = (login: string, email: string) =>
       gatehouse.call('POST', '/api/users', { token, body: { login, email } });
     await make('Anna', 'Anna@B\u00fccher.example');
     await make('K', 're\u0301ne@example.com');
-    const { body } = await make('former', 'former@example.com');
-    await commit(gatehouse.table, [
-      remove(emailGuardKey('former@example.com'), EXISTS),
-      put(emailGuardKey(formerEmailKey(FORMER)), { id: body.id }),
-      set(entityKey('USER', body.id), { email: FORMER, emailKeyRule: undefined }, EXISTS),
-    ]);
   });
   it.each([
     ['login', ['Anna', 'anna', 'K', '\u212a', '', 'nobody', 'x'.repeat(5000), ' Anna']],
@@ -142,7 +133,6 @@ describe('a filter by login, address or id', () => {
       ['Anna@B\u00fccher.example', 'anna@b\u00fccher.example', 'Anna@xn--bcher-kva.example'],
     ],
     ['email', ['r\u00e9ne@example.com', 're\u0301ne@example.com', 'rene@example.com']],
-    ['email', [FORMER, FORMER.toLowerCase(), 'first@b\u00fccher.example', 'former@example.com']],
     ['email', ['', '@', 'x'.repeat(5000), `${'\ufdfa'.repeat(254)}@example.com`]],
     ['id', [1, 2, 4, 999_999, 0, -1, Number.MAX_SAFE_INTEGER]],
   ])('selects what a filter that reads all users does: %s %j', async (field, values) => {
@@ -179,7 +169,7 @@ describe('a filter by login, address or id', () => {
 
   it.each([
     ['login=Anna', 3, 4],
-    [`email=${encodeURIComponent(FORMER)}`, 3, 5],
+    [`email=${encodeURIComponent('Anna@B\u00fccher.example')}`, 3, 4],
     ['id=2', 3, 3],
     ['login=nobody', 2, 3],
   ])('reads the same few items in a list of any length: %s', async (query, calls, units) => {

@@ -40,7 +40,7 @@ const gatehouse = await useGatehouse({
 let setup: Setup;
 beforeAll(async () => {
   setup = await openSetup(gatehouse);
-  const accountStamp = (await findUser(gatehouse.table, 1))?.accountStamp;
+  const { accountStamp } = (await findUser(gatehouse.table, 1)) as User;
   const claims = {
     id: 1,
     accountStamp,

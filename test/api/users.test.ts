@@ -51,7 +51,6 @@ describe('creating a user', () => {
     expect(await stored(id)).toEqual({
       ...entityKey('USER', id),
       ...fields,
-      emailKeyRule: 'UTS46',
       version: expect.stringMatching(/^1-/),
       accountStamp: expect.stringMatching(STAMP),
       resetStamp: expect.stringMatching(STAMP),

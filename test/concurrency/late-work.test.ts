@@ -45,7 +45,7 @@ it('no read of a long list outlives the rejection of its caller', async () => {
   for (let id = 1; id <= 20; id++) {
     const parameter = claim(
       entityKey('CONF', id),
-      { id, confName: 'long', confValue: value, version: 1 },
+      { id, confName: 'long', confValue: value, version: '1-a' },
       'unexpected',
     );
     await gatehouse.table.transact([parameter, changeTotal('CONF', 1)], randomUUID());

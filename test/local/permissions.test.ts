@@ -10,7 +10,7 @@ interface Statement {
 }
 
 /** A copy of this run's stack whose IAM statements were changed or removed. */
-function stackWith(change: (functionFile: string, statement: Statement) => boolean) {
+function stackWith(change: (logicalId: string, statement: Statement) => boolean) {
   const original = inject('assembly');
   const assembly = mkdtempSync(join(tmpdir(), 'gatehouse-permissions-'));
   for (const file of readdirSync(original).filter((name) => name.endsWith('.json'))) {
@@ -31,11 +31,11 @@ function stackWith(change: (functionFile: string, statement: Statement) => boole
 }
 
 const MISSING: Record<string, (statement: Statement) => boolean> = {
-  gethealth: ({ Action }) => Action === 'dynamodb:GetItem',
-  changepassword: ({ Action }) => Action === 'kms:GenerateMac',
-  createintegration: ({ Action }) => Action === 'dynamodb:ConditionCheckItem',
-  publishkeys: ({ Resource }) => Resource['Fn::GetAtt']?.[0] === 'TableKey',
-  listauthorities: ({ Action }) => Action === 'dynamodb:Query',
+  GETapihealth: ({ Action }) => Action === 'dynamodb:GetItem',
+  POSTapiaccountchangepassword: ({ Action }) => Action === 'kms:GenerateMac',
+  POSTapiutmintegrations: ({ Action }) => Action === 'dynamodb:ConditionCheckItem',
+  GETwellknownjwksjson: ({ Resource }) => Resource['Fn::GetAtt']?.[0] === 'TableKey',
+  GETapiusersauthorities: ({ Action }) => Action === 'dynamodb:Query',
   MailFunction: ({ Action }) => Action === 'ses:SendEmail',
 };
 
@@ -142,7 +142,7 @@ describe('an unused permission', () => {
 
   it('is reported after a policy was widened', async () => {
     const stack = stackWith((file, statement) => {
-      if (file === 'gethealth' && statement.Action === 'dynamodb:GetItem')
+      if (file === 'GETapihealth' && statement.Action === 'dynamodb:GetItem')
         statement.Action = ['dynamodb:GetItem', 'dynamodb:Scan'];
       return true;
     });

@@ -107,7 +107,7 @@ describe('an audit entry', () => {
 describe('readAudits', () => {
   const caller: CallerFrom = {
     id: 1,
-    accountStamp: undefined,
+    accountStamp: 'stamp',
     jti: 'j',
     expires: 0,
     passwordChanges: 0,
@@ -117,6 +117,7 @@ describe('readAudits', () => {
   const admin: Item = {
     ...entityKey('USER', 1),
     id: 1,
+    accountStamp: 'stamp',
     activated: true,
     authorities: ['ROLE_ADMIN'],
     passwordChanges: 0,

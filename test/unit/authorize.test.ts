@@ -129,27 +129,13 @@ describe('a caller', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it('without a stamp matches only an account without one', async () => {
-    const { accountStamp: _none, ...early } = STORED;
-    const unstamped = { ...CALLER, accountStamp: undefined };
-    const outcome = (table: Table, caller: CallerFrom) =>
-      authorize(table, caller, INTEGRATORS)
-        .requireAuthorized()
-        .catch(({ code }) => code);
-
-    expect([
-      await outcome(memoryTable([early]), unstamped),
-      await outcome(memoryTable([early]), CALLER),
-      await outcome(tableWith({}), unstamped),
-    ]).toEqual([undefined, 'invalid-token', 'invalid-token']);
-  });
-
   describe('whose user was deleted', () => {
     const FORMER = {
       ...formerUserKey(7),
       activated: true,
       accountStamp: 'stamp',
       passwordChanges: 2,
+      authorities: [],
     };
     const outcome = (table: Table, access: Access, options?: { deletionEndsSessions: boolean }) =>
       authorize(table, CALLER, access, options)

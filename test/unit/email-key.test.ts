@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emailKey, formerEmailKey } from '../../lib/users/email-key.ts';
+import { emailKey } from '../../lib/users/email-key.ts';
 
 /**
  * Characters that change with case or normalization; no other character can make a key wrong.
@@ -93,28 +93,6 @@ describe('the key of an e-mail address', () => {
     const [actualLocale, keys] = JSON.parse(printed);
     expect(actualLocale.slice(0, 2)).toBe(locale.slice(0, 2));
     expect(keys).toEqual(addresses.map(emailKey));
-  });
-
-  it('equals the former key for ASCII domains, except invisible ones and a dotted I', () => {
-    const local = fc.string({
-      unit: fc.constantFrom(...foldable, ...'abcXYZ019.+-'),
-      minLength: 1,
-      maxLength: 8,
-    });
-    const label = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9]{0,5}$/);
-    fc.assert(
-      fc.property(local, label, label, (name, sub, domain) => {
-        const former = formerEmailKey(`${name}@${sub}.${domain}`);
-        fc.pre(
-          !/i\u0307|[\p{Cf}\p{Default_Ignorable_Code_Point}@]/u.test(
-            former.slice(0, former.lastIndexOf('@')),
-          ),
-        );
-        expect(emailKey(`${name}@${sub}.${domain}`)).toBe(former);
-      }),
-      // The capital sharp s is its own upper case, but that of its lower case is SS.
-      { numRuns: 5000, examples: [['\u1E9E', 'a', 'b']] },
-    );
   });
 
   it('is idempotent', () => {

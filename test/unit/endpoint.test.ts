@@ -555,7 +555,14 @@ describe('a protected endpoint', () => {
   });
   let stored: Promise<object | undefined> | undefined;
 
-  const USER = { id: 7, login: 'ada', activated: true, passwordChanges: 3, authorities: [] };
+  const USER = {
+    id: 7,
+    login: 'ada',
+    accountStamp: 'stamp',
+    activated: true,
+    passwordChanges: 3,
+    authorities: [],
+  };
   const ADMIN = { anyRole: ['ROLE_ADMIN'] } as const;
 
   it.each<[string, object, number]>([

@@ -271,14 +271,6 @@ describe('the verification finds nothing wrong with', () => {
       ],
     ],
     [
-      'a guard by the former normalization rule for a user claimed under it',
-      [
-        put(ALICE, { email: 'alice@I\u0307.example', emailKeyRule: undefined }),
-        removed(ALICES_EMAIL),
-        put(emailGuardKey('alice@i\u0307.example'), { id: 3 }),
-      ],
-    ],
-    [
       'an item that was only damaged during the scan',
       [put(ALICE, { version: null })],
       [put(ALICE, { version: 'v3' })],

@@ -269,38 +269,24 @@ describe('a source', () => {
     });
   });
 
-  it('starts a window if an earlier release has stored no start time', () => {
-    const stored = { n: -1 } as SourceFailures;
+  it('is counted in its window while below its limits', () => {
+    const since = NOW - 899_999;
 
-    expect(count(stored)).toMatchObject({
-      condition: 'attribute_not_exists(#since)',
-      values: { ':since': NOW },
+    expect(count({ n: 2, requests: 3, since })).toEqual({
+      act: 'Update',
+      key: keys.source,
+      update: 'ADD #n :failures, #requests :requests',
+      condition: '#since = :since AND #n < :failureLimit AND #requests < :requestLimit',
+      names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
+      values: {
+        ':failures': 0,
+        ':requests': 1,
+        ':since': since,
+        ':failureLimit': 70,
+        ':requestLimit': 700,
+      },
     });
   });
-
-  it.each([undefined, 3])(
-    'is counted in its window while below its limits: %j requests',
-    (requests) => {
-      const since = NOW - 899_999;
-
-      expect(count({ n: 2, since, ...(requests && { requests }) })).toEqual({
-        act: 'Update',
-        key: keys.source,
-        update: 'ADD #n :failures, #requests :requests',
-        condition:
-          '#since = :since AND #n < :failureLimit AND (attribute_not_exists(#requests) ' +
-          'OR #requests < :requestLimit)',
-        names: { '#n': 'n', '#requests': 'requests', '#since': 'since' },
-        values: {
-          ':failures': 0,
-          ':requests': 1,
-          ':since': since,
-          ':failureLimit': 70,
-          ':requestLimit': 700,
-        },
-      });
-    },
-  );
 
   it('counts a failure in its window, whatever the requests, up to the limit', () => {
     const since = NOW - 1000;

@@ -26,20 +26,17 @@ it('a new key is random, and stored as its hash for a day', () => {
   });
 });
 
-it.each<[string, object, Partial<User>, number, boolean]>([
-  ['is usable', {}, {}, NOW, true],
-  ['is usable until it expires', {}, {}, 1_900_086_399_999, true],
-  ['is not usable from then on', {}, {}, 1_900_086_400_000, false],
-  ['is not usable by a deactivated user', {}, { activated: false }, NOW, false],
-  ['is not usable under another stamp', {}, { resetStamp: 'other' }, NOW, false],
-  ['outlasts a new address for an hour', {}, { email: 'new@b.c' }, NOW + HOUR - 1, true],
-  ['does not outlast it longer', {}, { email: 'new@b.c' }, NOW + HOUR, false],
-  ['of an earlier release has no mailbox', { mailbox: undefined }, {}, NOW + 2 * HOUR, true],
-  ['may have no time', { issuedAt: undefined }, { email: 'new@b.c' }, NOW, false],
-  ['is usable in another spelling', {}, { email: 'ADA@b.c' }, NOW + 2 * HOUR, true],
-])('a key %s', (_, stored, changed, now, expected) => {
+it.each<[string, Partial<User>, number, boolean]>([
+  ['is usable', {}, NOW, true],
+  ['is usable until it expires', {}, 1_900_086_399_999, true],
+  ['is not usable from then on', {}, 1_900_086_400_000, false],
+  ['is not usable by a deactivated user', { activated: false }, NOW, false],
+  ['is not usable under another stamp', { resetStamp: 'other' }, NOW, false],
+  ['outlasts a new address for an hour', { email: 'new@b.c' }, NOW + HOUR - 1, true],
+  ['does not outlast it longer', { email: 'new@b.c' }, NOW + HOUR, false],
+  ['is usable in another spelling', { email: 'ADA@b.c' }, NOW + 2 * HOUR, true],
+])('a key %s', (_, changed, now, expected) => {
   const { write } = newResetKey(ada, NOW);
 
-  const key = { ...write.attributes, ...stored } as never;
-  expect(isUsable(key, { ...ada, ...changed }, now)).toBe(expected);
+  expect(isUsable(write.attributes as never, { ...ada, ...changed }, now)).toBe(expected);
 });

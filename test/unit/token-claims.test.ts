@@ -20,6 +20,7 @@ describe('a token with a valid signature', () => {
 
     expect(caller).toEqual({
       id: 7,
+      accountStamp: 'stamp',
       jti: 'id',
       expires: NOW + 3600,
       passwordChanges: 3,
@@ -33,12 +34,8 @@ describe('a token with a valid signature', () => {
     ['in its last second', { iat: NOW - 3600, exp: NOW }],
     ['whose nbf has been reached', { nbf: NOW }],
     ['with the largest user id', { sub: String(Number.MAX_SAFE_INTEGER) }],
-    ['with an account stamp', { accountStamp: 'stamp' }],
-    ['with an empty account stamp', { accountStamp: '' }],
   ])('is accepted %s', async (_, claims) => {
-    const caller = await verify(signedBy(key, claims));
-
-    expect([caller.jti, caller.accountStamp]).toEqual(['id', claims.accountStamp]);
+    expect((await verify(signedBy(key, claims))).jti).toBe('id');
   });
 
   it('states how often all sessions of its user were ended', async () => {
@@ -46,7 +43,7 @@ describe('a token with a valid signature', () => {
   });
 
   const invalid: Record<string, unknown[]> = {
-    sessionEndings: ['1', 0.5, null],
+    sessionEndings: [undefined, '1', 0.5, null],
     exp: [undefined, String(NOW + 3600), NOW + 0.5, NOW + 86_401],
     iat: [undefined, String(NOW), NOW - 0.5, NOW + 61],
     nbf: [NOW + 1],
@@ -55,7 +52,7 @@ describe('a token with a valid signature', () => {
     sub: [undefined, '', '0', '07', '-1', '1.5', '1e3', ' 7', '7\n', 'admin', '1'.repeat(17), 7],
     jti: [undefined, 7],
     preferred_username: [7, null, ['ada']],
-    accountStamp: [7, null, ['stamp']],
+    accountStamp: [undefined, 7, null, ['stamp']],
     passwordChanges: [undefined, '3', 3.5, Number.MAX_SAFE_INTEGER + 1, null],
   };
   const rejected = Object.entries(invalid).flatMap(([name, values]) =>

@@ -21,7 +21,7 @@ import { put, type Write } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { factorChange, loggedIn, passwordChange } from '../../lib/users/credential-table.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
-import { heldEmailKey } from '../../lib/users/email-key.ts';
+import { emailKey } from '../../lib/users/email-key.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import { EDITABLE_USER_FIELDS, type User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
@@ -69,7 +69,7 @@ function tableWith(...users: User[]): MemoryTable {
     ...users.flatMap((user) => [
       itemOf(user),
       { ...loginGuardKey(user.login), id: user.id },
-      { ...emailGuardKey(heldEmailKey(user)), id: user.id },
+      { ...emailGuardKey(emailKey(user.email)), id: user.id },
     ]),
     { ...rosterKey, ids: new Set(users.filter(isAdmin).map(({ id }) => id)) },
   ]);
@@ -137,7 +137,6 @@ describe('createUser', () => {
     expect(result).toEqual({
       ...fields,
       id: 1001,
-      emailKeyRule: 'UTS46',
       passwordHash: 'hash of secret',
       createdBy: 'admin',
       createdDate: TIME,
@@ -389,40 +388,6 @@ describe('updateUser', () => {
     expect(occasionsOf(mails)).toEqual(occasions);
   });
 
-  it('normalizes an older address by the current rule only when its spelling changes', async () => {
-    const former = 'ada@xn--bcher-kva.example';
-    const early = adaWith({ email: former, emailKeyRule: undefined });
-
-    const kept = await update({ firstName: 'Grace' }, early);
-    const spelled = await update({ email: 'Ada@xn--bcher-kva.example' }, early);
-
-    expect([kept.guards, kept.stored?.emailKeyRule]).toEqual([{}, undefined]);
-    expect(spelled.stored?.emailKeyRule).toBe('UTS46');
-    expect(spelled.guards).toStrictEqual({
-      [`EMAIL#${former}`]: null,
-      'EMAIL#ada@bücher.example': 7,
-    });
-  });
-
-  it.each([
-    ['a new address', ada, 'ada@bücher.org'],
-    [
-      'another spelling',
-      adaWith({ email: 'ada@bücher.org', emailKeyRule: undefined }),
-      'ada@xn--bcher-kva.org',
-    ],
-  ])('rejects %s that another account holds by the former rule', async (_, before, email) => {
-    const holder = storedUser(8, 'eve', {
-      email: 'ada@xn--bcher-kva.org',
-      emailKeyRule: undefined,
-    });
-    const table = tableWith(admin, before, holder);
-
-    await expect(update({ email }, before, { table })).rejects.toMatchObject({
-      code: 'email-taken',
-    });
-  });
-
   it('keeps the keys mailed to administrators who change their own address', async () => {
     const { id, login } = admin;
     const table = tableWith(admin);
@@ -568,8 +533,8 @@ describe('an address that must be confirmed', () => {
     expect([changes.result, changes.mails, changes.stored?.email]).toEqual([undefined, [], stored]);
   });
 
-  it('is rejected if another account has it, also by the former rule', async () => {
-    const early = { ...eve, email: 'eve@xn--bcher-kva.org', emailKeyRule: undefined };
+  it('is rejected if another account has it, also in another spelling', async () => {
+    const early = { ...eve, email: 'eve@xn--bcher-kva.org' };
     const table = tableWith(ada, early);
     const caller = by(table, ada, UpdateAccount as never);
 
@@ -660,14 +625,6 @@ describe('deleteUser', () => {
     await expect(remove(admin, undefined, tableWith(admin))).rejects.toMatchObject({
       code: 'last-administrator',
     });
-  });
-
-  it('releases the guard of an address under the former normalization rule', async () => {
-    const email = 'ada@xn--bcher-kva.example';
-
-    const { guards } = await remove(adaWith({ email, emailKeyRule: undefined }));
-
-    expect(guards).toStrictEqual({ 'LOGIN#ada': null, [`EMAIL#${email}`]: null });
   });
 
   it.each([

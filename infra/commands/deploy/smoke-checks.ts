@@ -118,11 +118,11 @@ export class Checks {
         await this.sequence(() => this.step(route));
   }
 
-  /** The release that the deployment says it is; undefined if it is from before 1.0.0. */
-  async version(): Promise<string | undefined> {
+  /** The release that the deployment says it is. */
+  async version(): Promise<string> {
     const { body } = await this.send('GET /management/info');
     const { version, commit, time } = (body?.build ?? {}) as Partial<Build>;
-    return version && [version, commit, time].filter(Boolean).join(', ');
+    return [version, commit, time].filter(Boolean).join(', ');
   }
 }
 

@@ -8,8 +8,7 @@ export interface Mail {
   readonly to: readonly string[];
   readonly subject: string;
   readonly text: string;
-  /** Absent from mails that an earlier version has stored. */
-  readonly headers?: readonly Header[];
+  readonly headers: readonly Header[];
 }
 
 interface Header {

@@ -11,7 +11,7 @@ import {
   versionIs,
   type Write,
 } from '../../table/write.ts';
-import { heldEmailKey } from '../../users/email-key.ts';
+import { emailKey } from '../../users/email-key.ts';
 import { type Finding, nameOf } from './finding.ts';
 import { findDefect } from './item-kinds.ts';
 import { type Survey, type VerifiedUser, verifiedUserOf } from './survey.ts';
@@ -26,7 +26,7 @@ const UNIQUE = {
   email: {
     article: 'an',
     noun: 'e-mail address',
-    guardKey: (user: VerifiedUser) => emailGuardKey(heldEmailKey(user)),
+    guardKey: (user: VerifiedUser) => emailGuardKey(emailKey(user.email)),
   },
 } as const;
 type Unique = keyof typeof UNIQUE;

@@ -19,8 +19,6 @@ const whole = v.pipe(v.number(), v.safeInteger());
 const id = v.pipe(whole, v.minValue(1));
 const count = v.pipe(whole, v.minValue(0));
 const text = v.string();
-// Items written before versions had random bits hold a plain number.
-const version = v.union([text, count]);
 const module = v.object({
   needsRestart: v.boolean(),
   needsRestartSince: v.optional(count),
@@ -64,12 +62,11 @@ const ITEM_KINDS: readonly ItemKind[] = [
       langKey: text,
       authorities: v.array(text),
       ...audit,
-      version,
+      version: text,
       passwordChanges: count,
       sessionEndings: v.optional(count),
       sessionsEnded: v.optional(v.set(text)),
       lastLogin: v.optional(text),
-      emailKeyRule: v.optional(v.literal('UTS46')),
       emailUnproven: v.optional(v.literal(true)),
       secondFactor: v.optional(secondFactor),
       pendingFactor: v.optional(v.object({ nonce: text, session: text, expires: count })),
@@ -95,7 +92,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
       parameterCount: whole,
       parametersEver: whole,
       parameterBytes: v.optional(count),
-      version,
+      version: text,
       revision: count,
       revisionsApart: v.optional(count),
       credentials: v.optional(v.array(v.object({ clientId: text, hash: text, expires: text }))),
@@ -114,7 +111,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
     attributes: v.object({
       id,
       confName: text,
-      version,
+      version: text,
       bytes: v.optional(count),
       secret: v.optional(v.literal(true)),
     }),
@@ -169,7 +166,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
   },
   {
     owns: prefixed(PARTITION.attempts, 'SOURCE'),
-    attributes: v.object({ n: count, since: count, expires: count }),
+    attributes: v.object({ n: count, requests: count, since: count, expires: count }),
   },
   {
     owns: prefixed(PARTITION.attempts, 'RESETS', 'MODULES'),
@@ -201,8 +198,8 @@ const ITEM_KINDS: readonly ItemKind[] = [
       passwordChanges: count,
       sessionEndings: v.optional(count),
       sessionsEnded: v.optional(v.set(text)),
-      authorities: v.optional(v.array(text)),
-      secondFactor: v.optional(v.boolean()),
+      authorities: v.array(text),
+      secondFactor: v.boolean(),
       expires: count,
     }),
   },
@@ -218,7 +215,7 @@ const ITEM_KINDS: readonly ItemKind[] = [
       ipAddress: text,
       userAgent: text,
       remembered: v.boolean(),
-      secondFactor: v.optional(v.boolean()),
+      secondFactor: v.boolean(),
       passwordChanges: count,
       sessionEndings: count,
       expires: count,
@@ -236,11 +233,21 @@ const ITEM_KINDS: readonly ItemKind[] = [
   { owns: prefixed(PARTITION.importMarker, 'USER', 'INTEGRATION'), attributes: v.object({ id }) },
   {
     owns: ({ pk, sk }) => /^PENDING-EMAIL#\d{16}$/.test(pk) && sk === 'EMAIL',
-    attributes: v.object({ email: text, keyHash: text, mailbox: text, expires: count }),
+    attributes: v.object({
+      email: text,
+      keyHash: text,
+      mailbox: text,
+      expires: count,
+    }),
   },
   {
     owns: prefixed(PARTITION.resetKey, 'RESET'),
-    attributes: v.object({ userId: id, expires: count }),
+    attributes: v.object({
+      userId: id,
+      mailbox: text,
+      issuedAt: count,
+      expires: count,
+    }),
   },
 ];
 

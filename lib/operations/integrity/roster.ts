@@ -26,7 +26,7 @@ export async function verifyRoster(table: TableScanner, seen: Survey): Promise<F
       remedy: {
         advice:
           'no item tells which user should be an administrator; create one with `npm run ' +
-          'first-admin`',
+          'admin -- first-admin`',
       },
     });
   }

@@ -20,7 +20,7 @@ import { collectionOf, findDefect } from './item-kinds.ts';
 /** The part of a user that the verification reads. */
 export type VerifiedUser = Pick<
   User,
-  'id' | 'login' | 'email' | 'emailKeyRule' | 'activated' | 'authorities' | 'version'
+  'id' | 'login' | 'email' | 'activated' | 'authorities' | 'version'
 >;
 
 /**
@@ -167,9 +167,8 @@ function noteParameter({ parameters }: Survey, item: Item): void {
 
 /** The verified part of a user item that has no defect. */
 export function verifiedUserOf(item: Item): VerifiedUser {
-  const { id, login, email, emailKeyRule, activated, authorities, version } =
-    item as unknown as VerifiedUser;
-  return { id, login, email, emailKeyRule, activated, authorities, version };
+  const { id, login, email, activated, authorities, version } = item as unknown as VerifiedUser;
+  return { id, login, email, activated, authorities, version };
 }
 
 /** The user ids on the roster. */

@@ -59,14 +59,9 @@ function isChangedLater(restored: User, original: User): boolean {
   return isFirstVersion(original.version) || restored.lastModifiedDate > original.lastModifiedDate;
 }
 
-/**
- * Whether two items describe one account. Accounts that predate stamps differ in the time of their
- * creation.
- */
+/** Whether two items describe one account. */
 export const isSameAccount = (one: User, other: User | undefined): boolean =>
-  one.id === other?.id &&
-  one.accountStamp === other.accountStamp &&
-  one.createdDate === other.createdDate;
+  one.id === other?.id && one.accountStamp === other.accountStamp;
 
 /** How the accounts of a restored table differ from the accounts of the original. */
 interface Comparison {

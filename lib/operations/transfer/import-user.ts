@@ -4,7 +4,7 @@ import { isVerifiable } from '../../passwords/passwords.ts';
 import { emailGuardKey, loginGuardKey } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import { newAccount } from '../../users/create-user.ts';
-import { emailKey, formerEmailKeys } from '../../users/email-key.ts';
+import { emailKey } from '../../users/email-key.ts';
 import { EDITABLE_USER_FIELDS, type User } from '../../users/user.ts';
 import {
   auditEventFor,
@@ -44,9 +44,8 @@ export function openUserImporter(
         async lookUp() {
           if (passwordHash && !isVerifiable(passwordHash, pepperKeys))
             return { field: 'passwordHash', code: 'other-pepper-key' };
-          const mailboxKeys = [mailbox, ...formerEmailKeys(email)];
-          const guards = [loginGuardKey(login), ...mailboxKeys.map(emailGuardKey)];
-          const [marker, loginGuard, ...emailGuards] = await table.getAll([markerKey, ...guards]);
+          const guards = [loginGuardKey(login), emailGuardKey(mailbox)];
+          const [marker, loginGuard, emailGuard] = await table.getAll([markerKey, ...guards]);
           const imported = await named(marker);
           const described = isDescribed(imported) ? imported : await named(loginGuard);
           if (isDescribed(described)) return { outcome: 'present', id: described.id, marker };
@@ -55,7 +54,6 @@ export function openUserImporter(
           if (isReservedLogin(login)) return { ...LOGIN_TAKEN, detail: 'reserved' };
           const byUser = ({ id }: Item) => ({ detail: `taken by user ${id}` });
           if (loginGuard) return { ...LOGIN_TAKEN, ...byUser(loginGuard) };
-          const emailGuard = emailGuards.find(Boolean);
           return emailGuard
             ? { ...EMAIL_TAKEN, ...byUser(emailGuard) }
             : { outcome: 'imported', marker };

@@ -50,6 +50,7 @@ export const callerWith = (role: Role, login = 'ada'): Item => ({
   ...entityKey('USER', 1),
   id: 1,
   login,
+  accountStamp: 'stamp',
   activated: true,
   passwordChanges: 0,
   authorities: [role],
@@ -61,7 +62,7 @@ export const asIntegrator = (table: Table): AuthorizedCaller =>
     table,
     {
       id: 1,
-      accountStamp: undefined,
+      accountStamp: 'stamp',
       jti: 'j',
       expires: 0,
       passwordChanges: 0,

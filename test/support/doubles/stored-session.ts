@@ -12,6 +12,7 @@ export const storedSession = (
   ipAddress: '198.51.100.7',
   userAgent: 'curl/8.5.0',
   remembered: false,
+  secondFactor: false,
   accountStamp,
   passwordChanges,
   sessionEndings,

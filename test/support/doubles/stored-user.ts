@@ -5,7 +5,6 @@ export const storedUser = (id: number, login: string, fields: Partial<User> = {}
   id,
   login,
   email: `${login}@example.com`,
-  emailKeyRule: 'UTS46',
   activated: true,
   langKey: 'en',
   authorities: ['ROLE_USER'],

@@ -20,7 +20,7 @@ export async function fillUsers({ cloud, table }: Gatehouse, size: number): Prom
   const userWith = (id: number) => ({
     ...entityKey('USER', id),
     id,
-    version: 1,
+    version: '1-a',
     login: `user-${id}`,
     email: `user-${id}@example.com`,
     langKey: 'en',

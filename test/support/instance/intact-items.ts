@@ -17,8 +17,9 @@ const user = (id: number, login: string, email: string, authorities: string[]): 
   langKey: 'en',
   ...audit,
   version: `v${id}`,
+  accountStamp: `${login}s`,
+  resetStamp: 'reset',
   passwordChanges: 1,
-  emailKeyRule: 'UTS46',
 });
 
 /**

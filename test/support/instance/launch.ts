@@ -49,7 +49,7 @@ export interface Received {
   // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   readonly body: any;
   readonly text: string;
-  /** The release whose function has responded; undefined if it is the present one. */
+  /** The assembly whose function has responded; undefined if it is the present one. */
   readonly release?: string | undefined;
 }
 
@@ -106,7 +106,7 @@ export interface LaunchOptions
    * violations.
    */
   readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
-  /** The recorded release whose functions serve half of the requests. */
+  /** The assembly of a release whose functions serve half of the requests. */
   readonly release?: string | undefined;
 }
 

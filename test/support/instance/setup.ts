@@ -98,7 +98,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         shortName: 'tap',
         integrationType: 'API',
         active: true,
-        version: 1,
+        version: '1-a',
         revision: 1,
         parameterCount: parameters,
         parametersEver: parameters,
@@ -111,7 +111,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
           changeTotal('INTEGRATION', 1),
           ...ids.map((id) => {
             const value = { confName: 'Key', confValue: new Uint8Array([1]) };
-            const stored = { id, ...value, version: 1 };
+            const stored = { id, ...value, version: '1-a' };
             return claim(entityKey('CONF', id), stored, 'retry');
           }),
           ...(parameters > 0 ? [changeTotal('CONF', parameters)] : []),

@@ -22,7 +22,9 @@ export function signedBy(
     exp: now + 3600,
     jti: 'id',
     roles: ['ROLE_USER'],
+    accountStamp: 'stamp',
     passwordChanges: 3,
+    sessionEndings: 0,
   };
   const defaultHeader = { alg: 'ES256', typ: 'at+jwt', kid: jwk.kid };
   const parts = [

@@ -1,6 +1,7 @@
 import { type Faults, openFaults } from '../../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
 import type { Item } from '../../../lib/table/table.ts';
+import type { User } from '../../../lib/users/user.ts';
 import { findUser } from '../../../lib/users/user-table.ts';
 import { itemsOf, restoreItems } from '../instance/items.ts';
 import { type Gatehouse, type LaunchOptions, launch } from '../instance/launch.ts';
@@ -63,12 +64,14 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   );
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
   // The stamps of the first accounts: tokens may be made for them after their deletion.
-  const stamps = new Map<number, string | undefined>();
-  for (const id of [1, 2, 3]) stamps.set(id, (await findUser(gatehouse.table, id))?.accountStamp);
+  const stampOf = async (id: number) =>
+    ((await findUser(gatehouse.table, id)) as User).accountStamp;
+  const stamps = new Map<number, string>();
+  for (const id of [1, 2, 3]) stamps.set(id, await stampOf(id));
   const tokenOf = async (id: number, passwordChanges = 0, sessionEndings = 0) =>
     tokens.of({
       id,
-      accountStamp: stamps.get(id) ?? (await findUser(gatehouse.table, id))?.accountStamp,
+      accountStamp: stamps.get(id) ?? (await stampOf(id)),
       passwordChanges,
       ...(sessionEndings > 0 && { sessionEndings }),
     });
@@ -121,8 +124,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
       restores++;
       const items = new Map([...start].map(([name, item]) => [name, restored(item)]));
       await restoreItems(gatehouse.cloud, items);
-      for (const id of stamps.keys())
-        stamps.set(id, (await findUser(gatehouse.table, id))?.accountStamp);
+      for (const id of stamps.keys()) stamps.set(id, await stampOf(id));
     },
   };
 }

@@ -1,86 +1,92 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { printError } from '../../../infra/commands/command-line.ts';
 import type { StackTemplate } from '../../../infra/commands/deploy/refusals.ts';
 
-const FOLDER = join(import.meta.dirname, '../../release');
+const ROOT = join(import.meta.dirname, '../../..');
 
-/** What a release deploys, as far as tests of later ones need it. */
-export interface Release {
-  readonly version: string;
-  /** The templates of stacks by their names. */
-  readonly templates: Readonly<Record<string, StackTemplate>>;
-  /** The code of functions by their files. The object keys of their assets are these names. */
-  readonly bundles: Readonly<Record<string, string>>;
-  /** The newest format of items that it understands; 1 before it checked any. */
-  readonly readableFormat?: number;
-}
+/** The commit of the last release; before the first one, of the state that is compared with. */
+export const RELEASE_COMMIT = readFileSync(join(ROOT, 'test/release.txt'), 'utf8').trim();
 
-/** The versions of the recorded releases, the last one at the end. */
-export const releases = (): string[] =>
-  readdirSync(FOLDER)
-    .map((file) => file.replace('.json.br', ''))
-    .sort(new Intl.Collator('en', { numeric: true }).compare);
+/** What is built: three example environments, one of them with an edge. */
+const ENVIRONMENTS = ['dev', 'staging', 'prod'] as const;
+/** The settings of the edge, which no example has. */
+export const WITH_EDGE = {
+  domain: {
+    name: 'gate.one.example',
+    certificate:
+      'arn:aws:acm:eu-central-1:123456789012:certificate/0f2b7c1e-5a64-4d3b-9c8e-7b1a2d3c4e5f',
+  },
+  edge: {
+    hostName: 'api.one.example',
+    certificate:
+      'arn:aws:acm:us-east-1:123456789012:certificate/9c8e7b1a-2d3c-4e5f-0f2b-7c1e5a644d3b',
+    secret: 'gate/edge',
+    secretHashes: ['a0'.repeat(32)],
+    requestsPerSource: 2000,
+    loginsPerSource: 100,
+  },
+};
 
-const fileOf = (version: string): string => join(FOLDER, `${version}.json.br`);
+const FOLDER = join(tmpdir(), `gatehouse-release-${RELEASE_COMMIT}`);
 
-/** Reads a recorded release. */
-export const readRelease = (version: string): Release =>
-  JSON.parse(brotliDecompressSync(readFileSync(fileOf(version))).toString());
+/** The assembly of an environment of the last release; undefined if it is not built. */
+export const releasedAssembly = (environment: (typeof ENVIRONMENTS)[number]): string | undefined =>
+  existsSync(FOLDER) ? join(FOLDER, environment) : undefined;
 
-/** Records a release, so small that it can be part of the repository. */
-export function writeRelease(release: Release): void {
-  const params = {
-    // The functions share most of their code, which the window has to contain.
-    [constants.BROTLI_PARAM_LGWIN]: 24,
-  };
-  const { version } = release;
-  writeFileSync(
-    fileOf(version),
-    brotliCompressSync(JSON.stringify(release, withoutMetadata), { params }),
-  );
-}
-
-/** The paths of constructs and the hints of the CDK have no effect. */
-const withoutMetadata = (name: string, value: unknown): unknown =>
-  name === 'Metadata' || name === 'CDKMetadata' ? undefined : value;
+/** The template of a stack of the last release. */
+export const releasedTemplate = (
+  environment: (typeof ENVIRONMENTS)[number],
+  stack: string,
+): StackTemplate =>
+  JSON.parse(readFileSync(join(FOLDER, environment, `${stack}.template.json`), 'utf8'));
 
 /**
- * Writes the stack of a release into a folder, as the local cloud reads it: its functions, and the
- * routes of those whose code is recorded.
+ * Synthesizes the last release by its own source and packages, unless this machine has done so
+ * before. Says so and builds nothing if git does not have its commit, such as in a shallow clone.
  */
-export function unpackRelease(
-  { templates, bundles }: Release,
-  stack: string,
-  folder: string,
-): void {
-  const templateFile = `${stack}.template.json`;
-  const write = (file: string, content: object) =>
-    writeFileSync(join(folder, file), JSON.stringify(content));
-  for (const [name, code] of Object.entries(bundles)) {
-    mkdirSync(join(folder, 'bundles', name), { recursive: true });
-    writeFileSync(join(folder, 'bundles', name, 'index.mjs'), code);
+export function buildRelease(): void {
+  if (existsSync(FOLDER)) return;
+  const checkout = mkdtempSync(join(tmpdir(), 'gatehouse-checkout-'));
+  const run = (command: string, args: string[], env: NodeJS.ProcessEnv = {}, cwd = checkout) =>
+    execFileSync(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'pipe' });
+  try {
+    // An index of its own leaves the index of this repository alone.
+    const index = { GIT_INDEX_FILE: join(checkout, '.index') };
+    try {
+      run('git', ['read-tree', RELEASE_COMMIT], index, ROOT);
+    } catch {
+      printError(
+        `The last release is not compared: git does not have its commit ${RELEASE_COMMIT}. ` +
+          'In a shallow clone, `git fetch --unshallow` gets it.',
+      );
+      return;
+    }
+    run('git', ['checkout-index', '--all', `--prefix=${checkout}/`], index, ROOT);
+    const lockOf = (folder: string) => readFileSync(join(folder, 'package-lock.json'), 'utf8');
+    if (lockOf(checkout) === lockOf(ROOT))
+      symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+    else run('npm', ['ci']);
+    const example = join(checkout, 'examples/environments/staging.json');
+    const settings = JSON.parse(readFileSync(example, 'utf8'));
+    writeFileSync(example, JSON.stringify({ ...settings, ...WITH_EDGE }));
+    for (const name of ENVIRONMENTS) {
+      const context = [`env=${name}`, 'example=true', 'checked=false'];
+      const args = ['synth', '--quiet', ...context.flatMap((value) => ['-c', value])];
+      run('node_modules/.bin/cdk', [...args, '--output', join(checkout, 'cdk.out', name)]);
+    }
+    renameSync(join(checkout, 'cdk.out'), FOLDER);
+  } finally {
+    rmSync(checkout, { recursive: true, force: true });
   }
-  const template = templates[stack] as StackTemplate;
-  const Resources = Object.fromEntries(
-    Object.entries(template.Resources).filter(
-      ([, { Properties }]) => !/ \/console/.test(String(Properties?.RouteKey)),
-    ),
-  );
-  write(templateFile, { ...template, Resources });
-  const names = [...JSON.stringify(Resources).matchAll(/"S3Key":"([\w-]+)\.zip"/g)];
-  write(`${stack}.assets.json`, {
-    files: Object.fromEntries(
-      names.map(([, name]) => [name, { source: { path: `bundles/${name}` } }]),
-    ),
-  });
-  write('manifest.json', {
-    artifacts: {
-      [stack]: {
-        type: 'aws:cloudformation:stack',
-        environment: 'aws://unknown-account/eu-central-1',
-        properties: { templateFile },
-      },
-    },
-  });
 }

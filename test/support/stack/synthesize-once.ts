@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { synthesize } from '../../../infra/local/stack/synthesize.ts';
 import { copyRepository } from '../commands/copy-repository.ts';
+import { buildRelease } from '../release/release.ts';
 import { neverUsed } from './unused-permissions.ts';
 
 declare module 'vitest' {
@@ -22,6 +23,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
   await synthesize(assembly, { checked: false, example: true });
+  if (project.name === 'stack') buildRelease();
   project.provide('assembly', assembly);
   const repository = join(folder, 'repository');
   copyRepository(repository);
