@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { confirmationRequested } from '../../lib/mail/outbox.ts';
 import { commit } from '../../lib/table/change.ts';
@@ -11,6 +11,7 @@ import {
 } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/intact.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 import { recordUnused } from '../support/stack/unused-permissions.ts';
 
@@ -18,8 +19,10 @@ import { recordUnused } from '../support/stack/unused-permissions.ts';
 
 const CHANGES = { confirmEmailChanges: true };
 
-/** Runs once, before the next transaction that confirms an address. */
-let meanwhile: (() => Promise<unknown>) | undefined;
+/** What happens before the next address is confirmed. */
+const meanwhile = openMeanwhile(
+  ({ functionName }) => functionName === 'POST /api/account/confirm-email',
+);
 let gatehouse: Gatehouse;
 let admin: string;
 beforeAll(async () => {
@@ -27,22 +30,12 @@ beforeAll(async () => {
   gatehouse = await startGatehouse({
     assembly: assemblyOf('dev', CHANGES),
     onUnusedPermissions: (permissions) => recordUnused(inject('assembly'), permissions),
-    async intercept({ functionName, operation }, forward) {
-      if (
-        functionName === 'POST /api/account/confirm-email' &&
-        operation === 'TransactWriteItems'
-      ) {
-        const act = meanwhile;
-        meanwhile = undefined;
-        await act?.();
-      }
+    async intercept(call, forward) {
+      await meanwhile.before(call);
       return forward();
     },
   });
   admin = await gatehouse.adminToken();
-});
-afterEach(() => {
-  meanwhile = undefined;
 });
 afterAll(async () => {
   await expectIntact(gatehouse);
@@ -250,11 +243,13 @@ describe('the key of a new address', () => {
   it('is used by exactly one of two concurrent requests', async () => {
     const { key } = await makeRequest('contended');
     let other: Received | undefined;
-    meanwhile = async () => {
-      other = await confirm(key);
-    };
 
-    const one = await confirm(key);
+    const one = await meanwhile.during(
+      () => confirm(key),
+      async () => {
+        other = await confirm(key);
+      },
+    );
 
     expect([one, other as Received].map(outcomeOf)).toEqual([UNKNOWN, 'confirmed']);
   });
@@ -288,9 +283,11 @@ describe('the key of a new address', () => {
   ])('decides on the state at its commit: %s', async (name, outcome, act) => {
     const login = name.replace(/\W/g, '').slice(0, 30);
     const { token, key } = await makeRequest(login);
-    meanwhile = () => act(login, token);
 
-    const response = await confirm(key);
+    const response = await meanwhile.during(
+      () => confirm(key),
+      () => act(login, token),
+    );
 
     expect(outcomeOf(response)).toBe(outcome);
   });

@@ -6,6 +6,7 @@ import { deletion, findUser, modification } from '../../lib/users/user-table.ts'
 import { PROTECTED } from '../support/instance/example-requests.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
@@ -22,18 +23,14 @@ let gatehouse: Gatehouse;
 let setup: Setup;
 let kmsCalls = 0;
 /** What happens before the next change of an integration is committed. */
-let meanwhile: (() => Promise<unknown>) | undefined;
+const meanwhile = openMeanwhile(({ input }) => JSON.stringify(input).includes('"INTEGRATION"'));
 beforeAll(async () => {
   synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({
     assembly: assemblyOf('dev', CHANGES),
-    async intercept({ service, functionName, operation, input }, forward) {
-      if (service === 'KMS' && functionName) kmsCalls++;
-      if (operation === 'TransactWriteItems' && JSON.stringify(input).includes('"INTEGRATION"')) {
-        const act = meanwhile;
-        meanwhile = undefined;
-        await act?.();
-      }
+    async intercept(call, forward) {
+      if (call.service === 'KMS' && call.functionName) kmsCalls++;
+      await meanwhile.before(call);
       return forward();
     },
   });
@@ -124,9 +121,11 @@ it('a change is refused if its caller is granted such a role before it is commit
   const { user, token } = await setup.account({ authorities: ['ROLE_USER'] });
   const id = await setup.integration(0);
   const body = { id, name: 'x', shortName: 'x', integrationType: 'API', active: true };
-  meanwhile = () => promoted(user);
 
-  const received = await gatehouse.call('PUT', '/api/utm-integrations', { token, body });
+  const received = await meanwhile.during(
+    () => gatehouse.call('PUT', '/api/utm-integrations', { token, body }),
+    () => promoted(user),
+  );
 
   expect(outcome(received)).toEqual(REQUIRED);
 });

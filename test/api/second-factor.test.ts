@@ -12,24 +12,21 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { decode } from '../support/instance/mint.ts';
 import { factorKeyOf, openSetup } from '../support/instance/setup.ts';
 
 /* The second factor of an account, from its first secret to its removal. */
 
 /** What happens before the next log-in stores its session, once it has verified the code. */
-let meanwhile: (() => Promise<unknown>) | undefined;
+const meanwhile = openMeanwhile(({ input }) => JSON.stringify(input).includes('SESSION#'));
 /** Whether calls of functions to KMS fail. */
 let isOutage = false;
 const gatehouse = await useGatehouse({
   async intercept(call, forward) {
     if (isOutage && call.service === 'KMS' && call.functionName)
       return { status: 500, body: { __type: 'KMSInternalException' } };
-    if (meanwhile && JSON.stringify(call.input).includes('SESSION#')) {
-      const act = meanwhile;
-      meanwhile = undefined;
-      await act();
-    }
+    await meanwhile.before(call);
     return forward();
   },
 });
@@ -308,10 +305,12 @@ describe('a login with a second factor', () => {
     const setup = await openSetup(gatehouse);
     const { user } = await setup.account({ login, email: `${login}@example.com` });
     const factor = wasOn ? await setup.secondFactor(user) : undefined;
-    meanwhile = () => setup.secondFactor(user);
-
     const code = factor && codeOf(factor.secrets.totp, stepAt(Date.now()));
-    const received = await tryLogIn(login, 'pass', code);
+
+    const received = await meanwhile.during(
+      () => tryLogIn(login, 'pass', code),
+      () => setup.secondFactor(user),
+    );
 
     expect(statusAndMessage(received)).toEqual([401, 'error.http.401']);
   });

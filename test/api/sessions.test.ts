@@ -7,17 +7,14 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { storedSession } from '../support/doubles/stored-session.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { decode } from '../support/instance/mint.ts';
 
 /** What happens before the next log-in stores its session, once it has verified the password. */
-let meanwhile: (() => Promise<unknown>) | undefined;
+const meanwhile = openMeanwhile(({ input }) => JSON.stringify(input).includes('SESSION#'));
 const gatehouse = await useGatehouse({
   async intercept(call, forward) {
-    if (meanwhile && JSON.stringify(call.input).includes('SESSION#')) {
-      const act = meanwhile;
-      meanwhile = undefined;
-      await act();
-    }
+    await meanwhile.before(call);
     return forward();
   },
 });
@@ -197,9 +194,8 @@ it('a long list of sessions is charged to the read budget of the caller', async 
 
 describe('a login', () => {
   const logInWhile = async (login: string, act: () => Promise<unknown>) => {
-    meanwhile = act;
     const body = { username: login, password: login };
-    return gatehouse.call('POST', '/api/authenticate', { body });
+    return meanwhile.during(() => gatehouse.call('POST', '/api/authenticate', { body }), act);
   };
   const listOf = async (login: string) =>
     (await call('GET', `/api/users/${login}/sessions`, admin)).body;

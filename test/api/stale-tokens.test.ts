@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import { endSessionsOf } from '../../lib/sessions/sessions.ts';
 import { commit } from '../../lib/table/change.ts';
@@ -15,6 +14,7 @@ import { findUser } from '../../lib/users/user-table.ts';
 import { routes } from '../../routes.ts';
 import { CHANGES } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
@@ -22,18 +22,10 @@ import { openSetup, type Setup } from '../support/instance/setup.ts';
  * between load and commit while its caller loses the right to make it.
  */
 
-let held: { concerns: (call: AwsCall) => boolean; meanwhile: () => Promise<unknown> } | undefined;
-let revoked: { by: unknown; done: Promise<unknown> } | undefined;
+const meanwhile = openMeanwhile();
 const gatehouse = await useGatehouse({
   async intercept(call, forward) {
-    const { ClientRequestToken: change } = call.input;
-    if (held?.concerns(call)) {
-      const { meanwhile } = held;
-      held = undefined;
-      revoked = { by: change, done: meanwhile() };
-    }
-    // On a slow machine, the function gives up the first try and repeats it.
-    if (change && revoked?.by === change) await revoked.done;
+    await meanwhile.before(call);
     return forward();
   },
 });
@@ -94,13 +86,12 @@ describe.each(Object.entries(REVOCATIONS))(
         const { user: item, request, send, countChanges } = await prepare(setup);
         const id = Number(item.split('/')[1]);
         const user = (await findUser(gatehouse.table, id)) as User;
-        held = {
-          concerns: ({ functionName, operation }) =>
-            functionName === route && operation === 'TransactWriteItems',
-          meanwhile: () => revoke(user, request.token as string),
-        };
 
-        const { status } = await send();
+        const { status } = await meanwhile.during(
+          send,
+          () => revoke(user, request.token as string),
+          ({ functionName }) => functionName === route,
+        );
 
         const isDemoted = revocation === 'demoted';
         const isStillAllowed = isDemoted && typeof access === 'string';

@@ -1,0 +1,45 @@
+import type { AwsCall } from '../../../infra/local/calls/aws-call.ts';
+
+type Act = () => Promise<unknown>;
+
+/** What happens between the load and the commit of a change. */
+export interface Meanwhile {
+  /**
+   * Makes a request, and does `act` when its transaction, which `concerns` selects, is about to
+   * reach the table. On a slow machine, the function may give up until then and respond with 503:
+   * the request is made again.
+   */
+  during<T extends { readonly status: number }>(
+    request: () => Promise<T>,
+    act: Act,
+    concerns?: (call: AwsCall) => boolean,
+  ): Promise<T>;
+  /** For the interceptor of a local cloud. */
+  before(call: AwsCall): Promise<void>;
+}
+
+/** Selects by `always` unless a request says otherwise. */
+export function openMeanwhile(always: (call: AwsCall) => boolean = () => true): Meanwhile {
+  let next: { act: Act; concerns: (call: AwsCall) => boolean } | undefined;
+  let held: { token: unknown; done: Promise<unknown> } | undefined;
+  return {
+    async during(request, act, concerns = always) {
+      next = { act, concerns };
+      held = undefined;
+      const response = await request();
+      next = undefined;
+      await (held as { done: Promise<unknown> } | undefined)?.done;
+      return response.status === 503 ? request() : response;
+    },
+    async before(call) {
+      const { ClientRequestToken: token } = call.input;
+      if (next && call.operation === 'TransactWriteItems' && next.concerns(call)) {
+        const { act } = next;
+        next = undefined;
+        held = { token, done: act() };
+      }
+      // A transaction that is sent again has the token of its first try.
+      if (token !== undefined && held?.token === token) await held.done;
+    },
+  };
+}
