@@ -7,12 +7,12 @@ import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import * as Credentials from './lib/modules/credential-contracts.ts';
 import * as Modules from './lib/modules/module-contracts.ts';
 import { IssueModuleToken } from './lib/modules/token-contracts.ts';
+import { PARTITION } from './lib/operations/item-kinds.ts';
 import * as Sessions from './lib/sessions/session-contracts.ts';
 import { GetConsole } from './lib/status/console-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetInfo } from './lib/status/info.ts';
 import { GetOpenApi } from './lib/status/openapi.ts';
-import { PARTITION, type Partition } from './lib/table/keys.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import * as Users from './lib/users/user-contracts.ts';
 
@@ -26,6 +26,7 @@ const {
   login,
   email,
   administrators,
+  format,
   integration,
   parameter,
   sequence,
@@ -71,7 +72,7 @@ export const routes: readonly Route[] = [
     route: 'GET /api/health',
     handler: 'get-health',
     contract: GetHealth,
-    permissions: { get: [administrators] },
+    permissions: { get: [format] },
   },
   { route: 'GET /management/info', handler: 'get-info', contract: GetInfo, permissions: {} },
   { route: 'GET /api/openapi.json', handler: 'get-openapi', contract: GetOpenApi, permissions: {} },
@@ -595,18 +596,18 @@ export interface Route {
  * else is denied.
  */
 export interface Permissions {
-  readonly get?: readonly Partition[];
-  readonly batchGet?: readonly Partition[];
-  readonly query?: readonly Partition[];
-  readonly put?: readonly Partition[];
-  readonly update?: readonly Partition[];
+  readonly get?: readonly string[];
+  readonly batchGet?: readonly string[];
+  readonly query?: readonly string[];
+  readonly put?: readonly string[];
+  readonly update?: readonly string[];
   /**
    * Updates outside of a transaction; `put`, `update` and `delete` are allowed in transactions
    * only.
    */
-  readonly updateOutsideTransaction?: readonly Partition[];
-  readonly delete?: readonly Partition[];
-  readonly conditionCheck?: readonly Partition[];
+  readonly updateOutsideTransaction?: readonly string[];
+  readonly delete?: readonly string[];
+  readonly conditionCheck?: readonly string[];
   /**
    * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' and 'factor' kms:GenerateMac, 'seal'
    * kms:GenerateDataKey, 'unseal' kms:Decrypt.

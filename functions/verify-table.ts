@@ -1,4 +1,4 @@
-import { VERIFIED_ATTRIBUTES } from '../lib/operations/integrity/item-kinds.ts';
+import { VERIFIED_ATTRIBUTES } from '../lib/operations/integrity/find-defect.ts';
 import { logVerification } from '../lib/operations/integrity/log-verification.ts';
 import { verifyTable } from '../lib/operations/integrity/verify-table.ts';
 import { openTableScanner } from '../lib/table/table-scanner.ts';

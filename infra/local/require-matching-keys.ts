@@ -1,4 +1,4 @@
-import { rosterKey } from '../../lib/table/keys.ts';
+import { rosterKey } from '../../lib/users/user-items.ts';
 import { findUser } from '../../lib/users/user-table.ts';
 import { KEYS_FILE, type StoredKey } from './aws/kms.ts';
 import { operatorsTable, type ServedTable } from './operators-table.ts';

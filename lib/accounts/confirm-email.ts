@@ -4,12 +4,13 @@ import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { loadDecideCommit } from '../table/change.ts';
-import { entityKey, pendingEmailKey } from '../table/keys.ts';
+import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { attributesAre, remove, withConditionOn } from '../table/write.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import { confirms, type PendingEmail, userIdIn } from '../users/confirmation-key.ts';
 import { modify } from '../users/update-user.ts';
+import { pendingEmailKey } from '../users/user-items.ts';
 import { actorOf, userOf } from '../users/user-table.ts';
 
 /**

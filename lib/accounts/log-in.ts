@@ -16,14 +16,16 @@ import { factorAfter, separateCode } from '../second-factor/second-factor.ts';
 import { newSession, type Session } from '../sessions/session.ts';
 import { sessionStarted } from '../sessions/session-table.ts';
 import { loadDecideCommit } from '../table/change.ts';
-import { entityKey, type Key, loginGuardKey } from '../table/keys.ts';
+import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
 import type { CodeRejected } from '../throttle/run-attempt.ts';
 import { openIssuer } from '../tokens/issue-token.ts';
+import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { loggedIn } from '../users/credential-table.ts';
 import type { User } from '../users/user.ts';
+import { loginGuardKey } from '../users/user-items.ts';
 import { isLogin } from '../users/user-schema.ts';
 import { actorOf, auditEventFor, findUser, userOf } from '../users/user-table.ts';
 
@@ -173,7 +175,9 @@ async function startSession(
   const passwordHash = isOutdated ? await passwords.hash(password) : undefined;
   const { rememberMe: remembered } = credentials;
   const proof = { remembered, secondFactor: used !== undefined };
-  const session = newSession(user, source, proof, Date.now());
+  const lifetime = tokenLifetimeSeconds();
+  const seconds = remembered ? lifetime.remembered : lifetime.usual;
+  const session = newSession(user, source, proof, seconds, Date.now());
   // Before the session is stored: one without a token would be listed and audited.
   const token = await issueToken(user, session);
   const replaced = { passwordHash, clearFailures };

@@ -7,7 +7,7 @@ import type { PasswordHasher } from '../passwords/hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { commitWithRetries, loadDecideCommit } from '../table/change.ts';
-import { entityKey, type Key, resetItemKey } from '../table/keys.ts';
+import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { EXISTS, remove, versionIs, withCondition } from '../table/write.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
@@ -19,6 +19,7 @@ import {
 } from '../throttle/login-throttle-rules.ts';
 import { passwordReset } from '../users/credential-table.ts';
 import { hashOf, isUsable, provesMailbox, type StoredResetKey } from '../users/reset-key.ts';
+import { resetItemKey } from '../users/user-items.ts';
 import { actorOf, auditEventFor, userOf } from '../users/user-table.ts';
 
 /**

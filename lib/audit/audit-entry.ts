@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { auditKey, integrationIdOf, permanentAuditKey } from '../table/keys.ts';
+import { integrationIdOf } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import { claim, type Write } from '../table/write.ts';
+import { auditKey, permanentAuditKey } from './audit-item.ts';
 import type { Change } from './changes.ts';
 import { ANONYMOUS_NAME, OPERATOR_NAME } from './service-names.ts';
 

@@ -1,7 +1,6 @@
 import type { Filter, ListQuery } from '../contract/list-query.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../table/keys.ts';
 import type { Page } from '../table/page.ts';
 import { type ChargedCaller, readBudget } from '../table/read-budget.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../table/steps.ts';
 import type { Item, Table } from '../table/table.ts';
 import { entryOf, type ListedEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
+import { auditPartition, PERMANENT_AUDIT_PARTITION } from './audit-item.ts';
 
 /** Average cost of reading an entry, in read units of 4 KB. */
 const UNITS_PER_ENTRY = 0.11;

@@ -4,9 +4,9 @@ import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import {
   type FactorRequirement,
-  hasRequiredFactor,
   lacksFactor,
   needsFactor,
+  openFactorRequirement,
 } from '../second-factor/requirement.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
@@ -18,6 +18,7 @@ import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
 import { actorOf, type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';
 import { type EndedTokens, endedTokens } from './ended-tokens.ts';
+import { hasRequiredFactor } from './factor-condition.ts';
 import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';
 
 /** What a request requires of its caller. */
@@ -25,6 +26,12 @@ interface Requirements {
   readonly access: Access;
   readonly secondFactor: FactorRequirement | undefined;
 }
+
+/** The settings of the stack that decide on access. */
+export const openAccessSettings = () => ({
+  deletionEndsSessions: process.env.DELETION_ENDS_SESSIONS === 'true',
+  secondFactor: openFactorRequirement(),
+});
 
 /**
  * The failure for a caller that is not authorized by its stored user; undefined if it is. A token

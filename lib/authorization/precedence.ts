@@ -1,6 +1,5 @@
 import { Failure } from '../contract/failure.ts';
 import { commit } from '../table/change.ts';
-import { precedenceKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import {
   attributesAre,
@@ -10,6 +9,7 @@ import {
   type Write,
   withCondition,
 } from '../table/write.ts';
+import { precedenceKey } from './precedence-item.ts';
 
 /*
  * Every change checks the item of its caller, so a stream of changes by one user keeps that item

@@ -1,10 +1,9 @@
-import { authorize } from '../authorization/authorize.ts';
+import { authorize, openAccessSettings } from '../authorization/authorize.ts';
 import { endedTokens } from '../authorization/ended-tokens.ts';
 import type { ProtectedContract } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import { limitColdStart } from '../runtime/cold-start.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { openFactorRequirement } from '../second-factor/requirement.ts';
 import { openTable } from '../table/open-table.ts';
 import type { Table } from '../table/table.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
@@ -42,11 +41,7 @@ export function respondToUsers<C extends ProtectedContract>(
   contract: C,
   handle: (request: AuthorizedRequest<C>) => Promise<Response>,
 ) {
-  const settings = {
-    deletionEndsSessions: process.env.DELETION_ENDS_SESSIONS === 'true',
-    secondFactor: openFactorRequirement(),
-    ended: endedTokens(),
-  };
+  const settings = { ...openAccessSettings(), ended: endedTokens() };
   return async (
     readRequest: () => Request<C>,
     authenticated: unknown,

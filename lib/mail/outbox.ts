@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Key, mailKey, resetMailKey } from '../table/keys.ts';
+import type { Key } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
+import { mailKey, resetMailKey } from './mail-items.ts';
 import type { NoticeOccasion } from './occasion.ts';
 
 /*

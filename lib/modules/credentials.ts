@@ -8,7 +8,6 @@ import {
   integrationChangedApart,
 } from '../integrations/integration-table.ts';
 import { requireEnv } from '../runtime/env.ts';
-import { credentialUseKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import {
@@ -19,6 +18,7 @@ import {
   newSecret,
 } from './credential.ts';
 import type { NewCredential } from './credential-contracts.ts';
+import { credentialUseKey } from './credential-use-item.ts';
 
 /** A new credential with its secret, which is stored nowhere. */
 interface CreatedCredential {

@@ -3,7 +3,7 @@ import type { Source } from '../contract/source.ts';
 import type { StoredCredential } from '../integrations/integration.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
 import { ignoreUnavailable } from '../table/change.ts';
-import { credentialUseKey, entityKey } from '../table/keys.ts';
+import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, set } from '../table/write.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
@@ -17,6 +17,7 @@ import {
   isSecret,
   isSecretOf,
 } from './credential.ts';
+import { credentialUseKey } from './credential-use-item.ts';
 import type { TokenRequest } from './token-contracts.ts';
 
 interface Services {

@@ -1,6 +1,5 @@
 import type { Access, Role } from '../contract/contract.ts';
 import { requireEnv } from '../runtime/env.ts';
-import type { Condition } from '../table/write.ts';
 import { recoveryCodesLeft, type SecondFactor } from './second-factor.ts';
 
 /** Which roles require a second factor, and from which day. */
@@ -49,7 +48,9 @@ export const factorView = (
   secondFactorRequiredFrom: factorRequiredFrom(user, requirement) ?? null,
 });
 
-const isInForce = ({ from }: FactorRequirement, now: number): boolean => now >= Date.parse(from);
+/** Whether the requirement has begun. `now` is in milliseconds since 1970. */
+export const isInForce = ({ from }: FactorRequirement, now: number): boolean =>
+  now >= Date.parse(from);
 
 /**
  * Whether the user lacks a second factor that is required now. The sessions of a user with a factor
@@ -65,22 +66,4 @@ export function lacksFactor(
     isInForce(requirement, now) &&
     factorRequiredFrom(user, requirement) !== undefined
   );
-}
-
-/**
- * The rule of `lacksFactor` as a condition on the user's item: undefined while nothing is required.
- */
-export function hasRequiredFactor(
-  requirement: FactorRequirement | undefined,
-  now: number,
-): Condition | undefined {
-  if (!requirement || !isInForce(requirement, now)) return undefined;
-  const roles = requirement.roles.map((role, index) => ({ name: `:factorRole${index}`, role }));
-  const hasRole = roles.map(({ name }) => `contains(#factorRoles, ${name})`).join(' OR ');
-  return {
-    condition: `attribute_exists(#factor) OR NOT (${hasRole})`,
-    names: { '#factor': 'secondFactor', '#factorRoles': 'authorities' },
-    values: Object.fromEntries(roles.map(({ name, role }) => [name, role])),
-    onConditionFailed: 'retry',
-  };
 }

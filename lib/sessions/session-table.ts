@@ -1,8 +1,8 @@
-import { sessionKey, sessionsPartition } from '../table/keys.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import { claim, type Write } from '../table/write.ts';
 import type { User } from '../users/user.ts';
 import { isLive, type Session } from './session.ts';
+import { sessionKey, sessionsPartition } from './session-item.ts';
 
 /** The latest sessions of a user that are read for a list. */
 const LISTED_SESSIONS_MAX = 1000;

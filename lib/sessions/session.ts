@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Source } from '../contract/source.ts';
-import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { type IssuedToken, isEnded, isOfAccount } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
 
@@ -30,19 +29,19 @@ const harmless = (userAgent: string): string =>
 const newSeries = (now: number): string =>
   now.toString(36).padStart(9, '0') + randomBytes(9).toString('base64url');
 
-/** A session that begins now, in milliseconds since 1970. */
+/** A session that begins now, in milliseconds since 1970, and lasts `lifetime` seconds. */
 export function newSession(
   user: User,
   { address, userAgent = '' }: Source,
   { remembered, secondFactor }: Pick<Session, 'remembered' | 'secondFactor'>,
+  lifetime: number,
   now: number,
 ): Session {
-  const lifetime = tokenLifetimeSeconds();
   const { accountStamp, passwordChanges, sessionEndings = 0 } = user;
   return {
     jti: newSeries(now),
     startedAt: new Date(now).toISOString(),
-    expires: Math.floor(now / 1000) + (remembered ? lifetime.remembered : lifetime.usual),
+    expires: Math.floor(now / 1000) + lifetime,
     ipAddress: address,
     userAgent: harmless(userAgent),
     remembered,

@@ -1,6 +1,5 @@
 import { Failure } from '../contract/failure.ts';
 import { loadDecideCommit } from '../table/change.ts';
-import { sessionKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
@@ -20,6 +19,7 @@ import {
   formerSessionEnded,
 } from '../users/user-table.ts';
 import { isLive, type Session } from './session.ts';
+import { sessionKey } from './session-item.ts';
 import { findLiveSessions, findSession } from './session-table.ts';
 
 /** Lists the caller's own sessions. Fails with invalid-token and read-budget-spent. */

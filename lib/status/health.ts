@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
-import { rosterKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
+import { formatKey } from '../table/table-items.ts';
 
 /** GET /api/health: whether the service works, for monitoring without a token. */
 export const GetHealth = {
@@ -18,7 +18,7 @@ export const GetHealth = {
  * deployment.
  */
 export async function health(table: Table): Promise<{ status: 'UP' }> {
-  await table.get(rosterKey).catch((cause: Error) => {
+  await table.get(formatKey).catch((cause: Error) => {
     throw cause.name === 'ResourceNotFoundException'
       ? new Failure('unavailable', { cause })
       : cause;

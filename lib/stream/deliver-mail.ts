@@ -4,6 +4,12 @@ import { siteOf } from '../contract/source.ts';
 import { isReachable } from '../mail/address.ts';
 import type { Mailer, Recipient } from '../mail/mail.ts';
 import {
+  allResetsKey,
+  mailboxResetsKey,
+  mailCountKey,
+  sourceResetMailsKey,
+} from '../mail/mail-items.ts';
+import {
   type Addressee,
   countMail,
   hasFreshKey,
@@ -17,13 +23,7 @@ import type { Occasion } from '../mail/occasion.ts';
 import { isNotice, type OutboxMail } from '../mail/outbox.ts';
 import { log, logError } from '../runtime/log.ts';
 import { commit, type Decision, loadDecideCommit } from '../table/change.ts';
-import {
-  allResetsKey,
-  type Key,
-  mailboxResetsKey,
-  mailCountKey,
-  sourceResetMailsKey,
-} from '../table/keys.ts';
+import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
 import { newConfirmationKey } from '../users/confirmation-key.ts';

@@ -1,8 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { type Decision, loadDecideCommit } from './change.ts';
-import { formatKey } from './keys.ts';
 import type { Item, Table } from './table.ts';
+import { formatKey } from './table-items.ts';
 import { set } from './write.ts';
 
 /*

@@ -15,8 +15,9 @@ import { requireEnv } from '../runtime/env.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/sleep.ts';
 import { guardFormat, withGuard } from './format.ts';
-import { type Key, sequenceKey } from './keys.ts';
+import type { Key } from './keys.ts';
 import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Table } from './table.ts';
+import { sequenceKey } from './table-items.ts';
 import type { Write } from './write.ts';
 
 let shared: DynamoDBClient | undefined;

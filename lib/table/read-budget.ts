@@ -1,8 +1,9 @@
 import { Failure } from '../contract/failure.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import { type Key, readBudgetKey } from './keys.ts';
+import type { Key } from './keys.ts';
 import { type Item, LIST_UNITS_MAX, type Table } from './table.ts';
+import { readBudgetKey } from './table-items.ts';
 import type { Write } from './write.ts';
 
 /*

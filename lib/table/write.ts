@@ -1,5 +1,6 @@
 import type { FailureCode } from '../contract/failure.ts';
-import { type Key, type Kind, totalKey } from './keys.ts';
+import type { Key, Kind } from './keys.ts';
+import { totalKey } from './table-items.ts';
 import type { Version } from './version.ts';
 
 /*

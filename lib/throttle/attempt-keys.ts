@@ -3,14 +3,14 @@ import type { KMSClient } from '@aws-sdk/client-kms';
 import { machineOf, networkOf, siteOf } from '../contract/source.ts';
 import { startInColdStart } from '../runtime/cold-start.ts';
 import { generateMac } from '../runtime/kms.ts';
+import type { Key } from '../table/keys.ts';
 import {
   elsewhereAttemptsKey,
-  type Key,
   networkAttemptsKey,
   sourceAttemptsKey,
   sourceModulesKey,
   sourceResetsKey,
-} from '../table/keys.ts';
+} from './attempt-items.ts';
 import type { FailureKeys } from './login-throttle-rules.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */

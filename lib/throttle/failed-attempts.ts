@@ -1,11 +1,11 @@
 import { type Actor, type AuditEvent, auditEntry } from '../audit/audit-entry.ts';
 import { notified } from '../mail/outbox.ts';
 import { commit, ignoreUnavailable } from '../table/change.ts';
-import { codeRejectedKey, rejectedKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type Condition, put, type Write, withCondition } from '../table/write.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor } from '../users/user-table.ts';
+import { codeRejectedKey, rejectedKey } from './attempt-items.ts';
 import {
   auditedWith,
   confirmFailure,

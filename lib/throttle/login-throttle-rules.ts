@@ -1,5 +1,5 @@
 import type { Decision } from '../table/change.ts';
-import { type Key, recoveryAttemptsKey } from '../table/keys.ts';
+import type { Key } from '../table/keys.ts';
 import {
   attributesAre,
   type Condition,
@@ -9,6 +9,7 @@ import {
   type Write,
   withCondition,
 } from '../table/write.ts';
+import { recoveryAttemptsKey } from './attempt-items.ts';
 import {
   blockedUntil,
   ofSite,

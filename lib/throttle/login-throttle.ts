@@ -9,11 +9,12 @@ import { settleAll } from '../runtime/settle-all.ts';
 import { endsWithCode, isRecoveryForm, separateCode } from '../second-factor/second-factor.ts';
 import { stepAt } from '../second-factor/totp.ts';
 import { commit, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
-import { type Key, PARTITION, recoveryAttemptsKey } from '../table/keys.ts';
+import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { actorOf } from '../users/user-table.ts';
+import { pseudonymIn, recoveryAttemptsKey } from './attempt-items.ts';
 import { type AttemptKeys, openAttemptKeys, type SourceKeys } from './attempt-keys.ts';
 import { entriesAbout, reportCode, storeFailure } from './failed-attempts.ts';
 import {
@@ -169,8 +170,7 @@ async function begin(
   return { items, count: () => counter.count(event) };
 }
 
-const loginPseudonymOf = ({ elsewhere }: FailureKeys): string =>
-  elsewhere.pk.slice(PARTITION.attempts.length);
+const loginPseudonymOf = ({ elsewhere }: FailureKeys): string => pseudonymIn(elsewhere);
 
 /** What the counting of attempts needs. */
 interface Services {

@@ -6,9 +6,9 @@ import { sharedKms } from '../runtime/kms.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { loadDecideCommit } from '../table/change.ts';
-import { notBeforeKey, publicKeyItemKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
+import { notBeforeKey, publicKeyItemKey } from './key-items.ts';
 import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
 

@@ -1,6 +1,6 @@
-import { rosterKey } from '../table/keys.ts';
 import type { Write } from '../table/write.ts';
 import type { User } from './user.ts';
+import { rosterKey } from './user-items.ts';
 
 /*
  * The roster is the set of ids of all activated users with ROLE_ADMIN; at least one must always

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { pendingEmailKey } from '../table/keys.ts';
 import { put, type Write } from '../table/write.ts';
 import { hashOf, mailboxHashOf } from './reset-key.ts';
 import type { User } from './user.ts';
+import { pendingEmailKey } from './user-items.ts';
 
 const LIFETIME_SECONDS = 24 * 60 * 60;
 

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mailboxOf } from '../mail/address.ts';
-import { resetItemKey } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
+import { resetItemKey } from './user-items.ts';
 
 const LIFETIME_SECONDS = 24 * 60 * 60;
 /**

@@ -5,7 +5,7 @@ import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { canonical } from '../contract/folding.ts';
 import type { SecondFactor } from '../second-factor/second-factor.ts';
-import { emailGuardKey, entityKey, formerUserKey, type Key, loginGuardKey } from '../table/keys.ts';
+import { entityKey, type Key } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
@@ -24,6 +24,7 @@ import type { Caller } from './caller.ts';
 import { emailKey } from './email-key.ts';
 import { allSessionsEnded, sessionEnded, TOKEN_STATE, type TokenState } from './token-validity.ts';
 import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
+import { emailGuardKey, formerUserKey, loginGuardKey } from './user-items.ts';
 
 /** Converts a table item to a user. */
 export function userOf(item: Item): User {

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
+import { auditKey, auditPartition } from '../../lib/audit/audit-item.ts';
 import { commit } from '../../lib/table/change.ts';
-import { auditKey, auditPartition, readBudgetKey } from '../../lib/table/keys.ts';
+import { readBudgetKey } from '../../lib/table/table-items.ts';
 import { claim } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';

@@ -7,18 +7,21 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { verifyTotal } from '../../lib/operations/integrity/counters.ts';
+import { VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/find-defect.ts';
 import type { FindingKind } from '../../lib/operations/integrity/finding.ts';
-import { VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/item-kinds.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
-import * as keys from '../../lib/table/keys.ts';
+import { entityKey, type Key } from '../../lib/table/keys.ts';
+import { sequenceKey, totalKey } from '../../lib/table/table-items.ts';
 import {
   openTableScanner,
   scannerClient,
   type TableScanner,
 } from '../../lib/table/table-scanner.ts';
 import { put, type Write } from '../../lib/table/write.ts';
+import { publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
@@ -27,8 +30,6 @@ import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts'
  * That the real engine accepts each repair, and that a running service disturbs no verification.
  * test/unit/findings.test.ts has the findings in detail.
  */
-
-const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey } = keys;
 
 /** Runs once, after the next read of a verification. */
 let afterNextRead: (() => Promise<unknown>) | undefined;
@@ -98,7 +99,7 @@ afterEach(async () => {
 afterAll(() => client.destroy());
 
 /** Damage to one item: it gets other attributes or is deleted. */
-type Damage = readonly [key: keys.Key, attributes: Record<string, unknown> | 'deleted'];
+type Damage = readonly [key: Key, attributes: Record<string, unknown> | 'deleted'];
 
 async function applyDamage(...damages: readonly Damage[]): Promise<void> {
   const writes = damages.map(([key, attributes]): Write => {
@@ -168,7 +169,7 @@ describe('a repair', () => {
     await applyDamage(
       [{ pk: 'GHOST', sk: 'x' }, {}],
       [ALICE, { email: undefined }],
-      [keys.publicKeyItemKey('forged'), { jwk: { kid: 'k', kty: 'EC', crv: 'c', x: 'x', y: 'y' } }],
+      [publicKeyItemKey('forged'), { jwk: { kid: 'k', kty: 'EC', crv: 'c', x: 'x', y: 'y' } }],
       [GATE, 'deleted'],
       [totalKey('INTEGRATION'), { n: 0 }],
     );

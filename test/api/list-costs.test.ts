@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
-import { readBudgetKey } from '../../lib/table/keys.ts';
+import { readBudgetKey } from '../../lib/table/table-items.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
-import { readBudgetKey } from '../../lib/table/keys.ts';
+import { readBudgetKey } from '../../lib/table/table-items.ts';
 import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
-import { idText, readBudgetKey } from '../../lib/table/keys.ts';
+import { idText } from '../../lib/table/keys.ts';
+import { readBudgetKey } from '../../lib/table/table-items.ts';
 import { readUnitsOf } from '../support/costs/read-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 

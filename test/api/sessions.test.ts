@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sessionStarted } from '../../lib/sessions/session-table.ts';
 import { commit } from '../../lib/table/change.ts';
-import { readBudgetKey } from '../../lib/table/keys.ts';
+import { readBudgetKey } from '../../lib/table/table-items.ts';
 import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';

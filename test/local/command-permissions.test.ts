@@ -7,15 +7,11 @@ import { actionsOf } from '../../infra/local/calls/actions.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { commit } from '../../lib/table/change.ts';
-import {
-  emailGuardKey,
-  entityKey,
-  loginGuardKey,
-  rosterKey,
-  totalKey,
-} from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { totalKey } from '../../lib/table/table-items.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { remove, set } from '../../lib/table/write.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
 import { integrationRecord, jsonLines, userRecord } from '../support/commands/transfer.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';

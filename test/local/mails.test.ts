@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
+import { mailKey, resetMailKey } from '../../lib/mail/mail-items.ts';
 import { commit } from '../../lib/table/change.ts';
-import { type Key, mailKey, resetMailKey } from '../../lib/table/keys.ts';
+import type { Key } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';

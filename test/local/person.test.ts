@@ -1,9 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { command } from '../../infra/commands/operate/person.ts';
 import { type AwsResponse, errorResponse } from '../../infra/local/calls/aws-call.ts';
+import { mailKey, resetMailKey } from '../../lib/mail/mail-items.ts';
 import { commit } from '../../lib/table/change.ts';
-import { entityKey, idText, mailKey, pendingEmailKey, resetMailKey } from '../../lib/table/keys.ts';
+import { entityKey, idText } from '../../lib/table/keys.ts';
 import { EXISTS, isAbsent, set } from '../../lib/table/write.ts';
+import { pendingEmailKey } from '../../lib/users/user-items.ts';
 import { operatorsEnvironment } from '../support/commands/run-command.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/intact.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { entityKey, type Kind, readBudgetKey, totalKey } from '../../lib/table/keys.ts';
+import { entityKey, type Kind } from '../../lib/table/keys.ts';
+import { readBudgetKey, totalKey } from '../../lib/table/table-items.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 

@@ -276,7 +276,7 @@ function withFormat({ get = [], update = [], ...others }: Permissions): Permissi
   const mayWrite = update.length > 0 || rights.some((name) => /^(put|update|delete)/.test(name));
   return {
     ...others,
-    get: [...get, 'FORMAT'],
+    get: [...new Set([...get, 'FORMAT'])],
     ...(mayWrite && { update: [...update, 'FORMAT'] }),
   };
 }

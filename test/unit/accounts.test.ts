@@ -6,22 +6,19 @@ import { confirmEmail } from '../../lib/accounts/confirm-email.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import { finishReset, requestReset } from '../../lib/accounts/password-reset.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
+import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import type { Session } from '../../lib/sessions/session.ts';
+import { sessionKey } from '../../lib/sessions/session-item.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
 import {
   elsewhereAttemptsKey,
-  emailGuardKey,
-  entityKey,
-  loginGuardKey,
   networkAttemptsKey,
-  precedenceKey,
-  resetItemKey,
-  sessionKey,
   sourceAttemptsKey,
-} from '../../lib/table/keys.ts';
-import type { Item } from '../../lib/table/table.ts';
+} from '../../lib/throttle/attempt-items.ts';
 import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
 import { clearFailures, mailboxProven } from '../../lib/throttle/login-throttle-rules.ts';
 import { type AttemptSteps, runAttempt } from '../../lib/throttle/run-attempt.ts';
@@ -29,6 +26,7 @@ import type { CallerFrom } from '../../lib/users/caller.ts';
 import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
 import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
+import { emailGuardKey, loginGuardKey, resetItemKey } from '../../lib/users/user-items.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';

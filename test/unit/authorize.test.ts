@@ -1,12 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { authorize } from '../../lib/authorization/authorize.ts';
+import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-import { entityKey, formerUserKey, precedenceKey } from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import type { User } from '../../lib/users/user.ts';
+import { formerUserKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';

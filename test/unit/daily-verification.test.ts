@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
-import {
-  emailGuardKey,
-  entityKey,
-  formatKey,
-  loginGuardKey,
-  totalKey,
-} from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { formatKey, totalKey } from '../../lib/table/table-items.ts';
+import { emailGuardKey, loginGuardKey } from '../../lib/users/user-items.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';

@@ -1,21 +1,21 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { Recipient } from '../../lib/mail/mail.ts';
-import { MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
-import { deliverBatch } from '../../lib/stream/deliver-batch.ts';
-import { deliverMail } from '../../lib/stream/deliver-mail.ts';
 import {
   allResetsKey,
-  emailGuardKey,
-  entityKey,
   mailboxResetsKey,
   mailCountKey,
   sourceResetMailsKey,
-} from '../../lib/table/keys.ts';
+} from '../../lib/mail/mail-items.ts';
+import { MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
+import { deliverBatch } from '../../lib/stream/deliver-batch.ts';
+import { deliverMail } from '../../lib/stream/deliver-mail.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
 import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
+import { emailGuardKey } from '../../lib/users/user-items.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { memoryTable, nameOf } from '../support/doubles/memory-table.ts';

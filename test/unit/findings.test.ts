@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { type Finding, type FindingKind, nameOf } from '../../lib/operations/integrity/finding.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
-import * as keys from '../../lib/table/keys.ts';
+import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { sequenceKey, totalKey } from '../../lib/table/table-items.ts';
 import type { Write } from '../../lib/table/write.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
@@ -15,7 +17,6 @@ import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
  * condition, are recorded. test/api/integrity.test.ts makes the repairs in the real engine.
  */
 
-const { entityKey, loginGuardKey, emailGuardKey, rosterKey, totalKey, sequenceKey } = keys;
 const ADMIN = entityKey('USER', 1);
 const USER = entityKey('USER', 2);
 const ALICE = entityKey('USER', 3);
@@ -30,11 +31,11 @@ const ALICES_EMAIL = emailGuardKey('älice@example.com');
 
 type Damage = (table: InMemoryScanner) => void;
 const put =
-  (key: keys.Key, attributes: Record<string, unknown>): Damage =>
+  (key: Key, attributes: Record<string, unknown>): Damage =>
   (table) =>
     table.put(key, attributes);
 const removed =
-  (key: keys.Key): Damage =>
+  (key: Key): Damage =>
   (table) =>
     table.remove(key);
 
@@ -343,7 +344,7 @@ describe('verifyTable', () => {
     expect(await verifyTable(table)).toMatchObject(counts);
   });
 
-  it.each<[string, readonly Item[], FindingKind[], keys.Key[]]>([
+  it.each<[string, readonly Item[], FindingKind[], Key[]]>([
     ['an intact table', INTACT_ITEMS, [], []],
     ['an empty table', [], ['nobody-administers'], [rosterKey]],
   ])('reads again only the sequences of %s, and what it reports', async (_, items, ...expected) => {

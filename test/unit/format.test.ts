@@ -7,8 +7,8 @@ import {
   WRITTEN_FORMAT,
   withGuard,
 } from '../../lib/table/format.ts';
-import { formatKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { formatKey } from '../../lib/table/table-items.ts';
 import { put } from '../../lib/table/write.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';

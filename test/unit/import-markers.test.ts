@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { importMarkerKey } from '../../lib/operations/import-marker.ts';
 import { copyMarkers, findMissingMarkers } from '../../lib/operations/restore/import-markers.ts';
-import { entityKey, importMarkerKey } from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';

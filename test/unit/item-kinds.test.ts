@@ -1,22 +1,15 @@
-import { inspect } from 'node:util';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { findDefect, VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/item-kinds.ts';
+import { findDefect, VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/find-defect.ts';
+import { ITEM_KINDS, ITEMS, kindOf } from '../../lib/operations/item-kinds.ts';
+import type { ItemKind } from '../../lib/table/item-kind.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
+import { withGenerated } from '../support/costs/generated-tables.ts';
 
 const jwk = { kty: 'EC', crv: 'P-256', x: 'the-x', y: 'the-y' };
 const kid = thumbprint(jwk);
-const ABSENT = Symbol('absent');
 const FACTOR = { nonce: 'n', key: 'k', lastStep: 0, recoveryNonce: 'r', recoveryCodes: 1023 };
-const MODULE = { needsRestart: true, needsRestartSince: 0, changes: 1 };
-
-/** Values that tell the types of attributes apart. */
-const VALUES = [
-  ...[ABSENT, null, -1, 0, 1, 0.5, Number.NaN, Number.MAX_SAFE_INTEGER, 2 ** 53],
-  ...['', 'a', '1', 'reset', 'emailChanged', true, false],
-  ...[[], ['a'], [1], new Set([1, 2]), new Set([0, 1]), new Set(['1'])],
-  ...[FACTOR, MODULE, { needsRestart: false, changes: 0 }, { jwk }, { ...jwk, kid }],
-];
 
 const keyOf = (name: string): Item => {
   const [pk = '', sk = ''] = name.split(' / ');
@@ -24,52 +17,42 @@ const keyOf = (name: string): Item => {
 };
 const TIME = '2026-11-22T06:24:30.123Z';
 const ID = '0000000000000007';
+const HASH = '0a'.repeat(32);
 
-/** A key of each kind of item. */
-const KINDS = [
-  `USER / ${ID}`,
-  `INTEGRATION / ${ID}`,
-  `CONF / ${ID}`,
-  'LOGIN#a#b / GUARD',
-  'EMAIL#a / GUARD',
-  'ADMINS / ROSTER',
-  'SEQUENCE / USER',
-  'TOTAL / USER',
-  'FORMAT / FORMAT',
-  'JWKS / NOT-BEFORE',
-  `JWKS / ${kid}`,
-  `AUDIT#2026-11 / ${TIME}#id`,
-  'ATTEMPTS#a / ELSEWHERE',
-  'ATTEMPTS#a / SOURCE',
-  'ATTEMPTS#a / RESETS',
-  `MAIL#${ID} / ${TIME}#1`,
-  `MAILS#${ID} / reset`,
-  'READS#a / BUDGET',
-  `FORMER#${ID} / USER`,
-  `SESSION#${ID} / series`,
-  'PRECEDENCE#a / PRECEDENCE',
-  'IMPORTED#a / USER',
-  'RESET#a / RESET',
-  `PENDING-EMAIL#${ID} / EMAIL`,
-];
-
-/** Other keys of the same kinds. */
-const ALIASES = [
-  'USER / 0000000000000001',
-  'USER / 9007199254740991',
-  'SEQUENCE / INTEGRATION',
-  'TOTAL / INTEGRATION',
-  'TOTAL / CONF',
-  'JWKS / not-before',
-  'AUDIT#2026-11 / 2026-11',
-  `AUDIT#PERMANENT / ${TIME}#id`,
-  'ATTEMPTS#ab / NETWORK#b',
-  `RESET-MAIL#4bd3ff3f-0a47-4cd1-9d4b-5a9aee4ab5ac / ${TIME}#1`,
-  ...['invitation', 'passwordChanged', 'emailChanged'].map((sk) => `MAILS#${ID} / ${sk}`),
-  `MAILS#${ID} / emailConfirmation`,
-  `MAILS#${ID} / reset#${'0a'.repeat(32)}`,
-  'IMPORTED#a / INTEGRATION',
-];
+/** Keys of each kind of item. */
+const KEYS: Record<keyof typeof ITEMS, string[]> = {
+  user: [`USER / ${ID}`, 'USER / 0000000000000001', 'USER / 9007199254740991'],
+  login: ['LOGIN#a#b / GUARD'],
+  email: ['EMAIL#a / GUARD'],
+  administrators: ['ADMINS / ROSTER'],
+  integration: [`INTEGRATION / ${ID}`],
+  parameter: [`CONF / ${ID}`],
+  sequence: ['SEQUENCE / USER', 'SEQUENCE / INTEGRATION'],
+  total: ['TOTAL / USER', 'TOTAL / INTEGRATION', 'TOTAL / CONF'],
+  format: ['FORMAT / FORMAT'],
+  publicKey: [`JWKS / ${kid}`, 'JWKS / not-before'],
+  notBefore: ['JWKS / NOT-BEFORE'],
+  resetKey: ['RESET#a / RESET'],
+  pendingEmail: [`PENDING-EMAIL#${ID} / EMAIL`],
+  readBudget: [`READS#${ID} / BUDGET`, 'READS#0000000000000-22 / BUDGET'],
+  formerUser: [`FORMER#${ID} / USER`],
+  session: [`SESSION#${ID} / series`],
+  precedence: [`PRECEDENCE#${ID} / PRECEDENCE`],
+  mail: [`MAIL#${ID} / ${TIME}#1`],
+  resetMail: [`RESET-MAIL#4bd3ff3f-0a47-4cd1-9d4b-5a9aee4ab5ac / ${TIME}#1`],
+  mailCount: [
+    ...['reset', 'invitation', 'passwordChanged', 'emailChanged', 'emailConfirmation'],
+    ...[`reset#${HASH}`, 'reset#from 192.0.2.1'],
+  ].map((sk) => `MAILS#${ID} / ${sk}`),
+  attempts: ['ATTEMPTS#a / ELSEWHERE', 'ATTEMPTS#a / RECOVERY', 'ATTEMPTS#ab / NETWORK#b'],
+  rejection: ['ATTEMPTS#a / REJECTED', 'ATTEMPTS#a / CODE-REJECTED'],
+  sourceAttempts: ['ATTEMPTS#a / SOURCE'],
+  sourceRequests: ['ATTEMPTS#a / RESETS', 'ATTEMPTS#a / MODULES'],
+  credentialUse: ['CREDENTIAL-USE#a / USE'],
+  importedUser: ['IMPORTED#a / USER'],
+  importedIntegration: ['IMPORTED#a / INTEGRATION'],
+  audit: [`AUDIT#2026-11 / ${TIME}#id`, `AUDIT#PERMANENT / ${TIME}#id`],
+};
 
 /** Keys that resemble those of a kind. */
 const UNKNOWN = [
@@ -85,7 +68,11 @@ const UNKNOWN = [
   ...['ADMINS / GUARD', 'ADMIN / ROSTER', 'USER / NOT-BEFORE'],
   ...['SEQUENCE / CONF', 'SEQUENCE / user', 'SEQUENCES / USER', 'TOTAL / AUDIT', 'TOTALS / CONF'],
   ...['AUDIT#2026-1 / 2026-1', 'AUDIT#2026-111 / 2026-111', 'AUDIT#26-11 / 26-11'],
-  ...['AUDIT#2026-11x / 2026-11x', 'AUDIT#2026-11 / 2026-12-01T00:00:00.000Z#id'],
+  ...[
+    'AUDIT#2026-11x / 2026-11x',
+    'AUDIT#2026-11 / 2026-11',
+    'AUDIT#2026-11 / 2026-12-01T00:00:00.000Z#id',
+  ],
   ...[`xAUDIT#2026-11 / ${TIME}#id`, 'xAUDIT#2026-11 / #2026-11', `AUDIT / ${TIME}#id`],
   ...[`${TIME}#`, TIME, '2026-11-22T#id', '2026-11-22 06:24:30#id', '2026-11-2T06:24:30#id'].map(
     (sk) => `AUDIT#PERMANENT / ${sk}`,
@@ -93,9 +80,9 @@ const UNKNOWN = [
   ...[`AUDIT#PERMANENT / x${TIME}#id`, `AUDIT#PERMANENTLY / ${TIME}#id`],
   ...['ATTEMPTS#a / NETWORK#', 'ATTEMPTS#a / NETWORK', 'ATTEMPTS#a / xNETWORK#b'],
   ...['ATTEMPTS# / NETWORK#b', 'xATTEMPTS#a / NETWORK#b'],
-  ...[`MAIL# / ${TIME}#1`, `MAIL#7# / ${TIME}#1`, `xMAIL#7 / ${TIME}#1`],
-  ...['MAIL#7 / now#1', `MAIL#7 / ${TIME}#`, `MAIL#7 / x${TIME}#1`],
-  ...['', 'other', 'reset#0a', `reset#${'0a'.repeat(32)}0`, `xreset#${'0a'.repeat(32)}`].map(
+  ...[`MAIL# / ${TIME}#1`, `MAIL#7 / ${TIME}#1`, `xMAIL#${ID} / ${TIME}#1`],
+  ...[`MAIL#${ID} / now#1`, `MAIL#${ID} / ${TIME}#`, `MAIL#${ID} / x${TIME}#1`],
+  ...['', 'other', 'reset#0a', `reset#${HASH}0`, `xreset#${HASH}`].map(
     (sk) => `MAILS#${ID} / ${sk}`,
   ),
   ...['000000000000007', `${ID}7`, '000000000000000x'].map((id) => `MAILS#${id} / reset`),
@@ -110,28 +97,10 @@ const wrongIn = (item: Item): string[] =>
   WRONG.exec(findDefect(item)?.message ?? '')?.[1]?.split(', ') ?? [];
 
 describe('an item', () => {
-  it.each(KINDS)('of the kind %s has attributes of these types', (name) => {
-    const key = keyOf(name);
-    const accepted = VERIFIED_ATTRIBUTES.map((attribute): [string, unknown[]] => [
-      attribute,
-      VALUES.filter((value) => {
-        const item = value === ABSENT ? key : { ...key, [attribute]: value };
-        return !wrongIn(item).some((wrong) => wrong.split('.')[0] === attribute);
-      }),
-    ]);
-    const read = accepted.filter(([, values]) => values.length < VALUES.length);
-
-    // The other attributes may have any value, because the verification does not read them.
-    expect(
-      read.map(
-        ([attribute, values]) =>
-          `${attribute}: ${inspect(values, { breakLength: Number.POSITIVE_INFINITY })}`,
-      ),
-    ).toMatchSnapshot();
-  });
-
-  it.each(ALIASES)('is also recognized by the key %s', (name) => {
-    expect(findDefect(keyOf(name))?.kind).toBe('damaged-item');
+  it.each(
+    Object.entries(KEYS).flatMap(([kind, names]) => names.map((name) => [name, kind] as const)),
+  )('with the key %s is of the kind %s', (name, kind) => {
+    expect(kindOf(keyOf(name))).toBe(ITEMS[kind as keyof typeof ITEMS]);
   });
 
   it.each(UNKNOWN)('is unknown under the key %s, and left to the operator', (name) => {
@@ -237,4 +206,27 @@ it('the verification reads no password, stamp, value or personal name', () => {
 
   expect(attributes).not.toMatch(/password(?!Changes)|stamp|value|firstName|lastName|image/i);
   expect(new Set(VERIFIED_ATTRIBUTES).size).toBe(VERIFIED_ATTRIBUTES.length);
+});
+
+it('docs/items.md draws the table', async () => {
+  const cells = (kind: ItemKind) => [
+    kind.name,
+    ...[kind.pk, kind.sk].map((keys) => keys.map((key) => `\`${key}\``).join('<br>')),
+    'expires' in kind.attributes.entries ? 'yes' : '',
+    kind.onForget === 'keep' ? '' : kind.onForget,
+    kind.onRestore === 'keep' ? '' : kind.onRestore,
+    Object.keys(kind.attributes.entries).join(', '),
+  ];
+  const rows = ITEM_KINDS.map((kind) => `| ${cells(kind).join(' | ')} |`);
+
+  const table = [
+    '| item | partition key | sort key | expires | forgotten | restored | attributes |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+  ];
+  const document = readFileSync('docs/items.md', 'utf8');
+
+  await expect(withGenerated(document, { items: table.join('\n') })).toMatchFileSnapshot(
+    '../../docs/items.md',
+  );
 });

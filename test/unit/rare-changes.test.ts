@@ -1,19 +1,16 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { takePrecedence } from '../../lib/authorization/precedence.ts';
+import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/operations/restore/adopt-table.ts';
-import {
-  entityKey,
-  notBeforeKey,
-  precedenceKey,
-  publicKeyItemKey,
-  rosterKey,
-  sequenceKey,
-} from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { sequenceKey } from '../../lib/table/table-items.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { put } from '../../lib/table/write.ts';
+import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { rosterKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
@@ -61,7 +58,7 @@ describe('adoptTable', () => {
     version: '6-abc',
   };
   const reset = (hash: string): Item => ({ pk: `RESET#${hash}`, sk: 'RESET' });
-  const pending = { pk: 'PENDING-EMAIL#7', sk: 'EMAIL' };
+  const pending = { pk: 'PENDING-EMAIL#0000000000000007', sk: 'EMAIL' };
   const scannerOf = (...pages: Item[][]) =>
     ({
       async *scan() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readBudgetKey } from '../../lib/table/keys.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
+import { readBudgetKey } from '../../lib/table/table-items.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { recoverAdministrator } from '../../lib/operations/administrators/recover-administrator.ts';
-import { entityKey, loginGuardKey } from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
+import { loginGuardKey } from '../../lib/users/user-items.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { storedUser } from '../support/doubles/stored-user.ts';

@@ -7,17 +7,13 @@ import {
 } from '../../lib/operations/restore/account-change.ts';
 import { repeatChanges } from '../../lib/operations/restore/repeat-changes.ts';
 import type { SecondFactor } from '../../lib/second-factor/second-factor.ts';
-import {
-  emailGuardKey,
-  entityKey,
-  loginGuardKey,
-  rosterKey,
-  sequenceKey,
-} from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
+import { sequenceKey } from '../../lib/table/table-items.ts';
 import { put } from '../../lib/table/write.ts';
 import { emailKey } from '../../lib/users/email-key.ts';
 import type { User } from '../../lib/users/user.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { storedUser } from '../support/doubles/stored-user.ts';

@@ -1,11 +1,11 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { hasRequiredFactor } from '../../lib/authorization/factor-condition.ts';
 import { type FactorSecrets, openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
 import {
   factorRequiredFrom,
   factorView,
-  hasRequiredFactor,
   lacksFactor,
   openFactorRequirement,
 } from '../../lib/second-factor/requirement.ts';

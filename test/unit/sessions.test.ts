@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { authorize } from '../../lib/authorization/authorize.ts';
+import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { newSession, type Session, sessionView } from '../../lib/sessions/session.ts';
@@ -9,6 +10,7 @@ import {
   ListSessions,
   LogOut,
 } from '../../lib/sessions/session-contracts.ts';
+import { sessionKey } from '../../lib/sessions/session-item.ts';
 import {
   endOtherSessions,
   endSession,
@@ -18,16 +20,11 @@ import {
   listSessionsOf,
   logOut,
 } from '../../lib/sessions/sessions.ts';
-import {
-  entityKey,
-  formerUserKey,
-  loginGuardKey,
-  precedenceKey,
-  sessionKey,
-} from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
+import { formerUserKey, loginGuardKey } from '../../lib/users/user-items.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
 import { storedSession } from '../support/doubles/stored-session.ts';
@@ -82,28 +79,24 @@ const auditOf = (table: MemoryTable) => table.transactions.at(-1)?.at(-1)?.attri
 describe('a session', () => {
   const traits = { remembered: false, secondFactor: true };
 
-  it.each([
-    [false, 3600],
-    [true, 86_400],
-  ])('lasts as long as its token, and names no more of the client: %s', (remembered, lifetime) => {
+  it('lasts as long as its token, and names no more of the client', () => {
     const userAgent = `<b>é\u0000"curl"</b> (8.5; x_86/64: +a,b) ${'x'.repeat(300)}`;
-    const session = newSession(bob, { ...SOURCE, userAgent }, { ...traits, remembered }, NOW + 999);
+    const session = newSession(bob, { ...SOURCE, userAgent }, traits, 3600, NOW + 999);
 
     expect(session).toEqual({
       jti: expect.stringMatching(/^0[a-z\d]{8}[\w-]{12}$/),
       startedAt: '2030-01-01T00:00:00.999Z',
-      expires: SECONDS + lifetime,
+      expires: SECONDS + 3600,
       ipAddress: '203.0.113.7',
       userAgent: `bcurl/b (8.5; x_86/64: +a,b) ${'x'.repeat(226)}`,
-      remembered,
-      secondFactor: true,
+      ...traits,
       accountStamp: 'bob',
       passwordChanges: 2,
       sessionEndings: 0,
     });
-    expect(newSession(bob, SOURCE, traits, NOW).userAgent).toBe('');
-    expect(newSession(bob, SOURCE, traits, NOW + 999).jti).not.toBe(session.jti);
-    expect(newSession(bob, SOURCE, traits, NOW + 1000).jti > session.jti).toBe(true);
+    expect(newSession(bob, SOURCE, traits, 3600, NOW).userAgent).toBe('');
+    expect(newSession(bob, SOURCE, traits, 3600, NOW + 999).jti).not.toBe(session.jti);
+    expect(newSession(bob, SOURCE, traits, 3600, NOW + 1000).jti > session.jti).toBe(true);
   });
 
   it('is shown without what its token states', () => {

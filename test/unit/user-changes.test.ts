@@ -7,16 +7,9 @@ import type { Role } from '../../lib/contract/contract.ts';
 import { newClientId } from '../../lib/modules/credential.ts';
 import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
-import {
-  emailGuardKey,
-  entityKey,
-  formerUserKey,
-  type Key,
-  loginGuardKey,
-  rosterKey,
-  totalKey,
-} from '../../lib/table/keys.ts';
+import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
+import { totalKey } from '../../lib/table/table-items.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { factorChange, loggedIn, passwordChange } from '../../lib/users/credential-table.ts';
@@ -25,6 +18,12 @@ import { emailKey } from '../../lib/users/email-key.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import { EDITABLE_USER_FIELDS, type User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
+import {
+  emailGuardKey,
+  formerUserKey,
+  loginGuardKey,
+  rosterKey,
+} from '../../lib/users/user-items.ts';
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';

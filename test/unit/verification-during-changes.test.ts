@@ -4,8 +4,9 @@ import type { Finding } from '../../lib/operations/integrity/finding.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
-import * as keys from '../../lib/table/keys.ts';
+import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
+import { totalKey } from '../../lib/table/table-items.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
@@ -16,7 +17,6 @@ import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
  * conflicts.
  */
 
-const { entityKey, totalKey } = keys;
 const GATE = entityKey('INTEGRATION', 4);
 const TOTAL = totalKey('USER');
 
@@ -46,7 +46,7 @@ type Change = (table: InMemoryScanner, reads: number) => void;
 
 /** A table with these attributes of an item, which changes during each count, and its survey. */
 async function withWrong(
-  key: keys.Key,
+  key: Key,
   attributes: Record<string, unknown>,
   duringCount: Change = () => undefined,
   beforeCount: Change = () => undefined,

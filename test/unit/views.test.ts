@@ -207,7 +207,7 @@ describe('health', () => {
     const table = memoryTable();
 
     expect(await health(table)).toEqual({ status: 'UP' });
-    expect(table.calls).toEqual(['get ADMINS']);
+    expect(table.calls).toEqual(['get FORMAT']);
     expect(GetHealth.access).toBe('public');
   });
 

@@ -1,31 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { auditKey, auditPartition, permanentAuditKey } from '../../lib/audit/audit-item.ts';
+import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
+import { mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-items.ts';
+import { importMarkerKey } from '../../lib/operations/import-marker.ts';
 import {
-  auditKey,
-  auditPartition,
   canOwnParameters,
-  elsewhereAttemptsKey,
-  emailGuardKey,
   entityKey,
-  importMarkerKey,
   integrationIdOf,
-  loginGuardKey,
-  mailboxResetsKey,
-  mailCountKey,
-  networkAttemptsKey,
-  notBeforeKey,
   parameterId,
   parametersRange,
-  pendingEmailKey,
-  permanentAuditKey,
-  precedenceKey,
-  publicKeyItemKey,
-  readBudgetKey,
-  resetItemKey,
-  rosterKey,
-  sequenceKey,
-  sourceAttemptsKey,
-  totalKey,
 } from '../../lib/table/keys.ts';
+import { readBudgetKey, sequenceKey, totalKey } from '../../lib/table/table-items.ts';
 import {
   add,
   attributesAre,
@@ -40,7 +25,20 @@ import {
   versionIs,
   withCondition,
 } from '../../lib/table/write.ts';
+import {
+  elsewhereAttemptsKey,
+  networkAttemptsKey,
+  sourceAttemptsKey,
+} from '../../lib/throttle/attempt-items.ts';
+import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-items.ts';
 import { joinRoster, leaveRoster, membership } from '../../lib/users/administrators.ts';
+import {
+  emailGuardKey,
+  loginGuardKey,
+  pendingEmailKey,
+  resetItemKey,
+  rosterKey,
+} from '../../lib/users/user-items.ts';
 
 const key = { pk: 'a', sk: 'b' };
 const condition = {

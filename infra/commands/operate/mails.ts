@@ -1,6 +1,6 @@
+import { MAIL_PARTITIONS } from '../../../lib/mail/mail-items.ts';
 import type { OutboxMail } from '../../../lib/mail/outbox.ts';
 import { commit } from '../../../lib/table/change.ts';
-import { MAIL_PARTITIONS } from '../../../lib/table/keys.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
 import { claim, EXISTS, remove } from '../../../lib/table/write.ts';

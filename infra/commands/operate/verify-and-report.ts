@@ -1,4 +1,4 @@
-import { VERIFIED_ATTRIBUTES } from '../../../lib/operations/integrity/item-kinds.ts';
+import { VERIFIED_ATTRIBUTES } from '../../../lib/operations/integrity/find-defect.ts';
 import { verifyTable } from '../../../lib/operations/integrity/verify-table.ts';
 import { counted } from '../../../lib/runtime/counted.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';

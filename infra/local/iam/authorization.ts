@@ -1,4 +1,4 @@
-import { PARTITION } from '../../../lib/table/keys.ts';
+import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import { actionsOf } from '../calls/actions.ts';
 import type { AwsCall } from '../calls/aws-call.ts';
 import { ACCOUNT, keyArn, type Template } from '../stack/template.ts';

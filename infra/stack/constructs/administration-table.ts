@@ -17,7 +17,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { Construct } from 'constructs';
-import { PARTITION } from '../../../lib/table/keys.ts';
+import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import type { Permissions } from '../../../routes.ts';
 import { updateMaximum } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -47,7 +47,7 @@ function withFormat(permissions: Permissions): Permissions {
   const mayWrite = put ?? update ?? updateOutsideTransaction ?? deletion;
   return {
     ...permissions,
-    get: [...get, PARTITION.format],
+    get: [...new Set([...get, PARTITION.format])],
     ...(mayWrite && { update: [...(update ?? []), PARTITION.format] }),
   };
 }

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { PARTITION } from '../../../lib/table/keys.ts';
+import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, functionLog, GatehouseFunction } from './gatehouse-function.ts';
 

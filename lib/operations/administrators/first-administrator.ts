@@ -3,11 +3,11 @@ import { OPERATOR_NAME } from '../../audit/service-names.ts';
 import type { PasswordHasher } from '../../passwords/hasher.ts';
 import { settleAll } from '../../runtime/settle-all.ts';
 import { loadDecideCommit } from '../../table/change.ts';
-import { rosterKey } from '../../table/keys.ts';
 import type { Table } from '../../table/table.ts';
 import { attributesAre, withCondition } from '../../table/write.ts';
 import { newAccount } from '../../users/create-user.ts';
 import type { User } from '../../users/user.ts';
+import { rosterKey } from '../../users/user-items.ts';
 import { auditEventFor, creation, userChanges } from '../../users/user-table.ts';
 
 const noAdministrators = attributesAre({ ids: undefined });

@@ -3,15 +3,15 @@ import { revisionIs } from '../../integrations/integration-table.ts';
 import { counted } from '../../runtime/counted.ts';
 import { sleepJittered } from '../../runtime/sleep.ts';
 import {
+  collectionOf,
   entityKey,
   type Kind,
   PARAMETERS_PER_INTEGRATION_EVER,
   parameterId,
   parametersRange,
-  sequenceKey,
-  totalKey,
 } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
+import { sequenceKey, totalKey } from '../../table/table-items.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import {
   attributesAre,
@@ -20,8 +20,8 @@ import {
   set,
   withCondition,
 } from '../../table/write.ts';
+import { findDefect } from './find-defect.ts';
 import { type Finding, nameOf } from './finding.ts';
-import { collectionOf, findDefect } from './item-kinds.ts';
 import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
 
 /** The findings of a check; `undecided` says what kept changing and could not be verified. */

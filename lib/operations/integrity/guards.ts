@@ -1,4 +1,4 @@
-import { emailGuardKey, entityKey, type Key, loginGuardKey, PARTITION } from '../../table/keys.ts';
+import { entityKey, type Key } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import {
@@ -12,8 +12,10 @@ import {
   type Write,
 } from '../../table/write.ts';
 import { emailKey } from '../../users/email-key.ts';
+import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
+import { PARTITION } from '../item-kinds.ts';
+import { findDefect } from './find-defect.ts';
 import { type Finding, nameOf } from './finding.ts';
-import { findDefect } from './item-kinds.ts';
 import { type Survey, type VerifiedUser, verifiedUserOf } from './survey.ts';
 
 /** The unique fields of a user, and the keys of their uniqueness guards. */

@@ -1,10 +1,11 @@
-import { entityKey, rosterKey } from '../../table/keys.ts';
+import { entityKey } from '../../table/keys.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { check, versionIs, type Write } from '../../table/write.ts';
 import { administers, joinRoster, leaveRoster } from '../../users/administrators.ts';
+import { rosterKey } from '../../users/user-items.ts';
+import { findDefect } from './find-defect.ts';
 import type { Finding } from './finding.ts';
 import { unchangedSinceRead } from './guards.ts';
-import { findDefect } from './item-kinds.ts';
 import { rosterIdsOf, type Survey, verifiedUserOf } from './survey.ts';
 
 /** Verifies that the roster names exactly the administrators, and that there is at least one. */

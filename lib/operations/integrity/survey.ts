@@ -1,21 +1,22 @@
 import type { Integration } from '../../integrations/integration.ts';
 import { integrationOf } from '../../integrations/integration-table.ts';
+import { MAIL_PARTITIONS } from '../../mail/mail-items.ts';
 import { needsAttention } from '../../modules/module-state.ts';
 import { requireReadable } from '../../table/format.ts';
 import {
   canOwnParameters,
+  collectionOf,
   integrationIdOf,
   type Key,
   type Kind,
-  MAIL_PARTITIONS,
   PARAMETERS_PER_INTEGRATION_EVER,
-  PARTITION,
 } from '../../table/keys.ts';
 import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Item } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import type { User } from '../../users/user.ts';
-import { collectionOf, findDefect } from './item-kinds.ts';
+import { PARTITION } from '../item-kinds.ts';
+import { findDefect } from './find-defect.ts';
 
 /** The part of a user that the verification reads. */
 export type VerifiedUser = Pick<

@@ -1,8 +1,8 @@
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './counters.ts';
+import { findDefect } from './find-defect.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import { verifyGuards } from './guards.ts';
-import { findDefect } from './item-kinds.ts';
 import { verifyRoster } from './roster.ts';
 import { type PendingRestart, type Survey, survey } from './survey.ts';
 

@@ -5,14 +5,15 @@ import { forgottenName } from '../../audit/service-names.ts';
 import { integrationChangedApart, integrationOf } from '../../integrations/integration-table.ts';
 import { mapConcurrently } from '../../runtime/settle-all.ts';
 import { loadDecideCommit } from '../../table/change.ts';
-import { entityKey, type Key, PARTITION } from '../../table/keys.ts';
+import { entityKey, type Key, type Kind } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { nextVersion } from '../../table/version.ts';
 import { attributesAre, EXISTS, remove, set, versionIs, type Write } from '../../table/write.ts';
 import { PERSONAL_USER_FIELDS } from '../../users/user.ts';
 import { auditEventFor, deletion, findUser, userChanges, userOf } from '../../users/user-table.ts';
-import { FORGOTTEN_PARTITIONS, findPersonalItems, type Person } from './personal-items.ts';
+import { kindOf } from '../item-kinds.ts';
+import { findPersonalItems, type Person } from './personal-items.ts';
 
 /** Few, because the service writes its own audit entries to the same partition meanwhile. */
 const CONCURRENT_CHANGES_MAX = 4;
@@ -65,14 +66,14 @@ export async function forgetPerson(
     );
     return changed.filter(Boolean).length;
   };
-  const isForgotten = ({ pk }: Key) => FORGOTTEN_PARTITIONS.some((prefix) => pk.startsWith(prefix));
-  const inKind = (kind: string) => authored.map(({ key }) => key).filter(({ pk }) => pk === kind);
+  const inKind = (kind: Kind) => authored.map(({ key }) => key).filter(({ pk }) => pk === kind);
   return {
-    deletedItems: await changeAll(own.filter(isForgotten), ({ pk, sk }) => [
-      remove({ pk, sk }, EXISTS),
-    ]),
-    users: await changeAll(inKind(PARTITION.user), (item) => renamedAuthors(item, logins, name)),
-    integrations: await changeAll(inKind(PARTITION.integration), (item) =>
+    deletedItems: await changeAll(
+      own.filter((item) => kindOf(item)?.onForget === 'delete'),
+      ({ pk, sk }) => [remove({ pk, sk }, EXISTS)],
+    ),
+    users: await changeAll(inKind('USER'), (item) => renamedAuthors(item, logins, name)),
+    integrations: await changeAll(inKind('INTEGRATION'), (item) =>
       renamedCreators(item, logins, name),
     ),
     auditEntries: await changeAll(auditEntries, (item) => renamedEntry(item, person.id, name)),

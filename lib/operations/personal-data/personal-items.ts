@@ -1,10 +1,11 @@
 import type { AuditEvent } from '../../audit/audit-entry.ts';
 import { forgottenName } from '../../audit/service-names.ts';
-import { idText, type Key, loginGuardKey, PARTITION } from '../../table/keys.ts';
+import { collectionOf, idText, type Key } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { emailKey } from '../../users/email-key.ts';
-import { collectionOf } from '../integrity/item-kinds.ts';
+import { loginGuardKey } from '../../users/user-items.ts';
+import { ITEM_KINDS, ITEMS, kindOf } from '../item-kinds.ts';
 
 /** A person who has or had the account with this id. */
 export interface Person {
@@ -17,27 +18,9 @@ export interface Person {
 
 /** The attributes that are read: no password hash, nonce or parameter value is among them. */
 export const PERSONAL_ATTRIBUTES: readonly string[] = [
-  ...['id', 'userId', 'login', 'email', 'newEmail', 'langKey', 'occasion', 'expires'],
-  ...['startedAt', 'ipAddress', 'userAgent', 'remembered'],
-  ...['time', 'actor', 'actorId', 'action', 'target', 'targetName', 'integrationName'],
-  ...['fields', 'changes', 'session', 'source'],
-  ...['createdBy', 'lastModifiedBy', 'credentials'],
-];
-
-/** The items of users that `forget` deletes. Nothing decides on tokens by them. */
-export const FORGOTTEN_PARTITIONS: readonly string[] = [
-  PARTITION.session,
-  PARTITION.mail,
-  PARTITION.resetMail,
-  PARTITION.mailCount,
-  PARTITION.pendingEmail,
-  PARTITION.resetKey,
-];
-
-/** The items that belong to a user by their keys. */
-const OF_USER = [
-  ...[PARTITION.session, PARTITION.mail, PARTITION.mailCount, PARTITION.pendingEmail],
-  ...[PARTITION.formerUser, PARTITION.readBudget, PARTITION.precedence],
+  ...new Set(
+    ITEM_KINDS.flatMap(({ personal, personIn }) => [...personal, ...(personIn ? [personIn] : [])]),
+  ),
 ];
 
 /** An entity that somebody has created or changed. */
@@ -83,7 +66,7 @@ export async function findPersonalItems(
     for (const item of items) {
       const byPerson = item.actorId === person.id;
       const aboutPerson = item.target === `user/${person.id}`;
-      if (item.pk.startsWith(PARTITION.audit) && (byPerson || aboutPerson)) {
+      if (kindOf(item) === ITEMS.audit && (byPerson || aboutPerson)) {
         auditEntries.push(item);
         if (byPerson) names.add(item.actor as string);
         if (aboutPerson) for (const login of loginsIn(item)) names.add(login);
@@ -106,15 +89,14 @@ export async function findPersonalItems(
   return { logins, loginsOfOthers, own, auditEntries, authored };
 }
 
-function isOwn({ pk, sk, id, userId, email }: Item, person: Person): boolean {
-  if (OF_USER.some((prefix) => pk === `${prefix}${idText(person.id)}`)) return true;
-  if (pk.startsWith(PARTITION.resetKey)) return userId === person.id;
-  if (pk.startsWith(PARTITION.importMarker)) return sk === 'USER' && id === person.id;
-  return (
-    pk.startsWith(PARTITION.resetMail) &&
-    person.email !== undefined &&
-    emailKey(email as string) === emailKey(person.email)
-  );
+/** Whether the item is the person's, by its key or by the attribute that tells whose it is. */
+function isOwn(item: Item, person: Person): boolean {
+  const kind = kindOf(item);
+  if (kind?.personIn === 'email')
+    return person.email !== undefined && emailKey(item.email as string) === emailKey(person.email);
+  if (kind?.personIn) return item[kind.personIn] === person.id;
+  const isOfUsers = kind?.pk.some((key) => key.endsWith('#<user id>')) === true;
+  return isOfUsers && item.pk.endsWith(`#${idText(person.id)}`);
 }
 
 function authoredIn(item: Item, person: Person): Authored[] {

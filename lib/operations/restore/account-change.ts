@@ -4,7 +4,7 @@ import type { Table } from '../../table/table.ts';
 import { isFirstVersion } from '../../table/version.ts';
 import type { User } from '../../users/user.ts';
 import { userOf } from '../../users/user-table.ts';
-import { findDefect } from '../integrity/item-kinds.ts';
+import { findDefect } from '../integrity/find-defect.ts';
 import { itemsOf } from '../transfer/entities.ts';
 import { lastId } from './adopt-table.ts';
 

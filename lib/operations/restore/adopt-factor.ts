@@ -4,7 +4,7 @@ import type { Key } from '../../table/keys.ts';
 import type { Table } from '../../table/table.ts';
 import { attributesAre, set } from '../../table/write.ts';
 import { userOf } from '../../users/user-table.ts';
-import { findDefect } from '../integrity/item-kinds.ts';
+import { findDefect } from '../integrity/find-defect.ts';
 
 /**
  * Voids the recovery codes of a user that may have been used since the backup: a restore brings

@@ -2,20 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Integration, moduleToRestart, wantedOf } from '../../integrations/integration.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
 import { commit, loadDecideCommit } from '../../table/change.ts';
-import {
-  type Key,
-  notBeforeKey,
-  PARAMETERS_PER_INTEGRATION_EVER,
-  PARTITION,
-  rosterKey,
-  sequenceKey,
-} from '../../table/keys.ts';
+import type { ItemKind } from '../../table/item-kind.ts';
+import { collectionOf, type Key, PARAMETERS_PER_INTEGRATION_EVER } from '../../table/keys.ts';
 import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Table } from '../../table/table.ts';
+import { sequenceKey } from '../../table/table-items.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { nextVersion } from '../../table/version.ts';
 import { attributesAre, EXISTS, remove, set } from '../../table/write.ts';
-import { collectionOf, findDefect } from '../integrity/item-kinds.ts';
+import { notBeforeKey } from '../../tokens/key-items.ts';
+import { rosterKey } from '../../users/user-items.ts';
+import { findDefect } from '../integrity/find-defect.ts';
+import { ITEMS, kindOf } from '../item-kinds.ts';
 import { adoptFactor } from './adopt-factor.ts';
 
 /**
@@ -153,14 +151,8 @@ async function adoptItems(
   original: Table | undefined,
   onProgress: (items: number) => void,
 ): Promise<Omit<Adoption, 'sequences' | 'notBefore'>> {
-  const counts = {
-    mailedKeys: 0,
-    publicKeys: 0,
-    sessions: 0,
-    recoveryCodes: 0,
-    restarts: 0,
-    credentials: 0,
-  };
+  const counts = { recoveryCodes: 0, restarts: 0, credentials: 0 };
+  const deleted = new Map<ItemKind, number>();
   let read = 0;
   for await (const items of scanner.scan()) {
     for (const item of items) {
@@ -173,26 +165,22 @@ async function adoptItems(
       }
       const hasFactor = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
       if (hasFactor && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
-      const deletedKind = DELETED.find(({ isOne }) => isOne(item))?.kind;
-      if (!deletedKind) continue;
+      const kind = kindOf(item);
+      if (kind?.onRestore !== 'delete') continue;
       // A missing item has expired or was used; the outcome `changed` is a success.
       while ((await commit(table, [remove({ pk, sk }, EXISTS)])) === 'busy') await wait(50);
-      counts[deletedKind]++;
+      deleted.set(kind, (deleted.get(kind) ?? 0) + 1);
     }
   }
-  return counts;
+  const deletedOf = (...kinds: ItemKind[]) =>
+    kinds.reduce((sum, kind) => sum + (deleted.get(kind) ?? 0), 0);
+  return {
+    ...counts,
+    mailedKeys: deletedOf(ITEMS.resetKey, ITEMS.pendingEmail),
+    publicKeys: deletedOf(ITEMS.publicKey),
+    sessions: deletedOf(ITEMS.session),
+  };
 }
-
-/** What would be accepted, or listed as if it were. */
-const DELETED = [
-  { kind: 'mailedKeys', isOne: (key: Key) => isMailedKey(key) },
-  { kind: 'publicKeys', isOne: (key: Key) => isPublicKey(key) },
-  { kind: 'sessions', isOne: ({ pk }: Key) => pk.startsWith(PARTITION.session) },
-] as const;
-
-const isMailedKey = ({ pk }: Key): boolean =>
-  pk.startsWith(PARTITION.resetKey) || pk.startsWith(PARTITION.pendingEmail);
-const isPublicKey = ({ pk, sk }: Key): boolean => pk === notBeforeKey.pk && sk !== notBeforeKey.sk;
 
 /**
  * Skips ids of parameters, and flags the module to restart: it may run parameters that the restore

@@ -1,10 +1,11 @@
 import { mapConcurrently } from '../../runtime/settle-all.ts';
 import { loadDecideCommit } from '../../table/change.ts';
-import { entityKey, PARTITION } from '../../table/keys.ts';
+import { entityKey } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { claim } from '../../table/write.ts';
-import { findDefect } from '../integrity/item-kinds.ts';
+import { findDefect } from '../integrity/find-defect.ts';
+import { ITEMS } from '../item-kinds.ts';
 
 /*
  * A restored table lacks the import markers that were written since the backup. Without them, a
@@ -15,6 +16,9 @@ import { findDefect } from '../integrity/item-kinds.ts';
 export const MARKER_ATTRIBUTES = ['id'];
 
 const CONCURRENT_MARKERS_MAX = 16;
+
+const isMarker = (item: Item): boolean =>
+  [ITEMS.importedUser, ITEMS.importedIntegration].some(({ owns }) => owns(item));
 
 /**
  * The import markers of the original that the restored table lacks. Markers of accounts and
@@ -32,7 +36,7 @@ export async function findMissingMarkers(
   for await (const items of scanner.scan()) {
     for (const item of items) {
       onProgress(++read);
-      if (item.pk.startsWith(PARTITION.importMarker) && !findDefect(item)) markers.push(item);
+      if (isMarker(item) && !findDefect(item)) markers.push(item);
     }
   }
   const areMissing = await mapConcurrently(

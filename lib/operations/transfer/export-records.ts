@@ -9,8 +9,8 @@ import { mapConcurrently } from '../../runtime/settle-all.ts';
 import type { Item, Table } from '../../table/table.ts';
 import { EDITABLE_USER_FIELDS } from '../../users/user.ts';
 import { userOf } from '../../users/user-table.ts';
+import { findDefect } from '../integrity/find-defect.ts';
 import { nameOf } from '../integrity/finding.ts';
-import { findDefect } from '../integrity/item-kinds.ts';
 import { itemsOf } from './entities.ts';
 
 /**

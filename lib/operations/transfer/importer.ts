@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { importMarkerKey, type Key } from '../../table/keys.ts';
+import type { Key } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
 import { attributesAre, claim, set, type Write } from '../../table/write.ts';
+import { importMarkerKey } from '../import-marker.ts';
 import type { RecordError } from './record.ts';
 
 /** The import of one type of record. */

@@ -1,13 +1,10 @@
 import { EXAMPLES, type Example } from '../../../infra/api-document/examples.ts';
+import { auditPartition } from '../../../lib/audit/audit-item.ts';
 import type { Access } from '../../../lib/contract/contract.ts';
+import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
 import { commit } from '../../../lib/table/change.ts';
-import {
-  auditPartition,
-  integrationIdOf,
-  PARTITION,
-  parameterId,
-} from '../../../lib/table/keys.ts';
+import { integrationIdOf, parameterId } from '../../../lib/table/keys.ts';
 import { newConfirmationKey } from '../../../lib/users/confirmation-key.ts';
 import { newResetKey } from '../../../lib/users/reset-key.ts';
 import type { User } from '../../../lib/users/user.ts';

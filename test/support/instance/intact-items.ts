@@ -1,5 +1,7 @@
-import * as keys from '../../../lib/table/keys.ts';
+import { entityKey } from '../../../lib/table/keys.ts';
 import type { Item } from '../../../lib/table/table.ts';
+import { sequenceKey, totalKey } from '../../../lib/table/table-items.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from '../../../lib/users/user-items.ts';
 
 const audit = {
   createdBy: 'system',
@@ -8,7 +10,7 @@ const audit = {
   lastModifiedDate: 'then',
 };
 const user = (id: number, login: string, email: string, authorities: string[]): Item => ({
-  ...keys.entityKey('USER', id),
+  ...entityKey('USER', id),
   id,
   login,
   email,
@@ -30,15 +32,15 @@ export const INTACT_ITEMS: readonly Item[] = [
   user(1, 'admin', 'admin@example.com', ['ROLE_ADMIN', 'ROLE_USER']),
   user(2, 'user', 'user@example.com', ['ROLE_USER']),
   user(3, 'alice', 'Älice@Example.com', ['ROLE_USER']),
-  { ...keys.loginGuardKey('admin'), id: 1 },
-  { ...keys.loginGuardKey('user'), id: 2 },
-  { ...keys.loginGuardKey('alice'), id: 3 },
-  { ...keys.emailGuardKey('admin@example.com'), id: 1 },
-  { ...keys.emailGuardKey('user@example.com'), id: 2 },
-  { ...keys.emailGuardKey('älice@example.com'), id: 3 },
-  { ...keys.rosterKey, ids: new Set([1]) },
+  { ...loginGuardKey('admin'), id: 1 },
+  { ...loginGuardKey('user'), id: 2 },
+  { ...loginGuardKey('alice'), id: 3 },
+  { ...emailGuardKey('admin@example.com'), id: 1 },
+  { ...emailGuardKey('user@example.com'), id: 2 },
+  { ...emailGuardKey('älice@example.com'), id: 3 },
+  { ...rosterKey, ids: new Set([1]) },
   {
-    ...keys.entityKey('INTEGRATION', 4),
+    ...entityKey('INTEGRATION', 4),
     id: 4,
     name: 'Gate',
     shortName: 'gate',
@@ -50,11 +52,11 @@ export const INTACT_ITEMS: readonly Item[] = [
     version: 'g',
     revision: 6,
   },
-  { ...keys.entityKey('CONF', 4_000_007), id: 4_000_007, confName: 'url', version: 'p', bytes: 10 },
-  { ...keys.entityKey('CONF', 4_000_009), id: 4_000_009, confName: 'key', version: 'q', bytes: 20 },
-  { ...keys.sequenceKey('USER'), n: 3 },
-  { ...keys.sequenceKey('INTEGRATION'), n: 4 },
-  { ...keys.totalKey('USER'), n: 3, changes: 3 },
-  { ...keys.totalKey('INTEGRATION'), n: 1, changes: 5 },
-  { ...keys.totalKey('CONF'), n: 2, changes: 2 },
+  { ...entityKey('CONF', 4_000_007), id: 4_000_007, confName: 'url', version: 'p', bytes: 10 },
+  { ...entityKey('CONF', 4_000_009), id: 4_000_009, confName: 'key', version: 'q', bytes: 20 },
+  { ...sequenceKey('USER'), n: 3 },
+  { ...sequenceKey('INTEGRATION'), n: 4 },
+  { ...totalKey('USER'), n: 3, changes: 3 },
+  { ...totalKey('INTEGRATION'), n: 1, changes: 5 },
+  { ...totalKey('CONF'), n: 2, changes: 2 },
 ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
-import { VERIFIED_ATTRIBUTES } from '../../../lib/operations/integrity/item-kinds.ts';
+import { VERIFIED_ATTRIBUTES } from '../../../lib/operations/integrity/find-defect.ts';
 import { type Verification, verifyTable } from '../../../lib/operations/integrity/verify-table.ts';
 import { openTableScanner, scannerClient } from '../../../lib/table/table-scanner.ts';
 import type { Gatehouse } from './launch.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { openFaults } from '../../../infra/local/aws/faults.ts';
+import { mailKey } from '../../../lib/mail/mail-items.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /*
@@ -23,6 +24,8 @@ interface MailTrial {
   run(stage: Stage, login: string): Promise<void>;
 }
 
+let nextUserId = 1_000_000;
+
 const addressOf = (login: string): string => `${login}@example.com`;
 
 /**
@@ -31,11 +34,10 @@ const addressOf = (login: string): string => `${login}@example.com`;
  */
 async function causeMails({ gatehouse }: Stage, login: string, count: number, fields: object = {}) {
   const records = [];
+  // No trial finds the mails of another.
+  const userId = nextUserId++;
   for (let n = 0; n < count; n++) {
-    const { pk, sk } = {
-      pk: `MAIL#trial-${login}`,
-      sk: `${new Date(Date.now() + n).toISOString()}#${n}`,
-    };
+    const { pk, sk } = mailKey(userId, new Date(Date.now() + n).toISOString(), String(n));
     const notice = {
       occasion: 'passwordChanged',
       userId: 1,

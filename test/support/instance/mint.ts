@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
-import { publicKeyItemKey } from '../../../lib/table/keys.ts';
 import type { Item } from '../../../lib/table/table.ts';
+import { publicKeyItemKey } from '../../../lib/tokens/key-items.ts';
 import { thumbprint } from '../../../lib/tokens/thumbprint.ts';
 import type { User } from '../../../lib/users/user.ts';
 

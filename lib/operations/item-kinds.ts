@@ -1,0 +1,69 @@
+import { auditItem } from '../audit/audit-item.ts';
+import { precedenceItem } from '../authorization/precedence-item.ts';
+import { integrationItem, parameterItem } from '../integrations/integration-items.ts';
+import { mailCountItem, mailItem, resetMailItem } from '../mail/mail-items.ts';
+import { credentialUseItem } from '../modules/credential-use-item.ts';
+import { sessionItem } from '../sessions/session-item.ts';
+import { type ItemDeclaration, type ItemKind, itemKind } from '../table/item-kind.ts';
+import type { Key } from '../table/keys.ts';
+import { formatItem, readBudgetItem, sequenceItem, totalItem } from '../table/table-items.ts';
+import {
+  attemptsItem,
+  rejectionItem,
+  sourceAttemptsItem,
+  sourceRequestsItem,
+} from '../throttle/attempt-items.ts';
+import { notBeforeItem, publicKeyItem } from '../tokens/key-items.ts';
+import * as users from '../users/user-items.ts';
+import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
+
+/**
+ * Every kind of item. Permissions, the verification, the deletion of a person's data, the adoption
+ * of a restored table and docs/items.md follow this list.
+ */
+const DECLARATIONS = {
+  user: users.userItem,
+  login: users.loginItem,
+  email: users.emailItem,
+  administrators: users.rosterItem,
+  integration: integrationItem,
+  parameter: parameterItem,
+  sequence: sequenceItem,
+  total: totalItem,
+  format: formatItem,
+  publicKey: publicKeyItem,
+  notBefore: notBeforeItem,
+  resetKey: users.resetKeyItem,
+  pendingEmail: users.pendingEmailItem,
+  readBudget: readBudgetItem,
+  formerUser: users.formerUserItem,
+  session: sessionItem,
+  precedence: precedenceItem,
+  mail: mailItem,
+  resetMail: resetMailItem,
+  mailCount: mailCountItem,
+  attempts: attemptsItem,
+  rejection: rejectionItem,
+  sourceAttempts: sourceAttemptsItem,
+  sourceRequests: sourceRequestsItem,
+  credentialUse: credentialUseItem,
+  importedUser: importedUserItem,
+  importedIntegration: importedIntegrationItem,
+  audit: auditItem,
+} as const satisfies Readonly<Record<string, ItemDeclaration>>;
+
+const mapped = <T>(of: (name: keyof typeof DECLARATIONS) => T) =>
+  Object.fromEntries(
+    (Object.keys(DECLARATIONS) as (keyof typeof DECLARATIONS)[]).map((name) => [name, of(name)]),
+  ) as Readonly<Record<keyof typeof DECLARATIONS, T>>;
+
+/** The kinds by the names that permissions use. */
+export const ITEMS = mapped((name) => itemKind(DECLARATIONS[name]));
+
+export const ITEM_KINDS: readonly ItemKind[] = Object.values(ITEMS);
+
+/** The partition keys by what they hold: whole, or up to their `#`. */
+export const PARTITION = mapped((name) => ITEMS[name].partition);
+
+/** The kind of the item with this key; undefined if this version knows none. */
+export const kindOf = (key: Key): ItemKind | undefined => ITEM_KINDS.find(({ owns }) => owns(key));

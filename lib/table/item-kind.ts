@@ -1,0 +1,94 @@
+import * as v from 'valibot';
+import type { Key } from './keys.ts';
+
+/*
+ * One declaration per kind of item, in the folder that owns it; operations/item-kinds.ts lists all.
+ */
+
+/** What happens to the items of a kind. Keeping them is a decision as well, and has to be stated. */
+interface Fate {
+  /**
+   * When a person is forgotten: the person's items are deleted, what names the person in them is
+   * replaced, or they are kept.
+   */
+  readonly onForget: 'delete' | 'rename' | 'keep';
+  /** When a restored table is adopted: they are deleted, changed or kept. */
+  readonly onRestore: 'delete' | 'change' | 'keep';
+}
+
+/**
+ * The declaration of a kind: a literal of values and functions. esbuild leaves it out where it is
+ * not used; it would keep a call.
+ */
+export interface ItemDeclaration extends Fate {
+  /** What one is, in words. */
+  readonly name: string;
+  /** The partition keys and the sort keys, in which `<…>` stands for what differs. */
+  readonly pk: string | readonly string[];
+  readonly sk: string | readonly string[];
+  /** What the patterns of the keys cannot say. */
+  readonly matches?: (key: Key) => boolean;
+  /** The attributes that the verification checks, with their types; no others are read there. */
+  readonly attributes: () => v.ObjectSchema<v.ObjectEntries, undefined>;
+  /** The attributes about a person, which `npm run admin -- person` reads. */
+  readonly personal?: readonly string[];
+  /** The attribute that tells whose item it is, if the partition key has no `<user id>`. */
+  readonly personIn?: 'userId' | 'id' | 'email';
+}
+
+/** A kind of item. */
+export interface ItemKind extends Fate, Pick<ItemDeclaration, 'name' | 'personIn'> {
+  readonly pk: readonly string[];
+  readonly sk: readonly string[];
+  /** The partition key, or all partition keys up to their `#`: what a permission names. */
+  readonly partition: string;
+  readonly attributes: v.ObjectSchema<v.ObjectEntries, undefined>;
+  readonly personal: readonly string[];
+  /** Whether a key is one of this kind. */
+  owns(key: Key): boolean;
+}
+
+/** Placeholders of keys; any other stands for any text. */
+const PLACEHOLDERS: Readonly<Record<string, string>> = {
+  id: '\\d{16}',
+  'user id': '\\d{16}',
+  'negative integration id': '0*-\\d+',
+  month: '\\d{4}-\\d{2}',
+  time: '\\d{4}-\\d{2}-\\d{2}T.+',
+  'SHA-256': '[\\da-f]{64}',
+  occasion: '\\w+',
+};
+
+function patternOf(keys: readonly string[]): RegExp {
+  const patterns = keys.map((key) =>
+    key.replaceAll(/<([^>]+)>/g, (_, name) => PLACEHOLDERS[name] ?? '.+'),
+  );
+  return new RegExp(`^(${patterns.join('|')})$`);
+}
+
+const listed = (keys: string | readonly string[]) => (typeof keys === 'string' ? [keys] : keys);
+
+/** The kind that is declared so. */
+export function itemKind({
+  matches = () => true,
+  personal = [],
+  ...declaration
+}: ItemDeclaration): ItemKind {
+  const [pk, sk] = [listed(declaration.pk), listed(declaration.sk)];
+  const [pkPattern, skPattern] = [patternOf(pk), patternOf(sk)];
+  return {
+    ...declaration,
+    attributes: declaration.attributes(),
+    personal,
+    pk,
+    sk,
+    partition: (pk[0] as string).replace(/#.*/, '#'),
+    owns: (key) => pkPattern.test(key.pk) && skPattern.test(key.sk) && matches(key),
+  };
+}
+
+/* The types of attributes. */
+export const text = v.string();
+export const whole = v.pipe(v.number(), v.safeInteger());
+export const id = v.pipe(whole, v.minValue(1));
+export const count = v.pipe(whole, v.minValue(0));

@@ -1,0 +1,51 @@
+import * as v from 'valibot';
+import { count, type ItemDeclaration, whole } from './item-kind.ts';
+import { idText, type Key, type Kind } from './keys.ts';
+
+/* The items of the table itself. */
+
+export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
+/** The last id of a kind that was assigned. */
+export const sequenceItem: ItemDeclaration = {
+  pk: 'SEQUENCE',
+  sk: ['USER', 'INTEGRATION'],
+  name: 'last id of a kind',
+  attributes: () => v.object({ n: whole }),
+  onForget: 'keep',
+  onRestore: 'change',
+};
+
+export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
+/** How many entities of a kind there are, and how often that has changed. */
+export const totalItem: ItemDeclaration = {
+  pk: 'TOTAL',
+  sk: ['USER', 'INTEGRATION', 'CONF'],
+  name: 'total of a kind',
+  attributes: () => v.object({ n: whole, changes: v.optional(count) }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
+
+export const formatKey: Key = { pk: 'FORMAT', sk: 'FORMAT' };
+export const formatItem: ItemDeclaration = {
+  pk: 'FORMAT',
+  sk: 'FORMAT',
+  name: 'newest format that was written',
+  attributes: () => v.object({ format: v.pipe(whole, v.minValue(1)) }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
+
+export const readBudgetKey = (userId: number): Key => ({
+  pk: `READS#${idText(userId)}`,
+  sk: 'BUDGET',
+});
+/** Expires within minutes. */
+export const readBudgetItem: ItemDeclaration = {
+  pk: ['READS#<user id>', 'READS#<negative integration id>'],
+  sk: 'BUDGET',
+  name: 'read budget',
+  attributes: () => v.object({ paidBackAt: v.optional(count), expires: count }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};

@@ -1,0 +1,126 @@
+import * as v from 'valibot';
+import { ALL_RECOVERY_CODES } from '../second-factor/second-factor.ts';
+import { count, type ItemDeclaration, id, text } from '../table/item-kind.ts';
+import { idText, isEntity, type Key } from '../table/keys.ts';
+
+const secondFactor = () =>
+  v.object({
+    nonce: text,
+    key: text,
+    lastStep: count,
+    recoveryNonce: text,
+    recoveryCodes: v.pipe(count, v.maxValue(ALL_RECOVERY_CODES)),
+  });
+
+export const userItem: ItemDeclaration = {
+  pk: 'USER',
+  sk: '<id>',
+  name: 'user',
+  attributes: () =>
+    v.object({
+      id,
+      login: text,
+      email: text,
+      activated: v.boolean(),
+      langKey: text,
+      authorities: v.array(text),
+      createdBy: text,
+      createdDate: text,
+      lastModifiedBy: text,
+      lastModifiedDate: text,
+      version: text,
+      passwordChanges: count,
+      sessionEndings: v.optional(count),
+      sessionsEnded: v.optional(v.set(text)),
+      lastLogin: v.optional(text),
+      emailUnproven: v.optional(v.literal(true)),
+      secondFactor: v.optional(secondFactor()),
+      pendingFactor: v.optional(v.object({ nonce: text, session: text, expires: count })),
+      factorChanges: v.optional(count),
+      admittedAt: v.optional(count),
+    }),
+  personal: ['createdBy', 'lastModifiedBy'],
+  matches: isEntity,
+  onForget: 'rename',
+  onRestore: 'change',
+};
+
+export const loginGuardKey = (login: string): Key => ({ pk: `LOGIN#${login}`, sk: 'GUARD' });
+export const loginItem: ItemDeclaration = {
+  pk: 'LOGIN#<login>',
+  sk: 'GUARD',
+  name: 'uniqueness guard of a login',
+  attributes: () => v.object({ id }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
+
+export const emailGuardKey = (emailKey: string): Key => ({ pk: `EMAIL#${emailKey}`, sk: 'GUARD' });
+export const emailItem: ItemDeclaration = {
+  pk: 'EMAIL#<e-mail key>',
+  sk: 'GUARD',
+  name: 'uniqueness guard of an address',
+  attributes: () => v.object({ id }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
+
+export const rosterKey: Key = { pk: 'ADMINS', sk: 'ROSTER' };
+export const rosterItem: ItemDeclaration = {
+  pk: 'ADMINS',
+  sk: 'ROSTER',
+  name: 'roster of administrators',
+  attributes: () => v.object({ ids: v.optional(v.set(id)) }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
+
+export const resetItemKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
+export const resetKeyItem: ItemDeclaration = {
+  pk: 'RESET#<hash of the key>',
+  sk: 'RESET',
+  name: 'mailed key that sets a password',
+  attributes: () => v.object({ userId: id, mailbox: text, issuedAt: count, expires: count }),
+  personal: ['userId', 'expires'],
+  personIn: 'userId',
+  onForget: 'delete',
+  onRestore: 'delete',
+};
+
+export const pendingEmailKey = (userId: number): Key => ({
+  pk: `PENDING-EMAIL#${idText(userId)}`,
+  sk: 'EMAIL',
+});
+export const pendingEmailItem: ItemDeclaration = {
+  pk: 'PENDING-EMAIL#<user id>',
+  sk: 'EMAIL',
+  name: 'new address to be confirmed',
+  attributes: () => v.object({ email: text, keyHash: text, mailbox: text, expires: count }),
+  personal: ['email', 'expires'],
+  onForget: 'delete',
+  onRestore: 'delete',
+};
+
+export const formerUserKey = (userId: number): Key => ({
+  pk: `FORMER#${idText(userId)}`,
+  sk: 'USER',
+});
+/** Names nobody; without it, ended tokens would be accepted again. */
+export const formerUserItem: ItemDeclaration = {
+  pk: 'FORMER#<user id>',
+  sk: 'USER',
+  name: 'what decides on the tokens of a deleted user',
+  attributes: () =>
+    v.object({
+      activated: v.boolean(),
+      passwordChanges: count,
+      sessionEndings: v.optional(count),
+      sessionsEnded: v.optional(v.set(text)),
+      authorities: v.array(text),
+      secondFactor: v.boolean(),
+      expires: count,
+    }),
+  personal: ['expires'],
+  onForget: 'keep',
+  onRestore: 'keep',
+};
