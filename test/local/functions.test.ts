@@ -10,7 +10,14 @@ import { newFolder, stopAll } from '../support/instance/start-process.ts';
 afterAll(stopAll);
 
 /** Runs a function with this body of its handler, as one instance. */
-function run(body: string, { head = '', timeoutMs }: { head?: string; timeoutMs?: number } = {}) {
+function run(
+  body: string,
+  {
+    head = '',
+    timeoutMs,
+    ownTimeoutMs = 1000,
+  }: { head?: string; timeoutMs?: number; ownTimeoutMs?: number } = {},
+) {
   const assembly = newFolder();
   const file = join(assembly, 'bundles/f/index.mjs');
   mkdirSync(join(file, '..'), { recursive: true });
@@ -18,7 +25,7 @@ function run(body: string, { head = '', timeoutMs }: { head?: string; timeoutMs?
   const lines: string[] = [];
   const onLine = (line: string) => lines.push(line);
   const functions = runFunctions({ maxInstancesPerFunction: 1, onLine, timeoutMs });
-  functions.replace([{ name: 'f', file, environment: {}, timeoutMs: 1000, memoryMb: 128 }]);
+  functions.replace([{ name: 'f', file, environment: {}, timeoutMs: ownTimeoutMs, memoryMb: 128 }]);
   onTestFinished(() => functions.stop());
   return { assembly, functions, lines };
 }
@@ -101,18 +108,25 @@ describe('a function in the local cloud', () => {
 
   it('handles no event after a recycling, and is ended as soon as it is idle', async () => {
     const { functions, lines } = run(
-      'if (event.stays) setInterval(() => console.log("alive"), 10);' +
-        'if (event.stays) await new Promise((done) => setTimeout(done, 300));' +
+      'if (event.until) setInterval(() => console.log("alive"), 10);' +
+        'while (event.until && !existsSync(event.until)) await setTimeout(10);' +
         'globalThis.events = (globalThis.events ?? 0) + 1; return globalThis.events;',
+      {
+        head: "import { existsSync } from 'node:fs'; import { setTimeout } from 'node:timers/promises';",
+        // A slow machine needs seconds to start the other instance meanwhile.
+        ownTimeoutMs: 60_000,
+      },
     );
     const invoke = (event = {}) => functions.invoke('f', event, 'id');
+    const end = join(newFolder(), 'end');
 
-    const before = [await invoke({ stays: true }), await invoke()];
+    const before = [await invoke({ until: import.meta.filename }), await invoke()];
     functions.recycle();
     const after = await invoke();
-    const busy = invoke({ stays: true });
+    const busy = invoke({ until: end });
     functions.recycle();
-    const meanwhile = await Promise.race([invoke(), busy.then(() => 'waited')]);
+    const meanwhile = await invoke();
+    writeFileSync(end, '');
     const last = await busy;
     await new Promise((done) => setTimeout(done, 50));
     const printed = lines.length;
