@@ -15,8 +15,7 @@ import {
 } from '../support/stack/stack.ts';
 
 /*
- * The facts of the edge that security depends on. template-of-other-settings.txt has its whole
- * template.
+ * The facts of the edge that security depends on. other-settings.txt lists its resources.
  */
 
 const edge = edgeTemplateOf('prod', OTHER_SETTINGS);

@@ -4,7 +4,6 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { readTemplate } from '../../infra/local/stack/template.ts';
-import defaultTemplates from '../../infra/settings/mail-templates.json' with { type: 'json' };
 import { type Settings, settings } from '../../infra/settings/settings.ts';
 import {
   consoleRoutes,
@@ -13,8 +12,8 @@ import {
   type Route,
   routes,
 } from '../../routes.ts';
+import { inventoryOf, readableParts } from '../support/stack/inventory.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
-import { readableParts, readableTemplate } from '../support/stack/readable-template.ts';
 import {
   assemblyOf,
   backupTemplateOf,
@@ -26,8 +25,8 @@ import {
 } from '../support/stack/stack.ts';
 
 /*
- * The facts of the templates that durability or security depends on. Two text files at the end show
- * everything else for review.
+ * The facts of the templates that durability or security depends on. Two text files at the end list
+ * all resources, names and policies for review.
  */
 
 const prod = templateOf('prod');
@@ -169,7 +168,7 @@ describe('a stack with an existing table and existing keys', () => {
     const { Outputs, Resources } = template.toJSON();
     const some = Object.entries(Resources).filter(([id]) => !except.includes(id));
     const parts = { Outputs, Resources: Object.fromEntries(some) };
-    return JSON.stringify(readableParts(parts, defaultTemplates), null, 1)
+    return JSON.stringify(readableParts(parts), null, 1)
       .replaceAll(/(role(?:DefaultPolicy)?[0-9A-F]{8})[0-9a-f]{8}/g, '$1')
       .replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{8}/g, '$1')
       .split(/,?\n/)
@@ -689,29 +688,35 @@ describe('the HTTP API', () => {
   });
 });
 
-/*
- * After an intended change, update the files with `npx vitest run test/stack -u` and review the
- * differences.
- */
-const recorded = (template: object, templates: object, file: string) =>
-  expect(readableTemplate(template, templates)).toMatchFileSnapshot(file);
-
-it('the production template matches the reviewed snapshot', () =>
-  recorded(prod.toJSON(), defaultTemplates, 'template-of-production.txt'));
-
-it('what other settings change matches the reviewed snapshot', () => {
-  const REPEATED =
-    /Lambda::(Function|Version|Alias|Permission)|ApiGatewayV2::(Route|Integration)|IAM::|Logs::|CodeDeploy::|CloudWatch::Alarm/;
-  const { Resources, ...rest } = other.toJSON();
-  const some = Object.entries(Resources as Record<string, Resource>).filter(
-    ([id, { Type }]) =>
-      !REPEATED.test(Type) || (/^Mail|^DailyVerification/.test(id) && /Function|IAM/.test(Type)),
+/** The roles of the functions of routes, whose statements are compared with the rows above. */
+const rolesOfRoutes = (template: typeof prod) =>
+  Object.values(resourcesOf(template, 'AWS::Lambda::Function')).flatMap(({ Properties }) =>
+    [...routes, ...consoleRoutes].some(({ route }) => route === Properties.Description)
+      ? [Properties.Role['Fn::GetAtt'][0]]
+      : [],
   );
-  const edge = edgeTemplateOf('prod', OTHER_SETTINGS).toJSON();
 
-  return recorded(
-    { ...rest, Resources: { ...Object.fromEntries(some), ...edge.Resources } },
-    OTHER_SETTINGS.mail.templates,
-    'template-of-other-settings.txt',
-  );
+it('the resources, names and policies of production are the recorded ones', () =>
+  expect(inventoryOf(prod.toJSON(), rolesOfRoutes(prod))).toMatchFileSnapshot('production.txt'));
+
+it('so are those that other settings add', () => {
+  const added = (template: typeof prod) => {
+    const { Outputs, Resources } = template.toJSON();
+    const present = prod.toJSON();
+    const withoutPresent = (all: object, some: object) =>
+      Object.fromEntries(Object.entries(all).filter(([id]) => !(id in some)));
+    return {
+      Outputs: withoutPresent(Outputs ?? {}, present.Outputs),
+      Resources: withoutPresent(Resources, present.Resources),
+    };
+  };
+  const templates = [
+    other,
+    edgeTemplateOf('prod', OTHER_SETTINGS),
+    backupTemplateOf('prod', OTHER_SETTINGS),
+  ];
+
+  return expect(
+    templates.map((template) => inventoryOf(added(template), rolesOfRoutes(template))).join('\n'),
+  ).toMatchFileSnapshot('other-settings.txt');
 });
