@@ -3,8 +3,8 @@ import { MODULE_SCOPE } from '../../lib/modules/token-contracts.ts';
 import project from '../../package.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';
-import { parametersOf } from './parameters.ts';
-import { HEADERS, responsesOf, sharedResponses } from './responses.ts';
+import { filterSchemas, parametersOf } from './parameters.ts';
+import { HEADERS, responsesOf, type Shared } from './responses.ts';
 import { jsonSchemaOf, namedSchemas, withNamedValues } from './schemas.ts';
 
 // A backslash continues a line of the text.
@@ -55,11 +55,16 @@ const TOKEN = {
 
 function openApiDocument(): object {
   const paths: Record<string, object> = {};
+  const shared: Shared = { parameters: {}, responses: {}, examples: {} };
   for (const row of routes) {
     const [method = '', path = ''] = row.route.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(row, shared) };
   }
-  const responses = sharedResponses();
+  const sorted = (entries: object) =>
+    Object.fromEntries(
+      Object.entries(entries).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    );
+  const responses = sorted(shared.responses);
   const used = JSON.stringify({ paths, responses });
   const headers = Object.entries(HEADERS).filter(([name]) =>
     used.includes(`"#/components/headers/${name}"`),
@@ -89,17 +94,38 @@ function openApiDocument(): object {
         },
       },
       headers: Object.fromEntries(headers),
+      parameters: sorted(shared.parameters),
       responses,
-      schemas: namedSchemas(),
+      examples: sorted(shared.examples),
+      schemas: { ...filterSchemas(), ...namedSchemas() },
     },
   };
 }
 
 /** The text of openapi.json. */
 export const openApiText = (): string =>
-  `${JSON.stringify(openApiDocument(), withNamedValues, 1)}\n`;
+  `${compact(JSON.parse(JSON.stringify(openApiDocument(), withNamedValues)), '')}\n`;
 
-function operationOf(row: Route): object {
+const WIDTH = 120;
+
+/** JSON with what fits on a line on one line, so that a difference shows whole entries. */
+function compact(value: unknown, indent: string): string {
+  const line = JSON.stringify(value);
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= WIDTH)
+    return line;
+  const inner = `${indent} `;
+  const [[open, close], lines] = Array.isArray(value)
+    ? ['[]', value.map((item) => compact(item, inner))]
+    : [
+        '{}',
+        Object.entries(value).map(
+          ([name, item]) => `${JSON.stringify(name)}: ${compact(item, inner)}`,
+        ),
+      ];
+  return `${open}\n${lines.map((text) => `${inner}${text}`).join(',\n')}\n${indent}${close}`;
+}
+
+function operationOf(row: Route, shared: Shared): object {
   const { contract, route } = row;
   const { access, summary, tag } = contract;
   const example = EXAMPLES[route] ?? {};
@@ -114,7 +140,9 @@ function operationOf(row: Route): object {
       : [{ token: [] }]),
     ...(admitsModule ? [{ module: [] }] : []),
   ];
-  const parameters = parametersOf(contract, example.path);
+  const parameters = parametersOf(contract, example.path).map((parameter) =>
+    parameter.in === 'path' ? parameter : sharedWith(shared.parameters, parameter),
+  );
   return {
     operationId: operationIdOf(row),
     summary,
@@ -123,8 +151,20 @@ function operationOf(row: Route): object {
     security,
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestBodyOf(contract, example.body),
-    responses: responsesOf(row, example.response, linksOf(row)),
+    responses: responsesOf(row, example.response, linksOf(row), shared),
   };
+}
+
+/** A reference to the parameter, unless another one has its name. */
+function sharedWith(
+  parameters: Shared['parameters'],
+  parameter: { readonly name: string },
+): object {
+  const { name } = parameter;
+  parameters[name] ??= parameter;
+  return JSON.stringify(parameters[name]) === JSON.stringify(parameter)
+    ? { $ref: `#/components/parameters/${name}` }
+    : parameter;
 }
 
 const operationIdOf = ({ handler }: Route): string =>

@@ -100,9 +100,8 @@ function filterParameter(field: string, kind: FieldKind, operator: string) {
 
 function valueSchema(kind: FieldKind): object {
   if (typeof kind === 'object') return { enum: kind.oneOf };
-  if (kind === 'number')
-    return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-  if (kind === 'date') return { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] };
+  if (kind === 'number') return { $ref: '#/components/schemas/FilterNumber' };
+  if (kind === 'date') return { $ref: '#/components/schemas/FilterDate' };
   return { type: kind === 'text' ? 'string' : kind };
 }
 
@@ -132,3 +131,13 @@ function sortPattern(sortable: readonly string[]): string {
   const last = optional(...sortable, ignored, ...directions);
   return `^(?:${optional(...sortable, ignored)},)*${last}(?:,${optional(ignored)})*$`;
 }
+
+/** The schemas of values of filters, for `components` of the document. */
+export const filterSchemas = () => ({
+  FilterDate: { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] },
+  FilterNumber: {
+    type: 'integer',
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+  },
+});

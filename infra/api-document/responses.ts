@@ -58,61 +58,35 @@ const FROM_API_GATEWAY: Readonly<Record<string, string>> = {
   503: 'Service Unavailable',
 };
 
-/**
- * Responses that look the same on every route, in alphabetical order: to all failures with their
- * status or, for a status, of API Gateway alone.
- */
-const SHARED: Readonly<Record<string, readonly FailureCode[] | number>> = {
-  BadRequest: 400,
-  ContentTooLarge: ['too-large'],
-  CrossSite: ['cross-site'],
-  Forbidden: ['second-factor-required', 'forbidden'],
-  InternalServerError: ['unexpected'],
-  PreconditionFailed: ['version-changed'],
-  RequestHeaderFieldsTooLarge: 431,
-  SecondFactorRequired: ['second-factor-required'],
-  ServiceUnavailable: ['unavailable'],
-  TooManyRequests: 429,
-  Unauthorized: ['unauthorized', 'invalid-token'],
-  UnsupportedMediaType: ['unsupported-media-type'],
-};
-
-/** The responses that several routes have. */
-export function sharedResponses(): object {
-  const responses = Object.entries(SHARED).map(([name, of]) => {
-    if (typeof of === 'number') return [name, rejection(of, [], '')];
-    const path = of.includes('cross-site') ? '/api/authenticate' : '/api/users';
-    return [name, rejection(statusOf(of[0] as FailureCode), of, path)];
-  });
-  return Object.fromEntries(responses);
-}
-
 const NOT_MODIFIED = {
   description: 'Not Modified: If-None-Match has the current ETag',
   headers: headersOf([['ETag']]),
 };
 
-/** The responses of a route by status. */
-export function responsesOf({ route, contract }: Route, example: unknown, links: object): object {
-  const [method, path = ''] = route.split(' ');
-  const {
-    status = 200,
-    headers = [],
-    optionalHeaders = [],
-    response,
-    entityName,
-    oauth,
-  } = contract;
+/** What several routes can have, by name: parameters, rejections, and examples of problems. */
+export interface Shared {
+  readonly parameters: Record<string, object>;
+  readonly responses: Record<string, object>;
+  readonly examples: Record<string, object>;
+}
+
+/** The responses of a route by status. Rejections go to `shared`, to which the route refers. */
+export function responsesOf(
+  { route, contract }: Route,
+  example: unknown,
+  links: object,
+  shared: Shared,
+): object {
+  const [method] = route.split(' ');
+  const { status = 200, headers = [], optionalHeaders = [], response, oauth } = contract;
   const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
     ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
     ...Object.groupBy(failuresOf(contract), (code) => statusOf(code, oauth)),
   };
   const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
-    const of = codes.length > 0 ? codes : Number(status);
-    const [name] = Object.entries(SHARED).find(([, shared]) => `${shared}` === `${of}`) ?? [];
-    if (name && !(oauth && codes.length > 0))
-      return [status, { $ref: `#/components/responses/${name}` }];
-    return [status, rejection(Number(status), codes, path, { entityName, oauth })];
+    const name = nameOf(status, codes, contract);
+    shared.responses[name] ??= rejection(Number(status), codes, contract, shared.examples);
+    return [status, { $ref: `#/components/responses/${name}` }];
   });
   return {
     [status]: {
@@ -126,6 +100,23 @@ export function responsesOf({ route, contract }: Route, example: unknown, links:
     ...Object.fromEntries(rejections),
   };
 }
+
+/** The name of what these failures have in common, with the kind of entity if one names it. */
+function nameOf(
+  first: string,
+  codes: readonly FailureCode[],
+  { entityName, oauth }: Contract,
+): string {
+  const bodyOf = (code: FailureCode, name: typeof entityName) =>
+    JSON.stringify(problem(new Failure(code), name, PATH));
+  const isNamed = codes.some((code) => bodyOf(code, entityName) !== bodyOf(code, undefined));
+  return [first, codes.length > 0 && oauth && 'oauth', isNamed && entityName, ...codes]
+    .filter(Boolean)
+    .join('.');
+}
+
+/** The path in examples, which belong to many routes. */
+const PATH = '/api/\u2026';
 
 function statusOf(code: FailureCode, oauth?: true): number {
   const failure = new Failure(code);
@@ -166,14 +157,15 @@ function headersOf(lists: readonly (readonly string[])[]): object | undefined {
 function rejection(
   status: number,
   codes: readonly FailureCode[],
-  path: string,
-  { entityName, oauth }: Pick<Contract, 'entityName' | 'oauth'> = {},
+  contract: Contract,
+  sharedExamples: Shared['examples'],
 ): object {
+  const { entityName, oauth } = contract;
   const problems = codes.map((code) => {
     const failure = new Failure(code, DETAILS[code]);
     // The request id is one of API Gateway.
     const requestId = code === 'unexpected' ? 'c6ZkUg1zDoEEMpA=' : undefined;
-    const response = problem(failure, entityName, path, requestId);
+    const response = problem(failure, entityName, PATH, requestId);
     const { headers, body } = oauth ? oauthError(failure, response) : response;
     const { 'Content-Type': _type, ...special } = headers ?? {};
     return { code, headers: Object.keys(special), body: JSON.parse(String(body)) };
@@ -205,7 +197,13 @@ function rejection(
     },
   };
   const ofGateway = { $ref: '#/components/schemas/GatewayError' };
-  const examples = Object.fromEntries(problems.map(({ code, body }) => [code, { value: body }]));
+  const examples = Object.fromEntries(
+    problems.map(({ code, body }) => {
+      const name = nameOf('', [code], contract);
+      sharedExamples[name] = { value: body };
+      return [code, { $ref: `#/components/examples/${name}` }];
+    }),
+  );
   const hasProblems = problems.length > 0;
   return {
     description: [...new Set(origins.map(({ title }) => title))].join('; '),

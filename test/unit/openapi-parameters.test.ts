@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { parametersOf } from '../../infra/api-document/parameters.ts';
+import { filterSchemas, parametersOf } from '../../infra/api-document/parameters.ts';
 import { listQuery } from '../../lib/contract/list-query.ts';
 
 /* The patterns of openapi.json accept exactly what the service accepts. */
@@ -20,7 +20,9 @@ const parameters = parametersOf(
 
 function patternOf(parameter: string): RegExp {
   const { schema } = parameters.find(({ name }) => name === parameter) ?? {};
-  const { pattern, items } = schema as { pattern?: string; items?: { pattern: string } };
+  const isDate = JSON.stringify(schema) === '{"$ref":"#/components/schemas/FilterDate"}';
+  const resolved = isDate ? filterSchemas().FilterDate : schema;
+  const { pattern, items } = resolved as { pattern?: string; items?: { pattern: string } };
   return new RegExp(pattern ?? items?.pattern ?? 'no pattern', 'u');
 }
 const isAccepted = (parameter: string, value: string): boolean =>

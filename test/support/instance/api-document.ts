@@ -65,7 +65,10 @@ function resolved<T>(part: T): T {
 function operationOf(route: string): Operation {
   const [method = '', path = ''] = route.split(' ');
   const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
-  return paths[path]?.[method.toLowerCase()] as Operation;
+  const operation = paths[path]?.[method.toLowerCase()] as Operation;
+  return operation?.parameters
+    ? { ...operation, parameters: operation.parameters.map(resolved) }
+    : operation;
 }
 
 /** All response headers that the document knows; others, such as Date, come from the server. */
@@ -186,11 +189,10 @@ function violationsInQuery(
   values: readonly string[],
 ): string | undefined {
   const { type, items = schema } = schema as { type?: string; items?: Json };
+  const ofValue = resolved(items as Json);
   const texts =
     type === 'array' && explode === false ? values.flatMap((value) => value.split(',')) : values;
-  return texts
-    .map((value) => violationsOf(items as Json, typedValue(value, items as Json)))
-    .find(Boolean);
+  return texts.map((value) => violationsOf(ofValue, typedValue(value, ofValue))).find(Boolean);
 }
 
 function typedValue(text: string, { type }: Json): unknown {
