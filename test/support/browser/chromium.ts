@@ -156,19 +156,6 @@ export async function expectSound(tab: Tab, name: string): Promise<void> {
   expect(tab.faults, name).toEqual([]);
 }
 
-/** What a screen reader finds in the content of a screen, without what differs from run to run. */
-export async function treeOf({ page }: Tab): Promise<string> {
-  const tree = await page.locator('main').ariaSnapshot();
-  return tree
-    .replace(/\w{3} \d{1,2}, \d{4}, \d{1,2}:\d{2}\s[AP]M/g, 'TIME')
-    .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, 'TIME')
-    .replace(/Mozilla\S.*?Safari\/[\d.]+/g, 'BROWSER')
-    .replace(/module-\d+-[\dA-Za-z]{12}/g, 'CLIENT')
-    .replace(/code: [A-Z2-7 ]{39}$/m, 'code: SECRET')
-    .replace(/definition: \d+\.\d+\.\d+/, 'definition: VERSION')
-    .concat('\n');
-}
-
 /** The text of what has the focus. */
 export const focusedText = ({ page }: Tab): Promise<string> =>
   page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');

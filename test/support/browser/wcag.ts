@@ -163,6 +163,6 @@ export const CRITERIA: Readonly<Record<string, Criterion>> = {
     name: 'Status Messages',
     level: 'AA',
     tests: [REFUSED, 'every screen behind the log-in is sound'],
-    remark: 'their regions exist before they speak, which `test/console/browser/trees` shows',
+    remark: 'their regions exist before they speak, which is tested on every screen',
   },
 };
