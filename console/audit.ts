@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../examples/client/types.gen.ts';
+import type { AuditEntry } from './api/generated/types.gen.ts';
 import type { Dictionary } from './languages/en.ts';
 import { fill } from './text.ts';
 

@@ -1,4 +1,4 @@
-import type { Answer, Problem } from './api.ts';
+import type { Answer, Problem } from './api/request.ts';
 import { csvLine } from './csv.ts';
 import type { Query } from './list.ts';
 

@@ -1,5 +1,5 @@
-import type { FieldError } from '../examples/client/types.gen.ts';
-import type { Problem } from './api.ts';
+import type { FieldError } from './api/generated/types.gen.ts';
+import type { Problem } from './api/request.ts';
 import type { Dictionary } from './languages/en.ts';
 import { fill } from './text.ts';
 

@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Problem } from './api.ts';
+import type { Problem } from './api/request.ts';
 import { Frame } from './components/frame.tsx';
 import { Alert, Waiting } from './components/problem.tsx';
 import { keepFocus } from './focus.ts';

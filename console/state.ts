@@ -1,9 +1,9 @@
 import { computed, signal } from '@preact/signals';
-import type { GetAccountResponse } from '../examples/client/types.gen.ts';
-import { connect } from './api.ts';
+import type { GetAccountResponse } from './api/generated/types.gen.ts';
+import * as Operations from './api/operations.ts';
+import { connect } from './api/request.ts';
 import { named } from './dictionary.ts';
 import type { Dictionary } from './languages/en.ts';
-import * as Operations from './operations.ts';
 import { claimsOf, mustEnrol, storedToken, storeToken } from './session.ts';
 import { type Language, languageOf } from './text.ts';
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Problem } from '../api.ts';
+import type { Problem } from '../api/request.ts';
 import { textOf } from '../form.ts';
 import { texts } from '../state.ts';
 import { fill } from '../text.ts';

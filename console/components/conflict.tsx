@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
+import * as Operations from '../api/operations.ts';
 import { type Difference, differences, merged } from '../conflict.ts';
-import * as Operations from '../operations.ts';
 import { isAdministrator, language, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
 import { Dialog } from './dialog.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/request.ts';
 import {
   filtersOf,
   type Links,

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer, Problem } from '../api.ts';
+import type { Answer, Problem } from '../api/request.ts';
 import { separatorIn } from '../csv.ts';
 import { csvOf } from '../export.ts';
 import type { Query } from '../list.ts';

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Answer, Problem, Success } from '../api.ts';
+import type { Answer, Problem, Success } from '../api/request.ts';
 import { sameFields } from '../conflict.ts';
 import { notice, texts } from '../state.ts';
 import { focusHeading } from './screen.tsx';

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Problem } from '../api.ts';
+import type { Problem } from '../api/request.ts';
 import { changed, errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../form.ts';
 import { guard } from '../navigation.ts';
 import { notice, texts } from '../state.ts';

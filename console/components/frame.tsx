@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import * as Operations from '../api/operations.ts';
 import { leaving, navigate, path } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { BASE } from '../route.ts';
 import {
   account,

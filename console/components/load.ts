@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer, Success } from '../api.ts';
+import type { Answer, Success } from '../api/request.ts';
 
 export interface Loaded<T> {
   readonly answer: Answer<T> | undefined;

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Problem } from '../api.ts';
+import type { Problem } from '../api/request.ts';
 import { fieldErrorText, problemText } from '../form.ts';
 import { BASE, withQuery } from '../route.ts';
 import { language, texts } from '../state.ts';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { ListSessionsResponse } from '../../examples/client/types.gen.ts';
-import type { Answer, Problem } from '../api.ts';
+import type { ListSessionsResponse } from '../api/generated/types.gen.ts';
+import type { Answer, Problem } from '../api/request.ts';
 import { language, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
 import { type Column, Table } from './data-list.tsx';

@@ -1,4 +1,4 @@
-import type { AuditAction, FieldError } from '../../examples/client/types.gen.ts';
+import type { AuditAction, FieldError } from '../api/generated/types.gen.ts';
 
 export const en = {
   skip: 'Skip to the content',

@@ -1,8 +1,8 @@
 import { version } from '../../package.json';
+import * as Operations from '../api/operations.ts';
 import { useLoad } from '../components/load.ts';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
-import * as Operations from '../operations.ts';
 import { claims, sendPublicly, texts } from '../state.ts';
 
 export function About() {

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Problem } from '../api.ts';
+import * as Operations from '../api/operations.ts';
+import type { Problem } from '../api/request.ts';
 import { Form, SelectField, TextField } from '../components/form.tsx';
 import { CurrentPassword, NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
 import { textOf } from '../form.ts';
 import { navigate, path } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { BASE } from '../route.ts';
 import { account, enrolling, loadAccount, notice, send, texts } from '../state.ts';
 import { languageOptions } from './language-options.ts';

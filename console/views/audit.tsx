@@ -1,9 +1,9 @@
-import type { AuditEntry } from '../../examples/client/types.gen.ts';
+import type { AuditEntry } from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
 import { changesCell, sentenceOf } from '../audit.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
-import * as Operations from '../operations.ts';
 import { send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 

@@ -1,5 +1,6 @@
-import type { Integration as IntegrationData } from '../../examples/client/types.gen.ts';
-import type { Success } from '../api.ts';
+import type { Integration as IntegrationData } from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
+import type { Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { type Editing, useEditing } from '../components/editing.ts';
@@ -9,7 +10,6 @@ import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
 import { navigate } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { BASE, withQuery } from '../route.ts';
 import { isAdministrator, managesIntegrations, send, texts } from '../state.ts';
 import { fill } from '../text.ts';

@@ -1,11 +1,11 @@
-import type { Integration, IntegrationType } from '../../examples/client/types.gen.ts';
-import type { Problem } from '../api.ts';
+import type { Integration, IntegrationType } from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
+import type { Problem } from '../api/request.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { CheckField, Form, SelectField, TextField } from '../components/form.tsx';
 import { Screen } from '../components/screen.tsx';
 import { textOf } from '../form.ts';
 import { navigate } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { BASE, integrationPath } from '../route.ts';
 import { managesIntegrations, send, texts } from '../state.ts';
 

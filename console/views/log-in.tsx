@@ -1,9 +1,9 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Problem } from '../api.ts';
+import * as Operations from '../api/operations.ts';
+import type { Problem } from '../api/request.ts';
 import { CheckField, Form, TextField } from '../components/form.tsx';
 import { Screen } from '../components/screen.tsx';
 import { textOf } from '../form.ts';
-import * as Operations from '../operations.ts';
 import { BASE } from '../route.ts';
 import { sendPublicly, startSession, texts } from '../state.ts';
 

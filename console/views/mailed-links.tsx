@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import * as Operations from '../api/operations.ts';
 import { Form, TextField } from '../components/form.tsx';
 import { NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { textOf } from '../form.ts';
 import { hideFragment } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { BASE } from '../route.ts';
 import { sendPublicly, startSession, texts } from '../state.ts';
 

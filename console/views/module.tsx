@@ -2,13 +2,13 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type {
   CreateCredentialResponse,
   ListCredentialsResponse,
-} from '../../examples/client/types.gen.ts';
+} from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { type Column, Table } from '../components/data-list.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
-import * as Operations from '../operations.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 

@@ -1,8 +1,8 @@
-import type { ListModulesResponse } from '../../examples/client/types.gen.ts';
+import type { ListModulesResponse } from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
-import * as Operations from '../operations.ts';
 import { integrationPath } from '../route.ts';
 import { send, texts } from '../state.ts';
 

@@ -1,8 +1,8 @@
-import type { Problem } from '../api.ts';
+import * as Operations from '../api/operations.ts';
+import type { Problem } from '../api/request.ts';
 import { Form } from '../components/form.tsx';
 import { Screen } from '../components/screen.tsx';
 import { navigate } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { userPath } from '../route.ts';
 import { language, send, texts } from '../state.ts';
 import { fill } from '../text.ts';

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { Parameter } from '../../examples/client/types.gen.ts';
-import type { Problem, Success } from '../api.ts';
+import type { Parameter } from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
+import type { Problem, Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { useEditing } from '../components/editing.ts';
@@ -9,7 +10,6 @@ import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { textOf } from '../form.ts';
-import * as Operations from '../operations.ts';
 import { notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 

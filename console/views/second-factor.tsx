@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
-import type { RequestSecondFactorResponse } from '../../examples/client/types.gen.ts';
-import type { Problem } from '../api.ts';
+import type { RequestSecondFactorResponse } from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
+import type { Problem } from '../api/request.ts';
 import { Form, TextField } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
 import { CurrentPassword } from '../components/password-fields.tsx';
 import { textOf } from '../form.ts';
 import { navigate } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { qrPath } from '../qr.ts';
 import { BASE } from '../route.ts';
 import { account, enrolling, language, loadAccount, notice, send, texts } from '../state.ts';

@@ -1,4 +1,4 @@
-import type { Role, User } from '../../examples/client/types.gen.ts';
+import type { Role, User } from '../api/generated/types.gen.ts';
 import { ChecksField, SelectField, TextField } from '../components/form.tsx';
 import { textOf } from '../form.ts';
 import { texts } from '../state.ts';

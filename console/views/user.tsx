@@ -1,5 +1,6 @@
-import type { Role, User as UserData } from '../../examples/client/types.gen.ts';
-import type { Success } from '../api.ts';
+import type { Role, User as UserData } from '../api/generated/types.gen.ts';
+import * as Operations from '../api/operations.ts';
+import type { Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { type Editing, useEditing } from '../components/editing.ts';
@@ -10,7 +11,6 @@ import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
 import { navigate } from '../navigation.ts';
-import * as Operations from '../operations.ts';
 import { BASE, userPath, withQuery } from '../route.ts';
 import { account, isAdministrator, language, notice, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';

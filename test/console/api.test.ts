@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Connection, connect } from '../../console/api.ts';
-import * as Operations from '../../console/operations.ts';
+import * as Operations from '../../console/api/operations.ts';
+import { type Connection, connect } from '../../console/api/request.ts';
 
 interface Sent {
   readonly url: string;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../console/api.ts';
+import type { Answer } from '../../console/api/request.ts';
 import { csvCell, csvLine, separatorIn } from '../../console/csv.ts';
 import { csvOf } from '../../console/export.ts';
 import type { Query } from '../../console/list.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Problem } from '../../console/api.ts';
+import type { Problem } from '../../console/api/request.ts';
 import {
   changed,
   errorsByField,

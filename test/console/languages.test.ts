@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { AuditEntry } from '../../console/api/generated/types.gen.ts';
 import { changesCell, sentenceOf } from '../../console/audit.ts';
 import { named } from '../../console/dictionary.ts';
 import { de } from '../../console/languages/de.ts';
 import { en } from '../../console/languages/en.ts';
 import { dateTime, day, fill, languageOf, plural } from '../../console/text.ts';
-import type { AuditEntry } from '../../examples/client/types.gen.ts';
 import { EDITABLE_INTEGRATION_FIELDS } from '../../lib/integrations/integration.ts';
 import { EDITABLE_USER_FIELDS } from '../../lib/users/user.ts';
 

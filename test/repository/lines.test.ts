@@ -9,7 +9,10 @@ const FOLDERS = 'lib,functions,infra,console,test,examples,docs';
 const filesOf = (...patterns: string[]): string[] =>
   globSync(
     patterns.flatMap((pattern) => [pattern, `{${FOLDERS}}/**/${pattern}`]),
-    { cwd: ROOT, exclude: ['examples/client/**', '**/node_modules/**'] },
+    {
+      cwd: ROOT,
+      exclude: ['examples/client/**', 'console/api/generated/**', '**/node_modules/**'],
+    },
   );
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 

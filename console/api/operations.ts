@@ -1,4 +1,4 @@
-import type * as Api from '../examples/client/types.gen.ts';
+import type * as Api from './generated/types.gen.ts';
 
 /** An endpoint with the types of its request and its response. */
 export interface Operation<Data extends object, Response> {

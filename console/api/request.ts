@@ -1,5 +1,5 @@
-import type { FieldError } from '../examples/client/types.gen.ts';
-import { type Links, linksOf } from './list.ts';
+import { type Links, linksOf } from '../list.ts';
+import type { FieldError } from './generated/types.gen.ts';
 import type { Arguments, Operation } from './operations.ts';
 
 /** A rejected request, or one without a response: then the status is 0. */
