@@ -277,7 +277,7 @@ function sender(agent: Agent, url: string): Gatehouse['call'] {
 }
 
 /** A body as it is sent to this path, and its media type. */
-export function encodedBody(path: string, body: unknown): { bytes?: Buffer; type: string } {
+function encodedBody(path: string, body: unknown): { bytes?: Buffer; type: string } {
   const type = 'application/json';
   if (body === undefined) return { type };
   if (typeof body === 'string' || body instanceof Uint8Array)

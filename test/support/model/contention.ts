@@ -1,6 +1,5 @@
 import { DURATION_MS_MAX, FIRST_WAIT_MS, WAIT_MS_MAX } from '../../../lib/table/change.ts';
-import { percentile } from '../../bench/statistics.ts';
-import { digits, table } from '../../bench/tables.ts';
+import { digits, table } from '../costs/tables.ts';
 import { randomNumbers } from './seed.ts';
 
 /*
@@ -133,3 +132,7 @@ export function contentionTable(options: Omit<Contention, 'rate'>): string {
     }),
   );
 }
+
+/** The smallest of some ascending numbers that at least this share of them does not exceed. */
+const percentile = (ascending: readonly number[], share: number): number =>
+  ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? Number.NaN;
