@@ -5,6 +5,7 @@ import type { Key } from '../../lib/table/keys.ts';
 import { EXISTS, put, set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { prolongWaits } from '../support/instance/prolong-waits.ts';
 import { turnOnFactor } from '../support/instance/second-factor.ts';
 
 /*
@@ -103,12 +104,15 @@ describe('an owner whose login others use up', () => {
     const before = await logIn('gusto', 'gusto', '');
 
     expect((await resetByMail('gusto', 'second')).status).toBe(200);
-    const guesses = await statuses(11, (n) => logIn('gusto', 'second', `0000${n + 10}`));
+    const guess = (n: number) => logIn('gusto', 'second', `0000${n + 10}`);
+    const guesses = await statuses(10, guess);
+    await prolongWaits(gatehouse);
+    const [eleventh] = await statuses(1, guess);
     expect((await resetByMail('gusto', 'third')).status).toBe(200);
     const after = await logIn('gusto', 'third', '000099');
 
     expect(before.status).toBe(429);
-    expect(guesses).toEqual([...Array(10).fill(401), 429]);
+    expect([...guesses, eleventh]).toEqual([...Array(10).fill(401), 429]);
     expect(after.status).toBe(429);
     expect((await logIn('gusto', 'third', recoveryCodes[0] as string)).status).toBe(200);
   });

@@ -6,7 +6,7 @@ import document from '../../openapi.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
 import { checkResponse } from '../support/instance/api-document.ts';
 
-it('openapi.json is current: npm run openapi updates it', () =>
+it('openapi.json is current: npm run update updates it', () =>
   expect(openApiText()).toMatchFileSnapshot('../../openapi.json'));
 
 it('every route has an example', () => {
