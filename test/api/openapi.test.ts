@@ -13,12 +13,14 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { decode } from '../support/instance/mint.ts';
 import { openSetup } from '../support/instance/setup.ts';
+import { RELEASE } from '../support/release/mixed-versions.ts';
 
 /* All other tests check every response against the document; these send its examples. */
 
 const gatehouse = await useGatehouse();
 
-it('is served without a token', async () => {
+// Another release has the document of its time.
+it.skipIf(RELEASE)('is served without a token', async () => {
   const { status, headers, body } = await gatehouse.call('GET', '/api/openapi.json');
 
   expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=300']);
