@@ -65,6 +65,8 @@ export interface FormatGuard {
    * in parallel, so that the check costs no time.
    */
   confirm<T>(table: Table, read: Promise<T>): Promise<T>;
+  /** Throws unless the format has turned out to be readable. */
+  requireReadable(table: Table): Promise<void>;
   /** Stores the format that this code writes, if the stored one is lower. */
   prepareToWrite(table: Table): Promise<void>;
 }
@@ -86,6 +88,9 @@ export function guardFormat(): FormatGuard {
       const [, result] = await settleAll([readable(table), read]);
       return result;
     },
+    async requireReadable(table) {
+      await readable(table);
+    },
     prepareToWrite,
   };
 }
@@ -106,7 +111,8 @@ function untilItSucceeds<T>(work: (table: Table) => Promise<T>): (table: Table) 
 }
 
 /** A table that is used only as the guard allows. */
-export function withGuard(table: Table, { confirm, prepareToWrite } = guardFormat()): Table {
+export function withGuard(table: Table, guard = guardFormat()): Table {
+  const { confirm, prepareToWrite } = guard;
   return {
     get: (key) => confirm(table, table.get(key)),
     getAll: (keys, onConsumed) => confirm(table, table.getAll(keys, onConsumed)),
@@ -115,8 +121,10 @@ export function withGuard(table: Table, { confirm, prepareToWrite } = guardForma
       await prepareToWrite(table);
       return table.nextId(kind);
     },
+    // Outside of transactions, only counts and times are written, which no format is about. So a
+    // function that reads, and charges for it, needs no right to raise the format.
     async update(write) {
-      await prepareToWrite(table);
+      await guard.requireReadable(table);
       return table.update(write);
     },
     async transact(writes, token) {

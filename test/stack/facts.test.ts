@@ -268,11 +268,11 @@ const ACTIONS = {
 };
 const IN_TRANSACTIONS = ['put', 'update', 'delete'];
 
-/** Every function that uses the table checks its format, and each that writes may raise it. */
+/** Every function that uses the table checks its format; each that makes changes may raise it. */
 function withFormat({ get = [], update = [], ...others }: Permissions): Permissions {
   const rights = Object.keys(others).filter((name) => name !== 'keys');
   if (get.length + update.length + rights.length === 0) return others;
-  const mayWrite = update.length > 0 || rights.some((name) => /^(put|update|delete)/.test(name));
+  const mayWrite = update.length > 0 || rights.some((name) => /^(put|delete)$/.test(name));
   return {
     ...others,
     get: [...new Set([...get, 'FORMAT'])],

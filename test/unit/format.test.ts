@@ -98,7 +98,6 @@ describe('a guarded table', () => {
 
   it.each<[string, (guarded: ReturnType<typeof openGuarded>['guarded']) => Promise<unknown>]>([
     ['a transaction', (guarded) => guarded.transact([other], '')],
-    ['an update', (guarded) => guarded.update(other)],
     ['an id', (guarded) => guarded.nextId('USER')],
   ])('stores the format before the first write, once and apart from it: %s', async (_, write) => {
     const { table, guarded } = openGuarded([]);
@@ -111,6 +110,14 @@ describe('a guarded table', () => {
     const raising = table.transactions.filter(([{ key } = other]) => key.pk === 'FORMAT');
     expect(raising).toEqual([[expect.anything()]]);
     expect(table.transactions.indexOf(raising[0] as never)).toBe(0);
+  });
+
+  it('is not stored before an update outside of transactions', async () => {
+    const { table, guarded } = openGuarded([]);
+
+    await guarded.update(other);
+
+    expect([table.updates, table.transactions]).toEqual([[other], []]);
   });
 
   it('leaves the format that another function has stored meanwhile', async () => {

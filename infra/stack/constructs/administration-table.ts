@@ -40,11 +40,11 @@ const ACTIONS = {
 /** A transaction's conditions enforce the rules, so single writes are denied. */
 const ONLY_IN_TRANSACTIONS = ['put', 'update', 'delete'];
 
-/** Whoever uses the table checks its format first; whoever writes may have to raise it. */
+/** Whoever uses the table checks its format first; a transaction may have to raise it. */
 function withFormat(permissions: Permissions): Permissions {
   if (Object.keys(permissions).length === 0) return permissions;
-  const { get = [], put, update, updateOutsideTransaction, delete: deletion } = permissions;
-  const mayWrite = put ?? update ?? updateOutsideTransaction ?? deletion;
+  const { get = [], put, update, delete: deletion } = permissions;
+  const mayWrite = put ?? update ?? deletion;
   return {
     ...permissions,
     get: [...new Set([...get, PARTITION.format])],
