@@ -5,7 +5,7 @@ import { authenticate, logOut } from './client/sdk.gen.ts';
 import { retryingFetch } from './retrying-fetch.ts';
 
 /**
- * A client that is logged in, and logs in again when its token has ended. The code is that of a
+ * A client that is logged in, and logs in again when its token has ended. The code is one of a
  * user with a second factor; logging in again fails with it, because a code is accepted once.
  */
 export async function logIn(
@@ -42,8 +42,8 @@ export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
 }
 
 /**
- * Runs a program as the account in the environment, by default that of `npm start`, and logs out at
- * its end: forgetting the token would leave the session until it expires.
+ * Runs a program as the account in the environment, by default the administrator of `npm start`,
+ * and logs out at its end: forgetting the token would leave the session until it expires.
  */
 export async function withClient(run: (client: Client) => Promise<void>): Promise<void> {
   const {

@@ -52,7 +52,7 @@ export function utmstackDecryption(encryptionKey: string): (value: string) => st
 
 if (import.meta.main) {
   const { ENCRYPTION_KEY } = process.env;
-  if (!ENCRYPTION_KEY) throw new Error('Set ENCRYPTION_KEY to that of the backend of UTMStack.');
+  if (!ENCRYPTION_KEY) throw new Error('Set ENCRYPTION_KEY to the key of the backend of UTMStack.');
   const decrypt = utmstackDecryption(ENCRYPTION_KEY);
   const lines = (await text(process.stdin)).split('\n').filter((line) => line.trim() !== '');
   const records = lines.map((line, index) => {

@@ -21,7 +21,7 @@ Environment variables; an invalid value is treated like a wrong argument:
                              of the settings, or else of the console
   TRANSPORT                  minimal or sdk: what functions call AWS with; default minimal
 
-The settings are those of environments/dev.json, or else examples/environments/dev.json.`,
+The settings are in environments/dev.json, or else in examples/environments/dev.json.`,
   options: { inspect: { type: 'string' } },
   statuses: {
     stopped: [0, 'it was stopped'],

@@ -177,8 +177,8 @@ export const DEPLOYMENTS = v.picklist(['all-at-once', 'canary']);
 export const deployment = v.optional(
   setting(
     'How new code of the functions gets requests: all at once, or after a ' +
-      '[canary](deploying-a-change.md#the-canary), which gives that of four functions a tenth ' +
-      'of the requests for ten minutes and rolls back on alarms.',
+      '[canary](deploying-a-change.md#the-canary), which gives the new code of four functions ' +
+      'a tenth of the requests for ten minutes and rolls back on alarms.',
     DEPLOYMENTS,
   ),
   'all-at-once',

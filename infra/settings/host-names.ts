@@ -31,7 +31,7 @@ export const domain = v.optional(
       'Gateway is then disabled. If it is not set, that URL is the only one.',
     v.strictObject({
       name: hostName(
-        'The host name of the API; with `edge`, that of its origin.',
+        'The host name of the API; with `edge`, of its origin.',
         'gatehouse.example.com',
       ),
       certificate: certificate(

@@ -61,7 +61,7 @@ export const pepperKeys = v.optional(
 export const passwords = v.optional(
   setting(
     'What [new passwords](api.md#limits-of-fields) must satisfy. Passwords that are already set, ' +
-      'and those of imported users, stay valid.',
+      'and passwords of imported users, stay valid.',
     v.strictObject({
       minimum: v.optional(
         setting(

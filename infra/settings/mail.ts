@@ -93,7 +93,7 @@ export const mail = setting(
     linkBase: v.optional(
       setting(
         'The URL of the page that sets a password; the reset key is appended to it. Without it, ' +
-          'the page is that of the console.',
+          'the page is in the console.',
         v.pipe(v.string(), v.url()),
         { example: 'https://admin.example.com/account/reset/finish?key=' },
       ),
@@ -101,7 +101,7 @@ export const mail = setting(
     confirmLinkBase: v.optional(
       setting(
         'The URL of the page that confirms a new address; the key is appended to it. Without ' +
-          'it, the page is that of the console.',
+          'it, the page is in the console.',
         v.pipe(v.string(), v.url()),
         { example: 'https://admin.example.com/account/confirm-email?key=' },
       ),

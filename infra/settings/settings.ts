@@ -129,7 +129,7 @@ export const settings = v.pipe(
   rule(
     ['alarms'],
     ({ region, alarms = '' }) => !alarms.startsWith('arn:') || regionOf(alarms) === region,
-    'An alarm can only notify a topic in its own region, which is that of the environment',
+    'An alarm can only notify a topic in its own region, which is the region of the environment',
   ),
   rule(
     ['monthlyBudget'],
@@ -146,7 +146,7 @@ export const settings = v.pipe(
   rule(
     ['domain', 'certificate'],
     ({ region, domain }) => !domain || regionOf(domain.certificate) === region,
-    'API Gateway can only use a certificate in its own region, which is that of the environment',
+    'API Gateway can only use a certificate in its own region, which is the region of the environment',
   ),
   rule(
     ['edge'],

@@ -95,7 +95,7 @@ export interface Contract {
   readonly optionalHeaders?: readonly ResponseHeader[];
   /** The body of a successful response; undefined when it has none. */
   readonly response?: Schema;
-  /** Failures besides those of request validation and authorization, which any endpoint can have. */
+  /** Failures besides the ones of validation and authorization, which any endpoint can have. */
   readonly failures?: readonly FailureCode[];
 }
 

@@ -306,7 +306,7 @@ describe('npm run admin -- adopt', () => {
   it.each([
     ['ahead of', 31_900],
     ['behind', -31_900],
-  ])('changes nothing with a clock that is %s that of DynamoDB', async (direction, aheadMs) => {
+  ])('changes nothing with a clock that is %s DynamoDB', async (direction, aheadMs) => {
     freezeClock(Date.now() + aheadMs);
 
     const { code, stderr, calls } = await adopt();
@@ -314,7 +314,7 @@ describe('npm run admin -- adopt', () => {
     expect(code).toBe(1);
     expect(stderr).toEqual([
       expect.stringMatching(
-        `^The clock of this machine is 3[123] seconds ${direction} that of DynamoDB: ` +
+        `^The clock of this machine is 3[123] seconds ${direction} DynamoDB's clock: ` +
           'correct it. Nothing was changed.$',
       ),
     ]);
@@ -322,7 +322,7 @@ describe('npm run admin -- adopt', () => {
   });
 
   it.each([28_900, -28_900])(
-    'adopts a table with a clock that is %i ms ahead of that of DynamoDB',
+    'adopts a table with a clock that is %i ms ahead of DynamoDB',
     async (aheadMs) => {
       freezeClock(Date.now() + aheadMs);
 

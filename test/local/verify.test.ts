@@ -82,7 +82,7 @@ it('npm run admin -- verify exits with 2 and a message for a folder without data
   expect(stderr.split('. ')).toEqual([
     `There is no table in ${nowhere}: \`npm start\` stores one, except with :memory:`,
     'For a table in another engine, set AWS_ENDPOINT_URL_DYNAMODB',
-    'For a deployed table, or that of a running service, use --table.\n',
+    'For a deployed table, or the table of a running service, use --table.\n',
   ]);
   expect(existsSync(nowhere)).toBe(false);
 });

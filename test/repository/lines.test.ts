@@ -18,6 +18,10 @@ const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 const SOURCES = filesOf('*.ts', '*.tsx', '*.mjs').map((file) => ({ file, text: textOf(file) }));
 
+const DOCUMENTS = filesOf('*.md')
+  .filter((file) => !file.startsWith('test/'))
+  .map((file) => ({ file, text: textOf(file) }));
+
 /** A line that is one literal, a row of a table in Markdown, or one import. */
 const UNBREAKABLE =
   /^(?:\w+: )?(?:'[^']*'|"[^"]*"|`[^`]*`|\/.*\/\w*)[,;]?$|^\|.*\|$|^(?:import|\}) .*from '\S+';$/;
@@ -45,4 +49,12 @@ it('no file contains a private key', () => {
 
   expect(files).toContain('README.md');
   expect(files.filter((file) => /BEGIN [A-Z ]*PRIVATE KEY/.test(textOf(file)))).toEqual([]);
+});
+
+it('no text says "that of" for what it can name: English repeats the noun', () => {
+  const texts = [...SOURCES.filter(({ file }) => !file.startsWith('test/')), ...DOCUMENTS];
+
+  expect(
+    texts.filter(({ text }) => /\b(?:that|those) of\b/i.test(text)).map(({ file }) => file),
+  ).toEqual([]);
 });

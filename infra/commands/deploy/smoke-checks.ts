@@ -149,9 +149,7 @@ function mistakeIn(
   const missing = required.find((name) => !headers.has(name));
   if (missing) return `the header ${missing} is missing`;
   if (expected >= 400)
-    return body?.status === expected
-      ? undefined
-      : 'the body is not that of an error of the service';
+    return body?.status === expected ? undefined : 'the body is not an error of the service';
   if (!contract || expected === 304)
     return body === undefined ? undefined : 'the response has a body';
   if (contract.response && !v.is(contract.response, body))

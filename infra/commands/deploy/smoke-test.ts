@@ -63,7 +63,7 @@ async function checkConsole(checks: Checks): Promise<void> {
       name,
       (status !== 200 && `${status} instead of 200`) ||
         (!isPage && `its type is ${headers.get('content-type')}`) ||
-        (!policy.includes("trusted-types 'none'") && 'its policy is not that of the console'),
+        (!policy.includes("trusted-types 'none'") && 'its policy is not the policy of the console'),
     );
   }
 }

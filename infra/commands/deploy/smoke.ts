@@ -22,7 +22,7 @@ left.
 
 Environment
   SMOKE_LOGIN     the login of an activated user with ROLE_ADMIN
-  SMOKE_PASSWORD  the password; that of a user with a second factor ends with a code
+  SMOKE_PASSWORD  the password, followed by a code if the user has a second factor
   SMOKE_SECRET    instead of that code, the secret of the second factor, for unattended runs
 Login and password are asked for if they are not set. The password is sent to the URL only.`,
   options: {

@@ -51,7 +51,7 @@ ${TABLE_HELP}
 --apply             repeats it, and copies the markers of imports
 --keep IDS          the ids of accounts, separated by commas, that stay as in the backup
 --skip IDS          how many ids of users and of integrations are skipped (default
-                    ${SKIPPED_IDS}); of those of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in
+                    ${SKIPPED_IDS}); of ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in
                     each integration`,
   options,
   statuses: {

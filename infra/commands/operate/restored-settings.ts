@@ -136,7 +136,7 @@ async function describe(client: DynamoDBClient, TableName: string): Promise<Tabl
       if (Math.abs(aheadSeconds) > CLOCK_DIFFERENCE_SECONDS_MAX)
         throw new Error(
           `The clock of this machine is ${Math.abs(aheadSeconds)} seconds ` +
-            `${aheadSeconds > 0 ? 'ahead of' : 'behind'} that of DynamoDB: correct it.`,
+            `${aheadSeconds > 0 ? 'ahead of' : 'behind'} DynamoDB's clock: correct it.`,
         );
       return result;
     },

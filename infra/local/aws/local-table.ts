@@ -48,8 +48,8 @@ export async function openLocalTable(stateDir: string): Promise<TableConnection>
 const noTable = (stateDir: string): Error =>
   new Error(
     `There is no table in ${stateDir}: \`npm start\` stores one, except with :memory:. For a ` +
-      'table in another engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, or that of ' +
-      'a running service, use --table.',
+      'table in another engine, set AWS_ENDPOINT_URL_DYNAMODB. For a deployed table, or the ' +
+      'table of a running service, use --table.',
   );
 
 async function openTableWithOwnEngine(stateDir: string): Promise<TableConnection> {
