@@ -17,7 +17,7 @@ export const context = v.object({
   example: v.optional(
     setting(
       'Whether the file is one of [examples/environments](../examples/environments/prod.json), ' +
-        'with its placeholders: `npm run check` synthesizes the one of `prod`. Never use it to deploy.',
+        'with its placeholders: `npm run check` synthesizes `prod`. Never use it to deploy.',
       v.boolean(),
     ),
     false,

@@ -58,9 +58,6 @@ export const resetMailItem: ItemDeclaration = {
   personIn: 'email',
 };
 
-/** The prefixes of mails to be sent. */
-export const MAIL_PARTITIONS = ['MAIL#', 'RESET-MAIL#'] as const;
-
 export const mailCountKey = (userId: number, occasion: string): Key => ({
   pk: `MAILS#${idText(userId)}`,
   sk: occasion,

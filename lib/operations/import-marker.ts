@@ -13,7 +13,6 @@ export const importedUserItem: ItemDeclaration = {
   name: 'marker of an imported user',
   // What it names may have been deleted since.
   attributes: () => v.object({ id }),
-  personal: ['id'],
   personIn: 'id',
   onForget: 'keep',
   onRestore: 'keep',

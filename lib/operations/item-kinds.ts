@@ -65,5 +65,8 @@ export const ITEM_KINDS: readonly ItemKind[] = Object.values(ITEMS);
 /** The partition keys by what they hold: whole, or up to their `#`. */
 export const PARTITION = mapped((name) => ITEMS[name].partition);
 
+/** The prefixes of mails to be sent. */
+export const MAIL_PARTITIONS = [PARTITION.mail, PARTITION.resetMail];
+
 /** The kind of the item with this key; undefined if this version knows none. */
 export const kindOf = (key: Key): ItemKind | undefined => ITEM_KINDS.find(({ owns }) => owns(key));

@@ -5,22 +5,11 @@ import type { Key } from './keys.ts';
  * One declaration per kind of item, in the folder that owns it; operations/item-kinds.ts lists all.
  */
 
-/** What happens to the items of a kind. Keeping them is a decision as well, and has to be stated. */
-interface Fate {
-  /**
-   * When a person is forgotten: the person's items are deleted, what names the person in them is
-   * replaced, or they are kept.
-   */
-  readonly onForget: 'delete' | 'rename' | 'keep';
-  /** When a restored table is adopted: they are deleted, changed or kept. */
-  readonly onRestore: 'delete' | 'change' | 'keep';
-}
-
 /**
  * The declaration of a kind: a literal of values and functions. esbuild leaves it out where it is
  * not used; it would keep a call.
  */
-export interface ItemDeclaration extends Fate {
+export interface ItemDeclaration {
   /** What one is, in words. */
   readonly name: string;
   /** The partition keys and the sort keys, in which `<…>` stands for what differs. */
@@ -34,10 +23,18 @@ export interface ItemDeclaration extends Fate {
   readonly personal?: readonly string[];
   /** The attribute that tells whose item it is, if the partition key has no `<user id>`. */
   readonly personIn?: 'userId' | 'id' | 'email';
+  /**
+   * When a person is forgotten: the person's items are deleted, what names the person in them is
+   * replaced, or they are kept.
+   */
+  readonly onForget: 'delete' | 'rename' | 'keep';
+  /** When a restored table is adopted: they are deleted, changed or kept. */
+  readonly onRestore: 'delete' | 'change' | 'keep';
 }
 
 /** A kind of item. */
-export interface ItemKind extends Fate, Pick<ItemDeclaration, 'name' | 'personIn'> {
+export interface ItemKind
+  extends Pick<ItemDeclaration, 'name' | 'personIn' | 'onForget' | 'onRestore'> {
   readonly pk: readonly string[];
   readonly sk: readonly string[];
   /** The partition key, or all partition keys up to their `#`: what a permission names. */
@@ -63,12 +60,12 @@ function patternOf(keys: readonly string[]): RegExp {
   const patterns = keys.map((key) =>
     key.replaceAll(/<([^>]+)>/g, (_, name) => PLACEHOLDERS[name] ?? '.+'),
   );
-  return new RegExp(`^(${patterns.join('|')})$`);
+  return new RegExp(`^(${patterns.join('|')})$`, 's');
 }
 
 const listed = (keys: string | readonly string[]) => (typeof keys === 'string' ? [keys] : keys);
 
-/** The kind that is declared so. */
+/** The kind of item of a declaration. */
 export function itemKind({
   matches = () => true,
   personal = [],

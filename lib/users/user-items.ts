@@ -81,7 +81,7 @@ export const resetKeyItem: ItemDeclaration = {
   sk: 'RESET',
   name: 'mailed key that sets a password',
   attributes: () => v.object({ userId: id, mailbox: text, issuedAt: count, expires: count }),
-  personal: ['userId', 'expires'],
+  personal: ['expires'],
   personIn: 'userId',
   onForget: 'delete',
   onRestore: 'delete',

@@ -5,7 +5,7 @@ import type { Key } from '../../lib/table/keys.ts';
 import { EXISTS, put, set } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { prolongWaits } from '../support/instance/prolong-waits.ts';
+import { lastFailedAgo } from '../support/instance/last-failures.ts';
 import { turnOnFactor } from '../support/instance/second-factor.ts';
 
 /*
@@ -106,7 +106,7 @@ describe('an owner whose login others use up', () => {
     expect((await resetByMail('gusto', 'second')).status).toBe(200);
     const guess = (n: number) => logIn('gusto', 'second', `0000${n + 10}`);
     const guesses = await statuses(10, guess);
-    await prolongWaits(gatehouse);
+    await lastFailedAgo(gatehouse, -60);
     const [eleventh] = await statuses(1, guess);
     expect((await resetByMail('gusto', 'third')).status).toBe(200);
     const after = await logIn('gusto', 'third', '000099');

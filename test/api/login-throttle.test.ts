@@ -12,6 +12,7 @@ import {
   useGatehouse,
 } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { lastFailedAgo } from '../support/instance/last-failures.ts';
 import { LONG } from '../support/instance/long.ts';
 import { RELEASE } from '../support/release/mixed-versions.ts';
 import { buildMutantStack } from '../support/stack/mutant-stack.ts';
@@ -98,10 +99,6 @@ async function addFailures(username: string, times: number, options?: Options): 
 /** The failures of the sources that have any. */
 const failuresOfSources = async () =>
   (await stored()).filter(({ sk, n }) => sk === 'SOURCE' && n !== 0).map(({ n }) => n);
-/** Moves the last failures of all logins to this many seconds ago. */
-const lastFailedAgo = (seconds: number) =>
-  rewrite(/NETWORK|ELSEWHERE/, () => ({ last: Date.now() - seconds * 1000 }));
-
 const statusAndWait = ({ status, headers }: Received) => [status, headers['retry-after']];
 const changePassword = (token: string, currentPassword: string, from = HOME) =>
   gatehouse.call('POST', '/api/account/change-password', {
@@ -140,24 +137,24 @@ describe('login attempts at one account', () => {
 
     for (const wait of [1, 2, 4]) {
       const began = Date.now();
-      await lastFailedAgo(-60);
+      await lastFailedAgo(gatehouse, -60);
       const [status, retryAfter] = statusAndWait(await tryWrongPassword('target', { from: AWAY }));
       const passed = Math.floor((Date.now() - began) / 1000);
       expect(status).toBe(429);
       expect(Number(retryAfter)).toBeLessThanOrEqual(60 + wait);
       expect(Number(retryAfter)).toBeGreaterThanOrEqual(60 + wait - passed);
-      await lastFailedAgo(wait);
+      await lastFailedAgo(gatehouse, wait);
       expect((await tryWrongPassword('target', { from: AWAY })).status, `after ${wait}`).toBe(401);
     }
   });
 
   it('start again from zero after a successful login', async () => {
     await addFailures('lucky', 10, { from: AWAY });
-    await lastFailedAgo(1);
+    await lastFailedAgo(gatehouse, 1);
     const right = await logIn('lucky', 'lucky', { from: AWAY });
 
     await addFailures('lucky', 10, { from: AWAY });
-    await lastFailedAgo(-60);
+    await lastFailedAgo(gatehouse, -60);
 
     expect(right.status).toBe(200);
     expect((await tryWrongPassword('lucky', { from: AWAY })).status).toBe(429);
@@ -198,7 +195,7 @@ describe('a user with the correct password', () => {
 
   it('is not delayed in a known network by failures elsewhere', async () => {
     for (const from of [AWAY, '127.0.8.1']) await addFailures('boss', 5, { from });
-    await lastFailedAgo(-5);
+    await lastFailedAgo(gatehouse, -5);
 
     const away = [AWAY, '127.0.8.1', '127.0.9.1'].map((from) => logIn('boss', 'boss', { from }));
     const home = [HOME, NEIGHBOUR].map((from) => logIn('boss', 'boss', { from }));
@@ -216,7 +213,7 @@ it('a mailed reset key ends the wait of its user, whatever happens elsewhere', a
   await deleteCounts();
   await gatehouse.makeUser('newcomer', { password: undefined });
   await addFailures('newcomer', 10, { from: AWAY });
-  await lastFailedAgo(-5);
+  await lastFailedAgo(gatehouse, -5);
   const before = await logIn('newcomer', 'newcomer');
   const wrongKey = await finishReset(HOME);
   const still = await logIn('newcomer', 'newcomer');
@@ -224,7 +221,7 @@ it('a mailed reset key ends the wait of its user, whatever happens elsewhere', a
   const finished = await finishReset(HOME, await gatehouse.keyMailedTo('newcomer@example.com'));
   // Failures elsewhere start another wait there, which must not affect HOME.
   await addFailures('newcomer', 10, { from: AWAY });
-  await lastFailedAgo(-5);
+  await lastFailedAgo(gatehouse, -5);
   const away = await logIn('newcomer', 'fresh', { from: AWAY });
   const home = [];
   for (let n = 0; n < 5; n++)
@@ -245,7 +242,7 @@ describe('a password change', () => {
       Array.from({ length: 5 }, (_, n) => changePassword(token, `wrong ${n}`, AWAY)),
     );
     await addFailures('second', 5, { from: AWAY });
-    await lastFailedAgo(-5);
+    await lastFailedAgo(gatehouse, -5);
     calls = [];
 
     const responses = [
@@ -307,7 +304,7 @@ describe('login attempts that cannot succeed', () => {
       const responses: unknown[] = [];
       for (let n = 0; n < 4; n++) {
         if (n === 1) await rewrite(/ELSEWHERE/, () => ({ n: 9 }));
-        if (n >= 2) await lastFailedAgo(0);
+        if (n >= 2) await lastFailedAgo(gatehouse, 0);
         calls = [];
         const { status, body, headers } = await logIn(login, password, { from: AWAY });
         expect(headers).not.toHaveProperty('authorization');

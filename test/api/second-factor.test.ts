@@ -12,9 +12,9 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { lastFailedAgo } from '../support/instance/last-failures.ts';
 import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { decode } from '../support/instance/mint.ts';
-import { prolongWaits } from '../support/instance/prolong-waits.ts';
 import { factorKeyOf, openSetup } from '../support/instance/setup.ts';
 
 /* The second factor of an account, from its first secret to its removal. */
@@ -135,7 +135,7 @@ describe('turning on the second factor', () => {
     expect(wrongPassword.body).toMatchObject({ status: 400, title: 'Incorrect password' });
     expect(unrequested.body).toMatchObject({ status: 400, message: 'error.secondfactoroff' });
     expect(new Set(wrongCodes)).toEqual(new Set(['error.wrongcode', 'error.http.429']));
-    await prolongWaits(gatehouse);
+    await lastFailedAgo(gatehouse, -60);
     expect((await tryLogIn('clumsy', 'clumsy')).status).toBe(429);
     expect(await account(token)).toMatchObject({ secondFactor: false });
   });
@@ -252,7 +252,7 @@ describe('a login with a second factor', () => {
     }
 
     expect([...statuses]).toEqual([401, 429]);
-    await prolongWaits(gatehouse);
+    await lastFailedAgo(gatehouse, -60);
     expect((await tryLogIn('guessed', 'guessed', await unusedCode('guessed'))).status).toBe(429);
   });
 
@@ -373,7 +373,7 @@ describe('a second factor', () => {
       }
 
       expect([...statuses]).toEqual([400, 429]);
-      await prolongWaits(gatehouse);
+      await lastFailedAgo(gatehouse, -60);
       expect((await tryLogIn(user.login, 'pass')).status).toBe(429);
     },
   );

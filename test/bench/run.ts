@@ -120,8 +120,8 @@ async function measure(assembly: string) {
       }
       calls.length = 0;
       costs.real.push(await costOf(config.file, events, environment, route === POLL ? 304 : 200));
-      // The first call also reads keys and the format. A transaction of the same token is not
-      // repeated.
+      // The first call also reads keys and the format. DynamoDB does not repeat a transaction that
+      // has the same token.
       const each = Math.floor(calls.length / events.length);
       const first = calls.length - each * WARM;
       const startOf = (n: number) => (n === 0 ? 0 : first + (n - 1) * each);

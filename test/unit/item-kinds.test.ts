@@ -212,7 +212,7 @@ it('docs/items.md draws the table', async () => {
   const cells = (kind: ItemKind) => [
     kind.name,
     ...[kind.pk, kind.sk].map((keys) => keys.map((key) => `\`${key}\``).join('<br>')),
-    'expires' in kind.attributes.entries ? 'yes' : '',
+    { number: 'yes', optional: 'some' }[String(kind.attributes.entries.expires?.type)] ?? '',
     kind.onForget === 'keep' ? '' : kind.onForget,
     kind.onRestore === 'keep' ? '' : kind.onRestore,
     Object.keys(kind.attributes.entries).join(', '),

@@ -1,5 +1,5 @@
-import { MAIL_PARTITIONS } from '../../../lib/mail/mail-items.ts';
 import type { OutboxMail } from '../../../lib/mail/outbox.ts';
+import { MAIL_PARTITIONS } from '../../../lib/operations/item-kinds.ts';
 import { commit } from '../../../lib/table/change.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';

@@ -1,7 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { MAIL_PARTITIONS } from '../../../lib/mail/mail-items.ts';
-import { PARTITION } from '../../../lib/operations/item-kinds.ts';
+import { MAIL_PARTITIONS, PARTITION } from '../../../lib/operations/item-kinds.ts';
 import { consoleLinks } from '../../settings/console.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';

@@ -1,6 +1,5 @@
 import type { Integration } from '../../integrations/integration.ts';
 import { integrationOf } from '../../integrations/integration-table.ts';
-import { MAIL_PARTITIONS } from '../../mail/mail-items.ts';
 import { needsAttention } from '../../modules/module-state.ts';
 import { requireReadable } from '../../table/format.ts';
 import {
@@ -15,7 +14,7 @@ import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Item } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import type { User } from '../../users/user.ts';
-import { PARTITION } from '../item-kinds.ts';
+import { MAIL_PARTITIONS, PARTITION } from '../item-kinds.ts';
 import { findDefect } from './find-defect.ts';
 
 /** The part of a user that the verification reads. */

@@ -1,4 +1,4 @@
-import { MAIL_PARTITIONS } from '../../../lib/mail/mail-items.ts';
+import { MAIL_PARTITIONS } from '../../../lib/operations/item-kinds.ts';
 import { routes } from '../../../routes.ts';
 import type { Budget } from './call-budgets.ts';
 import { PRICES } from './prices.ts';

@@ -2,14 +2,17 @@ import { printError } from '../../../infra/commands/command-line.ts';
 import { type Cloud, startCloud } from '../../../infra/local/cloud.ts';
 import type { CloudOptions } from '../../../infra/local/running-stack.ts';
 import { seed } from '../model/seed.ts';
-import { RELEASE_COMMIT, releasedAssembly } from './release.ts';
+import { buildRelease, RELEASE_COMMIT, releasedAssembly } from './release.ts';
+
+// A run of tests has built it already; the soak has not.
+if (process.env.RELEASE) buildRelease();
 
 /**
  * The assembly of the release whose functions serve half of the requests of tests: `npm run
  * test:mixed` sets it to the last one. Tests of what that release lacks do not run then, until
  * another commit is named; nor do those that count the calls of single function instances.
  */
-export const RELEASE = process.env.RELEASE === 'last' ? releasedAssembly('dev') : undefined;
+export const RELEASE = process.env.RELEASE ? releasedAssembly('dev') : undefined;
 if (RELEASE) printError(`Half of the requests go to ${RELEASE_COMMIT}; SEED=${seed} decides which`);
 
 /**

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -38,7 +39,8 @@ export const WITH_EDGE = {
   },
 };
 
-const FOLDER = join(tmpdir(), `gatehouse-release-${RELEASE_COMMIT}`);
+const CACHE = join(ROOT, 'node_modules/.cache/gatehouse-releases');
+const FOLDER = join(CACHE, RELEASE_COMMIT);
 
 /** The assembly of an environment of the last release; undefined if it is not built. */
 export const releasedAssembly = (environment: (typeof ENVIRONMENTS)[number]): string | undefined =>
@@ -52,12 +54,15 @@ export const releasedTemplate = (
   JSON.parse(readFileSync(join(FOLDER, environment, `${stack}.template.json`), 'utf8'));
 
 /**
- * Synthesizes the last release by its own source and packages, unless this machine has done so
- * before. Says so and builds nothing if git does not have its commit, such as in a shallow clone.
+ * Synthesizes the last release by its own source and packages, unless that was done since the last
+ * `npm ci`. Says so and builds nothing if git does not have its commit, such as in a shallow clone.
  */
 export function buildRelease(): void {
   if (existsSync(FOLDER)) return;
+  // Outside of node_modules, in which Node runs no TypeScript.
   const checkout = mkdtempSync(join(tmpdir(), 'gatehouse-checkout-'));
+  mkdirSync(CACHE, { recursive: true });
+  const built = mkdtempSync(join(CACHE, 'unfinished-'));
   const run = (command: string, args: string[], env: NodeJS.ProcessEnv = {}, cwd = checkout) =>
     execFileSync(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'pipe' });
   try {
@@ -83,10 +88,10 @@ export function buildRelease(): void {
     for (const name of ENVIRONMENTS) {
       const context = [`env=${name}`, 'example=true', 'checked=false'];
       const args = ['synth', '--quiet', ...context.flatMap((value) => ['-c', value])];
-      run('node_modules/.bin/cdk', [...args, '--output', join(checkout, 'cdk.out', name)]);
+      run('node_modules/.bin/cdk', [...args, '--output', join(built, name)]);
     }
-    renameSync(join(checkout, 'cdk.out'), FOLDER);
+    renameSync(built, FOLDER);
   } finally {
-    rmSync(checkout, { recursive: true, force: true });
+    for (const folder of [checkout, built]) rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -71,7 +71,7 @@ export function readableParts(template: object): object {
   });
 }
 
-/** The physical names that a resource states, but not those of routes, which are their ids. */
+/** The physical names that a resource states, if they are no references. */
 const namesIn = (id: string, properties: Resource['Properties'] = {}): string[] =>
   Object.entries(properties).flatMap(([name, value]) =>
     /^(Name|\w+Name)$/.test(name) && typeof value === 'string' && !value.startsWith('${')
