@@ -40,8 +40,8 @@ const {
   session,
   formerUser,
   mail,
-  precedence,
-  readBudget,
+  changes,
+  reads,
   credentialUse,
 } = PARTITION;
 
@@ -100,7 +100,7 @@ export const routes: readonly Route[] = [
     contract: Accounts.ConfirmEmail,
     permissions: {
       batchGet: [attempts, pendingEmail, user],
-      put: [email, mail, audit, precedence],
+      put: [email, mail, audit],
       update: [user],
       updateOutsideTransaction: [attempts],
       delete: [email, pendingEmail],
@@ -136,9 +136,9 @@ export const routes: readonly Route[] = [
     handler: 'list-sessions',
     contract: Sessions.ListSessions,
     permissions: {
-      batchGet: [readBudget],
+      batchGet: [reads],
       query: [session],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
   {
@@ -219,7 +219,7 @@ export const routes: readonly Route[] = [
     contract: Accounts.FinishReset,
     permissions: {
       batchGet: [attempts, resetKey, user],
-      put: [attempts, mail, audit, precedence],
+      put: [attempts, mail, audit],
       update: [user],
       updateOutsideTransaction: [attempts],
       delete: [resetKey],
@@ -246,9 +246,9 @@ export const routes: readonly Route[] = [
     contract: Users.UpdateUser,
     permissions: {
       get: [user],
-      put: [login, email, mail, audit, precedence],
+      put: [login, email, mail, audit],
       update: [user, administrators],
-      delete: [login, email, precedence],
+      delete: [login, email],
       conditionCheck: [user],
     },
   },
@@ -257,9 +257,9 @@ export const routes: readonly Route[] = [
     handler: 'list-users',
     contract: Users.ListUsers,
     permissions: {
-      batchGet: [readBudget, total, login, email, user],
+      batchGet: [reads, total, login, email, user],
       query: [user],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
   {
@@ -280,9 +280,9 @@ export const routes: readonly Route[] = [
     contract: Users.DeleteUser,
     permissions: {
       get: [login, user],
-      put: [audit, precedence, formerUser],
+      put: [audit, formerUser],
       update: [administrators, total],
-      delete: [user, login, email, precedence],
+      delete: [user, login, email],
       conditionCheck: [user],
     },
   },
@@ -292,9 +292,9 @@ export const routes: readonly Route[] = [
     contract: Sessions.ListUserSessions,
     permissions: {
       get: [login, user],
-      batchGet: [readBudget],
+      batchGet: [reads],
       query: [session],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
   {
@@ -303,9 +303,8 @@ export const routes: readonly Route[] = [
     contract: Sessions.EndUserSessions,
     permissions: {
       get: [login, user],
-      put: [audit, precedence],
+      put: [audit],
       update: [user],
-      delete: [precedence],
       conditionCheck: [user],
     },
   },
@@ -315,9 +314,9 @@ export const routes: readonly Route[] = [
     contract: Sessions.EndUserSession,
     permissions: {
       get: [login, user, session],
-      put: [audit, precedence],
+      put: [audit],
       update: [user],
-      delete: [session, precedence],
+      delete: [session],
       conditionCheck: [user],
     },
   },
@@ -327,9 +326,8 @@ export const routes: readonly Route[] = [
     contract: Users.RemoveSecondFactor,
     permissions: {
       get: [login, user],
-      put: [mail, audit, precedence],
+      put: [mail, audit],
       update: [user],
-      delete: [precedence],
       conditionCheck: [user],
     },
   },
@@ -361,9 +359,9 @@ export const routes: readonly Route[] = [
     handler: 'list-integrations',
     contract: Integrations.ListIntegrations,
     permissions: {
-      batchGet: [readBudget, total, integration],
+      batchGet: [reads, total, integration],
       query: [integration],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
   {
@@ -371,9 +369,9 @@ export const routes: readonly Route[] = [
     handler: 'count-integrations',
     contract: Integrations.CountIntegrations,
     permissions: {
-      batchGet: [readBudget, total, integration],
+      batchGet: [reads, total, integration],
       query: [integration],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
   {
@@ -388,11 +386,11 @@ export const routes: readonly Route[] = [
     contract: Integrations.DeleteIntegration,
     permissions: {
       get: [integration],
-      batchGet: [readBudget],
+      batchGet: [reads],
       query: [parameter],
       put: [audit],
       update: [total],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
       delete: [integration, parameter],
       conditionCheck: [user],
     },
@@ -454,9 +452,9 @@ export const routes: readonly Route[] = [
     handler: 'list-modules',
     contract: Modules.ListModules,
     permissions: {
-      batchGet: [readBudget, total, integration],
+      batchGet: [reads, total, integration],
       query: [integration],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
   {
@@ -465,11 +463,11 @@ export const routes: readonly Route[] = [
     contract: Modules.ReadModule,
     permissions: {
       get: [integration, parameter],
-      batchGet: [readBudget],
+      batchGet: [reads],
       query: [parameter],
       put: [audit],
       update: [integration],
-      updateOutsideTransaction: [readBudget, integration],
+      updateOutsideTransaction: [reads, integration],
       keys: ['unseal'],
     },
   },
@@ -502,10 +500,10 @@ export const routes: readonly Route[] = [
     handler: 'update-parameter',
     contract: Parameters.UpdateParameter,
     permissions: {
-      batchGet: [readBudget, integration, parameter],
+      batchGet: [reads, integration, parameter],
       put: [audit],
       update: [integration, parameter],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
       conditionCheck: [user],
       keys: ['seal'],
     },
@@ -516,9 +514,9 @@ export const routes: readonly Route[] = [
     contract: Parameters.ListParameters,
     permissions: {
       get: [integration, parameter],
-      batchGet: [readBudget, total, integration, parameter],
+      batchGet: [reads, total, integration, parameter],
       query: [parameter],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
       keys: ['unseal'],
     },
   },
@@ -527,9 +525,9 @@ export const routes: readonly Route[] = [
     handler: 'count-parameters',
     contract: Parameters.CountParameters,
     permissions: {
-      batchGet: [readBudget, total, parameter],
+      batchGet: [reads, total, parameter],
       query: [parameter],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
   {
@@ -538,8 +536,8 @@ export const routes: readonly Route[] = [
     contract: Parameters.GetParameter,
     permissions: {
       get: [integration, parameter],
-      batchGet: [readBudget],
-      updateOutsideTransaction: [readBudget],
+      batchGet: [reads],
+      updateOutsideTransaction: [reads],
       keys: ['unseal'],
     },
   },
@@ -548,10 +546,10 @@ export const routes: readonly Route[] = [
     handler: 'delete-parameter',
     contract: Parameters.DeleteParameter,
     permissions: {
-      batchGet: [readBudget, integration, parameter],
+      batchGet: [reads, integration, parameter],
       put: [audit],
       update: [integration, total],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
       delete: [parameter],
       conditionCheck: [user],
     },
@@ -562,9 +560,9 @@ export const routes: readonly Route[] = [
     handler: 'list-audits',
     contract: ListAudits,
     permissions: {
-      batchGet: [readBudget],
+      batchGet: [reads],
       query: [audit],
-      updateOutsideTransaction: [readBudget],
+      updateOutsideTransaction: [reads],
     },
   },
 ];
@@ -617,22 +615,24 @@ export interface Permissions {
 
 /**
  * The permissions in the route's row, plus reading the public keys and the caller's user, also a
- * deleted one where no role is required, if it requires a token, and the precedence item if users
+ * deleted one where no role is required, if it requires a token, and counting changes if users
  * change something by it.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
-  const { get = [], query = [] } = permissions;
-  const isForModulesOnly =
-    typeof contract.access === 'object' && contract.access.anyRole.length === 0;
-  const ofCaller = [
-    user,
-    ...(contract.access === 'authenticated' ? [formerUser] : []),
-    ...(route.startsWith('GET ') || isForModulesOnly ? [] : [precedence]),
-  ];
+  const { get = [], query = [], updateOutsideTransaction = [] } = permissions;
+  const ofCaller = [user, ...(contract.access === 'authenticated' ? [formerUser] : [])];
   return {
     ...permissions,
     get: [...new Set([...get, ...ofCaller])],
     query: [...query, publicKey],
+    ...(countsChanges({ route, contract }) && {
+      updateOutsideTransaction: [...updateOutsideTransaction, changes],
+    }),
   };
 }
+
+/** Whether the caller's changes by this route are counted (lib/authorization/change-budget.ts). */
+export const countsChanges = ({ route, contract: { access } }: Pick<Route, 'route' | 'contract'>) =>
+  !route.startsWith('GET ') &&
+  (access === 'authenticated' || (typeof access === 'object' && access.anyRole.length > 0));

@@ -3,7 +3,7 @@ import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { oauthError } from '../../lib/http/oauth-error.ts';
 import { problem } from '../../lib/http/problem.ts';
 import { needsFactor } from '../../lib/second-factor/requirement.ts';
-import type { Route } from '../../routes.ts';
+import { countsChanges, type Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../stack/edge-rejection.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
@@ -81,7 +81,7 @@ export function responsesOf(
   const { status = 200, headers = [], optionalHeaders = [], response, oauth } = contract;
   const codesByStatus: Readonly<Record<string, FailureCode[]>> = {
     ...Object.fromEntries(Object.keys(FROM_API_GATEWAY).map((status) => [status, []])),
-    ...Object.groupBy(failuresOf(contract), (code) => statusOf(code, oauth)),
+    ...Object.groupBy(failuresOf({ route, contract }), (code) => statusOf(code, oauth)),
   };
   const rejections = Object.entries(codesByStatus).map(([status, codes]) => {
     const name = nameOf(status, codes, contract);
@@ -125,7 +125,8 @@ function statusOf(code: FailureCode, oauth?: true): number {
 }
 
 /** The failures that a request can meet: what the contract states and what its parts imply. */
-function failuresOf({ access, path, query, body, failures = [] }: Contract): FailureCode[] {
+function failuresOf(row: Pick<Route, 'route' | 'contract'>): FailureCode[] {
+  const { access, path, query, body, failures = [] } = row.contract;
   const codes: (FailureCode | false)[] = [
     ...(access === 'public'
       ? (['cross-site'] as const)
@@ -136,6 +137,7 @@ function failuresOf({ access, path, query, body, failures = [] }: Contract): Fai
     (body ?? query) !== undefined && 'invalid',
     path !== undefined && 'not-found',
     ...failures,
+    countsChanges(row) && 'change-budget-spent',
     'unavailable',
     'unexpected',
   ];
@@ -228,4 +230,5 @@ const DETAILS: Partial<Record<FailureCode, ConstructorParameters<typeof Failure>
   invalid: { fieldErrors: [{ field: 'field', message: 'Size', min: 1, max: 255 }] },
   'too-many-attempts': RETRY,
   'read-budget-spent': RETRY,
+  'change-budget-spent': RETRY,
 };

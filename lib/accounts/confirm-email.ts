@@ -1,5 +1,4 @@
 import { auditEntry } from '../audit/audit-entry.ts';
-import { takePrecedence } from '../authorization/precedence.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { settleAll } from '../runtime/settle-all.ts';
@@ -34,10 +33,6 @@ export async function confirmEmail(
     const [pending, user] = items as unknown as [PendingEmail?, Item?];
     return pending && user && { pending, user: userOf(user) };
   };
-  // Somebody with a stolen token could otherwise prevent it by a stream of changes.
-  const onContention = async () => {
-    await takePrecedence(table, userId);
-  };
   const decide = (loaded: Awaited<ReturnType<typeof load>>, now: number) => {
     if (!loaded || !confirms(key, loaded.pending, loaded.user, now))
       throw new Failure('unknown-key');
@@ -60,5 +55,5 @@ export async function confirmEmail(
       result: undefined,
     };
   };
-  await loadDecideCommit(table, load, decide, onContention);
+  await loadDecideCommit(table, load, decide);
 }

@@ -1,5 +1,4 @@
 import { auditEntry } from '../audit/audit-entry.ts';
-import { takePrecedence } from '../authorization/precedence.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { notified, resetRequested } from '../mail/outbox.ts';
@@ -78,11 +77,6 @@ export async function finishReset(
     const [network] = admits ? await table.getAll([failureKeys.network]) : [];
     return { ...found, passwordHash, failureKeys, network: network as Failures['network'] };
   };
-  // Somebody with a stolen token could otherwise prevent the reset by a stream of changes.
-  const onContention = async () => {
-    // Stryker disable next-line ConditionalExpression: without a key, there is no contention
-    if (issuedKey) await takePrecedence(table, issuedKey.userId);
-  };
   const decide = (loaded: Awaited<ReturnType<typeof load>>, now: number) => {
     if (!loaded || !isUsable(loaded.storedKey, loaded.user, now)) throw new Failure('unknown-key');
     const { storedKey, user, passwordHash, failureKeys, network } = loaded;
@@ -105,7 +99,7 @@ export async function finishReset(
     ];
     return { writes, result: undefined };
   };
-  await loadDecideCommit(table, load, decide, onContention);
+  await loadDecideCommit(table, load, decide);
 }
 
 /** Reads the key again, because it may have been used since, with its user. */

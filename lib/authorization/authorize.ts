@@ -17,9 +17,9 @@ import type { Caller, CallerFrom } from '../users/caller.ts';
 import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
 import { actorOf, type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';
+import { requireChangeLeft } from './change-budget.ts';
 import { type EndedTokens, endedTokens } from './ended-tokens.ts';
 import { hasRequiredFactor } from './factor-condition.ts';
-import { findPrecedence, precedenceOver, requireNotPreceded } from './precedence.ts';
 
 /** What a request requires of its caller. */
 interface Requirements {
@@ -184,21 +184,16 @@ async function changeBy<R, E, L, P>(
   rule: ChangeRule<R, E, L, P>,
 ): Promise<R> {
   const load = rule.load ?? (async (early: E) => early as unknown as L);
-  const precedence = precedenceOver(table, caller.id);
+  let counting: Promise<void> | undefined;
   let preparing: Promise<P> | undefined;
 
   const loadAndPrepare = async () => {
     // Nothing but `loadEarly` starts before this has confirmed that the caller is authorized.
-    const [callerUser, early, preceding] = await settleAll([
-      loadUser(),
-      rule.loadEarly?.() as Promise<E>,
-      findPrecedence(table, caller.id),
-    ]);
-    const loaded = await load(early);
-    const targetId = rule.targetUserOf?.(loaded)?.id;
-    // Whoever logs out changes nothing more with this token.
-    if (required.access !== 'issued-token') requireNotPreceded(preceding, targetId);
-    precedence.isAbout(targetId);
+    const [callerUser, early] = await settleAll([loadUser(), rule.loadEarly?.() as Promise<E>]);
+    // After the caller is confirmed: an ended token must not use up the changes of its account. A
+    // log-out always succeeds.
+    if (required.access !== 'issued-token') counting ??= requireChangeLeft(table, caller.id);
+    const [loaded] = await settleAll([load(early), counting ?? Promise.resolve()]);
     preparing ??= rule.prepare?.(loaded);
     return { callerUser, loaded, prepared: (await preparing) as P };
   };
@@ -220,9 +215,5 @@ async function changeBy<R, E, L, P>(
       result,
     };
   };
-  try {
-    return await loadDecideCommit(table, loadAndPrepare, decide, precedence.take);
-  } finally {
-    await precedence.end();
-  }
+  return loadDecideCommit(table, loadAndPrepare, decide);
 }

@@ -31,6 +31,7 @@ export type FailureCode =
   | 'unknown-key'
   | 'too-many-attempts'
   | 'read-budget-spent'
+  | 'change-budget-spent'
   | 'too-many-parameters'
   | 'parameters-too-large'
   | 'parameter-ids-used-up'

@@ -217,6 +217,14 @@ const PROBLEMS = {
       'You have read too much in a short time: try again after the number of seconds in ' +
       'Retry-After',
   },
+  'change-budget-spent': {
+    status: 429,
+    message: 'error.http.429',
+    title: 'Too Many Requests',
+    detail:
+      'You have made too many changes in a short time: try again after the number of seconds in ' +
+      'Retry-After',
+  },
   'too-many-parameters': {
     status: 400,
     message: 'error.toomanyparameters',

@@ -1,12 +1,12 @@
 import { auditItem } from '../audit/audit-item.ts';
-import { precedenceItem } from '../authorization/precedence-item.ts';
+import { changeCountItem } from '../authorization/change-budget.ts';
 import { integrationItem, parameterItem } from '../integrations/integration-items.ts';
 import { mailCountItem, mailItem, resetMailItem } from '../mail/mail-items.ts';
 import { credentialUseItem } from '../modules/credential-use-item.ts';
 import { sessionItem } from '../sessions/session-item.ts';
 import { type ItemDeclaration, type ItemKind, itemKind } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
-import { formatItem, readBudgetItem, sequenceItem, totalItem } from '../table/table-items.ts';
+import { formatItem, readCountItem, sequenceItem, totalItem } from '../table/table-items.ts';
 import {
   attemptsItem,
   rejectionItem,
@@ -35,10 +35,10 @@ const DECLARATIONS = {
   notBefore: notBeforeItem,
   resetKey: users.resetKeyItem,
   pendingEmail: users.pendingEmailItem,
-  readBudget: readBudgetItem,
+  reads: readCountItem,
   formerUser: users.formerUserItem,
   session: sessionItem,
-  precedence: precedenceItem,
+  changes: changeCountItem,
   mail: mailItem,
   resetMail: resetMailItem,
   mailCount: mailCountItem,

@@ -118,7 +118,6 @@ export function endSessionsOf(
         event: auditEventFor('sessions.ended', user, []),
       };
     },
-    targetUserOf: (user) => user,
   });
 }
 
@@ -137,7 +136,6 @@ export function endSessionOf(
       if (!user || !session || !isLive(session, user, now)) throw new Failure('not-found');
       return endOne(user, session, { now });
     },
-    targetUserOf: ({ user }) => user,
   });
 }
 

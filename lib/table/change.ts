@@ -15,16 +15,19 @@ export interface Decision<R> {
   readonly result: R;
 }
 
-/** How long a change is retried, and how much of the request's time it leaves for the response. */
-export const DURATION_MS_MAX = 5000;
+/**
+ * How long a change is retried, in a request with its 10 seconds as well, and how much of the
+ * request's time it leaves for the response.
+ */
+const DURATION_MS_MAX = 8000;
 const RESPONSE_RESERVE_MS = 2000;
 
 /**
  * First and last bound of the wait before a retry; the bound doubles, and the wait below it has
  * full jitter.
  */
-export const FIRST_WAIT_MS = 25;
-export const WAIT_MS_MAX = 400;
+const FIRST_WAIT_MS = 25;
+const WAIT_MS_MAX = 400;
 
 /**
  * Loads what a rule needs, decides and commits. If the data has changed in between, it starts again
@@ -32,15 +35,13 @@ export const WAIT_MS_MAX = 400;
  * later after a growing wait. A change that conflicts with another transaction waits before every
  * retry; one that is throttled in a request is retried once.
  *
- * `onContention` is called before each retry. Fails with what `decide` throws, with the
- * `onConditionFailed` of the first failed condition, or with `unavailable` if the table stayed busy
- * or the outcome of the commit is unknown.
+ * Fails with what `decide` throws, with the `onConditionFailed` of the first failed condition, or
+ * with `unavailable` if the table stayed busy or the outcome of the commit is unknown.
  */
 export async function loadDecideCommit<L, R>(
   table: Table,
   load: () => Promise<L>,
   decide: (loaded: L, now: number) => Decision<R>,
-  onContention: () => Promise<void> = async () => undefined,
 ): Promise<R> {
   const until = giveUpAt();
   const pause = pauses();
@@ -56,7 +57,6 @@ export async function loadDecideCommit<L, R>(
     if (isThrottled(cause)) timesThrottled++;
     if (timesThrottled === throttledTriesMax()) throw new Failure('unavailable', { cause });
     countRetry();
-    await onContention();
     if (outcome === 'busy' || timesChanged > 1) await pause();
     // Stryker disable next-line EqualityOperator: at the very millisecond
     if (Date.now() >= until) throw new Failure('unavailable', { cause });

@@ -52,6 +52,7 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
   'negative integration id': '0*-\\d+',
   month: '\\d{4}-\\d{2}',
   time: '\\d{4}-\\d{2}-\\d{2}T.+',
+  window: '\\d+',
   'SHA-256': '[\\da-f]{64}',
   occasion: '\\w+',
 };

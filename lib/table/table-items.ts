@@ -36,16 +36,13 @@ export const formatItem: ItemDeclaration = {
   onRestore: 'keep',
 };
 
-export const readBudgetKey = (userId: number): Key => ({
-  pk: `READS#${idText(userId)}`,
-  sk: 'BUDGET',
-});
+export const readsPartition = (userId: number): string => `READS#${idText(userId)}`;
 /** Expires within minutes. */
-export const readBudgetItem: ItemDeclaration = {
+export const readCountItem: ItemDeclaration = {
   pk: ['READS#<user id>', 'READS#<negative integration id>'],
-  sk: 'BUDGET',
-  name: 'read budget',
-  attributes: () => v.object({ paidBackAt: v.optional(count), expires: count }),
+  sk: '<window>',
+  name: 'read units of an account in 8 seconds',
+  attributes: () => v.object({ n: v.pipe(v.number(), v.minValue(0)), expires: count }),
   onForget: 'keep',
   onRestore: 'keep',
 };

@@ -24,11 +24,6 @@ export interface ChangeRule<R, E, L, P> {
    */
   readonly prepare?: (loaded: L) => Promise<P>;
   readonly decide: (known: Known<L, P>) => AuthorizedDecision<R>;
-  /**
-   * The user whose account the change is about, if any: the change takes precedence over that
-   * user's own changes when these make it conflict or its If-Match stale.
-   */
-  readonly targetUserOf?: (loaded: L) => User | undefined;
 }
 
 /** What a rule decides on. */
@@ -63,8 +58,8 @@ export interface AuthorizedCaller extends Caller {
    * Loads, prepares, decides and commits. The caller's authorization is a condition of the commit,
    * so that a stale token changes nothing, and the audit event is part of the transaction.
    *
-   * Fails with `forbidden`, with `invalid-token`, with `unavailable` while another change has
-   * precedence over those by the caller, and as `loadDecideCommit` does.
+   * Fails with `forbidden`, with `invalid-token`, with `change-budget-spent`, and as
+   * `loadDecideCommit` does.
    */
   change<R, E = undefined, L = E, P = undefined>(rule: ChangeRule<R, E, L, P>): Promise<R>;
 }

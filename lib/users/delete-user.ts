@@ -25,6 +25,5 @@ export async function deleteUser(
         event: auditEventFor('user.deleted', targetUser, userChanges(targetUser, undefined)),
       };
     },
-    targetUserOf: (targetUser) => targetUser,
   });
 }

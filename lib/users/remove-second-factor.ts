@@ -36,6 +36,5 @@ export function removeSecondFactor(
         event: auditEventFor('secondFactor.removed', user, []),
       };
     },
-    targetUserOf: (user) => user,
   });
 }

@@ -42,7 +42,6 @@ export async function updateUser(
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       return modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, now });
     },
-    targetUserOf: (targetUser) => targetUser,
   });
 }
 

@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
 import { auditKey, auditPartition } from '../../lib/audit/audit-item.ts';
 import { commit } from '../../lib/table/change.ts';
-import { readBudgetKey } from '../../lib/table/table-items.ts';
 import { claim } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
+import { forgetReads } from '../support/instance/read-counts.ts';
 
 /*
  * The audit trail, from changes over HTTP to its list. test/unit/audit.test.ts tests what is read.
@@ -21,7 +21,7 @@ const send = (method: string, path: string, body?: unknown, token = admin) =>
   gatehouse.call(method, path, { token, ...(body !== undefined && { body }) });
 /** Lists with a fresh read budget: the lists of all tests together would exceed it. */
 async function list(query: string) {
-  await commit(gatehouse.table, [{ act: 'Delete', key: readBudgetKey(1) }]);
+  await forgetReads(gatehouse.table, 1);
   return send('GET', `/api/audits?${query}`);
 }
 const seriesOf = (token: string) =>

@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { commit } from '../../lib/table/change.ts';
-import { readBudgetKey } from '../../lib/table/table-items.ts';
-import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { forgetReads, setReads } from '../support/instance/read-counts.ts';
 
 /*
  * Responses to lists that would read too much. An interceptor makes the table look long, because
@@ -140,15 +138,14 @@ it.each([
   'a page of the audit trail that has been begun does not fail because it spends the budget: %s',
   async (query, expected) => {
     // The two parallel reads that come first spend the budget.
-    const spent = { paidBackAt: Date.now() + 3700, expires: Math.ceil(Date.now() / 1000) + 72 };
-    await commit(gatehouse.table, [put(readBudgetKey(1), spent)]);
+    await setReads(gatehouse.table, 1, 3800);
     unitsPerEntry = 0.11;
 
     const { status, body, headers } = await gatehouse.call('GET', `/api/audits?${query}`, {
       token,
     });
     unitsPerEntry = 0;
-    await commit(gatehouse.table, [{ act: 'Delete', key: readBudgetKey(1) }]);
+    await forgetReads(gatehouse.table, 1);
 
     expect(status).toBe(expected);
     if (expected === 200)

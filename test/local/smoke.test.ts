@@ -373,13 +373,11 @@ describe.concurrent('npm run admin -- smoke', () => {
     });
 
     it('uses all permissions except those of rare cases', ({ expect }) => {
-      // The read budget is for long lists, precedence for concurrent changes; the others are for an
+      // The read budget is for long lists; the others are for an
       // outdated hash, addresses outside of ASCII, administrators (the marked user is not one), a
       // password (the user is invited), a filter, and the parameters of all integrations.
       expect(
-        origin.cloud
-          .unusedPermissions()
-          .filter((sentence) => !/ for (READS|PRECEDENCE)#\*$/.test(sentence)),
+        origin.cloud.unusedPermissions().filter((sentence) => !/ for (READS)#\*$/.test(sentence)),
       ).toMatchSnapshot();
     });
 

@@ -17,17 +17,6 @@ const COMMANDS = {
     usage: 'Usage: npm run bench',
     rejected: [[['--fast'], "Unknown option '--fast'."]],
   },
-  'test/long/contention.ts': {
-    usage:
-      'Usage: npx node test/long/contention.ts [--hold MS] [--load MS] [--versioned]\n' +
-      `${' '.repeat(39)}[--seconds SECONDS] [--seed SEED]`,
-    rejected: [
-      [['--hold', '0'], '--hold, --load and --seconds must be whole numbers above 0.'],
-      [['--seconds', 'x'], '--hold, --load and --seconds must be whole numbers above 0.'],
-      [['--seed', '1.5'], '--seed must be a whole number.'],
-      [['--rate', '1'], "Unknown option '--rate'."],
-    ],
-  },
   'test/long/soak.ts': {
     usage: 'Usage: npx node test/long/soak.ts [--minutes MINUTES] [--seed SEED]',
     rejected: [

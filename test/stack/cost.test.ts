@@ -21,7 +21,6 @@ import {
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { PRICES } from '../support/costs/prices.ts';
 import { requestCost, TRAFFIC } from '../support/costs/request-costs.ts';
-import { contentionTable } from '../support/model/contention.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { edgeTemplateOf, templateOf } from '../support/stack/stack.ts';
 
@@ -62,13 +61,8 @@ async function consoleSizes(): Promise<number[]> {
   }
 }
 
-it('docs/scale.md has the current demand and the results of the simulation', () => {
-  const item = { holdMs: 10, loadMs: 10, seconds: 60, seed: 1 };
-  const document = withGenerated(read('scale.md'), {
-    demand: demandTable(costs),
-    unversioned: contentionTable({ ...item, versioned: false }),
-    versioned: contentionTable({ ...item, versioned: true }),
-  });
+it('docs/scale.md has the current demand', () => {
+  const document = withGenerated(read('scale.md'), { demand: demandTable(costs) });
 
   return expect(document).toMatchFileSnapshot('../../docs/scale.md');
 });

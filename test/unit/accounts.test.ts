@@ -6,7 +6,6 @@ import { confirmEmail } from '../../lib/accounts/confirm-email.ts';
 import { logIn } from '../../lib/accounts/log-in.ts';
 import { finishReset, requestReset } from '../../lib/accounts/password-reset.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
@@ -668,11 +667,10 @@ describe('finishReset', () => {
     expect([events, table.transactions]).toEqual([[counted], []]);
   });
 
-  it('hashes the password once and takes precedence when the transaction is retried', async () => {
+  it('hashes the password once when the transaction is retried', async () => {
     const table = tableWithKey();
     table.transactionErrors.push(
       cancelledBy('ConditionalCheckFailed'),
-      undefined,
       cancelledBy('TransactionConflict'),
     );
 
@@ -680,8 +678,7 @@ describe('finishReset', () => {
     await vi.runAllTimersAsync();
     await finished;
 
-    const isPrecedence = table.transactions.map(([write]) => write?.key.pk === precedenceKey(7).pk);
-    expect(isPrecedence).toEqual([false, true, false, true, false]);
+    expect(table.transactions).toHaveLength(3);
     expect(events.filter((event) => event.startsWith('hash'))).toHaveLength(1);
   });
 
@@ -737,18 +734,6 @@ describe('confirmEmail', () => {
 
     await expect(confirm(table, other)).rejects.toMatchObject({ code: 'unknown-key' });
     expect([events, table.transactions]).toEqual([[counted], []]);
-  });
-
-  it('takes precedence when the transaction is retried', async () => {
-    const table = tableWithKey();
-    table.transactionErrors.push(cancelledBy('TransactionConflict'));
-
-    const confirmed = confirm(table);
-    await vi.runAllTimersAsync();
-    await confirmed;
-
-    const isPrecedence = table.transactions.map(([write]) => write?.key.pk === precedenceKey(7).pk);
-    expect(isPrecedence).toEqual([false, true, false]);
   });
 
   it('changes nothing for a throttled source', async () => {

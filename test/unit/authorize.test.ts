@@ -1,18 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import type { Access } from '../../lib/contract/contract.ts';
-import { Failure } from '../../lib/contract/failure.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, versionIs, type Write } from '../../lib/table/write.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
-import type { User } from '../../lib/users/user.ts';
 import { formerUserKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
-import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 
 const CALLER: CallerFrom = {
   id: 7,
@@ -52,19 +48,10 @@ const EVENT = {
   changes: [{ field: 'name', from: 'Gate', to: 'Door' }],
 } as const;
 
-/**
- * A change by the caller that makes these writes, to the account of `targetUser` if there is one.
- */
-function changeOf(
-  table: Table,
-  access: Access,
-  writes: readonly Write[],
-  targetUser?: User,
-  caller = CALLER,
-) {
+/** A change by the caller that makes these writes. */
+function changeOf(table: Table, access: Access, writes: readonly Write[], caller = CALLER) {
   return authorize(table, caller, access).change({
     decide: ({ callerUser: { login, id } }) => ({ writes, result: `${login} ${id}`, event: EVENT }),
-    targetUserOf: () => targetUser,
   });
 }
 
@@ -78,8 +65,6 @@ function contended() {
   const { transact } = table;
   let tries = 0;
   table.transact = async (writes, token) => {
-    // Long enough for a change that does not wait for its claim to commit first.
-    if (writes[0]?.key.pk === precedenceKey(8).pk) await waitMicrotasks(200);
     if (++tries > 1) return transact(writes, token);
     throw cancelledBy('ConditionalCheckFailed');
   };
@@ -259,7 +244,7 @@ describe('a change by a caller', () => {
     for (const meanwhile of [4, 5, undefined]) {
       const table = tableWith({ sessionEndings: 4 });
       table.concurrent.push([put(entityKey('USER', 7), { ...STORED, sessionEndings: meanwhile })]);
-      const change = changeOf(table, INTEGRATORS, [OTHER], undefined, caller);
+      const change = changeOf(table, INTEGRATORS, [OTHER], caller);
       outcomes.push(await change.catch(({ code }) => code));
     }
 
@@ -316,31 +301,38 @@ describe('a change by a caller', () => {
     },
   );
 
-  it('prepares nothing while another change has precedence', async () => {
+  it('decides nothing once the account has made 50 changes in 10 seconds', async () => {
+    freezeClock(1_000_000_007_000);
+    const table = tableWith({});
+    table.update = async (write) => {
+      table.updates.push(write);
+      return undefined;
+    };
     const prepare = vi.fn(async () => undefined);
-    const preceding = { ...precedenceKey(7), until: Date.now() + 5000 };
 
-    const change = authorize(tableWith({}, [preceding]), CALLER, INTEGRATORS).change({
-      prepare,
-      decide: neverDecided,
-    });
+    const change = authorize(table, CALLER, INTEGRATORS).change({ prepare, decide: neverDecided });
 
-    await expect(change).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(change).rejects.toMatchObject({ code: 'change-budget-spent', retryAfter: 3 });
     expect(prepare).not.toHaveBeenCalled();
+    const values = { ':amount': 1, ':rest': 49, ':expires': 1_000_000_070 };
+    const key = { pk: 'CHANGES#0000000000000007', sk: '100000000' };
+    expect(table.updates).toMatchObject([{ key, values }]);
   });
 
-  it('lets the caller log out while another change has precedence', async () => {
-    const table = tableWith({}, [{ ...precedenceKey(7), until: Date.now() + 5000 }]);
-    const caller = authorize(table, CALLER, 'issued-token');
+  it.each([
+    ['a log-out', {}, 'issued-token', 'ada 7'],
+    ['a change with an ended token', { passwordChanges: 3 }, INTEGRATORS, undefined],
+  ] as const)('does not count %s', async (_, fields, access, result) => {
+    const table = tableWith(fields);
 
-    const loggedOut = caller.change({
-      decide: () => ({ writes: [OTHER], result: 'done', event: EVENT }),
-    });
+    const change = changeOf(table, access, [OTHER]);
 
-    await expect(loggedOut).resolves.toBe('done');
+    if (result) await expect(change).resolves.toBe(result);
+    else await expect(change).rejects.toMatchObject({ code: 'invalid-token' });
+    expect(table.updates).toEqual([]);
   });
 
-  it('loads for each attempt, and prepares once', async () => {
+  it('loads for each attempt, and prepares and counts once', async () => {
     const table = contended();
     const steps: string[] = [];
 
@@ -356,119 +348,7 @@ describe('a change by a caller', () => {
     });
 
     expect(steps).toEqual(['load early', 'load', 'prepare', 'load early', 'load']);
+    expect(table.updates).toHaveLength(1);
     expect(result).toEqual(['4.5', '1.2.3']);
   });
-});
-
-describe('precedence', () => {
-  const OTHER_USER = { id: 8 } as User;
-  const written = ({ transactions }: MemoryTable) => transactions.map(([first]) => first?.key.pk);
-
-  it('is claimed on the account of another user after a conflict, for the change', async () => {
-    freezeClock(1_000_000_000_500);
-    const table = contended();
-
-    await changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER);
-
-    expect(written(table)).toEqual([precedenceKey(8).pk, 'USER', precedenceKey(8).pk]);
-    const own = { until: 1_000_000_001_500, takenBy: 7 };
-    expect(table.transactions[2]).toMatchObject([
-      { act: 'Delete', key: precedenceKey(8), values: { ':until': own.until } },
-    ]);
-    expect(table.transactions[0]).toMatchObject([
-      {
-        act: 'Put',
-        key: precedenceKey(8),
-        attributes: { ...own, expires: 1_000_000_062 },
-        values: { ':until': own.until },
-      },
-    ]);
-  });
-
-  it.each([
-    ["the caller's own account", { id: 7 } as User],
-    ['no account', undefined],
-  ])('is not claimed on %s', async (_, targetUser) => {
-    const table = contended();
-
-    await changeOf(table, ADMINISTRATORS, [OTHER], targetUser);
-
-    expect(written(table)).toEqual(['USER']);
-  });
-
-  it.each([
-    ['the table is out of reach', new Error('out of reach')],
-    ['another change has it for longer', cancelledBy('ConditionalCheckFailed')],
-  ])('that cannot be claimed because %s holds up no change and is not ended', async (_, error) => {
-    const table = contended();
-    const { transact } = table;
-    let claims = 0;
-    table.transact = async (writes, token) => {
-      if (writes[0]?.key.pk !== precedenceKey(8).pk) return transact(writes, token);
-      claims++;
-      throw error;
-    };
-
-    await expect(changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER)).resolves.toBe('ada 7');
-    expect(claims).toBe(1);
-  });
-
-  it('is not claimed because of a stale If-Match', async () => {
-    const table = tableWith({ authorities: ['ROLE_ADMIN'] });
-
-    const change = authorize(table, CALLER, ADMINISTRATORS).change({
-      load: async () => OTHER_USER,
-      decide: () => {
-        throw new Failure('version-changed');
-      },
-      targetUserOf: (targetUser) => targetUser,
-    });
-
-    await expect(change).rejects.toMatchObject({ code: 'version-changed' });
-    expect(table.transactions).toEqual([]);
-  });
-
-  it.each([
-    [8, 'ada 7'],
-    [9, undefined],
-  ])(
-    'claimed by user %i does not reject a change of the account of user 8, but others: %s',
-    async (takenBy, result) => {
-      const table = contended();
-      const { transact } = table;
-      // The other administrator claims it on the caller after this change has read whether one has.
-      table.transact = async (writes, token) => {
-        if (writes[0]?.act === 'Put')
-          await transact([put(precedenceKey(7), { until: Date.now() + 1000, takenBy })], token);
-        return transact(writes, token);
-      };
-
-      const change = changeOf(table, ADMINISTRATORS, [OTHER], OTHER_USER);
-
-      if (result) await expect(change).resolves.toBe(result);
-      else await expect(change).rejects.toMatchObject({ code: 'unavailable' });
-    },
-  );
-
-  it.each([
-    [-60_000, undefined],
-    [0, undefined],
-    [1, 1],
-    [1000, 1],
-    // A clock that is ahead rejects changes no longer than a second.
-    [60_000, 1],
-  ])(
-    'with %i ms left rejects changes by that account at once, with Retry-After: %s',
-    async (left, retryAfter) => {
-      freezeClock(1_000_000_000_000);
-      const table = tableWith({}, [{ ...precedenceKey(7), until: 1_000_000_000_000 + left }]);
-
-      const change = changeOf(table, INTEGRATORS, [OTHER]);
-
-      if (retryAfter)
-        await expect(change).rejects.toMatchObject({ code: 'unavailable', retryAfter });
-      else await expect(change).resolves.toBe('ada 7');
-      expect(table.transactions).toHaveLength(retryAfter ? 0 : 1);
-    },
-  );
 });

@@ -15,7 +15,7 @@ import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { readBudgetKey, totalKey } from '../../lib/table/table-items.ts';
+import { readsPartition, totalKey } from '../../lib/table/table-items.ts';
 import { put } from '../../lib/table/write.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
@@ -474,7 +474,8 @@ describe('every change', () => {
   it.each<[Rule]>([['deleteIntegration'], ['updateParameter'], ['deleteParameter']])(
     'that reads parameters is rejected while the read budget is spent: %s',
     async (rule) => {
-      const spent = { ...readBudgetKey(caller.id as number), paidBackAt: NOW + 4001 };
+      const window = String(Math.floor(NOW / 8000));
+      const spent = { pk: readsPartition(caller.id as number), sk: window, n: 4096 };
 
       await expect(changesOf(rule, [gate(), parameter(), spent])).rejects.toMatchObject({
         code: 'read-budget-spent',
@@ -498,8 +499,8 @@ describe('every change', () => {
 
       await run(rule, table);
 
-      // 20 units, at 500 units per second.
-      expect(table.updates.map(({ values }) => values?.[':paidBackAt'])).toEqual([NOW + 40]);
+      const charges = table.updates.filter(({ key }) => key.pk.startsWith('READS#'));
+      expect(charges.map(({ values }) => values?.[':amount'])).toEqual([20]);
     },
   );
 

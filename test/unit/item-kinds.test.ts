@@ -34,10 +34,10 @@ const KEYS: Record<keyof typeof ITEMS, string[]> = {
   notBefore: ['JWKS / NOT-BEFORE'],
   resetKey: ['RESET#a / RESET'],
   pendingEmail: [`PENDING-EMAIL#${ID} / EMAIL`],
-  readBudget: [`READS#${ID} / BUDGET`, 'READS#0000000000000-22 / BUDGET'],
+  reads: [`READS#${ID} / 238000000`, 'READS#0000000000000-22 / 238000000'],
   formerUser: [`FORMER#${ID} / USER`],
   session: [`SESSION#${ID} / series`],
-  precedence: [`PRECEDENCE#${ID} / PRECEDENCE`],
+  changes: [`CHANGES#${ID} / 190000000`],
   mail: [`MAIL#${ID} / ${TIME}#1`],
   resetMail: [`RESET-MAIL#4bd3ff3f-0a47-4cd1-9d4b-5a9aee4ab5ac / ${TIME}#1`],
   mailCount: [

@@ -34,6 +34,7 @@ const STATUS: Record<FailureCode, number> = {
   'unknown-key': 400,
   'too-many-attempts': 429,
   'read-budget-spent': 429,
+  'change-budget-spent': 429,
   'too-many-parameters': 400,
   'too-many-credentials': 400,
   'parameters-too-large': 400,

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { takePrecedence } from '../../lib/authorization/precedence.ts';
-import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/operations/restore/adopt-table.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -20,31 +18,6 @@ import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECOND = Math.floor(NOW / 1000);
 beforeEach(() => vi.useFakeTimers({ now: NOW }));
-
-describe('precedence', () => {
-  it('is claimed for one second and expires a minute later', async () => {
-    const table = recordingTable();
-
-    await takePrecedence(table, 7);
-
-    expect(table.transactions).toMatchObject([
-      [
-        {
-          act: 'Put',
-          key: precedenceKey(7),
-          attributes: { until: NOW + 1000, expires: SECOND + 2 + 60, takenBy: 0 },
-        },
-      ],
-    ]);
-  });
-
-  it('does not fail the change when it cannot be claimed', async () => {
-    const table = recordingTable();
-    table.transactionErrors.push(new TypeError('a programming error'));
-
-    await expect(takePrecedence(table, 7)).resolves.toBeUndefined();
-  });
-});
 
 describe('adoptTable', () => {
   /** Just before the end of a second, to keep the wait short. */

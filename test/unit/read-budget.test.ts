@@ -1,40 +1,39 @@
 import { describe, expect, it } from 'vitest';
 import { readBudget } from '../../lib/table/read-budget.ts';
-import { readBudgetKey } from '../../lib/table/table-items.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { freezeClock, useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
 
 /* The writes apply as expected in test/api/read-budget.test.ts, on a real engine. */
 
-const NOW = Date.UTC(2030, 0, 1);
+/** Three seconds before the end of a window. */
+const NOW = Date.UTC(2030, 0, 1) + 5000;
 useFrozenClock(NOW);
 
 const lines = useLogLines();
 
 const CALLER = { id: 7, requireAuthorized: async () => undefined };
-const bucket = (attributes: object) => ({ ...readBudgetKey(7), ...attributes });
+const KEY = { pk: 'READS#0000000000000007', sk: String(Math.floor(NOW / 8000)) };
 
 describe('readBudget', () => {
-  it.each<[string, object | undefined, number | undefined]>([
-    ['no item', undefined, undefined],
-    ['everything paid back', { paidBackAt: NOW - 1 }, undefined],
-    ['2,000 units to pay back', { paidBackAt: NOW + 4000 }, undefined],
-    ['more than 2,000 units to pay back', { paidBackAt: NOW + 4001 }, 1],
-    ['a debt of more than a second', { paidBackAt: NOW + 5001 }, 2],
-  ])('admits a caller unless the bucket is empty: %s', async (_, item, retryAfter) => {
-    const [other, key] = [{ pk: 'TOTAL', sk: 'USER' }, readBudgetKey(7)];
-    const table = recordingTable({ ...other, n: 5 }, ...(item ? [bucket(item)] : []));
+  it.each<[number | undefined, number | undefined]>([
+    [undefined, undefined],
+    [4095.9, undefined],
+    [4096, 3],
+    [9000, 3],
+  ])('admits a caller until 4,096 units are read in a window: %s', async (n, retryAfter) => {
+    const other = { pk: 'TOTAL', sk: 'USER' };
+    const table = recordingTable({ ...other, n: 5 }, ...(n ? [{ ...KEY, n }] : []));
 
     const read = readBudget(table, CALLER).requireUnspent([other]);
 
     if (retryAfter === undefined) await expect(read).resolves.toEqual([{ ...other, n: 5 }]);
     else await expect(read).rejects.toMatchObject({ code: 'read-budget-spent', retryAfter });
-    expect(table.reads).toEqual([[key, other]]);
+    expect(table.reads).toEqual([[KEY, other]]);
   });
 
-  it('reports an unauthorized caller before an empty bucket, and charges nothing', async () => {
-    const table = recordingTable(bucket({ paidBackAt: NOW + 9000 }));
+  it('reports an unauthorized caller before a spent budget, and charges nothing', async () => {
+    const table = recordingTable({ ...KEY, n: 5000 });
     const rejected = { ...CALLER, requireAuthorized: () => Promise.reject(new Error('rejected')) };
 
     await expect(readBudget(table, rejected).requireUnspent()).rejects.toThrow('rejected');
@@ -51,78 +50,35 @@ describe('readBudget', () => {
     expect(await budget.spend(4.1)).toBe(4.1);
   });
 
-  it('tries first what the bucket that it has read suggests', async () => {
-    const table = recordingTable(bucket({ paidBackAt: NOW + 100 }));
+  it('charges before a read what the window has left, and afterwards anything', async () => {
+    const table = recordingTable();
     const budget = readBudget(table, CALLER);
-
-    await budget.spend(100.1);
-    await budget.requireUnspent();
-    await budget.spend(10_000);
-
-    expect(table.updates.map(({ values }) => [values?.[':paidBackAt'], values?.[':cost']])).toEqual(
-      [
-        [NOW + 201, undefined],
-        // At most what the most expensive list costs: 4,096 units.
-        [undefined, 8192],
-      ],
-    );
-  });
-
-  it('tries a charge of a bucket that is paid back just now as one of a spent one', async () => {
-    const table = recordingTable(bucket({ paidBackAt: NOW }));
-    const budget = readBudget(table, CALLER);
-    await budget.requireUnspent();
 
     await budget.spend(100);
+    await budget.settle(100);
 
-    expect(table.updates[0]?.values).toMatchObject({ ':cost': 200, ':latest': NOW + 4000 });
+    const expires = (NOW + 3000) / 1000 + 60;
+    expect(table.updates).toMatchObject([
+      { key: KEY, values: { ':amount': 100, ':rest': 3996, ':expires': expires } },
+      { key: KEY, values: { ':amount': 100, ':expires': expires } },
+    ]);
+    expect(table.updates[1]?.condition).toBeUndefined();
   });
 
-  it('may leave the largest debt once a read is done', async () => {
+  it('rejects a read that the window has no units left for, until it ends', async () => {
     const table = recordingTable();
     table.updateOutcomes.push(false, false);
+    const budget = readBudget(table, CALLER);
 
-    await readBudget(table, CALLER).settle(100);
-
-    expect(table.updates.map(({ values }) => values)).toMatchObject([
-      { ':paidBackAt': NOW + 200 },
-      { ':cost': 200, ':latest': NOW + 4000 + 8192 - 200 },
-      { ':maximum': NOW + 4000 + 8192 },
-    ]);
-  });
-
-  it('keeps the item for a minute after the largest debt is paid back', async () => {
-    const table = recordingTable();
-
-    await readBudget(table, CALLER).spend(100);
-
-    expect(table.updates[0]?.names?.['#paidBackAt']).toBe('paidBackAt');
-    expect(table.updates[0]?.values?.[':expires']).toBe(Math.ceil((NOW + 4000 + 8192) / 1000) + 60);
-  });
-
-  it.each([
-    [
-      'admits the read after the bucket was charged concurrently',
-      { paidBackAt: NOW + 4000 },
-      9,
-      undefined,
-    ],
-    ['rejects it once the bucket is empty', { paidBackAt: NOW + 4001 }, 0, 'read-budget-spent'],
-    ['gives up after five tries', { paidBackAt: NOW + 4000 }, 10, 'unavailable'],
-  ])('%s', async (_, item, failures, code) => {
-    const table = recordingTable(bucket(item));
-    table.updateOutcomes.push(...Array(Math.max(2, failures)).fill(false));
-
-    const spent = readBudget(table, CALLER).spend(100);
-
-    if (code) await expect(spent).rejects.toMatchObject({ code });
-    else await expect(spent).resolves.toBe(100);
-    expect(table.updates).toHaveLength(Math.max(2, code ? failures : failures + 1));
+    const spent = { code: 'read-budget-spent', retryAfter: 3 };
+    await expect(budget.spend(100)).rejects.toMatchObject(spent);
+    freezeClock(NOW + 9000);
+    await expect(budget.spend(100)).rejects.toMatchObject({ ...spent, retryAfter: 1 });
   });
 
   it('does not fail when a read cannot be charged afterwards, and logs the error', async () => {
     const table = recordingTable();
-    table.updateOutcomes.push(false, new Error('out of reach'));
+    table.updateOutcomes.push(new Error('out of reach'));
 
     await readBudget(table, CALLER).settle(250);
 

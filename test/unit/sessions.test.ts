@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { authorize } from '../../lib/authorization/authorize.ts';
-import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { newSession, type Session, sessionView } from '../../lib/sessions/session.ts';
@@ -225,25 +224,6 @@ describe('ending', () => {
 
     await expect(end(table)).rejects.toMatchObject({ code: 'not-found' });
     expect(table.transactions).toEqual([]);
-  });
-
-  it.each<[string, Ending]>([
-    ['one', (table) => endSessionOf(table, admin(table), { login: 'bob', series: 'his' })],
-    ['all', (table) => endSessionsOf(table, admin(table), 'bob')],
-  ])('%s as an administrator takes precedence over changes by the user', async (_, end) => {
-    const table = tableWith();
-    table.concurrent.push([
-      { act: 'Put', key: entityKey('USER', 8), attributes: { ...bob, sessionEndings: 4 } },
-    ]);
-    const session = sessionOf(bob, 'his', { sessionEndings: 4 });
-    table.concurrent[0] = [
-      ...(table.concurrent[0] ?? []),
-      { act: 'Put', key: sessionKey(8, 'his'), attributes: session },
-    ];
-
-    await end(table);
-
-    expect(table.transactions.map(([first]) => first?.key.pk)).toContain(precedenceKey(8).pk);
   });
 
   it('keeps the current session when all must end, unless it is the one that ends', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { auditKey, auditPartition, permanentAuditKey } from '../../lib/audit/audit-item.ts';
-import { precedenceKey } from '../../lib/authorization/precedence-item.ts';
 import { mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-items.ts';
 import { importMarkerKey } from '../../lib/operations/import-marker.ts';
 import {
@@ -10,7 +9,7 @@ import {
   parameterId,
   parametersRange,
 } from '../../lib/table/keys.ts';
-import { readBudgetKey, sequenceKey, totalKey } from '../../lib/table/table-items.ts';
+import { sequenceKey, totalKey } from '../../lib/table/table-items.ts';
 import {
   add,
   attributesAre,
@@ -141,8 +140,6 @@ describe('the keys of the table', () => {
       'a pending address': pendingEmailKey(7),
       'a count of resets': mailboxResetsKey('hash'),
       'an import marker': importMarkerKey('USER', 'abc'),
-      'a read budget': readBudgetKey(7),
-      'a precedence': precedenceKey(7),
       'a mail count': mailCountKey(7, 'reset'),
       'a month of the audit trail': auditPartition('2030-02'),
       'an audit entry': auditKey(time, 'x'),

@@ -44,10 +44,6 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   const barrier = openBarrier();
   let wait: () => Promise<unknown> = async () => undefined;
   const delayed: Interceptor = async (call, forward) => {
-    // Precedence rejects changes for a time, and the model has no clock;
-    // test/concurrency/precedence.test.ts tests it.
-    if (call.operation === 'GetItem' && isPrecedence(call.input.Key))
-      return { status: 200, body: {} };
     if (call.operation === 'TransactWriteItems' && call.functionName !== undefined) await wait();
     return forward();
   };
@@ -128,8 +124,6 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
     },
   };
 }
-
-const isPrecedence = (key: unknown): boolean => JSON.stringify(key).includes('PRECEDENCE#');
 
 const person = (login: string, fields: object) => ({
   login,

@@ -33,8 +33,8 @@ export const stackMutants = {
     },
     {
       file: 'lib/authorization/authorize.ts',
-      from: 'findPrecedence(table, caller.id),',
-      to: "findPrecedence(table, caller.id), table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count),",
+      from: 'settleAll([loadUser(), rule',
+      to: "settleAll([table.get({ pk: 'ADMINS', sk: 'ROSTER' }).then(count).then(loadUser), rule",
     },
     {
       file: 'lib/authorization/authorize.ts',
