@@ -59,7 +59,8 @@ export const unprotected = v.optional(
   setting(
     'With `keepData`: omits the protection of the stack and of its table against deletion, ' +
       'for [a first deployment](deploying.md#if-the-first-deployment-fails) or [the deletion of ' +
-      'the environment](deleting.md). `-c unprotected=true` sets it for one deployment.',
+      'the environment](restore.md#deleting-an-environment). `-c unprotected=true` sets it for ' +
+      'one deployment.',
     v.boolean(),
     { example: true },
   ),
@@ -103,7 +104,7 @@ export const auditDays = v.optional(
 
 export const auditLogDays = v.optional(
   setting(
-    'Also writes the audit trail to [a log](monitoring.md#the-audit-trail-in-another-system), ' +
+    'Also writes the audit trail to [a log](operating.md#the-audit-trail-in-another-system), ' +
       'which keeps it for so long; 9999 keeps it forever. There is none unless this is set.',
     retentionDays,
     { unit: 'days', example: 1827 },
@@ -121,7 +122,7 @@ export const transport = v.optional(
 
 export const dailyVerification = v.optional(
   setting(
-    'Deploys a function that [verifies the table](verification.md#daily-verification) once a ' +
+    'Deploys a function that [verifies the table](operating.md#daily-verification) once a ' +
       'day. Without it, no function may scan the table.',
     v.boolean(),
     { example: true },

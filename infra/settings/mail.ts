@@ -74,9 +74,9 @@ export const mailFits = (mail: object): boolean =>
   Buffer.byteLength(JSON.stringify(JSON.stringify(mail))) <= MAIL_BYTES_MAX;
 
 export const mail = setting(
-  'How mails are sent; [Mail](mail.md) explains the conditions in AWS. All texts and the other ' +
-    'settings of mail together, with the pages that links lead to, must not exceed 3,450 bytes ' +
-    'as JSON in a string.',
+  'How mails are sent; [Mail](deploying.md#mail) explains the conditions in AWS. All texts and ' +
+    'the other settings of mail together, with the pages that links lead to, must not exceed ' +
+    '3,450 bytes as JSON in a string.',
   v.strictObject({
     sender: setting(
       'The sender of all mails. SES must have verified the address itself or its domain.',

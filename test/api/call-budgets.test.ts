@@ -10,12 +10,12 @@ import {
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
-/* What a request costs in a warm function. docs/call-budgets.md shows what has changed. */
+/* What a request costs in a warm function. docs/calls.md shows what has changed. */
 
 const observer = openCallObserver();
 const gatehouse = await useGatehouse({ intercept: observer.intercept });
 
-it('every request makes exactly the calls in docs/call-budgets.md; -u updates it', async () => {
+it('every request makes exactly the calls in docs/calls.md; -u updates it', async () => {
   const setup = await openSetup(gatehouse);
   const measure = async (request: ExampleRequest, name: string = request.route) => {
     const trials: Budget[] = [];
@@ -37,5 +37,5 @@ it('every request makes exactly the calls in docs/call-budgets.md; -u updates it
   );
 
   const budgets = new Map<string, Budget>(measured);
-  await expect(budgetDocument(budgets)).toMatchFileSnapshot('../../docs/call-budgets.md');
+  await expect(budgetDocument(budgets)).toMatchFileSnapshot('../../docs/calls.md');
 });

@@ -5,7 +5,7 @@ import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts
 import { forgetReads } from '../support/instance/read-counts.ts';
 
 /*
- * Measures the cost of a list as the number of users grows. The sizes in docs/list-costs.md take
+ * Measures the cost of a list as the number of users grows. The sizes in docs/performance.md take
  * minutes:
  *
  *   LIST_SIZES=100,10000,100000 npx vitest run test/api/list-costs.test.ts

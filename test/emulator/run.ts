@@ -157,7 +157,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The first deployment, daily use, the deletion and "Deploying it again" of docs/deleting.md. */
+/** The first deployment, daily use, the deletion and "Deploying it again" of docs/restore.md. */
 async function rehearse(folder: string, url: string): Promise<void> {
   const repository = join(folder, 'repository');
   copyRepository(repository);

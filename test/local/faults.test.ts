@@ -4,7 +4,7 @@ import type { AwsCall, AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
-/* What each fault does, and to which calls. How the service responds to it is in docs/faults.md. */
+/* What each fault does, and to which calls. How the service responds to it is in docs/calls.md. */
 
 const faults = openFaults();
 const forwarded: string[] = [];

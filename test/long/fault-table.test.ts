@@ -19,7 +19,7 @@ import { mailTable } from '../support/instance/mail-trials.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
- * The response of each route to each fault. docs/faults.md is a snapshot of the results, which
+ * The response of each route to each fault. docs/calls.md is a snapshot of the results, which
  * `LONG=1 npx vitest run test/long/fault-table.test.ts -u` updates.
  */
 
@@ -231,8 +231,8 @@ describe('under faults, the service', () => {
   it('leaves the table intact', () => expectIntact(gatehouse));
 });
 
-it('docs/faults.md matches the results', () =>
-  expect(documentOf()).toMatchFileSnapshot('../../docs/faults.md'));
+it('docs/calls.md matches the results', () =>
+  expect(documentOf()).toMatchFileSnapshot('../../docs/calls.md'));
 
 function documentOf(): string {
   const rank = ({ fault, once }: Injection) => 2 * FAULTS.indexOf(fault) + (once ? 0 : 1);
@@ -254,7 +254,7 @@ function documentOf(): string {
       `|\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`
     );
   });
-  const document = readFileSync(join(import.meta.dirname, '../../docs/faults.md'), 'utf8');
+  const document = readFileSync(join(import.meta.dirname, '../../docs/calls.md'), 'utf8');
   return withGenerated(document, { results: sections.join('\n').trimEnd(), mails: mailTable() });
 }
 

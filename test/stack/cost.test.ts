@@ -61,10 +61,10 @@ async function consoleSizes(): Promise<number[]> {
   }
 }
 
-it('docs/scale.md has the current demand', () => {
-  const document = withGenerated(read('scale.md'), { demand: demandTable(costs) });
+it('docs/performance.md has the current demand', () => {
+  const document = withGenerated(read('performance.md'), { demand: demandTable(costs) });
 
-  return expect(document).toMatchFileSnapshot('../../docs/scale.md');
+  return expect(document).toMatchFileSnapshot('../../docs/performance.md');
 });
 
 it('a request costs its units, its calls to KMS, a mail and the time of its function', () => {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { CRITERIA } from '../support/browser/wcag.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 
-const DOCUMENT = join(import.meta.dirname, '../../docs/accessibility.md');
+const DOCUMENT = join(import.meta.dirname, '../../docs/console.md');
 const CONSOLE = join(import.meta.dirname, '../console');
 const TESTS = readdirSync(CONSOLE, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
@@ -31,7 +31,7 @@ it('every criterion has evidence that exists', () => {
   expect(unproved).toEqual([]);
 });
 
-it('docs/accessibility.md is current; -u updates it', async () => {
+it('the conformance report in docs/console.md is current; -u updates it', async () => {
   const rows = sorted.map(([number, { name, level, tests, remark, absent }]) => {
     const rules = rulesOf(number);
     const evidence = [

@@ -22,7 +22,7 @@ export async function orphans(
     if (tables.length === 0) return undefined;
     return [
       `${stack} would create an empty table, but there is ${tables.join(', ')}`,
-      'set "existing" (docs/deleting.md, Deploying it again), or delete the table',
+      'set "existing" (docs/restore.md, Deploying it again), or delete the table',
     ];
   }
   const inUse: string[] = [];

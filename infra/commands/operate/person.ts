@@ -47,7 +47,7 @@ ${TABLE_HELP}
     done: [0, 'the data was printed, or nothing is left that --forget deletes'],
     failed: [1, 'there is no such account, it must stay, or the command was not completed'],
   },
-  seeAlso: "docs/incidents.md explains what remains when a person's data is deleted.",
+  seeAlso: "docs/operating.md explains what remains when a person's data is deleted.",
   async run({ values, openTable, explain }) {
     const id = idIn(values);
     const connection = await openTable();

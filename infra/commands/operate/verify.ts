@@ -20,7 +20,7 @@ ${TABLE_HELP}
     findings: [1, 'findings'],
     failed: [2, 'the table could not be verified completely'],
   },
-  seeAlso: 'docs/verification.md explains the findings.',
+  seeAlso: 'docs/operating.md explains the findings.',
   async run({ values: { repair }, openTable }) {
     const connection = await openTable();
     const { tableName, table } = connection;

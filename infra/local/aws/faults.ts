@@ -11,7 +11,7 @@ import { CONFLICT, canceledByConflict, dynamoDbError } from './transaction-confl
 
 /**
  * The first four prevent the call. The others execute it, but the function learns the result late
- * or never. docs/faults.md explains each.
+ * or never. docs/calls.md explains each.
  */
 export const FAULTS = [
   'conflict',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withGenerated } from './generated-tables.ts';
 
 /** What a request costs in a warm function. */
 export interface Budget {
@@ -11,25 +12,28 @@ export interface Budget {
   readonly calls: Readonly<Record<string, number>>;
 }
 
-const DOCUMENT = readFileSync(join(import.meta.dirname, '../../../docs/call-budgets.md'), 'utf8');
-const [HEAD = ''] = DOCUMENT.split('| `');
+const DOCUMENT = readFileSync(join(import.meta.dirname, '../../../docs/calls.md'), 'utf8');
+const HEAD =
+  '| request | round trips | read units | write units | calls |\n|---|---|---|---|---|\n';
 
 function lineOf(name: string, { roundTrips, reads, writes, calls }: Budget): string {
   const named = Object.entries(calls).map(([operation, n]) =>
     n > 1 ? `${n} ${operation}` : operation,
   );
-  return `| \`${name}\` | ${roundTrips} | ${reads} | ${writes} | ${named.sort().join(', ')} |\n`;
+  return `| \`${name}\` | ${roundTrips} | ${reads} | ${writes} | ${named.sort().join(', ')} |`;
 }
 
-/** The text of docs/call-budgets.md with these budgets, by the request. */
+/** The text of docs/calls.md with these budgets, by the request. */
 export const budgetDocument = (budgets: ReadonlyMap<string, Budget>): string =>
-  HEAD + [...budgets].map(([name, budget]) => lineOf(name, budget)).join('');
+  withGenerated(DOCUMENT, {
+    budgets: HEAD + [...budgets].map(([name, budget]) => lineOf(name, budget)).join('\n'),
+  });
 
 /** Whether the document has this budget. */
 export const isDocumented = (name: string, budget: Budget): boolean =>
   DOCUMENT.includes(lineOf(name, budget));
 
-/** The budgets in docs/call-budgets.md, by the request. */
+/** The budgets in docs/calls.md, by the request. */
 export const BUDGETS: ReadonlyMap<string, Budget> = new Map(
   [...DOCUMENT.matchAll(/^\| `(.+)` \| (\d+) \| (\d+) \| (\d+) \| (.*) \|$/gm)].map(
     ([, name = '', roundTrips, reads, writes, calls = '']) => [

@@ -6,7 +6,7 @@ import { PRICES } from './prices.ts';
 import { COMMON_DOLLARS, type RequestCost, requestCost, TRAFFIC } from './request-costs.ts';
 import { digits, table } from './tables.ts';
 
-/* The generated tables of docs/cost.md and docs/scale.md. */
+/* The generated tables of docs/cost.md and docs/performance.md. */
 
 const SECONDS_PER_MONTH = 730 * 3600;
 const RATES = [10, 1000, 100_000];

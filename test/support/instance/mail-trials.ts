@@ -4,7 +4,7 @@ import { mailKey } from '../../../lib/mail/mail-items.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /*
- * What becomes of a mail when its delivery goes wrong. docs/faults.md shows these rows; test/api
+ * What becomes of a mail when its delivery goes wrong. docs/calls.md shows these rows; test/api
  * tries each.
  */
 
@@ -170,7 +170,7 @@ export async function outcomeOf({ gatehouse }: Stage, login: string, { mails }: 
   return arrived();
 }
 
-/** The table of the trials of mails in docs/faults.md. */
+/** The table of the trials of mails in docs/calls.md. */
 export const mailTable = (): string =>
   [
     '| event | mails that arrive | mails left in the table | |\n|---|---|---|---|',
