@@ -45,3 +45,11 @@ it.each(DOCUMENTS)('the links in %s lead somewhere', (document) => {
 
   expect(relative.filter((link) => isBroken(document, link))).toEqual([]);
 });
+
+it.each(DOCUMENTS)('the numbered references in %s have definitions', (document) => {
+  const text = withoutCode(read(document));
+  const used = [...text.matchAll(/\[(\d+)\](?![(:])/g)].map(([, number]) => number);
+  const defined = new Set([...text.matchAll(/^\[(\d+)\]: \S+$/gm)].map(([, number]) => number));
+
+  expect(used.filter((number) => !defined.has(number))).toEqual([]);
+});
