@@ -14,14 +14,14 @@ const document = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'u
 const contractOf = (route: string) =>
   routes.find((row) => row.route === route)?.contract as Contract;
 
-/**
- * Which requests a caller may make: without a token, with a token of a user without a role, and
- * with each role.
- */
 const admitsModule = (access: Access): boolean => typeof access === 'object' && !!access.module;
 
+/**
+ * What each request does, and who may make it: a caller without a token, with a token of a user
+ * without a role, and with each role.
+ */
 function rolesTable(): string {
-  const rows = routes.map(({ route, contract: { access } }) => {
+  const rows = routes.map(({ route, contract: { summary, access } }) => {
     const holders = typeof access === 'object' ? access.anyRole : ROLES;
     const allowed = [
       access === 'public',
@@ -29,27 +29,15 @@ function rolesTable(): string {
       ...ROLES.map((role) => holders.includes(role)),
       access === 'public' || admitsModule(access),
     ];
-    return `| \`${route}\` | ${allowed.map((isAllowed) => (isAllowed ? 'yes' : '')).join(' | ')} |`;
+    const marks = allowed.map((isAllowed) => (isAllowed ? 'yes' : '')).join(' | ');
+    return `| \`${route}\` | ${summary} | ${marks} |`;
   });
   const roles = ROLES.map((role) => `\`${role}\``).join(' | ');
   return [
-    `| request | no token | no role | ${roles} | its module |`,
-    `|---|---|---|${'---|'.repeat(ROLES.length + 1)}`,
+    `| request | | no token | no role | ${roles} | its module |`,
+    `|---|---|---|---|${'---|'.repeat(ROLES.length + 1)}`,
     ...rows,
   ].join('\n');
-}
-
-/** The request, what it does and whom it requires. */
-function requestsTable(): string {
-  const rows = routes.map(({ route, contract: { summary, access } }) => {
-    const named = access === 'enrolling' ? 'authenticated' : access;
-    const required =
-      typeof named === 'object'
-        ? [...named.anyRole, ...(admitsModule(named) ? ['its module'] : [])].join(', ')
-        : named.replace('-', ' ');
-    return `| \`${route}\` | ${summary} | ${required} |`;
-  });
-  return ['| request | | access |', '|---|---|---|', ...rows].join('\n');
 }
 
 /** The fields by which each list filters and sorts. */
@@ -71,13 +59,6 @@ it('the tables of roles and filters are current; -u updates them', () =>
   expect(
     withGenerated(document, { roles: rolesTable(), filters: filtersTable() }),
   ).toMatchFileSnapshot('../../docs/api.md'));
-
-it('the table of requests in the README is current; -u updates it', () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-  const generated = withGenerated(readme, { requests: requestsTable() });
-
-  return expect(generated).toMatchFileSnapshot('../../README.md');
-});
 
 const examples = [...document.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
 
