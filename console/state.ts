@@ -1,6 +1,5 @@
 import { computed, signal } from '@preact/signals';
 import type { GetAccountResponse } from './api/generated/types.gen.ts';
-import * as Operations from './api/operations.ts';
 import { connect } from './api/request.ts';
 import { named } from './dictionary.ts';
 import type { Dictionary } from './languages/en.ts';
@@ -93,7 +92,7 @@ export const sendPublicly = connect({
 });
 
 export async function loadAccount() {
-  const answer = await send(Operations.getAccount, {});
+  const answer = await send('GET /api/account', {});
   if (answer.ok) {
     account.value = answer.data;
     await loadLanguage();

@@ -1,6 +1,13 @@
 import { type Links, linksOf } from '../list.ts';
+import type { Operations } from './generated/operations.gen.ts';
 import type { FieldError } from './generated/types.gen.ts';
-import type { Arguments, Operation } from './operations.ts';
+
+type Operation = keyof Operations;
+
+/** What a request needs. The query of a list is the page's, with any filter. */
+type Arguments<O extends Operation> = Pick<Operations[O]['data'], 'body' | 'path'> & {
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+};
 
 /** A rejected request, or one without a response: then the status is 0. */
 export interface Problem {
@@ -36,22 +43,23 @@ export interface Connection {
   readonly onFactorRequired: () => void;
 }
 
-export type Send = <Data extends object, Response>(
-  operation: Operation<Data, Response>,
-  args: Arguments<Data>,
+export type Send = <O extends Operation>(
+  operation: O,
+  args: Arguments<O>,
   options?: Options,
-) => Promise<Answer<Response>>;
+) => Promise<Answer<Operations[O]['response']>>;
 
 /** Sends requests. Nothing is thrown: what fails is a problem. */
 export const connect = (connection: Connection): Send => {
-  return async function send<Data extends object, Response>(
-    operation: Operation<Data, Response>,
-    args: Arguments<Data>,
+  return async function send<O extends Operation>(
+    operation: O,
+    args: Arguments<O>,
     options: Options = {},
-  ): Promise<Answer<Response>> {
+  ): Promise<Answer<Operations[O]['response']>> {
     const token = connection.token();
+    const [method = '', path = ''] = operation.split(' ');
     const response = await connection
-      .fetch(urlOf(operation.url, args), initOf(operation.method, args, token, options))
+      .fetch(urlOf(path, args), initOf(method, args, token, options))
       .catch(() => undefined);
     if (!response) return { ok: false, problem: NO_RESPONSE };
     const text = await response.text().catch(() => undefined);
@@ -59,7 +67,7 @@ export const connect = (connection: Connection): Send => {
     if (response.ok) {
       const data = parsed(text);
       if (data === undefined && text !== '') return { ok: false, problem: NO_RESPONSE };
-      return successOf(response, data as Response);
+      return successOf(response, data as Operations[O]['response']);
     }
     if (response.status === 401 && token && (await resumed(connection, token)))
       return send(operation, args, options);
@@ -76,7 +84,7 @@ async function resumed({ token, resume }: Connection, ended: string): Promise<bo
   return token() !== ended ? token() !== undefined : resume();
 }
 
-function urlOf(template: string, args: Arguments<object>): string {
+function urlOf(template: string, args: Arguments<Operation>): string {
   const { path = {}, query = {} } = args as {
     path?: Record<string, string | number>;
     query?: Record<string, string | number | undefined>;
@@ -93,7 +101,7 @@ function urlOf(template: string, args: Arguments<object>): string {
 
 function initOf(
   method: string,
-  args: Arguments<object>,
+  args: Arguments<Operation>,
   token: string | undefined,
   { ifMatch }: Options,
 ): RequestInit {

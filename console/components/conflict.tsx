@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import * as Operations from '../api/operations.ts';
 import { type Difference, differences, merged } from '../conflict.ts';
 import { isAdministrator, language, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
@@ -77,7 +76,7 @@ function Choices<Entity extends object, T extends Fields>({
 function LastChange({ target }: { target: string }) {
   const t = texts();
   const query = { 'target.equals': target, size: 1 };
-  const { answer } = useLoad(target, () => send(Operations.listAudits, { query }));
+  const { answer } = useLoad(target, () => send('GET /api/audits', { query }));
   const entry = answer?.ok ? answer.data[0] : undefined;
   const time = entry && dateTime(language.value, entry.time);
   return <p>{entry ? fill(t.conflictBy, { name: entry.actor, time }) : t.conflictUnknown}</p>;

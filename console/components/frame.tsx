@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import * as Operations from '../api/operations.ts';
 import { leaving, navigate, path } from '../navigation.ts';
 import { BASE } from '../route.ts';
 import {
@@ -69,7 +68,7 @@ async function logOut(): Promise<void> {
   await navigate(BASE);
   if (location.pathname !== BASE) return;
   // Forgotten before the response: a 401 must not ask for the password of a session that is over.
-  const ended = send(Operations.logOut, {});
+  const ended = send('POST /api/logout', {});
   startSession(undefined);
   await ended;
   await navigate(BASE, { replace: true, say: texts().loggedOut });

@@ -1,5 +1,4 @@
 import { version } from '../../package.json';
-import * as Operations from '../api/operations.ts';
 import { useLoad } from '../components/load.ts';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -7,7 +6,7 @@ import { claims, sendPublicly, texts } from '../state.ts';
 
 export function About() {
   const t = texts();
-  const { answer, reload } = useLoad('', () => sendPublicly(Operations.getHealth, {}));
+  const { answer, reload } = useLoad('', () => sendPublicly('GET /api/health', {}));
   return (
     <Screen title={t.about}>
       <dl>

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import * as Operations from '../api/operations.ts';
 import type { Problem } from '../api/request.ts';
 import { Form, SelectField, TextField } from '../components/form.tsx';
 import { CurrentPassword, NewPassword } from '../components/password-fields.tsx';
@@ -49,7 +48,7 @@ export function Profile() {
   const own = account.value;
   const save = async (values: FormData): Promise<Problem | undefined> => {
     notice.value = '';
-    const answer = await send(Operations.updateAccount, {
+    const answer = await send('POST /api/account', {
       body: {
         firstName: textOf(values, 'firstName'),
         lastName: textOf(values, 'lastName'),
@@ -105,7 +104,7 @@ export function Profile() {
 export function Password() {
   const t = texts();
   const save = async (values: FormData): Promise<Problem | undefined> => {
-    const answer = await send(Operations.changePassword, {
+    const answer = await send('POST /api/account/change-password', {
       body: {
         currentPassword: textOf(values, 'currentPassword'),
         newPassword: textOf(values, 'newPassword'),
@@ -139,9 +138,9 @@ export function OwnSessions() {
     <AccountScreen title={t.sessions}>
       <p>{t.sessionsText}</p>
       <Sessions
-        load={() => send(Operations.listSessions, {})}
-        end={(series) => send(Operations.endSession, { path: { series } })}
-        endAll={() => send(Operations.endOtherSessions, {})}
+        load={() => send('GET /api/account/sessions', {})}
+        end={(series) => send('POST /api/account/sessions/{series}/end', { path: { series } })}
+        endAll={() => send('POST /api/account/end-other-sessions', {})}
         endAllLabel={t.endOthers}
       />
     </AccountScreen>

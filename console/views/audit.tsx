@@ -1,5 +1,4 @@
 import type { AuditEntry } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import { changesCell, sentenceOf } from '../audit.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { Time } from '../components/parts.tsx';
@@ -29,7 +28,7 @@ export function Audit() {
   return (
     <Screen title={t.auditTrail}>
       <DataList
-        load={(query) => send(Operations.listAudits, { query })}
+        load={(query) => send('GET /api/audits', { query })}
         columns={columnsOf()}
         filters={filtersOf()}
         rowKey={({ id }) => id}

@@ -1,5 +1,4 @@
 import type { Integration as IntegrationData } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import type { Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
@@ -24,7 +23,9 @@ import { Parameters } from './parameters.tsx';
 export function Integration({ id }: { id: string }) {
   const t = texts();
   const path = { id: Number(id) };
-  const { answer, shown, reload } = useLoad(id, () => send(Operations.getIntegration, { path }));
+  const { answer, shown, reload } = useLoad(id, () =>
+    send('GET /api/utm-integrations/{id}', { path }),
+  );
   return (
     <Screen title={shown ? shown.data.name : `${t.integrations} ${id}`}>
       {!answer && <Waiting />}
@@ -98,8 +99,8 @@ function EditIntegration({ loaded, onChanged }: Properties) {
     },
     loaded,
     put: (fields, ifMatch) =>
-      send(Operations.updateIntegration, { body: { ...fields, id } }, { ifMatch }),
-    get: () => send(Operations.getIntegration, { path: { id } }),
+      send('PUT /api/utm-integrations', { body: { ...fields, id } }, { ifMatch }),
+    get: () => send('GET /api/utm-integrations/{id}', { path: { id } }),
     onSaved: onChanged,
   });
   const { current, version, save } = editing;
@@ -148,7 +149,7 @@ function Deletion({ integration }: { integration: IntegrationData }) {
   const t = texts();
   const { id, name } = integration;
   const remove = async () => {
-    const result = await send(Operations.deleteIntegration, { path: { id } });
+    const result = await send('DELETE /api/utm-integrations/{id}', { path: { id } });
     if (!result.ok) return result.problem;
     const say = fill(t.deleted, { name });
     await navigate(`${BASE}/integrations`, { saved: true, replace: true, say });
@@ -167,6 +168,8 @@ function Deletion({ integration }: { integration: IntegrationData }) {
 /** Counted when the dialog opens: parameters may have been added since the page was loaded. */
 function DeletedParameters({ id }: { id: number }) {
   const query = { 'integrationId.equals': id };
-  const { answer } = useLoad(String(id), () => send(Operations.countParameters, { query }));
+  const { answer } = useLoad(String(id), () =>
+    send('GET /api/utm-integration-confs/count', { query }),
+  );
   return <p>{fill(texts().integrationDeleted, { n: answer?.ok ? answer.data : '…' })}</p>;
 }

@@ -1,5 +1,4 @@
 import type { Integration, IntegrationType } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import type { Problem } from '../api/request.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { CheckField, Form, SelectField, TextField } from '../components/form.tsx';
@@ -42,7 +41,7 @@ export function Integrations() {
         </p>
       )}
       <DataList
-        load={(query) => send(Operations.listIntegrations, { query })}
+        load={(query) => send('GET /api/utm-integrations', { query })}
         columns={columnsOf()}
         filters={filtersOf()}
         rowKey={({ id }) => id}
@@ -163,7 +162,7 @@ export function NewIntegration() {
   const t = texts();
   const save = async (values: FormData): Promise<Problem | undefined> => {
     const body = integrationFieldsOf(values);
-    const answer = await send(Operations.createIntegration, { body });
+    const answer = await send('POST /api/utm-integrations', { body });
     if (!answer.ok) return answer.problem;
     await navigate(integrationPath(answer.data.id), { saved: true, say: t.saved });
     return undefined;

@@ -1,5 +1,4 @@
 import { useRef, useState } from 'preact/hooks';
-import * as Operations from '../api/operations.ts';
 import type { Problem } from '../api/request.ts';
 import { CheckField, Form, TextField } from '../components/form.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -33,7 +32,7 @@ export function Credentials({ submit, onToken, login }: Properties) {
   const tried = useRef(false);
   const save = async (values: FormData): Promise<Problem | undefined> => {
     const code = textOf(values, 'code');
-    const answer = await sendPublicly(Operations.authenticate, {
+    const answer = await sendPublicly('POST /api/authenticate', {
       body: {
         username: login ?? textOf(values, 'username'),
         password: textOf(values, 'password'),

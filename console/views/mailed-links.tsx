@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import * as Operations from '../api/operations.ts';
 import { Form, TextField } from '../components/form.tsx';
 import { NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -15,7 +14,7 @@ export function ForgottenPassword() {
   const [sent, setSent] = useState(false);
   const save = async (values: FormData) => {
     const body = { email: textOf(values, 'email') };
-    const answer = await sendPublicly(Operations.requestReset, { body });
+    const answer = await sendPublicly('POST /api/account/reset-password/init', { body });
     setSent(answer.ok);
     return answer.ok ? undefined : answer.problem;
   };
@@ -69,7 +68,7 @@ export function SetPassword(properties: { readonly keyOfLink: string | undefined
   const [done, setDone] = useState(false);
   const save = async (values: FormData) => {
     const body = { key: key ?? '', newPassword: textOf(values, 'newPassword') };
-    const answer = await sendPublicly(Operations.finishReset, { body });
+    const answer = await sendPublicly('POST /api/account/reset-password/finish', { body });
     if (!answer.ok) return answer.problem;
     // All sessions have ended, also one of this tab.
     startSession(undefined);
@@ -105,7 +104,9 @@ export function ConfirmEmail(properties: { readonly keyOfLink: string | undefine
   const key = useKey(properties.keyOfLink);
   const [done, setDone] = useState(false);
   const save = async () => {
-    const answer = await sendPublicly(Operations.confirmEmail, { body: { key: key ?? '' } });
+    const answer = await sendPublicly('POST /api/account/confirm-email', {
+      body: { key: key ?? '' },
+    });
     setDone(answer.ok);
     return answer.ok ? undefined : answer.problem;
   };

@@ -3,7 +3,6 @@ import type {
   CreateCredentialResponse,
   ListCredentialsResponse,
 } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { type Column, Table } from '../components/data-list.tsx';
 import { useLoad } from '../components/load.ts';
@@ -39,7 +38,7 @@ export function Module({ id, name, loaded }: ModuleProperties) {
 function Running({ id, loaded }: Pick<ModuleProperties, 'id' | 'loaded'>) {
   const t = texts();
   const { answer, reload } = useLoad(loaded, () =>
-    send(Operations.listModules, { query: { 'id.equals': id } }),
+    send('GET /api/modules', { query: { 'id.equals': id } }),
   );
   if (!answer) return <Waiting />;
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
@@ -87,18 +86,23 @@ function Credentials({ id, name }: Properties) {
   const reasonId = useId();
   const [created, setCreated] = useState<CreateCredentialResponse>();
   const { answer, shown, reload } = useLoad(String(id), () =>
-    send(Operations.listCredentials, { path: { id } }),
+    send('GET /api/utm-integrations/{id}/credentials', { path: { id } }),
   );
   const exchange = exchangeOf(shown?.data ?? []);
   const create: Act = async () => {
-    const result = await send(Operations.createCredential, { path: { id }, body: {} });
+    const result = await send('POST /api/utm-integrations/{id}/credentials', {
+      path: { id },
+      body: {},
+    });
     if (!result.ok) return result.problem;
     setCreated(result.data);
     reload();
     return undefined;
   };
   const revoke = async (clientId: string): ReturnType<Act> => {
-    const result = await send(Operations.deleteCredential, { path: { id, clientId } });
+    const result = await send('POST /api/utm-integrations/{id}/credentials/{clientId}/delete', {
+      path: { id, clientId },
+    });
     if (!result.ok) return result.problem;
     if (created?.clientId === clientId) setCreated(undefined);
     notice.value = fill(t.revoked, { name: clientId });

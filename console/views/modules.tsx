@@ -1,5 +1,4 @@
 import type { ListModulesResponse } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -30,7 +29,7 @@ export function Modules() {
   return (
     <Screen title={t.modules}>
       <DataList
-        load={(query) => send(Operations.listModules, { query })}
+        load={(query) => send('GET /api/modules', { query })}
         columns={columnsOf()}
         filters={filtersOf()}
         rowKey={({ id }) => id}

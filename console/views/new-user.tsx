@@ -1,4 +1,3 @@
-import * as Operations from '../api/operations.ts';
 import type { Problem } from '../api/request.ts';
 import { Form } from '../components/form.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -11,7 +10,7 @@ import { UserFormFields, userFieldsOf } from './user-form.tsx';
 export function NewUser() {
   const t = texts();
   const save = async (values: FormData): Promise<Problem | undefined> => {
-    const answer = await send(Operations.createUser, { body: userFieldsOf(values) });
+    const answer = await send('POST /api/users', { body: userFieldsOf(values) });
     if (!answer.ok) return answer.problem;
     const { login } = answer.data;
     await navigate(userPath(login), { saved: true, say: fill(t.userCreated, { login }) });

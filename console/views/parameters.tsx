@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import type { Parameter } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import type { Problem, Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
@@ -25,7 +24,7 @@ interface Properties {
 export function Parameters({ integrationId, onChanged }: Properties) {
   const t = texts();
   const { answer, shown, reload } = useLoad(String(integrationId), () =>
-    send(Operations.listParameters, {
+    send('GET /api/utm-integration-confs', {
       query: { 'integrationId.equals': integrationId, size: ALL },
     }),
   );
@@ -60,7 +59,7 @@ function OneParameter({ parameter, onChanged }: { parameter: Parameter; onChange
   const [shown, setShown] = useState(false);
   const [editing, setEditing] = useState(false);
   const remove = async (): Promise<Problem | undefined> => {
-    const answer = await send(Operations.deleteParameter, { path: { id } });
+    const answer = await send('DELETE /api/utm-integration-confs/{id}', { path: { id } });
     if (!answer.ok) return answer.problem;
     notice.value = fill(t.deleted, { name });
     onChanged();
@@ -127,7 +126,9 @@ interface EditProperties {
 }
 
 function EditParameter({ id, onClose, onSaved }: EditProperties) {
-  const { answer, reload } = useLoad('', () => send(Operations.getParameter, { path: { id } }));
+  const { answer, reload } = useLoad('', () =>
+    send('GET /api/utm-integration-confs/{id}', { path: { id } }),
+  );
   if (!answer) return <Waiting />;
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
   return <ParameterForm loaded={answer} onClose={onClose} onSaved={onSaved} />;
@@ -152,11 +153,11 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
     loaded,
     put: (fields, ifMatch) =>
       send(
-        Operations.updateParameter,
+        'PUT /api/utm-integration-confs',
         { body: { ...fields, id, integration: { id: integration.id } } },
         { ifMatch },
       ),
-    get: () => send(Operations.getParameter, { path: { id } }),
+    get: () => send('GET /api/utm-integration-confs/{id}', { path: { id } }),
     onSaved: () => {
       onSaved();
       onClose();
@@ -238,7 +239,7 @@ function NewParameter({ integrationId, onCreated }: NewProperties) {
   const create = async (values: FormData): Promise<Problem | undefined> => {
     const body = { ...fieldsOf(values), integration: { id: integrationId } };
     notice.value = '';
-    const answer = await send(Operations.createParameter, { body });
+    const answer = await send('POST /api/utm-integration-confs', { body });
     if (!answer.ok) return answer.problem;
     notice.value = t.saved;
     setOpen(false);

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import type { RequestSecondFactorResponse } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import type { Problem } from '../api/request.ts';
 import { Form, TextField } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
@@ -48,7 +47,7 @@ function FactorOff({ onCodes }: Properties) {
   const [requested, setRequested] = useState<RequestSecondFactorResponse>();
   const request = async (values: FormData): Promise<Problem | undefined> => {
     const body = { currentPassword: textOf(values, 'currentPassword') };
-    const answer = await send(Operations.requestFactor, { body });
+    const answer = await send('POST /api/account/second-factor', { body });
     if (!answer.ok) return answer.problem;
     notice.value = '';
     setRequested(answer.data);
@@ -56,7 +55,7 @@ function FactorOff({ onCodes }: Properties) {
   };
   const confirm = async (values: FormData): Promise<Problem | undefined> => {
     const body = { code: textOf(values, 'code') };
-    const answer = await send(Operations.confirmFactor, { body });
+    const answer = await send('POST /api/account/second-factor/confirm', { body });
     if (!answer.ok) return answer.problem;
     onCodes(answer.data.recoveryCodes);
     // A required factor is turned on at any address, whose own screen would replace the codes.
@@ -114,14 +113,14 @@ function FactorOn({ onCodes }: Properties) {
     },
   });
   const replace = async (values: FormData): Promise<Problem | undefined> => {
-    const answer = await send(Operations.replaceRecoveryCodes, proof(values));
+    const answer = await send('POST /api/account/second-factor/recovery-codes', proof(values));
     if (!answer.ok) return answer.problem;
     onCodes(answer.data.recoveryCodes);
     await loadAccount();
     return undefined;
   };
   const disable = async (values: FormData): Promise<Problem | undefined> => {
-    const answer = await send(Operations.disableFactor, proof(values));
+    const answer = await send('POST /api/account/second-factor/disable', proof(values));
     if (!answer.ok) return answer.problem;
     notice.value = t.factorDisabled;
     await loadAccount();

@@ -1,5 +1,4 @@
 import type { Role, User as UserData } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import type { Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
@@ -20,7 +19,9 @@ import { rolesText } from './users.tsx';
 export function User({ login }: { login: string }) {
   const t = texts();
   const title = fill(t.editUser, { login });
-  const { answer, reload } = useLoad(login, () => send(Operations.getUser, { path: { login } }));
+  const { answer, reload } = useLoad(login, () =>
+    send('GET /api/users/{login}', { path: { login } }),
+  );
   return (
     <Screen title={title}>
       {!answer && <Waiting />}
@@ -89,8 +90,8 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
       authorities: t.roles,
     },
     loaded,
-    put: (fields, ifMatch) => send(Operations.updateUser, { body: { ...fields, id } }, { ifMatch }),
-    get: () => send(Operations.getUser, { path: { login } }),
+    put: (fields, ifMatch) => send('PUT /api/users', { body: { ...fields, id } }, { ifMatch }),
+    get: () => send('GET /api/users/{login}', { path: { login } }),
     onSaved: ({ data }) => {
       if (data.login !== login)
         void navigate(userPath(data.login), { replace: true, saved: true, say: t.saved });
@@ -130,7 +131,7 @@ function Activation({ editing }: { editing: EditingUser }) {
   const { login, activated } = current.data;
   const put = ({ data: { id, login, email }, etag }: Success<UserData>) =>
     send(
-      Operations.updateUser,
+      'PUT /api/users',
       { body: { id, login, email, activated: !activated } },
       { ifMatch: etag },
     );
@@ -142,7 +143,7 @@ function Activation({ editing }: { editing: EditingUser }) {
   };
   // The form still shows what was read first, so it keeps that ETag: saving it then asks.
   const changeAfterOther = async () => {
-    const theirs = await send(Operations.getUser, { path: { login } });
+    const theirs = await send('GET /api/users/{login}', { path: { login } });
     if (!theirs.ok) return theirs.problem;
     const isDone = theirs.data.activated !== activated;
     const answer = isDone ? theirs : await put(theirs);
@@ -169,9 +170,11 @@ function UserSessions({ login }: { login: string }) {
     <section>
       <h2>{t.sessions}</h2>
       <Sessions
-        load={() => send(Operations.listUserSessions, { path: { login } })}
-        end={(series) => send(Operations.endUserSession, { path: { login, series } })}
-        endAll={() => send(Operations.endUserSessions, { path: { login } })}
+        load={() => send('GET /api/users/{login}/sessions', { path: { login } })}
+        end={(series) =>
+          send('POST /api/users/{login}/sessions/{series}/end', { path: { login, series } })
+        }
+        endAll={() => send('POST /api/users/{login}/end-sessions', { path: { login } })}
         endAllLabel={fill(t.endAll, { login })}
       />
     </section>
@@ -184,7 +187,7 @@ function Factor({ editing }: { editing: EditingUser }) {
   const { login, secondFactor, lastLogin } = current.data;
   const isOwn = login === account.value?.login;
   const remove = async () => {
-    const answer = await send(Operations.removeFactor, { path: { login } });
+    const answer = await send('POST /api/users/{login}/second-factor/remove', { path: { login } });
     if (!answer.ok) return answer.problem;
     notice.value = t.factorRemoved;
     setCurrent({ ...current, data: { ...current.data, secondFactor: false } });
@@ -212,7 +215,7 @@ function Deletion({ editing }: { editing: EditingUser }) {
   const { etag: ifMatch, data } = editing.current;
   const { login } = data;
   const remove = async () => {
-    const answer = await send(Operations.deleteUser, { path: { login } }, { ifMatch });
+    const answer = await send('DELETE /api/users/{login}', { path: { login } }, { ifMatch });
     if (!answer.ok) return answer.problem;
     const say = fill(t.deleted, { name: login });
     await navigate(`${BASE}/users`, { saved: true, replace: true, say });

@@ -1,5 +1,4 @@
 import type { Role, User } from '../api/generated/types.gen.ts';
-import * as Operations from '../api/operations.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
@@ -41,7 +40,7 @@ export function Users() {
         </p>
       )}
       <DataList
-        load={(query) => send(Operations.listUsers, { query })}
+        load={(query) => send('GET /api/users', { query })}
         columns={columnsOf()}
         filters={filtersOf()}
         rowKey={({ id }) => id}

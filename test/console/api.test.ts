@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import * as Operations from '../../console/api/operations.ts';
 import { type Connection, connect } from '../../console/api/request.ts';
 
 interface Sent {
@@ -30,24 +27,12 @@ function connection(responses: (Response | Error)[], overrides: Partial<Connecti
 const problem = (status: number, body: object, headers = {}): Response =>
   new Response(JSON.stringify(body), { status, headers });
 
-it('names only requests of the API', () => {
-  const document = readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8');
-  const { paths } = JSON.parse(document);
-
-  const unknown = Object.values(Operations).filter(
-    ({ method, url }) => !paths[url]?.[method.toLowerCase()],
-  );
-
-  expect(Object.keys(Operations).length).toBeGreaterThan(30);
-  expect(unknown).toEqual([]);
-});
-
 describe('a request', () => {
   it('encodes its path and leaves out filters that are not set', async () => {
     const { send, sent } = connection([Response.json({}), Response.json([])]);
 
-    await send(Operations.getUser, { path: { login: 'a&b=^' } });
-    await send(Operations.listUsers, { query: { 'login.contains': 'ä', page: '', size: 20 } });
+    await send('GET /api/users/{login}', { path: { login: 'a&b=^' } });
+    await send('GET /api/users', { query: { 'login.contains': 'ä', page: '', size: 20 } });
 
     expect(sent.map(({ url }) => url)).toEqual([
       '/api/users/a%26b%3D%5E',
@@ -58,7 +43,7 @@ describe('a request', () => {
   it('carries the token, the ETag and the body, and no cookies', async () => {
     const { send, sent } = connection([Response.json({})]);
 
-    await send(Operations.deleteUser, { path: { login: 'bob' } }, { ifMatch: '"1-a"' });
+    await send('DELETE /api/users/{login}', { path: { login: 'bob' } }, { ifMatch: '"1-a"' });
 
     expect(sent[0]?.init).toMatchObject({
       method: 'DELETE',
@@ -75,7 +60,7 @@ describe('a request', () => {
     };
     const { send } = connection([Response.json([], { headers })]);
 
-    expect(await send(Operations.listUsers, {})).toMatchObject({
+    expect(await send('GET /api/users', {})).toMatchObject({
       ok: true,
       etag: '"1-a"',
       total: 57,
@@ -86,7 +71,7 @@ describe('a request', () => {
   it('accepts a response without a body', async () => {
     const { send } = connection([new Response('')]);
 
-    expect(await send(Operations.logOut, {})).toMatchObject({ ok: true, data: undefined });
+    expect(await send('POST /api/logout', {})).toMatchObject({ ok: true, data: undefined });
   });
 });
 
@@ -95,7 +80,7 @@ describe('a problem', () => {
     const body = { message: 'error.http.429', status: 429 };
     const { send } = connection([problem(429, body, { 'Retry-After': '32' })]);
 
-    expect(await send(Operations.listUsers, {})).toEqual({
+    expect(await send('GET /api/users', {})).toEqual({
       ok: false,
       problem: { ...body, fieldErrors: [], retryAfterSeconds: 32 },
     });
@@ -108,7 +93,7 @@ describe('a problem', () => {
   ])('of %s has the message of its status', async (_, text) => {
     const { send } = connection([new Response(text, { status: 503 })]);
 
-    expect(await send(Operations.listUsers, {})).toMatchObject({
+    expect(await send('GET /api/users', {})).toMatchObject({
       ok: false,
       problem: { status: 503, message: 'error.http.503', fieldErrors: [] },
     });
@@ -117,7 +102,7 @@ describe('a problem', () => {
   it('tells that there was no response', async () => {
     const { send } = connection([new TypeError('Failed to fetch')]);
 
-    expect(await send(Operations.listUsers, {})).toMatchObject({
+    expect(await send('GET /api/users', {})).toMatchObject({
       ok: false,
       problem: { status: 0, message: 'error.network' },
     });
@@ -126,7 +111,7 @@ describe('a problem', () => {
   it('of a proxy that is no JSON is a problem of the network', async () => {
     const { send } = connection([new Response('<html>Log in to the network</html>')]);
 
-    expect(await send(Operations.listUsers, {})).toMatchObject({
+    expect(await send('GET /api/users', {})).toMatchObject({
       ok: false,
       problem: { status: 0, message: 'error.network' },
     });
@@ -140,7 +125,7 @@ describe('a problem', () => {
       },
     });
 
-    await send(Operations.listUsers, {});
+    await send('GET /api/users', {});
 
     expect(reported).toBe(true);
   });
@@ -159,7 +144,7 @@ describe('a session that has ended', () => {
       },
     });
 
-    expect(await send(Operations.listUsers, {})).toMatchObject({ ok: true });
+    expect(await send('GET /api/users', {})).toMatchObject({ ok: true });
     expect(sent.map(({ init }) => init.headers)).toEqual([
       { Authorization: 'Bearer token-1' },
       { Authorization: 'Bearer token-2' },
@@ -169,7 +154,7 @@ describe('a session that has ended', () => {
   it('refuses the request if the password is not given', async () => {
     const { send, sent } = connection([ended()]);
 
-    expect(await send(Operations.listUsers, {})).toMatchObject({ problem: { status: 401 } });
+    expect(await send('GET /api/users', {})).toMatchObject({ problem: { status: 401 } });
     expect(sent).toHaveLength(1);
   });
 
@@ -184,7 +169,7 @@ describe('a session that has ended', () => {
       },
     });
 
-    expect(await send(Operations.listUsers, {})).toMatchObject({ ok: true });
+    expect(await send('GET /api/users', {})).toMatchObject({ ok: true });
     expect(asked).toBe(0);
   });
 
@@ -198,7 +183,7 @@ describe('a session that has ended', () => {
       },
     });
 
-    await send(Operations.authenticate, { body: { username: 'a', password: 'b' } });
+    await send('POST /api/authenticate', { body: { username: 'a', password: 'b' } });
 
     expect(asked).toBe(false);
   });
