@@ -1,7 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { GetAccountResponse } from './api/generated/types.gen.ts';
 import { connect } from './api/request.ts';
-import { named } from './dictionary.ts';
 import type { Dictionary } from './languages/en.ts';
 import { claimsOf, mustEnrol, storedToken, storeToken } from './session.ts';
 import { type Language, languageOf } from './text.ts';
@@ -48,7 +47,7 @@ export async function loadLanguage(): Promise<void> {
   if (!loaded) return;
   document.documentElement.lang = best;
   language.value = best;
-  dictionary.value = named(loaded);
+  dictionary.value = loaded;
 }
 
 export function startSession(newToken: string | undefined): void {

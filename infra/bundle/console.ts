@@ -3,7 +3,6 @@ import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { build } from 'esbuild';
 import { SUFFIXES } from '../../lib/status/content-coding.ts';
-import { dictionaries } from './dictionaries.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ENTRIES = { '%SCRIPT%': 'console/main.tsx', '%STYLE%': 'console/style.css' } as const;
@@ -36,7 +35,6 @@ export async function buildConsole(outdir: string): Promise<void> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
-    plugins: [dictionaries],
   });
   const assets = outputFiles.map(({ path, contents }) => ({
     name: relative(ROOT, path),

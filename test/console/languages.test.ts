@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { AuditEntry } from '../../console/api/generated/types.gen.ts';
 import { changesCell, sentenceOf } from '../../console/audit.ts';
-import { named } from '../../console/dictionary.ts';
 import { de } from '../../console/languages/de.ts';
 import { en } from '../../console/languages/en.ts';
 import { dateTime, day, fill, languageOf, plural } from '../../console/text.ts';
@@ -31,12 +30,6 @@ it('every text of the dictionary is used', () => {
   );
 
   expect(unused).toEqual([]);
-});
-
-it('a dictionary is made of its texts by their order', () => {
-  const shape = ['a', ['b', ['c', 'd']], 'e'] as const;
-
-  expect(named(['1', '2', '3', '4'], shape)).toEqual({ a: '1', b: { c: '2', d: '3' }, e: '4' });
 });
 
 it('every message of the service has a text', () => {
