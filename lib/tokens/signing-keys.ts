@@ -24,7 +24,7 @@ interface PublicJwk {
 }
 
 /** The public keys that verify tokens, and the earliest accepted issue time. */
-interface KeySet {
+export interface KeySet {
   readonly keys: PublicJwk[];
   /**
    * Tokens issued before this time, in seconds since 1970, are rejected. Set when a restored table

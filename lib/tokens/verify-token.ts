@@ -1,11 +1,10 @@
-import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
-import { JwtVerifier } from 'aws-jwt-verify/jwt-verifier';
+import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import { Failure } from '../contract/failure.ts';
 import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import { awaitInColdStart } from '../runtime/cold-start.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
-import { readKeySet } from './signing-keys.ts';
+import { type KeySet, readKeySet } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
 
 /** Verifies the access token of a request. */
@@ -62,28 +61,12 @@ export function openVerifier<T = never>(
 ): Verifier<Caller | T> {
   const kinds: readonly TokenKind<Caller | T>[] = [personToken(), ...others];
   const kindOf = (type: unknown) => kinds.find((kind) => kind.type === type);
-  // Stryker disable all: `verifySync` fetches from no cache
-  const offline = new SimpleJwksCache({
-    fetcher: {
-      fetch() {
-        throw new Error('Public keys are read from the table, never fetched');
-      },
-    },
-  });
-  // Stryker restore all
-  let notBefore = 0;
-  const verifier = JwtVerifier.create(
-    {
-      issuer: issuer(),
-      audience: kinds.map(({ audience }) => audience),
-      // Only the key of the cache entry; it is never fetched.
-      jwksUri: 'table:JWKS',
-      customJwtCheck: ({ header, payload }) =>
-        checkClaims(header, payload, kindOf(header.typ), notBefore),
-    },
-    // Stryker disable next-line ObjectLiteral: `verifySync` fetches from no cache
-    { jwksCache: offline },
-  );
+  const checks = {
+    issuer: issuer(),
+    audience: kinds.map(({ audience }) => audience),
+    customJwtCheck: ({ header, payload }: { header: Claims; payload: Claims }) =>
+      checkClaims(header, payload, kindOf(header.typ), keySet.notBefore),
+  };
 
   /**
    * The tokens verified under the current key set, oldest first. Verifying a signature would be
@@ -91,15 +74,12 @@ export function openVerifier<T = never>(
    */
   const verified = new Map<string, { readonly caller: Caller | T; readonly expiresAt: number }>();
 
-  let known = new Set<unknown>();
+  let keySet: KeySet = { keys: [], notBefore: 0 };
   let readAt = Number.NEGATIVE_INFINITY;
   let unknownKeyReadAt = Number.NEGATIVE_INFINITY;
   async function readKeys(): Promise<void> {
-    const keySet = await readKeySet(table);
-    verifier.cacheJwks({ keys: keySet.keys as never });
+    keySet = await readKeySet(table);
     verified.clear();
-    known = new Set(keySet.keys.map(({ kid }) => kid));
-    notBefore = keySet.notBefore;
     readAt = Date.now();
   }
   // A failed read must not fail the cold start: the first request reads again.
@@ -119,16 +99,18 @@ export function openVerifier<T = never>(
       if (hit && now / 1000 < hit.expiresAt) return hit.caller;
       // Without any key, as after a restore, the first login publishes one: its token must be
       // accepted at once.
-      const mayReadAgain = known.size === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
-      if (!known.has(headerOf(token)?.kid) && mayReadAgain) {
+      const mayReadAgain =
+        keySet.keys.length === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
+      const keyId = headerOf(token)?.kid;
+      if (!keySet.keys.some(({ kid }) => kid === keyId) && mayReadAgain) {
         // Only a successful read starts the interval: during an outage of the table every request
         // reads again.
         await readKeys();
         unknownKeyReadAt = now;
       }
       try {
-        const claims = verifier.verifySync(token);
-        // `verifySync` has checked the type, so there is a kind.
+        const claims = verifyJwtSync(token, { keys: keySet.keys as never }, checks);
+        // `checkClaims` has checked the type, so there is a kind.
         const { callerOf } = kindOf(headerOf(token)?.typ) as TokenKind<Caller | T>;
         const caller = callerOf(claims);
         if (verified.size >= VERIFIED_TOKENS_MAX)
