@@ -50,7 +50,7 @@ async function respond(
   if (rejection) return rejection;
   const forward = async (): Promise<AwsResponse> => {
     if (service === 'KMS') return deployed.kms(operation, call.input);
-    return service === 'SES' ? mailbox.send(call.input) : callDynamoDb(call, text);
+    return service === 'SES' ? mailbox.send(call.input) : callDynamoDb(call);
   };
   return options.intercept ? options.intercept(call, forward) : forward();
 }

@@ -5,7 +5,6 @@ import { callEngine, startEngine } from './aws/engine.ts';
 import { createTable } from './aws/stack-table.ts';
 import { openStream, type Stream } from './aws/stream.ts';
 import { awsEndpoint } from './aws-endpoint.ts';
-import { meterCapacity } from './capacity/meter-capacity.ts';
 import { API_ENDPOINT, deploy } from './deploy.ts';
 import { startGateway } from './gateway/gateway.ts';
 import type { FunctionConfig } from './lambda/instance.ts';
@@ -88,14 +87,7 @@ const streamOf = (running: Running): Stream =>
 function startServer(running: Running, stream: Stream) {
   const { onLine, onRejection, port } = running.options;
   const stackTable = () => running.deployed.table;
-  const callDynamoDb = openDynamoDb(
-    running.engineUrl,
-    stackTable,
-    stream.committed,
-    running.options.meterCapacity
-      ? meterCapacity(() => stackTable().OnDemandThroughput)
-      : undefined,
-  );
+  const callDynamoDb = openDynamoDb(running.engineUrl, stackTable, stream.committed);
   return startGateway(
     port,
     async () => {

@@ -31,8 +31,6 @@ export interface CloudOptions extends RunOptions {
   readonly intercept?: Interceptor;
   /** The page that sets a password by a mailed link; the template's if it is not given. */
   readonly mailLinkBase?: string | undefined;
-  /** Whether calls to the table, including operators' calls, are throttled as on AWS. */
-  readonly meterCapacity?: boolean;
 }
 
 /** What the parts of the local cloud share. A deployment replaces some of it. */

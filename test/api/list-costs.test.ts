@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { readUnitsOf } from '../support/costs/read-units.ts';
+import { measureUnits } from '../support/costs/consumed-units.ts';
 import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { forgetReads } from '../support/instance/read-counts.ts';
@@ -23,11 +23,9 @@ let cost: Cost = { calls: 0, units: 0 };
 const gatehouse: Gatehouse = await startGatehouse({
   breaksData: true,
   async intercept(call, forward) {
-    const response = await forward();
-    const isCounted = ['GetItem', 'BatchGetItem', 'Query'].includes(call.operation);
-    if (call.functionName === 'GET /api/users' && isCounted) {
-      cost = { calls: cost.calls + 1, units: cost.units + readUnitsOf(call, response) };
-    }
+    const { response, readUnits } = await measureUnits(call, forward);
+    if (call.functionName === 'GET /api/users' && readUnits > 0)
+      cost = { calls: cost.calls + 1, units: cost.units + readUnits };
     return response;
   },
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { idText } from '../../lib/table/keys.ts';
-import { readUnitsOf } from '../support/costs/read-units.ts';
+import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { forgetReads } from '../support/instance/read-counts.ts';
 
@@ -22,9 +22,8 @@ const gatehouse = await useGatehouse({
     const values = input.ExpressionAttributeValues as Attributes | undefined;
     const isUserQuery = operation === 'Query' && values?.[':pk']?.S === 'USER';
     if (isLong && isUserQuery) return { status: 200, body: longQuery(values, input) };
-    const response = await forward();
-    if (['GetItem', 'BatchGetItem', 'Query'].includes(operation))
-      cost = { calls: cost.calls + 1, units: cost.units + readUnitsOf(call, response) };
+    const { response, readUnits } = await measureUnits(call, forward);
+    if (readUnits > 0) cost = { calls: cost.calls + 1, units: cost.units + readUnits };
     if (!isLong || operation !== 'BatchGetItem') return response;
     const { Responses } = JSON.parse(String(response.body));
     for (const item of Object.values<Attributes[]>(Responses).flat())

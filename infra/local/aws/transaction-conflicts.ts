@@ -57,7 +57,7 @@ export const canceledByConflict = (conflicts: readonly boolean[]): AwsResponse =
   );
 
 /** The response to a cancelled transaction, with one reason per item. */
-export function transactionCanceled(CancellationReasons: readonly { Code: string }[]): AwsResponse {
+function transactionCanceled(CancellationReasons: readonly { Code: string }[]): AwsResponse {
   const codes = CancellationReasons.map(({ Code }) => Code).join(', ');
   const { status, body } = dynamoDbError(
     'TransactionCanceledException',

@@ -12,7 +12,10 @@ export interface AwsCall extends OperationCall {
   kill(): void;
 }
 
-/** Middleware on every call: can delay it, count it, or respond without forwarding it. */
+/**
+ * Middleware on every call: can delay it, count it, add to its input, or respond without forwarding
+ * it.
+ */
 export type Interceptor = (
   call: AwsCall,
   forward: () => Promise<AwsResponse>,
@@ -30,14 +33,3 @@ export const errorResponse = (__type: string, message: string, status = 400): Aw
   status,
   body: { __type, message },
 });
-
-/** Sends an operation to the engine with this input. */
-export type Forward = (input: AwsCall['input']) => Promise<AwsResponse>;
-
-/** Forwards a call to the engine unless DynamoDB would throttle it. */
-export type Meter = (
-  call: OperationCall,
-  forward: Forward,
-  /** Reads the sizes of stored items; not metered. */
-  batchGetItem: Forward,
-) => Promise<AwsResponse>;

@@ -89,9 +89,7 @@ export interface Gatehouse {
 /** Options of an instance: the stack, an interceptor, and the checks of `assertNoViolations`. */
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
-    Partial<
-      Pick<CloudOptions, 'intercept' | 'mailLinkBase' | 'meterCapacity' | 'maxInstancesPerFunction'>
-    > {
+    Partial<Pick<CloudOptions, 'intercept' | 'mailLinkBase' | 'maxInstancesPerFunction'>> {
   /**
    * Whether the instance must stay within its permissions and leave the table intact; false for
    * mutants.
