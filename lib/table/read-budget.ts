@@ -11,7 +11,7 @@ import { windowCounter } from './window-counter.ts';
  * DynamoDB serves 3,000 read units per second for one partition key. Each account may therefore
  * read a fraction of that, counted per window of time. Once it is spent, its callers are rejected
  * before anything is read but the counter, the caller's user and a total. No request waits for the
- * next window, because a waiting request occupies an execution. docs/performance.md lists the costs.
+ * next window, because a waiting request occupies an execution. docs/performance.md has the costs.
  */
 
 /** 512 units per second. A decryption by KMS counts as one unit. */

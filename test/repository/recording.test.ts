@@ -1,10 +1,12 @@
+import { type ExecFileException, execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import config from '../../vitest.config.ts';
-import { runProgram } from '../support/commands/run-command.ts';
 
+const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
 const RECORDED = `exports[\`recorded 1\`] = \`"before"\`;
 
@@ -18,7 +20,7 @@ const fileWith = (other: string) => `
   it('recorded', () => expect('after').toMatchSnapshot());
 `;
 
-it('npm run record writes nothing of a file in which a test or a hook has failed', async () => {
+it('npm run update writes nothing of a file in which a test or a hook has failed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-recording-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
@@ -32,19 +34,17 @@ it('npm run record writes nothing of a file in which a test or a hook has failed
   write('passes', "it('slow', () => expect('after').toMatchSnapshot());");
   write('late', "it('slow', { timeout: 10 }, () => new Promise(() => undefined));");
   write('hook', "import { beforeAll } from 'vitest'; beforeAll(() => { throw new Error('x'); });");
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  const [, options] = /vitest run (.*)$/.exec(scripts.record) ?? [];
-  const args = (options as string)
-    .replaceAll('=test/', `=${ROOT}/test/`)
-    .split(' ')
-    .concat('--root', folder);
   const runner = JSON.stringify(join(ROOT, config.test?.runner as string));
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
     `export default { test: { runner: ${runner} } };`,
   );
 
-  const { code, stderr } = await runProgram(['vitest', 'run', ...args], {});
+  const update = join(ROOT, 'test/support/recording/update.mjs');
+  const { code, stderr } = await run(process.execPath, [update, '--root', folder]).then(
+    () => ({ code: 0, stderr: '' }),
+    (error: ExecFileException & { stderr: string }) => error,
+  );
 
   expect(code).toBe(1);
   expect(stderr).toContain('failed:\n  hook.test.ts\n  late.test.ts\nWhat follows');
