@@ -2,6 +2,7 @@ import { entityKey, type Key, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../../lib/table/table.ts';
 import type { Write } from '../../../lib/table/write.ts';
+import { holds, updated } from '../../interleavings/expressions.ts';
 import { cancelledBy } from './aws-errors.ts';
 import { waitMicrotasks } from './microtasks.ts';
 
@@ -47,7 +48,8 @@ export function memoryTable(
     const name = nameOf(write.key);
     if (write.act === 'Put') items.set(name, { ...write.attributes, ...write.key });
     if (write.act === 'Delete') items.delete(name);
-    if (write.act === 'Update') items.set(name, applyUpdate(read(write.key), write));
+    if (write.act === 'Update')
+      items.set(name, updated({ ...read(write.key), ...write.key }, write.update ?? '', write));
   };
   let lastId = 1000;
   return {
@@ -110,7 +112,7 @@ export function memoryTable(
       await waitMicrotasks();
       concurrent.shift()?.forEach(apply);
       const codes = writes.map((write) =>
-        isMet(write, read(write.key)) ? 'None' : 'ConditionalCheckFailed',
+        holds(write.condition, read(write.key), write) ? 'None' : 'ConditionalCheckFailed',
       );
       if (codes.some((code) => code !== 'None')) {
         failures++;
@@ -126,54 +128,3 @@ export function memoryTable(
 
 /** The name of an item in `changed`: both keys. */
 export const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
-
-/**
- * Evaluates the condition of a write as DynamoDB does: a comparison with an attribute that the item
- * lacks is false.
- */
-function isMet({ condition = '', names = {}, values = {} }: Write, item: Item | undefined) {
-  if (condition === '') return true;
-  const operand = (name: string) =>
-    name.startsWith(':') ? values[name] : item?.[names[name] ?? name];
-  const expression = condition
-    .replaceAll(/[#:]\w+|\bpk\b/g, "operand('$&')")
-    .replaceAll(' = ', ' === ')
-    .replaceAll(' AND ', ' && ')
-    .replaceAll(' OR ', ' || ')
-    .replaceAll('NOT ', '!')
-    .replaceAll(/\b(attribute_not_exists|attribute_exists|contains|size)\(/g, 'functions.$1(');
-  return new Function('operand', 'functions', `return ${expression}`)(
-    operand,
-    FUNCTIONS,
-  ) as boolean;
-}
-
-const FUNCTIONS = {
-  attribute_exists: (value: unknown) => value !== undefined,
-  attribute_not_exists: (value: unknown) => value === undefined,
-  contains: (list: readonly unknown[] | Set<unknown> | undefined, value: unknown) =>
-    [...(list ?? [])].includes(value),
-  size: (list: readonly unknown[] | Set<unknown> | undefined) => [...(list ?? [])].length,
-};
-
-/** Applies `SET` and `REMOVE` of attributes, and `ADD` and `DELETE` of numbers and sets. */
-function applyUpdate(
-  item: Item | undefined,
-  { key, update = '', names = {}, values = {} }: Write,
-): Item {
-  const after: Item = { ...item, ...key };
-  for (const [, name = '', value = ''] of update.matchAll(/(#\w+) = (:\w+)/g))
-    after[names[name] ?? ''] = values[value];
-  const [, removed = ''] = /REMOVE (.*)/.exec(update) ?? [];
-  for (const name of removed.split(', ')) delete after[names[name] ?? ''];
-  const [, act, amounts = ''] = /(ADD|DELETE) (.*)/.exec(update) ?? [];
-  for (const [, name = '', value = ''] of amounts.matchAll(/(#\w+) (:\w+)/g)) {
-    const [attribute, amount] = [names[name] ?? '', values[value]];
-    const before = after[attribute];
-    if (amount instanceof Set) {
-      const others = [...((before ?? []) as Set<unknown>)].filter((member) => !amount.has(member));
-      after[attribute] = new Set(act === 'ADD' ? [...others, ...amount] : others);
-    } else after[attribute] = ((before ?? 0) as number) + (amount as number);
-  }
-  return after;
-}
