@@ -250,7 +250,7 @@ function documentOf(): string {
       return `${line} ${isMost ? allBut(all, same) : which.join('<br>')} |`;
     });
     return (
-      `## ${section}\n\n| fault | | response | change | call repeated | within | routes ` +
+      `### ${section}\n\n| fault | | response | change | call repeated | within | routes ` +
       `|\n|---|---|---|---|---|---|---|\n${lines.join('\n')}\n`
     );
   });
