@@ -22,9 +22,9 @@ import {
   isUnknownParameter,
   violationsInRequest,
 } from './api-document.ts';
-import { canaries } from './canaries.ts';
 import { expectIntact } from './intact.ts';
 import { repeatWhileBusy } from './repeat-while-busy.ts';
+import { watchSecrets } from './watch-secrets.ts';
 
 /** The parts of a request beyond its method and path. */
 export interface Sent {
@@ -128,7 +128,7 @@ export async function launch({
 }: LaunchOptions): Promise<Gatehouse> {
   const lines: string[] = [];
   const state = openMemoryState();
-  const secrets = canaries();
+  const secrets = watchSecrets();
   const common: Omit<CloudOptions, 'assembly' | 'port'> = {
     onEngineExit: (reason) => lines.push(`The engine has exited. ${reason}`),
     ...options,

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import type { AwsCall, AwsResponse } from '../../../infra/local/calls/aws-call.ts';
 import type { Received, Sent } from './launch.ts';
 
-/*
- * Every secret that passes through a test is a canary: it must not appear in any log line, error or
- * header.
- */
+/* No secret that passes through a test may appear in any log line, error or header. */
 
 /** A shorter secret could match by chance. */
 const SECRET_CHARACTERS_MIN = 8;
@@ -18,7 +15,7 @@ const SECRET_FIELDS = ['password', 'newPassword', 'currentPassword', 'confValue'
  */
 const OPEN_FIELDS = ['login', 'username', 'email'];
 
-interface Canaries {
+interface SecretWatch {
   exchanged(path: string, sent: Sent, received: Received): void;
   called(call: AwsCall, response: AwsResponse): void;
   /** Fails if a secret is in these lines, or in an error or header since the last check. */
@@ -26,7 +23,7 @@ interface Canaries {
 }
 
 /** Starts without any secrets. */
-export function canaries(): Canaries {
+export function watchSecrets(): SecretWatch {
   const secrets = new Set<string>();
   const open = new Set<string>();
   const seen = new Set<string>();

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { canaries, encodingsOf } from '../support/instance/canaries.ts';
 import type { Received, Sent } from '../support/instance/launch.ts';
+import { encodingsOf, watchSecrets } from '../support/instance/watch-secrets.ts';
 
 /* Every test over HTTP relies on these checks to find leaked secrets. */
 
-const PASSWORD = 'canary/in?a+mine"é';
+const PASSWORD = 'secret/in?a+mine"é';
 const TOKEN = 'header.claims.signature-of-it';
 const SENT = { body: { password: PASSWORD } };
 
 function check(sent: Sent, received: Partial<Received>, lines: string[] = []): void {
-  const watched = canaries();
+  const watched = watchSecrets();
   const response = { status: 200, headers: {}, body: undefined, text: '', ...received };
   watched.exchanged('/api/users', sent, response);
   watched.check(lines);
