@@ -6,6 +6,7 @@ import { build, type Plugin } from 'esbuild';
 import type { Transport } from '../settings/transport.ts';
 import { buildInfo } from './build-info.ts';
 import { buildConsole } from './console.ts';
+import { compressedJson, unusedConstants } from './smaller-sources.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -87,7 +88,7 @@ export async function bundle(
       preserveSymlinks: true,
       // The paths in source maps are relative to it: a bundle does not depend on its own folder.
       outdir: ROOT,
-      plugins: [...plugins, builtins],
+      plugins: [...plugins, builtins, unusedConstants, compressedJson],
       bundle: true,
       minify: !forDebugger,
       // For the file names and lines in the log, which need no sources.
