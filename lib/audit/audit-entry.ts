@@ -38,7 +38,7 @@ export const AUDITED_ACTIONS = [
   'parameter.updated',
   'parameter.deleted',
 ] as const;
-type AuditedAction = (typeof AUDITED_ACTIONS)[number];
+export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
 /** An audited event. */
 export interface AuditEvent {
@@ -92,7 +92,7 @@ interface AuditEntry extends Omit<AuditEvent, 'changes'> {
 }
 
 /** The actor of the changes of an operator's command. */
-export const operator = (command: 'adopt' | 'first-admin' | 'import' | 'person'): Actor => ({
+export const operator = (command: 'first-admin' | 'import' | 'person'): Actor => ({
   id: 0,
   login: OPERATOR_NAME,
   source: undefined,

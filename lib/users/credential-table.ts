@@ -25,7 +25,7 @@ export const passwordReset = (
 
 const newPassword = (
   { passwordChanges }: User,
-  passwordHash: string,
+  passwordHash?: string,
   tokenExcepted?: string | undefined,
 ) => ({
   passwordHash,
@@ -39,15 +39,7 @@ const newPassword = (
  * The write that voids a password, on condition that it has not changed since the read: the user
  * sets another one by requesting a reset.
  */
-export function passwordVoided(user: User, passwordChanges: number): Write {
-  return setPassword(user, {
-    passwordHash: undefined,
-    passwordChanges,
-    tokenExcepted: undefined,
-    sessionsEnded: undefined,
-    resetStamp: newStamp(),
-  });
-}
+export const passwordVoided = (user: User): Write => setPassword(user, newPassword(user));
 
 /**
  * The write of a log-in, with a new hash of the same password if it was outdated, and the second
@@ -91,25 +83,6 @@ export function factorChange(
   return set(
     entityKey('USER', id),
     { ...changed, ...('secondFactor' in changed && { factorChanges: factorChanges + 1 }) },
-    attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
-  );
-}
-
-/**
- * The write that gives a user the second factor of the same user in another table, on condition
- * that neither it nor the sessions have changed since the read. All sessions end, as when the
- * factor is turned on.
- */
-export function factorCopied(user: User, other: User): Write {
-  const { id, secondFactor, pendingFactor, passwordChanges, sessionEndings } = user;
-  return set(
-    entityKey('USER', id),
-    {
-      secondFactor: other.secondFactor,
-      pendingFactor: undefined,
-      factorChanges: other.factorChanges,
-      ...allSessionsEnded(user),
-    },
     attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
   );
 }

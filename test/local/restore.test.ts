@@ -146,7 +146,6 @@ describe('npm run admin -- adopt', () => {
   const WITHOUT_TABLE =
     '--like, --environment, --pepper-key, --values-key and --unprotected require --table.';
   const ORIGINAL = '--original requires --table, and must be another table.';
-  const KEEP = '--keep requires --apply, and must be ids separated by commas.';
   const ofTable = (...options: string[]) => ['--table', 'T', ...options];
 
   it.each([
@@ -155,9 +154,6 @@ describe('npm run admin -- adopt', () => {
     [['--unprotected'], WITHOUT_TABLE],
     [['--original', 'Another'], ORIGINAL],
     [ofTable('--original', 'T'), ORIGINAL],
-    [ofTable('--apply'), '--apply requires --original.'],
-    [ofTable('--original', 'O', '--keep', '7'), KEEP],
-    [ofTable('--original', 'O', '--apply', '--keep', '7,bob'), KEEP],
     [ofTable('--environment', 'toString'), 'There is no environment toString'],
     [ofTable('--pepper-key', `${KEY} alias/k`), '--pepper-key must be the ARN of a KMS key.'],
     [ofTable('--values-key', `${KEY} ${KEY}`), '--values-key must be the ARN of a KMS key.'],

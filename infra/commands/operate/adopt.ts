@@ -12,7 +12,7 @@ import { keyArn } from '../../settings/existing.ts';
 import { print, printError, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP, type ValuesOf, WrongArguments } from '../define-command.ts';
 import { openReadableTable } from '../tables.ts';
-import { planRepetition } from './adopt-accounts.ts';
+import { compareOriginal } from './compare-original.ts';
 import { planSettings } from './restored-settings.ts';
 import { verifyAndReport } from './verify-and-report.ts';
 
@@ -24,8 +24,6 @@ const options = {
   'values-key': { type: 'string' },
   unprotected: { type: 'boolean', default: false },
   original: { type: 'string' },
-  apply: { type: 'boolean', default: false },
-  keep: { type: 'string' },
   skip: { type: 'string', default: String(SKIPPED_IDS) },
 } as const;
 
@@ -33,7 +31,7 @@ const options = {
 export const command = defineCommand({
   usage: `npm run admin -- adopt [--table NAME [--like TABLE] [--environment NAME]
                       [--pepper-key ARN] [--values-key ARN] [--unprotected]
-                      [--original TABLE [--apply [--keep IDS]]]] [--skip IDS]`,
+                      [--original TABLE]] [--skip IDS]`,
   help: `Prepares a table that was restored from a backup for service: skips the ids that were
 assigned since, ends all sessions and invitations, voids recovery codes that may have been used
 since, restores the settings that a restore does not copy, flags all modules to restart, and
@@ -47,16 +45,15 @@ ${TABLE_HELP}
 --pepper-key ARN    the ARN of PepperKey, or of several, separated by spaces
 --values-key ARN    the ARN of ValuesKey
 --unprotected       omits deletion protection and point-in-time recovery
---original TABLE    prints what has happened to accounts in the original table since the backup
---apply             repeats it, and copies the markers of imports
---keep IDS          the ids of accounts, separated by commas, that stay as in the backup
+--original TABLE    voids the passwords of accounts whose access has changed in the original table
+                    since the backup, and lists all changes since, to be repeated by hand
 --skip IDS          how many ids of users and of integrations are skipped (default
                     ${SKIPPED_IDS}); of ids of parameters, ${SKIPPED_PARAMETER_IDS} are skipped in
                     each integration`,
   options,
   statuses: {
     adopted: [0, 'the table is adopted and intact'],
-    failed: [1, 'not adopted, or not completely, or not intact, or a change is not repeated'],
+    failed: [1, 'not adopted, or not completely, or not intact'],
   },
   seeAlso: 'docs/restore.md has the procedure.',
   async run({ values, openTable, explain }) {
@@ -68,10 +65,9 @@ ${TABLE_HELP}
       print(`Adopting ${tableName}`);
       // Only AWS has settings of tables.
       const applySettings = values.table && (await planSettings(connection, values));
-      const original = values.original
-        ? await openReadableTable(values.original, client)
-        : undefined;
-      const repeat = original && (await planRepetition(connection, original, values));
+      const name = values.original;
+      const original = name ? await openReadableTable(name, client) : undefined;
+      const settle = name && original && (await compareOriginal(connection, original, name));
       isChanged = true;
       printAdoption(
         await adoptTable(table, openTableScanner(['secondFactor'], tableName, client), {
@@ -80,16 +76,15 @@ ${TABLE_HELP}
           onProgress: reportProgress('item', ' read'),
         }),
       );
-      if (!repeat)
-        print('Accounts are as in the backup: --original TABLE lists what has changed since');
-      const isRepeated = !repeat || (await repeat());
+      if (settle) await settle();
+      else print('Accounts are as in the backup: --original TABLE lists what has changed since');
       if (applySettings) await applySettings();
 
       // A backup need not contain the changes of a transaction together, so a restored table can
       // need a repair.
       print(`Verifying ${tableName}`);
       const { findings, undecided } = await verifyAndReport(connection);
-      if (findings.length + undecided.length === 0) return isRepeated ? 'adopted' : 'failed';
+      if (findings.length + undecided.length === 0) return 'adopted';
       const option = values.table ? `--table ${tableName} ` : '';
       printError(`The table is adopted, but not intact: npm run admin -- verify ${option}--repair`);
       return 'failed';
@@ -105,7 +100,7 @@ ${TABLE_HELP}
 });
 
 function rejectMistakes(values: ValuesOf<typeof options>): void {
-  const { table, like, environment, unprotected, original, apply, keep, skip } = values;
+  const { table, like, environment, unprotected, original, skip } = values;
   const { 'pepper-key': pepperKey, 'values-key': valuesKey } = values;
   const isArn = (arn: string) => v.is(keyArn, arn);
   const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
@@ -118,11 +113,6 @@ function rejectMistakes(values: ValuesOf<typeof options>): void {
     [
       original !== undefined && (!table || table === original),
       '--original requires --table, and must be another table.',
-    ],
-    [apply && !original, '--apply requires --original.'],
-    [
-      keep !== undefined && !(apply && /^[1-9]\d*(,[1-9]\d*)*$/.test(keep)),
-      '--keep requires --apply, and must be ids separated by commas.',
     ],
     [!/^[1-9]\d{0,8}$/.test(skip), '--skip must be a whole number from 1 to 999999999.'],
     [

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { auditKey, permanentAuditKey } from '../../lib/audit/audit-item.ts';
+import { findChangedAccess, voidPasswords } from '../../lib/operations/restore/former-passwords.ts';
+import { lostChanges } from '../../lib/operations/restore/lost-changes.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { sequenceKey } from '../../lib/table/table-items.ts';
+import { put } from '../../lib/table/write.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
+import { storedUser } from '../support/doubles/stored-user.ts';
+
+/* What `npm run admin -- adopt --original` does about accounts, and what it lists. */
+
+const userItem = (id: number, fields: object = {}): Item => ({
+  ...entityKey('USER', id),
+  ...storedUser(id, `user-${id}`, { passwordHash: 'hash', passwordChanges: 1, ...fields }),
+});
+
+describe('the access to an account', () => {
+  const restored = userItem(2);
+  const changedAccess = (original: readonly Item[], restoredUsers: readonly Item[] = [restored]) =>
+    findChangedAccess(
+      memoryTable([userItem(1), ...restoredUsers]),
+      memoryTable([userItem(1), ...original, { ...sequenceKey('USER'), n: 9 }]),
+    );
+
+  it.each<[string, Item[], number[]]>([
+    ['nothing', [restored], []],
+    ['its names and its last login', [{ ...restored, firstName: 'Ann', lastLogin: 'now' }], []],
+    ['its deletion', [], [2]],
+    ['its id, which another account has', [{ ...restored, accountStamp: 'other' }], [2]],
+    ['its deactivation', [{ ...restored, activated: false }], [2]],
+    ['its roles', [{ ...restored, authorities: [] }], [2]],
+    ['its password', [{ ...restored, passwordChanges: 2 }], [2]],
+    ['its second factor', [{ ...restored, factorChanges: 1 }], [2]],
+    ['the accounts that the backup lacks', [restored, userItem(3)], []],
+  ])('is compared with the original: what changed is %s', async (_, original, changed) => {
+    expect(await changedAccess(original)).toEqual(changed);
+  });
+
+  it('is not compared for accounts that were created since, and damaged ones', async () => {
+    const restoredUsers = [userItem(9, { login: 7 }), userItem(10)];
+
+    expect(await changedAccess([], restoredUsers)).toEqual([]);
+  });
+
+  it('cannot be compared with a table that has no account in common', async () => {
+    const other = memoryTable([userItem(1, { accountStamp: 'other' })]);
+
+    expect(await findChangedAccess(memoryTable([userItem(1)]), other)).toBeUndefined();
+  });
+
+  it('ends with a void password, unless there is none', async () => {
+    const invited = userItem(3, { passwordHash: undefined });
+    const table = memoryTable([restored, invited, userItem(4)]);
+    table.concurrent.push([
+      put(entityKey('USER', 2), userItem(2, { passwordHash: 'other', passwordChanges: 5 })),
+    ]);
+
+    expect(await voidPasswords(table, [2, 3, 99])).toBe(1);
+    expect(Object.keys(table.changed())).toEqual(['USER 0000000000000002']);
+    const { passwordHash, passwordChanges, resetStamp } = table.find(restored) as Item;
+    expect([passwordHash, passwordChanges]).toEqual([undefined, 6]);
+    expect(resetStamp).not.toBe(restored.resetStamp);
+  });
+});
+
+describe('the changes since a backup', () => {
+  const NOW = Date.parse('2026-03-15T00:00:00Z');
+  const entryItem = (time: string, action = 'user.updated', key = auditKey): Item => ({
+    ...key(time, 'id'),
+    time,
+    action,
+    target: 'user/7',
+  });
+  const lost = async (original: readonly Item[], restored: readonly Item[]) =>
+    (await lostChanges(memoryTable(restored), memoryTable(original), NOW)).map(
+      ({ time, action }) => `${time} ${action}`,
+    );
+  const at = (day: number, minute = 0) => new Date(Date.UTC(2026, 0, day, 0, minute)).toISOString();
+
+  it('are the entries of the original that the restored table lacks, by their times', async () => {
+    const backup = [entryItem(at(1)), entryItem(at(2), undefined, permanentAuditKey)];
+    const since = [
+      entryItem(at(20), 'user.deleted'),
+      entryItem(at(21), 'user.created', permanentAuditKey),
+      entryItem(at(60), 'password.changed'),
+    ];
+    const afterAdoption = entryItem(at(61));
+
+    expect(await lost([...backup, ...since], [...backup, afterAdoption])).toEqual([
+      `${at(20)} user.deleted`,
+      `${at(21)} user.created`,
+      `${at(60)} password.changed`,
+    ]);
+  });
+
+  it('leave out what is settled or leaves nothing to repeat', async () => {
+    const settled = ['session.started', 'login.failed', 'module.reported'];
+
+    expect(
+      await lost(
+        settled.map((action, n) => entryItem(at(20 + n), action)),
+        [],
+      ),
+    ).toEqual([]);
+  });
+
+  it('are found on every page, also one that was committed in another order', async () => {
+    const entries = Array.from({ length: 2500 }, (_, minute) => entryItem(at(1, minute)));
+    const restored = entries.filter((_, n) => n < 700 || n === 1600);
+
+    expect(await lost(entries, restored)).toHaveLength(1799);
+  });
+
+  it('are read no further than a page that the backup has, nor beyond ten years', async () => {
+    const entries = Array.from({ length: 2500 }, (_, minute) => entryItem(at(1, minute)));
+    const read = async (items: readonly Item[]) => {
+      const original = memoryTable(items);
+      await lostChanges(memoryTable(items), original, NOW);
+      return original.calls.map((call) => call.slice('query AUDIT#'.length));
+    };
+
+    expect(await read(entries)).toEqual(['PERMANENT', '2026-03', '2026-02', '2026-01']);
+    expect((await read([])).slice(1)).toHaveLength(120);
+  });
+});
