@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openMailer } from '../lib/mail/mail.ts';
 import { requireEnv } from '../lib/runtime/env.ts';
 import { deliverBatch } from '../lib/stream/deliver-batch.ts';
@@ -5,7 +7,8 @@ import { deliverMail } from '../lib/stream/deliver-mail.ts';
 import { openTable } from '../lib/table/open-table.ts';
 
 const table = openTable();
-const mailer = openMailer();
+const texts = readFileSync(join(import.meta.dirname, 'texts.json'), 'utf8');
+const mailer = openMailer(JSON.parse(texts));
 const resetsPerHour = Number(requireEnv('RESETS_PER_HOUR'));
 
 /** Sends the mails that the stream of the table hands over, in the order of each recipient. */

@@ -1,4 +1,4 @@
-import { chmodSync, globSync } from 'node:fs';
+import { chmodSync, globSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { App, type Stack, Validations } from 'aws-cdk-lib';
 import { bundle } from './bundle/bundle.ts';
@@ -13,7 +13,7 @@ import { GatehouseStack } from './stack/gatehouse-stack.ts';
 
 /* The CDK app: `-c env=NAME` selects the environment; the CDK CLI sets the output folder. */
 const app = new App({ analyticsReporting: false });
-const { name, settings, placeholders, checked } = readContext();
+const { name, settings, placeholders, mailTexts, checked } = readContext();
 const bundles = join(app.outdir, 'bundles');
 // Standard output belongs to `cdk synth`, which prints the template there.
 printError(`Synthesizing the environment ${name} for ${settings.region}`);
@@ -24,6 +24,8 @@ if (placeholders.length > 0)
 
 const forDebugger = app.node.tryGetContext('gatehouse:debugger') === true;
 await bundle(bundles, { transport: settings.transport, forDebugger });
+// A file beside the function: the texts of several languages exceed the 4 KB of its environment.
+writeFileSync(join(bundles, 'send-mail/texts.json'), JSON.stringify(mailTexts));
 const main = new GatehouseStack(app, stackName(name), { environment: name, settings, bundles });
 const stacks: Stack[] = [main];
 if (settings.edge)

@@ -41,12 +41,12 @@ export function openAssembly(folder: string, forDebugger: boolean) {
 }
 
 const isFunctionSource = (file: string): boolean =>
-  /^(functions\/|lib\/|console\/|openapi\.json$)/.test(file);
+  /^(functions\/|lib\/.*\.ts$|console\/|openapi\.json$)/.test(file);
 const isLocalCloud = (file: string): boolean => file.startsWith('infra/local/');
 
 /**
  * Reloads when the source changes: a change in functions/, lib/ or console/ rebuilds the bundles; a
- * change in routes.ts, the settings or the stack synthesizes the stack again.
+ * change in routes.ts, the settings, the texts of mails or the stack synthesizes the stack again.
  */
 export function reloadOnChange(
   starting: Promise<Cloud>,

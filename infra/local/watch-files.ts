@@ -8,7 +8,8 @@ const WATCHED = [
   'routes.ts',
   'openapi.json',
   'cdk.json',
-  'environments/*.json',
+  'lib/mail/texts/*.json',
+  'environments/{,mail/}*.json',
   'examples/environments/*.json',
 ];
 

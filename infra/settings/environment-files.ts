@@ -1,16 +1,12 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-const ROOT = join(import.meta.dirname, '../..');
+export const ROOT = join(import.meta.dirname, '../..');
 
-/** The operator's settings, a file for each environment, and the texts that all of them share. */
+/** The operator's settings, a file for each environment. */
 export const OWN_FOLDER = 'environments';
 /** Settings to copy, with placeholders. */
 export const EXAMPLE_FOLDER = 'examples/environments';
-const MAIL_TEMPLATES = 'mail-templates';
-
-/** The path of a file that a message names. */
-const pathOf = (file: string): string => join(ROOT, file);
 
 /** The file of an environment, as messages name it. */
 export const environmentFile = (name: string, folder = OWN_FOLDER): string =>
@@ -18,9 +14,8 @@ export const environmentFile = (name: string, folder = OWN_FOLDER): string =>
 
 /** The names of the environments that have a file. */
 export const environmentNames = (folder = OWN_FOLDER): string[] =>
-  globSync('*.json', { cwd: pathOf(folder) })
+  globSync('*.json', { cwd: join(ROOT, folder) })
     .map((file) => basename(file, '.json'))
-    .filter((name) => name !== MAIL_TEMPLATES)
     .sort();
 
 /**
@@ -41,16 +36,11 @@ export function noEnvironment(name: string, folder = OWN_FOLDER): string {
         `${EXAMPLE_FOLDER}/.`;
 }
 
-/** The texts of all mails for environments without their own; undefined for the default ones. */
-export function sharedTemplates(folder = OWN_FOLDER): unknown {
-  const file = environmentFile(MAIL_TEMPLATES, folder);
-  return existsSync(pathOf(file)) ? readJson(file) : undefined;
-}
-
-function readJson(file: string): Record<string, unknown> {
+/** The object in a JSON file. Throws a sentence that names the file. */
+export function readJson(file: string): Record<string, unknown> {
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(pathOf(file), 'utf8'));
+    content = JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
   } catch (error) {
     throw new Error(`${file}: ${(error as Error).message}`);
   }

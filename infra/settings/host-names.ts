@@ -55,7 +55,7 @@ export const corsOrigins = v.optional(
   setting(
     'The origins whose pages may call the API. If the list is empty, browsers block all ' +
       'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
-      'how to add one.',
+      'how to add one. With `edge.hostName`, they may have 2,500 bytes.',
     v.array(
       v.pipe(
         v.string(),

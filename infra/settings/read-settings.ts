@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { backupStackName } from './backup.ts';
 import { context } from './context.ts';
 import { stackName } from './environment.ts';
@@ -7,8 +6,9 @@ import {
   environmentFile,
   OWN_FOLDER,
   readEnvironment,
-  sharedTemplates,
 } from './environment-files.ts';
+import { readMailTexts } from './mail-texts.ts';
+import { invalid, parse } from './parse.ts';
 import { placeholdersIn } from './placeholders.ts';
 import { settings } from './settings.ts';
 
@@ -41,29 +41,20 @@ export function readSettings(all: Readonly<Record<string, unknown>>) {
       ...(all.deployment !== undefined && { deployment: all.deployment }),
       ...(all.transport !== undefined && { transport: all.transport }),
     },
-    { file: environmentFile(name, folder), templates: sharedTemplates(folder) },
+    environmentFile(name, folder),
   );
   requireName(name, read);
   const isLocal = all[LOCAL] === true;
   if (!isExample && !isLocal) rejectPlaceholders(read);
   const settings =
     isExample && !isLocal ? { account: EXAMPLE_ACCOUNT, ...read.settings } : read.settings;
-  return { name, ...read, settings, checked: flagIn(all, 'checked', true) };
+  const mailTexts = readMailTexts(settings.mail.language, `${folder}/mail`);
+  return { name, ...read, settings, mailTexts, checked: flagIn(all, 'checked', true) };
 }
 
 /** The settings of an environment and the paths of its placeholders. */
-export function settingsOf(
-  { mail, ...own }: Readonly<Record<string, unknown>>,
-  { file, templates }: { file: string; templates: unknown },
-) {
-  const environment = {
-    ...own,
-    ...(mail !== undefined && {
-      mail: { ...(templates !== undefined && { templates }), ...Object(mail) },
-    }),
-  };
-  const { success, output, issues } = v.safeParse(settings, environment, { abortPipeEarly: true });
-  if (!success) throw invalid(file, issues.map(violationOf));
+export function settingsOf(environment: Readonly<Record<string, unknown>>, file: string) {
+  const output = parse('setting', file, settings, environment);
   return { file, settings: output, placeholders: placeholdersIn(output) };
 }
 
@@ -73,7 +64,7 @@ export function rejectPlaceholders({ file, placeholders }: ReturnType<typeof set
   const violations = placeholders.map(
     ({ path, value }) => `${path}: replace the placeholder ${JSON.stringify(value)}`,
   );
-  throw invalid(file, violations);
+  throw invalid('setting', file, violations);
 }
 
 /** Throws if AWS would not accept the names that begin with `Gatehouse` and end with this one. */
@@ -81,14 +72,11 @@ function requireName(name: string, { file, settings }: ReturnType<typeof setting
   // A name of a vault of AWS Backup has at most 50 characters, a name of CodeDeploy 100.
   const longest = settings.backup ? 50 - backupStackName('').length : 100 - stackName('').length;
   if (/^[a-zA-Z0-9-]+$/.test(name) && name.length <= longest) return;
-  throw invalid(file, [
+  throw invalid('setting', file, [
     `The name of the environment must have at most ${longest} letters, digits and hyphens` +
       (settings.backup ? ', because the setting backup creates a vault with it' : ''),
   ]);
 }
-
-const invalid = (file: string, violations: string[]) =>
-  new Error(`The settings in ${file} are invalid. ${violations.join('; ')}.`);
 
 /** A misspelled `-c deploymnet=…` would otherwise have no effect. */
 function rejectUnknownKeys(keys: readonly string[]): void {
@@ -109,12 +97,4 @@ function flagIn(
   const value = String(context[key] ?? byDefault);
   if (!/^(true|false)$/.test(value)) throw new Error(`${key} must be true or false, not ${value}.`);
   return value === 'true';
-}
-
-function violationOf(issue: v.BaseIssue<unknown>): string {
-  const path = v.getDotPath(issue);
-  if (issue.expected === 'never') return `${path}: unknown setting`;
-  if (issue.received === 'undefined') return `${path}: missing`;
-  const isText = typeof issue.input === 'string' && issue.message.startsWith('must ');
-  return `${path}: ${issue.message}${isText ? `, but is ${issue.received}` : ''}`;
 }

@@ -3,16 +3,10 @@ import { clientSettings } from '../runtime/aws.ts';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { recipientOf } from './address.ts';
-import { DEFAULT_TEXTS, type OccasionWithDefault, type Text } from './default-texts.ts';
 import type { Occasion } from './occasion.ts';
 
-/**
- * Subject and text of the mails by language; English is the fallback. `{login}`, `{link}` and
- * `{email}` are placeholders.
- */
-type Templates = Readonly<Record<string, Texts>> & { readonly en: Texts };
-type SomeTexts = Readonly<Partial<Record<Occasion, Text>>>;
-type Texts = SomeTexts & Readonly<Record<Exclude<Occasion, OccasionWithDefault>, Text>>;
+/** Subject and text of each mail. `{login}`, `{link}` and `{email}` are placeholders. */
+export type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
 
 /** The part of a user that a mail needs. */
 export interface Recipient {
@@ -39,16 +33,20 @@ const sesSettings = {
   requestHandler: { ...clientSettings.requestHandler, requestTimeout: 3000 },
 };
 
-/** Opens a mailer with the sender, the base of the links and the templates of the stack. */
-export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
+/** Opens a mailer with texts by language, and the sender and the links of the stack. */
+export function openMailer(
+  texts: Readonly<Record<string, Texts>>,
+  ses = new SESv2Client(sesSettings),
+): Mailer {
   const sender = requireEnv('MAIL_SENDER');
   const linkBase = requireEnv('MAIL_LINK_BASE');
-  const templates: Templates = JSON.parse(requireEnv('MAIL_TEMPLATES'));
+  const byDefault = requireEnv('MAIL_LANGUAGE');
   const { MAIL_CONFIGURATION_SET: configurationSet } = process.env;
   return {
     // Stryker disable next-line StringLiteral: a mail without a key has no link
     async send(occasion, { login, email, langKey }, key = '', newEmail = '{email}') {
-      const { subject, text } = textOf(templates, langKey, occasion);
+      const inLanguage = texts[languageIn(Object.keys(texts), langKey) ?? byDefault] as Texts;
+      const { subject, text } = inLanguage[occasion];
       const base =
         occasion === 'emailConfirmation' ? requireEnv('MAIL_CONFIRM_LINK_BASE') : linkBase;
       const values = { login, link: `${base}${key}`, email: newEmail };
@@ -74,32 +72,17 @@ export function openMailer(ses = new SESv2Client(sesSettings)): Mailer {
 }
 
 /**
- * The text of a mail in the language of a user: from the templates, or else the default in the
- * same language, or else in English.
+ * The language for a user: the longest prefix that is known (RFC 4647, 3.4), so that `de-AT` and
+ * `de_CH` get the texts of `de`.
  */
-function textOf(templates: Templates, langKey: string, occasion: Occasion): Text {
-  const tag = languageIn(templates, langKey);
-  const defaults: Readonly<Record<string, SomeTexts>> = DEFAULT_TEXTS;
-  const [own, english] = [tag, 'en'].map((language) => {
-    const texts: SomeTexts = { ...defaults[language], ...templates[language] };
-    return texts[occasion];
-  });
-  // The settings require all texts that have no default.
-  return (own ?? english) as Text;
-}
-
-/**
- * The language of the templates for a user: the one with the longest matching prefix (RFC 4647,
- * 3.4), so that `de-AT` and `de_CH` get the texts of `de`.
- */
-function languageIn(templates: Templates, langKey: string): string {
-  const known = new Map(Object.keys(templates).map((tag) => [normalized(tag), tag]));
+function languageIn(tags: readonly string[], langKey: string): string | undefined {
+  const known = new Map(tags.map((tag) => [normalized(tag), tag]));
   const subtags = normalized(langKey).split('-');
   for (; subtags.length > 0; subtags.pop()) {
     const tag = known.get(subtags.join('-'));
     if (tag !== undefined) return tag;
   }
-  return 'en';
+  return undefined;
 }
 
 // Stryker disable next-line MethodExpression: both sides are compared in the same case

@@ -26,6 +26,7 @@ describe('a bundle', () => {
         ...(file === 'get-console' ? ['console'] : []),
         'index.mjs',
         'index.mjs.map',
+        ...(file === 'send-mail' ? ['texts.json'] : []),
       ]);
     }
   });

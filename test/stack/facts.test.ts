@@ -530,18 +530,14 @@ describe('the function', () => {
         resetsPerSource: 1_000_000,
       },
     };
-    const withMail = (length: number): Settings => {
-      // The pages of the console, which are as long as the host name is, count as well.
-      const { templates, linkBase: _, confirmLinkBase: __, ...mail } = OTHER_SETTINGS.mail;
-      // Each line feed is escaped twice: in the JSON text of the templates, and in that of the
-      // environment.
-      const reset = { ...templates.en.reset, text: `{link}${'\n'.repeat(length)}` };
-      return { ...others, mail: { ...mail, templates: { en: { ...templates.en, reset } } } };
-    };
+    const withOrigin = (length: number): Settings => ({
+      ...others,
+      corsOrigins: [`https://${'x'.repeat(length)}.example`],
+    });
     let length = 4096;
-    while (!v.is(settings, withMail(length))) length--;
+    while (!v.is(settings, withOrigin(length))) length--;
 
-    const sizes = functionsOf(templateOf('prod', withMail(length))).map(
+    const sizes = functionsOf(templateOf('prod', withOrigin(length))).map(
       ({ Environment }) =>
         JSON.stringify(Environment.Variables)
           // The name of a stack has 128 characters at most, and is longer than these.

@@ -10,7 +10,6 @@ import {
   OWN_FOLDER,
   readEnvironment,
 } from '../../infra/settings/environment-files.ts';
-import templates from '../../infra/settings/mail-templates.json' with { type: 'json' };
 import {
   LOCAL,
   readSettings,
@@ -25,8 +24,7 @@ import { settingsTables } from '../support/stack/settings-tables.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const FILE = 'environments/moon.json';
 
-const read = (environment: object, shared: unknown = templates) =>
-  settingsOf({ ...environment }, { file: FILE, templates: shared });
+const read = (environment: object) => settingsOf({ ...environment }, FILE);
 
 function streamOf(table: string): string {
   const tableArn = `arn:aws:dynamodb:ap-southeast-1:123456789012:table/${table}`;
@@ -107,7 +105,11 @@ describe('an environment', () => {
     const { account, region, alarms } = VALID;
     const few = { account, region, alarms, mail: { sender: VALID.mail.sender } };
 
-    expect(readValid(few)).toMatchObject({ keepData: true, auditDays: 730, mail: { templates } });
+    expect(readValid(few)).toMatchObject({
+      keepData: true,
+      auditDays: 730,
+      mail: { language: 'en' },
+    });
     for (const name of Object.keys(few))
       expect(() => readValid({ ...few, [name]: undefined })).toThrow(name);
   });
@@ -115,7 +117,6 @@ describe('an environment', () => {
   it.each<[string, Record<string, unknown>]>([
     ['is missing', { env: 'moon' }],
     ['has a path as its name', { env: '../prod' }],
-    ['has the name of the texts of mails', { env: 'mail-templates' }],
     ['is not selected', {}],
     ['has a misspelled context key beside it', { env: 'prod', enviroment: 'prod' }],
     ['has another kind of deployment', { env: 'prod', deployment: 'at-once' }],
@@ -166,24 +167,12 @@ describe('an environment', () => {
       ]);
     expect(readWith({ unprotected: 'true' })).toEqual(['canary', true, 'minimal', true]);
   });
-
-  it('has the shared mail templates unless it has its own', () => {
-    const { templates, ...mail } = VALID.mail;
-    const shared = structuredClone(templates);
-    shared.en.reset.subject = 'Shared';
-    const mailOf = (environment: object) => read(environment, shared).settings.mail;
-
-    expect(mailOf({ ...VALID, mail })).toEqual({ ...mail, templates: shared });
-    expect(mailOf(VALID)).toEqual(VALID.mail);
-    expect(() => mailOf({ ...VALID, mail: undefined })).toThrow(/mail: missing/);
-  });
 });
 
 /** Invalid numbers of requests, days or minutes. */
 const NO_COUNT = ['7', 0, 1.5];
 const NO_RATE = ['7', 0.99];
 const NO_TEXT = [ABSENT, 7];
-const NO_OBJECT = [ABSENT, 'a'];
 const noKeys = (name: string) => [
   ...['TableKey', `a${name}`, `${name}-2`, `${name} `].map((key) => [key]),
   ...[[], [name, name], name],
@@ -245,22 +234,8 @@ const WRONG: Record<string, readonly unknown[]> = {
   ],
   'mail.confirmLinkBase': [7, 'one.example/key=', 'http://one.example/key='],
   'mail.replyTo': ['gate@example.com'],
-  'mail.templates': ['a', {}, { de: VALID.mail.templates.en }],
-  'mail.templates.en.other': [{ subject: 'a', text: 'b' }],
-  ...Object.fromEntries(
-    Object.entries({
-      reset: ['no link', `{link}${'ü'.repeat(1800)}`, `{link}${'\n'.repeat(1200)}`],
-      invitation: ['no link'],
-      emailConfirmation: ['{email}', '{link}'],
-      passwordChanged: ['a {link}'],
-      emailChanged: ['a {link}'],
-    }).flatMap(([notice, texts]) => [
-      [`mail.templates.en.${notice}`, notice === 'emailConfirmation' ? ['a'] : NO_OBJECT],
-      [`mail.templates.en.${notice}.subject`, NO_TEXT],
-      [`mail.templates.en.${notice}.text`, [...NO_TEXT, ...texts]],
-      [`mail.templates.en.${notice}.other`, ['a']],
-    ]),
-  ),
+  'mail.language': [7],
+  'mail.templates': [{}],
   corsOrigins: [
     ...['https://one.example', ['one.example'], [7], ['null']],
     ...['/', '/path', ':443'].map((end) => [`https://one.example${end}`]),
@@ -352,7 +327,6 @@ describe('a setting', () => {
         },
       },
     ],
-    ['mail.templates.en.reset.text', `{link}${'x'.repeat(2048)}`],
     ['logRetentionDays', 3653],
     ['auditDays', 1],
     ['auditDays', 3653],
@@ -372,7 +346,6 @@ describe('a setting', () => {
     ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3']],
     ['mail.configurationSet', 'x'],
     ['mail.configurationSet', `aZ0_-${'x'.repeat(59)}`],
-    ['mail.templates', { en: VALID.mail.templates.en, 'pt-BR': VALID.mail.templates.en }],
     ['corsOrigins', []],
     ['edge.secretHashes', [HASHES[0]]],
     ['edge.requestsPerSource', 31],
@@ -423,7 +396,7 @@ describe('a setting', () => {
     ['console', { console: true }],
     ['mail.linkBase'],
     ['mail.confirmLinkBase'],
-    ['mail.templates.en.emailConfirmation'],
+    ['mail.language', { mail: { ...VALID.mail, language: 'en' } }],
     ['monthlyBudget'],
     ['deployment', { deployment: 'all-at-once' }],
     ['signingKeys', { signingKeys: ['SigningKey'] }],
@@ -523,7 +496,7 @@ describe('a placeholder', () => {
     );
   });
 
-  it('is none of these, nor any name in a text', () => {
+  it('is none of these', () => {
     const changes = {
       signingKeys: ['SigningKeyTest'],
       mail: {
@@ -531,12 +504,6 @@ describe('a placeholder', () => {
         sender: 'test@myexample.com',
         configurationSet: 'test',
         linkBase: 'https://example.com.gatehouse.dev/test/example?key=',
-        templates: {
-          en: {
-            ...REAL.mail.templates.en,
-            reset: { subject: 'Write to help@example.com', text: '{link}' },
-          },
-        },
       },
     };
 

@@ -16,7 +16,7 @@ export class Mail extends Construct {
   ) {
     super(scope, id);
     const { settings } = deployment;
-    const { sender, configurationSet, linkBase, confirmLinkBase, templates, resetsPerHour } = {
+    const { sender, configurationSet, linkBase, confirmLinkBase, language, resetsPerHour } = {
       ...(settings.console && consoleLinks(url)),
       ...settings.mail,
     };
@@ -31,7 +31,7 @@ export class Mail extends Construct {
         MAIL_SENDER: sender,
         MAIL_LINK_BASE: linkBase,
         ...(confirmLinkBase && { MAIL_CONFIRM_LINK_BASE: confirmLinkBase }),
-        MAIL_TEMPLATES: JSON.stringify(templates),
+        MAIL_LANGUAGE: language,
         RESETS_PER_HOUR: String(resetsPerHour),
         AUDIT_DAYS: String(settings.auditDays),
         ...(configurationSet && { MAIL_CONFIGURATION_SET: configurationSet }),

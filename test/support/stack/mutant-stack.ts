@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
@@ -56,6 +56,9 @@ export async function buildMutantStack(
     return mutations.some(({ file }) => sources.includes(file));
   });
   if (changed.length === 0) throw new Error('No function contains the mutated files');
+  // What lies beside the code of a function.
+  for (const name of changed)
+    cpSync(join(bundles, name), join(folder, 'bundles', name), { recursive: true });
   await bundle(join(folder, 'bundles'), {
     transport: localTransport(),
     plugins: [plugin],

@@ -47,16 +47,7 @@ export const OTHER_SETTINGS = {
     resetsPerHour: 37,
     linkBase: 'https://one.example/set-password?key=',
     confirmLinkBase: 'https://one.example/confirm-email?key=',
-    templates: {
-      en: {
-        reset: { subject: 'Reset', text: '{link}' },
-        invitation: { subject: 'Welcome', text: '{link}' },
-        passwordChanged: { subject: 'Changed', text: 'Password' },
-        emailConfirmation: { subject: 'Confirm', text: '{email} {link}' },
-        emailChanged: { subject: 'Changed', text: 'Address' },
-        secondFactorChanged: { subject: 'Changed', text: 'Factor' },
-      },
-    },
+    language: 'nl',
   },
   deletionEndsSessions: true,
   credentialDays: 43,
