@@ -55,17 +55,6 @@ export const keepData = v.optional(
   true,
 );
 
-export const unprotected = v.optional(
-  setting(
-    'With `keepData`: omits the protection of the stack and of its table against deletion, ' +
-      'for [a first deployment](deploying.md#if-the-first-deployment-fails) or [the deletion of ' +
-      'the environment](restore.md#deleting-an-environment). `-c unprotected=true` sets it for ' +
-      'one deployment.',
-    v.boolean(),
-    { example: true },
-  ),
-);
-
 const retentionDays = v.picklist(
   Object.values(RetentionDays).filter((days) => typeof days === 'number'),
 );
@@ -79,16 +68,6 @@ export const logRetentionDays = v.optional(
     },
   ),
   365,
-);
-
-export const accessLogRetentionDays = v.optional(
-  setting(
-    'The retention period of the access log, which has the IP addresses of clients, and of ' +
-      'the log of what an edge blocks; `logRetentionDays` unless set. Behind an edge, the logs ' +
-      'of functions have the addresses.',
-    retentionDays,
-    { unit: 'days', example: 30 },
-  ),
 );
 
 export const auditDays = v.optional(

@@ -41,9 +41,8 @@ export const existing = v.optional(
         setting(
           'The ARNs of keys by their logical ids: `TableKey`, `ValuesKey`, `FactorKey` and the ' +
             'keys in `pepperKeys` and `signingKeys`.',
-          v.record(v.string(), setting('The ARN of the key with this logical id.', keyArn)),
+          v.record(v.string(), keyArn),
           {
-            key: 'KEY',
             example: {
               ValuesKey:
                 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab',

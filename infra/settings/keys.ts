@@ -160,12 +160,3 @@ export const deletionEndsSessions = v.optional(
   ),
   false,
 );
-
-export const credentialDays = v.optional(
-  setting(
-    'The longest life of a credential of a module, which is also the default.',
-    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3650)),
-    { unit: 'days', example: 365 },
-  ),
-  365,
-);

@@ -35,36 +35,6 @@ export const tableMaximum = v.optional(
   {},
 );
 
-/** `rate` is the default; the burst is twice as much. */
-const throttleLimits = (meaning: string, requests: string, rate: number) =>
-  v.optional(
-    setting(
-      meaning,
-      v.strictObject({
-        rate: v.optional(
-          setting(
-            `The sustained rate of ${requests}; beyond it, API Gateway responds with 429.`,
-            v.pipe(
-              v.number(),
-              v.minValue(1),
-              atMost(100_000, 'ten times the default quota of an account'),
-            ),
-            { unit: 'requests per second' },
-          ),
-          rate,
-        ),
-        burst: v.optional(
-          v.pipe(
-            count('requests', 'How many requests may arrive at once before the rate applies.'),
-            atMost(50_000, 'ten times the default quota of an account'),
-          ),
-          2 * rate,
-        ),
-      }),
-    ),
-    {},
-  );
-
 /** The command of the AWS CLI that gives an adopted table its maximum, which no stack does. */
 export const updateMaximum = (
   table: string,
@@ -73,31 +43,37 @@ export const updateMaximum = (
   `dynamodb update-table --table-name ${table} --on-demand-throughput ` +
   `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`;
 
-export const throttle = v.optional(
-  setting(
-    'The limits of API Gateway, which bound the cost of a flood of requests. All APIs of the ' +
-      'account together have a ' +
-      '[quota](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html), by ' +
-      'default 10,000 requests a second and bursts of 5,000, in some regions 2,500 and 1,250.',
-    v.strictObject({
-      all: throttleLimits('The limits of each route.', 'a route', 500),
-      login: throttleLimits(
-        'The limits of each route with `strictThrottle`: login, reset request and completion, ' +
-          'and confirmation of an address.',
-        'the route',
-        1000,
-      ),
-    }),
+export const requestsPerSecond = v.optional(
+  v.pipe(
+    count(
+      'requests per second',
+      'The sustained rate of [each route](limits.md#throttles), twice as much for logins and ' +
+        'resets; beyond it and its burst, API Gateway responds with 429.',
+    ),
+    atMost(50_000, 'five times the default quota of an account'),
   ),
-  {},
+  500,
 );
+
+/**
+ * The limits of API Gateway for each route, and for each with `strictThrottle`. 1,000 logins a
+ * second are what 100 instances answer at most. A burst lasts two seconds.
+ */
+export const throttleOf = ({
+  requestsPerSecond: rate,
+}: {
+  readonly requestsPerSecond: number;
+}) => ({
+  all: { rate, burst: 2 * rate },
+  login: { rate: 2 * rate, burst: 4 * rate },
+});
 
 export const loginConcurrency = v.optional(
   v.pipe(
     count(
       'instances',
-      'The reserved concurrency of each of the functions of `throttle.login`, which serve up to ' +
-        'ten requests a second per instance. It counts against the quota of the account, of ' +
+      'The reserved concurrency of each of the four functions of logins and resets, which serve up ' +
+        'to ten requests a second per instance. It counts against the quota of the account, of ' +
         'which 100 must remain unreserved. If it is not set, the quota is the limit.',
     ),
     atMost(2500, 'with which four functions take ten times the default quota of an account'),
@@ -137,36 +113,12 @@ export const sharedExecutions = ({
 }): number =>
   stated ?? Math.max(UNRESERVED_MIN, CONCURRENCY_QUOTA - reservedConcurrency(loginConcurrency));
 
-export const guessing = v.optional(
-  setting(
-    'Limits on password guessing; beyond them, the service responds with 429.',
-    v.pipe(
-      v.strictObject({
-        failuresPerSource: v.optional(
-          count('per 15 minutes', 'Wrong passwords of one source address, across all accounts.'),
-          100,
-        ),
-        requestsPerSource: v.optional(
-          count(
-            'per 15 minutes',
-            'Logins and changes of passwords of one source address, across all accounts.',
-          ),
-          1000,
-        ),
-        resetsPerSource: v.optional(
-          count(
-            'per 15 minutes',
-            'Requests for a reset, completions of resets and confirmations of addresses of one ' +
-              'source address. A person needs two for a reset.',
-          ),
-          100,
-        ),
-      }),
-      v.check(
-        ({ failuresPerSource, requestsPerSource }) => failuresPerSource <= requestsPerSource,
-        'failuresPerSource must not exceed requestsPerSource: each failure is a request',
-      ),
-    ),
+export const failuresPerSource = v.optional(
+  count(
+    'per 15 minutes',
+    'Wrong passwords of one source address, across all accounts. [The login ' +
+      'throttle](limits.md#the-login-throttle) allows it as many requests for resets, and ten ' +
+      'times as many logins; beyond them, the service responds with 429.',
   ),
-  {},
+  100,
 );

@@ -10,7 +10,7 @@ import {
 import { readMailTexts } from './mail-texts.ts';
 import { invalid, parse } from './parse.ts';
 import { placeholdersIn } from './placeholders.ts';
-import { settings } from './settings.ts';
+import { type Settings, settings as schema } from './settings.ts';
 
 /** Keys of the CDK itself; all others contain a colon. */
 const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
@@ -37,7 +37,6 @@ export function readSettings(all: Readonly<Record<string, unknown>>) {
   const read = settingsOf(
     {
       ...own,
-      ...(all.unprotected !== undefined && { unprotected: flagIn(all, 'unprotected') }),
       ...(all.deployment !== undefined && { deployment: all.deployment }),
       ...(all.transport !== undefined && { transport: all.transport }),
     },
@@ -46,15 +45,18 @@ export function readSettings(all: Readonly<Record<string, unknown>>) {
   requireName(name, read);
   const isLocal = all[LOCAL] === true;
   if (!isExample && !isLocal) rejectPlaceholders(read);
-  const settings =
-    isExample && !isLocal ? { account: EXAMPLE_ACCOUNT, ...read.settings } : read.settings;
+  const settings: Settings = {
+    ...(isExample && !isLocal && { account: EXAMPLE_ACCOUNT }),
+    ...read.settings,
+    unprotected: flagIn(all, 'unprotected', false),
+  };
   const mailTexts = readMailTexts(settings.mail.language, `${folder}/mail`);
   return { name, ...read, settings, mailTexts, checked: flagIn(all, 'checked', true) };
 }
 
 /** The settings of an environment and the paths of its placeholders. */
 export function settingsOf(environment: Readonly<Record<string, unknown>>, file: string) {
-  const output = parse('setting', file, settings, environment);
+  const output = parse('setting', file, schema, environment);
   return { file, settings: output, placeholders: placeholdersIn(output) };
 }
 

@@ -4,8 +4,6 @@ interface Metadata {
   readonly unit?: string;
   /** A value for docs/settings.md, if the example of `prod` has none. */
   readonly example?: unknown;
-  /** What docs/settings.md calls a key of a record. */
-  readonly key?: string;
 }
 
 /** A setting with its meaning, of which docs/settings.md is made. */

@@ -3,7 +3,6 @@ import { backup, replicatedKeys } from './backup.ts';
 import { console } from './console.ts';
 import { EDGE_REGION, edge } from './edge.ts';
 import {
-  accessLogRetentionDays,
   account,
   alarms,
   auditDays,
@@ -17,13 +16,11 @@ import {
   region,
   runbookUrl,
   transport,
-  unprotected,
 } from './environment.ts';
 import { existing } from './existing.ts';
 import { corsOrigins, domain } from './host-names.ts';
 import {
   confirmEmailChanges,
-  credentialDays,
   deletionEndsSessions,
   keyIds,
   passwords,
@@ -33,10 +30,10 @@ import {
   tokenLife,
 } from './keys.ts';
 import {
-  guessing,
+  failuresPerSource,
   loginConcurrency,
+  requestsPerSecond,
   tableMaximum,
-  throttle,
   unreservedConcurrency,
 } from './limits.ts';
 import { mail } from './mail.ts';
@@ -51,18 +48,16 @@ const fields = v.strictObject({
   account,
   region,
   keepData,
-  unprotected,
   existing,
   backup,
   logRetentionDays,
-  accessLogRetentionDays,
   auditDays,
   auditLogDays,
   tableMaximum,
-  throttle,
+  requestsPerSecond,
   loginConcurrency,
   unreservedConcurrency,
-  guessing,
+  failuresPerSource,
   signingKeys,
   pepperKeys,
   passwords,
@@ -70,7 +65,6 @@ const fields = v.strictObject({
   tokenLife,
   deletionEndsSessions,
   confirmEmailChanges,
-  credentialDays,
   console,
   mail,
   corsOrigins,
@@ -272,5 +266,8 @@ export const settings = v.pipe(
   ),
 );
 
-/** The settings of one environment. */
-export type Settings = v.InferOutput<typeof settings>;
+/** The settings of one environment, for one deployment. */
+export type Settings = v.InferOutput<typeof settings> & {
+  /** Whether `-c unprotected=true` omits the protection against deletion. */
+  readonly unprotected?: boolean | undefined;
+};

@@ -245,13 +245,10 @@ export class EdgeStack extends EnvironmentStack {
   }
 
   /** Only these: all others are in the logs of API Gateway and of the functions. */
-  private logBlocked(
-    webAcl: CfnWebACL,
-    { keepData, logRetentionDays, accessLogRetentionDays = logRetentionDays }: Settings,
-  ): void {
+  private logBlocked(webAcl: CfnWebACL, { keepData, logRetentionDays }: Settings): void {
     const log = new LogGroup(this, 'BlockedRequests', {
       logGroupName: blockedLogName(this.stackName),
-      retention: accessLogRetentionDays,
+      retention: logRetentionDays,
       removalPolicy: keepData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     new CfnLoggingConfiguration(this, 'Logging', {

@@ -7,7 +7,6 @@ import {
   findIntegration,
   integrationChangedApart,
 } from '../integrations/integration-table.ts';
-import { requireEnv } from '../runtime/env.ts';
 import type { Table } from '../table/table.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import {
@@ -20,6 +19,9 @@ import {
 import type { NewCredential } from './credential-contracts.ts';
 import { credentialUseKey } from './credential-use-item.ts';
 
+/** A credential lives for a year unless its creator wants less: whoever runs a module replaces it. */
+const LIFE_DAYS_MAX = 365;
+
 /** A new credential with its secret, which is stored nowhere. */
 interface CreatedCredential {
   readonly clientId: string;
@@ -30,7 +32,7 @@ interface CreatedCredential {
 /**
  * Creates a credential of the module of an integration. Those that have expired are removed. Fails
  * with not-found, too-many-credentials, forbidden, and with invalid for a time that has passed or
- * lies further ahead than CREDENTIAL_DAYS.
+ * lies further ahead than LIFE_DAYS_MAX.
  */
 export function createCredential(
   table: Table,
@@ -38,7 +40,6 @@ export function createCredential(
   integrationId: number,
   { expires }: NewCredential,
 ): Promise<CreatedCredential> {
-  const daysMax = Number(requireEnv('CREDENTIAL_DAYS'));
   const [clientId, clientSecret] = [newClientId(integrationId), newSecret()];
   return caller.change({
     load: () => findIntegration(table, integrationId),
@@ -51,7 +52,7 @@ export function createCredential(
         hash: hashOfSecret(clientSecret),
         createdDate: new Date(now).toISOString(),
         createdBy: callerUser.login,
-        expires: expiryOf(expires, daysMax, now),
+        expires: expiryOf(expires, now),
       };
       const after: Integration = { ...before, credentials: [...active, credential] };
       return {
@@ -65,13 +66,15 @@ export function createCredential(
   });
 }
 
-function expiryOf(wanted: string | undefined, daysMax: number, now: number): string {
-  const latest = now + daysMax * MILLISECONDS_PER_DAY;
+function expiryOf(wanted: string | undefined, now: number): string {
+  const latest = now + LIFE_DAYS_MAX * MILLISECONDS_PER_DAY;
   if (!wanted) return new Date(latest).toISOString();
   const time = Date.parse(instantOf(wanted) as string);
   if (!(time > now && time <= latest))
     throw new Failure('invalid', {
-      fieldErrors: [{ field: 'expires', message: 'Size', reason: `in the next ${daysMax} days` }],
+      fieldErrors: [
+        { field: 'expires', message: 'Size', reason: `in the next ${LIFE_DAYS_MAX} days` },
+      ],
     });
   return new Date(time).toISOString();
 }

@@ -100,6 +100,13 @@ interface Limits extends SourceLimits {
   readonly resetsPerSource: number;
 }
 
+/** Most logins have the right password. A person needs two requests for a reset. */
+const limitsFor = (failuresPerSource: number): Limits => ({
+  failuresPerSource,
+  requestsPerSource: 10 * failuresPerSource,
+  resetsPerSource: failuresPerSource,
+});
+
 /**
  * Opens a throttle that stores its counts in the table. It counts by the submitted login whether or
  * not an account has it, so that a count does not reveal which logins exist. Logins and addresses
@@ -107,11 +114,7 @@ interface Limits extends SourceLimits {
  */
 export function openLoginThrottle(
   table: Table,
-  limits: Limits = {
-    failuresPerSource: Number(requireEnv('FAILURES_PER_SOURCE')),
-    requestsPerSource: Number(requireEnv('REQUESTS_PER_SOURCE')),
-    resetsPerSource: Number(requireEnv('RESETS_PER_SOURCE')),
-  },
+  limits = limitsFor(Number(requireEnv('FAILURES_PER_SOURCE'))),
   pepperKeys: readonly string[] = requireEnv('PEPPER_KEYS').split(','),
   kms = sharedKms(),
 ): LoginThrottle {

@@ -19,7 +19,7 @@ const { domain, edge } = OTHER_SETTINGS;
 const CHANGES = {
   domain,
   edge: { ...edge, secretHashes: [sha256(NEXT), sha256(SECRET)] },
-  guessing: { failuresPerSource: FAILURES_MAX, requestsPerSource: 1000, resetsPerSource: 1000 },
+  failuresPerSource: FAILURES_MAX,
 };
 
 let gatehouse: Gatehouse;

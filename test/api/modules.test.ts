@@ -12,9 +12,7 @@ import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Modules: their credentials, their tokens, and what they are wanted to run. */
 
-const FEW_FAILURES = {
-  guessing: { failuresPerSource: 9, requestsPerSource: 100, resetsPerSource: 100 },
-};
+const FEW_FAILURES = { failuresPerSource: 9 };
 const calls: string[] = [];
 const gatehouse = await useGatehouse({
   intercept(call, forward) {

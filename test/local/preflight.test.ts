@@ -178,7 +178,7 @@ const READY: Script = {
   'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
   'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: true },
   ...concurrency(500),
-  ...gatewayQuota(14, 14),
+  ...gatewayQuota(22, 44),
   DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
   GetTopicAttributes: attributes(1),
   ...table(),
@@ -258,7 +258,6 @@ describe('an account', () => {
   const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
   const { edge: __, ...withoutEdge } = SETTINGS;
   const { loginConcurrency: ___, ...withoutConcurrency } = SETTINGS;
-  const { throttle } = SETTINGS;
   const { backup: ____, ...WITHOUT_BACKUP } = SETTINGS;
   const WITHOUT_STACK: Script = {
     DescribeStacks: NO_STACK,
@@ -360,16 +359,16 @@ describe('an account', () => {
     ['has the quota of a new account', concurrency(10), withoutConcurrency],
     [
       'cannot serve a route at its rate',
-      { ...concurrency(1200), ...gatewayQuota(20_000, 14) },
-      { ...withoutConcurrency, throttle: { ...throttle, all: { rate: 12_001, burst: 1 } } },
+      { ...concurrency(1267), ...gatewayQuota(50_000, 50_000) },
+      { ...SETTINGS, requestsPerSecond: 12_001 },
     ],
     [
       'cannot serve logins at their rate',
-      { ...concurrency(120), ...gatewayQuota(20_000, 14) },
-      { ...withoutConcurrency, throttle: { ...throttle, login: { rate: 1201, burst: 1 } } },
+      { ...concurrency(120), ...gatewayQuota(20_000, 50_000) },
+      { ...withoutConcurrency, requestsPerSecond: 601 },
     ],
-    ['throttles all APIs below the rate of a route', gatewayQuota(12, 14)],
-    ['throttles bursts below those of a route', gatewayQuota(13, 13)],
+    ['throttles all APIs below the rate of a route', gatewayQuota(21, 44)],
+    ['throttles bursts below those of a route', gatewayQuota(22, 43)],
     ['has no such certificate', { DescribeCertificate: NO_CERTIFICATE }],
     // Without an edge, the host is no origin that the name of the certificate must hide.
     [

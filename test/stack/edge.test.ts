@@ -80,10 +80,10 @@ describe('the stack of the edge', () => {
     expect(newStack({ keepData, unprotected }).terminationProtection).toBe(expected);
   });
 
-  it('logs what it blocks, without tokens, for as long as the access log', () => {
+  it('logs what it blocks, without tokens, for as long as other logs are kept', () => {
     expect(propertiesOf('AWS::Logs::LogGroup')).toMatchObject({
       LogGroupName: 'aws-waf-logs-GatehouseEdge-prod',
-      RetentionInDays: OTHER_SETTINGS.accessLogRetentionDays,
+      RetentionInDays: OTHER_SETTINGS.logRetentionDays,
     });
     const { LogDestinationConfigs, LoggingFilter } = propertiesOf(
       'AWS::WAFv2::LoggingConfiguration',

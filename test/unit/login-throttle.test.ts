@@ -688,7 +688,7 @@ describe('a reset', () => {
   });
 });
 
-const SETTINGS = ['FAILURES_PER_SOURCE', 'REQUESTS_PER_SOURCE', 'RESETS_PER_SOURCE', 'PEPPER_KEYS'];
+const SETTINGS = ['FAILURES_PER_SOURCE', 'PEPPER_KEYS'];
 it.each(SETTINGS)('openLoginThrottle throws without %s', (name) => {
   for (const each of SETTINGS) vi.stubEnv(each, '1');
   vi.stubEnv(name, '');

@@ -31,9 +31,10 @@ function streamOf(table: string): string {
   return `${tableArn}/stream/2030-01-01T00:00:00.000`;
 }
 
+const { unprotected: _, ...OTHERS } = OTHER_SETTINGS;
 /** A valid environment with every possible field. */
 const VALID = {
-  ...OTHER_SETTINGS,
+  ...OTHERS,
   keepData: true,
   region: 'ap-southeast-1',
   corsOrigins: ['https://one.example', 'https://two.example:9000'],
@@ -151,10 +152,10 @@ describe('an environment', () => {
       return [settings.deployment, settings.unprotected, settings.transport, checked];
     };
 
-    expect(readWith({})).toEqual(['canary', undefined, 'minimal', true]);
+    expect(readWith({})).toEqual(['canary', false, 'minimal', true]);
     expect(readWith({ deployment: 'all-at-once', transport: 'sdk' })).toEqual([
       'all-at-once',
-      undefined,
+      false,
       'sdk',
       true,
     ]);
@@ -171,7 +172,6 @@ describe('an environment', () => {
 
 /** Invalid numbers of requests, days or minutes. */
 const NO_COUNT = ['7', 0, 1.5];
-const NO_RATE = ['7', 0.99];
 const NO_TEXT = [ABSENT, 7];
 const noKeys = (name: string) => [
   ...['TableKey', `a${name}`, `${name}-2`, `${name} `].map((key) => [key]),
@@ -180,8 +180,6 @@ const noKeys = (name: string) => [
 const KEY = 'arn:aws:kms:ap-southeast-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
 const MULTI_REGION_KEY = VALID.existing.keys.TableKey;
 const TOPIC = 'arn:aws:sns:ap-southeast-1:123456789012:operators';
-/** The highest limits of a throttle. */
-const MOST = { rate: 100_000, burst: 50_000 };
 const HASHES = ['a0', 'b1', 'c2'].map((pair) => pair.repeat(32));
 
 const WRONG: Record<string, readonly unknown[]> = {
@@ -196,20 +194,12 @@ const WRONG: Record<string, readonly unknown[]> = {
   'tableMaximum.readUnits': [...NO_COUNT, 400_001],
   'tableMaximum.writeUnits': [...NO_COUNT, 400_001],
   'tableMaximum.units': [7],
-  throttle: ['a'],
-  'throttle.other': [{ rate: 1, burst: 1 }],
-  'throttle.all': ['a'],
-  'throttle.all.rate': [...NO_RATE, 100_000.5],
-  'throttle.all.burst': [...NO_COUNT, 50_001],
-  'throttle.all.other': [7],
-  'throttle.login': ['a'],
+  requestsPerSecond: [...NO_COUNT, 50_001],
+  throttle: [{}],
   loginConcurrency: ['7', 0, 1.5, 2501],
   unreservedConcurrency: NO_COUNT,
-  guessing: ['a', { failuresPerSource: 8, requestsPerSource: 7, resetsPerSource: 1 }],
-  'guessing.failuresPerSource': NO_COUNT,
-  'guessing.requestsPerSource': NO_COUNT,
-  'guessing.resetsPerSource': NO_COUNT,
-  'guessing.other': [7],
+  failuresPerSource: NO_COUNT,
+  guessing: [{}],
   signingKeys: noKeys('SigningKey'),
   pepperKeys: [...noKeys('PepperKey'), ['', 2, 3, 4].map((number) => `PepperKey${number}`)],
   passwords: [true],
@@ -286,7 +276,9 @@ const WRONG: Record<string, readonly unknown[]> = {
   'backup.vault': ['a'],
   dailyVerification: [{}, 7],
   deletionEndsSessions: ['yes', 1],
-  credentialDays: [0, -1, 1.5, '365', 3651],
+  credentialDays: [7],
+  accessLogRetentionDays: [30],
+  unprotected: [true],
   confirmEmailChanges: ['yes', 1],
   deployment: ['linear', true],
   transport: ['none', 1],
@@ -332,12 +324,12 @@ describe('a setting', () => {
     ['auditDays', 3653],
     ['tableMaximum', { readUnits: 1, writeUnits: 1 }],
     ['tableMaximum', { readUnits: 400_000, writeUnits: 400_000 }],
-    ['throttle', { all: { rate: 1, burst: 1 }, login: { rate: 1.5, burst: 1 } }],
-    ['throttle', { all: MOST, login: MOST }],
+    ['requestsPerSecond', 1],
+    ['requestsPerSecond', 50_000],
     ['loginConcurrency', 1],
     ['loginConcurrency', 2500],
     ['unreservedConcurrency', 20_000],
-    ['guessing', { failuresPerSource: 1, requestsPerSource: 1, resetsPerSource: 1 }],
+    ['failuresPerSource', 1],
     ['passwords.minimum', 4],
     ['passwords.minimum', 64],
     ['tokenLife', { minutes: 1, rememberedMinutes: 1 }],
@@ -366,14 +358,8 @@ describe('a setting', () => {
     ['logRetentionDays', { logRetentionDays: 365 }],
     ['auditDays', { auditDays: 730 }],
     ['tableMaximum', { tableMaximum: { readUnits: 12_000, writeUnits: 4000 } }],
-    [
-      'throttle',
-      { throttle: { all: { rate: 500, burst: 1000 }, login: { rate: 1000, burst: 2000 } } },
-    ],
-    [
-      'guessing',
-      { guessing: { failuresPerSource: 100, requestsPerSource: 1000, resetsPerSource: 100 } },
-    ],
+    ['requestsPerSecond', { requestsPerSecond: 500 }],
+    ['failuresPerSource', { failuresPerSource: 100 }],
     ['tokenLife', { tokenLife: { minutes: 60, rememberedMinutes: 1440 } }],
     ['corsOrigins', { corsOrigins: [] }],
     ['transport', { transport: 'minimal' }],
@@ -388,10 +374,8 @@ describe('a setting', () => {
     ['backup.existingReplicas'],
     ['mail.configurationSet'],
     ['existing'],
-    ['unprotected'],
     ['dailyVerification', { dailyVerification: false }],
     ['deletionEndsSessions', { deletionEndsSessions: false }],
-    ['credentialDays', { credentialDays: 365 }],
     ['confirmEmailChanges', { confirmEmailChanges: false }],
     ['console', { console: true }],
     ['mail.linkBase'],
@@ -566,8 +550,8 @@ it('docs/environment.schema.json describes the files of environments for editors
     '../../docs/environment.schema.json',
   );
   for (const environment of [VALID, ...examples]) expect(validate(environment)).toBe(true);
-  for (const path of ['region', 'moon', 'throttle.all.rate', 'mail.sender'])
-    expect(validate(withValue(path, 7.5))).toBe(path === 'throttle.all.rate');
+  for (const path of ['region', 'moon', 'auditDays', 'mail.sender'])
+    expect(validate(withValue(path, 7.5))).toBe(false);
 });
 
 describe('docs/settings.md', () => {

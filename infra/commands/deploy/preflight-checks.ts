@@ -17,6 +17,7 @@ import {
   INSTANCE_REQUESTS_PER_SECOND,
   reservedConcurrency,
   sharedExecutions,
+  throttleOf,
   UNRESERVED_MIN,
 } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -57,7 +58,7 @@ export function checksOf(
     ...(set && { [`configuration set ${set}`]: () => configurationSet(aws, set) }),
     'SES account': () => sesAccount(aws, websiteOf(settings)),
     'Lambda concurrency': () => concurrency(aws, settings),
-    'API Gateway quota': () => gatewayQuota(aws, settings.throttle),
+    'API Gateway quota': () => gatewayQuota(aws, settings),
     ...(domain && {
       // The public logs of certificates would reveal the name of an origin.
       [`certificate for ${domain.name}`]: () => certificate(aws, domain, edge !== undefined),
@@ -208,14 +209,13 @@ async function sesAccount(aws: AwsReader, website: string): Promise<Missing> {
 }
 
 /** Any single route must be able to reach the rate of its throttle. */
-async function concurrency(
-  aws: AwsReader,
-  { loginConcurrency, throttle: { all, login } }: Settings,
-): Promise<Missing> {
+async function concurrency(aws: AwsReader, settings: Settings): Promise<Missing> {
   const found = await aws.read('lambda', '/2016-08-19/account-settings');
   const quota: number = found.AccountLimit.ConcurrentExecutions;
+  const { loginConcurrency } = settings;
+  const { all, login } = throttleOf(settings);
   const reserved = reservedConcurrency(loginConcurrency);
-  const rate = loginConcurrency ? all.rate : Math.max(all.rate, login.rate);
+  const { rate } = loginConcurrency ? all : login;
   const shared = Math.max(UNRESERVED_MIN, Math.ceil(rate / INSTANCE_REQUESTS_PER_SECOND));
   const needed = reserved + shared;
   if (quota >= needed) return undefined;
@@ -249,19 +249,16 @@ async function sharedConcurrency(
 }
 
 /** Beyond the quota of the account, API Gateway throttles whatever the settings say. */
-async function gatewayQuota(
-  aws: AwsReader,
-  { all, login }: Settings['throttle'],
-): Promise<Missing> {
+async function gatewayQuota(aws: AwsReader, settings: Settings): Promise<Missing> {
+  const { rate, burst } = throttleOf(settings).login;
   const { throttleSettings: quota } = await aws.read('apigateway', '/account');
   const { rateLimit, burstLimit } = quota;
-  const rate = Math.max(all.rate, login.rate);
-  if (rate <= rateLimit && Math.max(all.burst, login.burst) <= burstLimit) return undefined;
+  if (rate <= rateLimit && burst <= burstLimit) return undefined;
   return [
-    `throttle exceeds it: ${rateLimit} requests a second, and bursts of ${burstLimit}`,
+    `requestsPerSecond exceeds it: ${rateLimit} requests a second, and bursts of ${burstLimit}`,
     // AWS sets the burst, which nobody can request.
     rate <= rateLimit
-      ? `lower the bursts in throttle to ${burstLimit}`
+      ? `lower requestsPerSecond to ${Math.floor(burstLimit / 4)}`
       : aws.cli(
           'service-quotas request-service-quota-increase --service-code apigateway ' +
             `--quota-code L-8A5B8E43 --desired-value ${Math.ceil(rate)}`,

@@ -44,9 +44,9 @@ export class EndpointFunction extends GatehouseFunction {
   constructor(scope: Construct, row: Route, deployment: Deployment, log: LogGroup) {
     const { route, handler, contract, permissions, strictThrottle } = row;
     const { settings } = deployment;
-    const { tokenLife, auditDays, guessing, corsOrigins, edge, loginConcurrency } = settings;
+    const { tokenLife, auditDays, failuresPerSource, corsOrigins, edge, loginConcurrency } =
+      settings;
     const { deletionEndsSessions, confirmEmailChanges, passwords, secondFactor } = settings;
-    const { credentialDays } = settings;
     const setsPassword = contract.failures?.includes('common-password');
     const isPublic = contract.access === 'public';
     const hashesPasswords = permissions.keys?.includes('pepper') === true;
@@ -74,15 +74,10 @@ export class EndpointFunction extends GatehouseFunction {
             FACTOR_REQUIRED_FOR: secondFactor.requiredFor.join(','),
             FACTOR_REQUIRED_FROM: secondFactor.from,
           }),
-        ...(route === 'POST /api/utm-integrations/{id}/credentials' && {
-          CREDENTIAL_DAYS: String(credentialDays),
-        }),
         ...(!isPublic && confirmEmailChanges && { CONFIRM_EMAIL_CHANGES: 'true' }),
         ...(setsPassword && { PASSWORD_MINIMUM: String(passwords.minimum) }),
         ...(setsPassword && passwords.rejectCommon && { REJECT_COMMON_PASSWORDS: 'true' }),
-        FAILURES_PER_SOURCE: String(guessing.failuresPerSource),
-        REQUESTS_PER_SOURCE: String(guessing.requestsPerSource),
-        RESETS_PER_SOURCE: String(guessing.resetsPerSource),
+        FAILURES_PER_SOURCE: String(failuresPerSource),
         // The origins that may send public requests; requests of other sites are rejected.
         ...(isPublic && corsOrigins.length > 0 && { CORS_ORIGINS: corsOrigins.join(',') }),
         ...(isPublic && edge && { EDGE_HOST: edge.hostName }),

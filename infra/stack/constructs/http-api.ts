@@ -24,6 +24,7 @@ import { FilterPattern, LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type Route, routes } from '../../../routes.ts';
 import { publicHostName } from '../../settings/host-names.ts';
+import { throttleOf } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
@@ -119,8 +120,8 @@ export class GatehouseHttpApi extends Construct {
   private readonly invocation = new PolicyStatement({ actions: ['lambda:InvokeFunction'] });
 
   constructor(scope: Construct, id: string, { environment, settings }: Environment) {
-    const { throttle, corsOrigins, domain } = settings;
-    const { logRetentionDays, accessLogRetentionDays = logRetentionDays } = settings;
+    const { corsOrigins, domain, logRetentionDays } = settings;
+    const throttle = throttleOf(settings);
     super(scope, id);
     const { stackName } = Stack.of(this);
     this.api = new HttpApi(this, 'Api', {
@@ -134,7 +135,7 @@ export class GatehouseHttpApi extends Construct {
       // Below this prefix, AWS needs no statement per log group in the resource policy, whose size
       // is limited.
       logGroupName: `/aws/vendedlogs/${stackName}/access`,
-      retention: accessLogRetentionDays,
+      retention: logRetentionDays,
     });
     this.stage = new HttpStage(this, 'Stage', {
       httpApi: this.api,

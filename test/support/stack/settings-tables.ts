@@ -10,7 +10,6 @@ interface Schema extends v.GenericSchema {
   readonly default?: unknown;
   readonly pipe?: readonly Schema[];
   readonly entries?: Readonly<Record<string, Schema>>;
-  readonly value?: Schema;
   readonly item?: Schema;
   readonly options?: readonly unknown[];
   readonly requirement?: unknown;
@@ -30,13 +29,11 @@ interface Row {
 interface Metadata {
   readonly unit?: string;
   readonly example?: unknown;
-  /** The placeholder for a key of a record. */
-  readonly key?: string;
 }
 
 function rowsOf(path: string, declared: Schema): Row[] {
   const schema = declared.wrapped ?? declared;
-  const { unit = '', example, key = 'LANGUAGE' } = v.getMetadata(schema) as Metadata;
+  const { unit = '', example } = v.getMetadata(schema) as Metadata;
   const row = {
     path,
     meaning: v.getDescription(schema) ?? '',
@@ -45,8 +42,12 @@ function rowsOf(path: string, declared: Schema): Row[] {
     ifMissing: declared.wrapped ? defaultOf(declared, schema) : '',
     example,
   };
-  const parts = { ...schema.entries, ...(schema.value && { [key]: schema.value }) };
-  return [row, ...Object.entries(parts).flatMap(([name, part]) => rowsOf(`${path}.${name}`, part))];
+  return [
+    row,
+    ...Object.entries(schema.entries ?? {}).flatMap(([name, part]) =>
+      rowsOf(`${path}.${name}`, part),
+    ),
+  ];
 }
 
 function defaultOf({ default: value }: Schema, { entries }: Schema): string {
