@@ -29,7 +29,7 @@ const refuse = async (): Promise<Response> => {
 
 /**
  * The Lambda handler of a row of routes.ts that also admits the module of the integration in its
- * path. The table confirms the credential of the module before `handle` runs, by the one read that
+ * path. The table confirms the credential of the module before `handle` runs, by the one call that
  * `handle` needs as well.
  */
 export function moduleEndpoint<const C extends ModuleContract>(

@@ -7,6 +7,7 @@ import { type Precondition, requireVersion } from '../table/version.ts';
 import { changeTotal, remove, type Write } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import type { Integration } from './integration.ts';
+import { credentialKey } from './integration-items.ts';
 import {
   auditEventForIntegration,
   findIntegration,
@@ -21,7 +22,7 @@ const LISTS_MAX = 5;
 const WAIT_MS_MAX = 100;
 
 /**
- * Deletes an integration and its parameters in one transaction. Fails with not-found,
+ * Deletes an integration, its parameters and its credentials in one transaction. Fails with not-found,
  * version-changed, forbidden, read-budget-spent.
  */
 export async function deleteIntegration(
@@ -46,6 +47,7 @@ export async function deleteIntegration(
         remove(entityKey('INTEGRATION', id), revisionIs(integration)),
         changeTotal('INTEGRATION', -1),
         ...parameters.map(parameterRemoved),
+        ...(integration.credentials ?? []).map(({ clientId }) => remove(credentialKey(clientId))),
         ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
       ];
       return {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { count, type ItemDeclaration, id, text, whole } from '../table/item-kind.ts';
-import { isEntity } from '../table/keys.ts';
+import { isEntity, type Key } from '../table/keys.ts';
 
 export const integrationItem: ItemDeclaration = {
   pk: 'INTEGRATION',
@@ -26,7 +26,7 @@ export const integrationItem: ItemDeclaration = {
       version: text,
       revision: count,
       revisionsApart: v.optional(count),
-      credentials: v.optional(v.array(v.object({ clientId: text, hash: text, expires: text }))),
+      credentials: v.optional(v.array(v.object({ clientId: text, expires: text }))),
       report: v.optional(
         v.object({
           running: whole,
@@ -39,6 +39,23 @@ export const integrationItem: ItemDeclaration = {
   personal: ['credentials'],
   matches: isEntity,
   onForget: 'rename',
+  onRestore: 'change',
+};
+
+export const credentialKey = (clientId: string): Key => ({
+  pk: `CREDENTIAL#${clientId}`,
+  sk: 'CREDENTIAL',
+});
+/**
+ * The hash of the secret, apart from the integration: many functions may change the integration,
+ * and none of them can make a credential.
+ */
+export const credentialItem: ItemDeclaration = {
+  pk: 'CREDENTIAL#<client id>',
+  sk: 'CREDENTIAL',
+  name: 'credential of a module',
+  attributes: () => v.object({ hash: text, expires: count }),
+  onForget: 'keep',
   onRestore: 'change',
 };
 

@@ -45,7 +45,10 @@ export interface Integration {
    * run `revision - revisionsApart`. Absent means 0.
    */
   readonly revisionsApart?: number | undefined;
-  /** With which its module authenticates itself; absent means none. */
+  /**
+   * With which its module authenticates itself; absent means none. Each has an item of its own with
+   * the hash of its secret, and is accepted only while both exist.
+   */
   readonly credentials?: readonly StoredCredential[] | undefined;
   /** What its module has reported last. */
   readonly report?: ModuleReport | undefined;
@@ -53,11 +56,9 @@ export interface Integration {
   readonly seen?: string | undefined;
 }
 
-/** A credential of the module of an integration. */
+/** A credential of the module of an integration, without the hash of its secret. */
 export interface StoredCredential {
   readonly clientId: string;
-  /** SHA-256 of the secret, which has 256 random bits. */
-  readonly hash: string;
   /** ISO 8601, UTC. */
   readonly createdDate: string;
   readonly createdBy: string;

@@ -1,16 +1,15 @@
 import { Failure } from '../contract/failure.ts';
 import type { Integration } from '../integrations/integration.ts';
-import { findIntegration } from '../integrations/integration-table.ts';
 import { type RecentValues, recentValues } from '../runtime/recent-values.ts';
 import type { Table } from '../table/table.ts';
-import { activeCredential } from './credential.ts';
+import { confirmedCredential, keysOfCredential } from './credential.ts';
 import type { ModuleCaller } from './module-token.ts';
 
 /** A module whose credential the table has confirmed. */
 export interface AuthorizedModule extends ModuleCaller {
   /** The address from which the request came. */
   readonly source: string;
-  /** Its integration, by the read that has confirmed the credential. */
+  /** Its integration, by the call that has confirmed the credential. */
   readonly integration: Integration;
   /** Reads and confirms again, for a retry. Fails with invalid-token. */
   readonly reload: () => Promise<Integration>;
@@ -26,7 +25,7 @@ const LIFE_MS = 10_000;
 export const refusedModules = (): RefusedModules => recentValues(CLIENTS_MAX, LIFE_MS);
 
 /**
- * Confirms in the table that the credential of a module's token still exists, in one read. Fails
+ * Confirms in the table that the credential of a module's token still exists, in one call. Fails
  * with forbidden for another integration than its own, and with invalid-token.
  */
 export async function authorizeModule(
@@ -39,8 +38,9 @@ export async function authorizeModule(
   if (integrationId !== caller.integrationId) throw new Failure('forbidden');
   if (refused.get(clientId)) throw new Failure('invalid-token');
   const reload = async () => {
-    const integration = await findIntegration(table, integrationId);
-    if (integration && activeCredential(integration, clientId, Date.now())) return integration;
+    const items = await table.getAll(keysOfCredential(integrationId, clientId));
+    const credential = confirmedCredential(items, clientId, Date.now());
+    if (credential) return credential.integration;
     refused.set(clientId, true);
     throw new Failure('invalid-token');
   };

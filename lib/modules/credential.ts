@@ -3,6 +3,10 @@ import { crc32 } from 'node:zlib';
 import { moduleName } from '../audit/service-names.ts';
 import { idFromText } from '../contract/fields.ts';
 import type { Integration, StoredCredential } from '../integrations/integration.ts';
+import { credentialKey } from '../integrations/integration-items.ts';
+import { integrationOf } from '../integrations/integration-table.ts';
+import { entityKey, type Key } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
 
 /*
  * The credentials of modules. A secret is `ghm_`, 256 random bits in 43 digits of base 62, and a
@@ -52,13 +56,34 @@ export function integrationOfClient(clientId: string): number | undefined {
 export const hashOfSecret = (secret: string): string =>
   createHash('sha256').update(secret).digest('base64url');
 
-/** The credential of an integration with this client id that has not expired. */
-export function activeCredential(
-  { credentials = [] }: Integration,
+/** The keys of the items that confirm a credential. */
+export const keysOfCredential = (integrationId: number, clientId: string): [Key, Key] => [
+  entityKey('INTEGRATION', integrationId),
+  credentialKey(clientId),
+];
+
+/** A credential that has not expired, by both of its items. */
+export interface ConfirmedCredential extends StoredCredential {
+  /** SHA-256 of the secret. */
+  readonly hash: string;
+  readonly integration: Integration;
+}
+
+/** Requires that the integration lists the credential and that it has an item of its own. */
+export function confirmedCredential(
+  [integrationItem, item]: readonly (Item | undefined)[],
   clientId: string,
   now: number,
-): StoredCredential | undefined {
-  return activeCredentials(credentials, now).find((credential) => credential.clientId === clientId);
+): ConfirmedCredential | undefined {
+  const integration = integrationItem && integrationOf(integrationItem);
+  const listed = activeCredentials(integration?.credentials ?? [], now).find(
+    (credential) => credential.clientId === clientId,
+  );
+  // The item is what only the creation can write, so its end counts as well.
+  const isConfirmed = item && now / 1000 < (item.expires as number);
+  return integration && listed && isConfirmed
+    ? { ...listed, hash: item.hash as string, integration }
+    : undefined;
 }
 
 /** The credentials that have not expired. `now` is in milliseconds since 1970. */
@@ -68,7 +93,7 @@ export const activeCredentials = (
 ): StoredCredential[] => credentials.filter(({ expires }) => Date.parse(expires) > now);
 
 /** Whether this is the secret of a credential. */
-export const isSecretOf = ({ hash }: StoredCredential, secret: string): boolean =>
+export const isSecretOf = ({ hash }: ConfirmedCredential, secret: string): boolean =>
   timingSafeEqual(Buffer.from(hash), Buffer.from(hashOfSecret(secret)));
 
 /** The hour of a time, which is in milliseconds since 1970 (ISO 8601, UTC). */

@@ -2,12 +2,14 @@ import { MILLISECONDS_PER_DAY } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import { instantOf } from '../contract/instant.ts';
 import type { Integration, StoredCredential } from '../integrations/integration.ts';
+import { credentialKey } from '../integrations/integration-items.ts';
 import {
   auditEventForIntegration,
   findIntegration,
   integrationChangedApart,
 } from '../integrations/integration-table.ts';
 import type { Table } from '../table/table.ts';
+import { claim, remove } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import {
   activeCredentials,
@@ -49,14 +51,23 @@ export function createCredential(
       if (active.length >= CREDENTIALS_MAX) throw new Failure('too-many-credentials');
       const credential: StoredCredential = {
         clientId,
-        hash: hashOfSecret(clientSecret),
         createdDate: new Date(now).toISOString(),
         createdBy: callerUser.login,
         expires: expiryOf(expires, now),
       };
       const after: Integration = { ...before, credentials: [...active, credential] };
       return {
-        writes: [integrationChangedApart(before, after)],
+        writes: [
+          integrationChangedApart(before, after),
+          claim(
+            credentialKey(clientId),
+            {
+              hash: hashOfSecret(clientSecret),
+              expires: Math.ceil(Date.parse(credential.expires) / 1000),
+            },
+            'retry',
+          ),
+        ],
         result: { clientId, clientSecret, expires: credential.expires },
         event: auditEventForIntegration('credential.created', before, [
           { field: 'credentials', added: [clientId] },
@@ -115,7 +126,10 @@ export function deleteCredential(
       const others = credentials.filter((credential) => credential.clientId !== clientId);
       if (!before || others.length === credentials.length) throw new Failure('not-found');
       return {
-        writes: [integrationChangedApart(before, { ...before, credentials: others })],
+        writes: [
+          integrationChangedApart(before, { ...before, credentials: others }),
+          remove(credentialKey(clientId)),
+        ],
         result: undefined,
         event: auditEventForIntegration('credential.deleted', before, [
           { field: 'credentials', removed: [clientId] },

@@ -1,9 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import type { StoredCredential } from '../integrations/integration.ts';
-import { integrationOf } from '../integrations/integration-table.ts';
 import { ignoreUnavailable } from '../table/change.ts';
-import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Condition, set } from '../table/write.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
@@ -11,11 +8,13 @@ import { issueModuleToken } from '../tokens/issue-token.ts';
 import { openSigner } from '../tokens/signing-keys.ts';
 import { MODULE_TOKEN_SECONDS } from '../tokens/token.ts';
 import {
-  activeCredential,
+  type ConfirmedCredential,
+  confirmedCredential,
   hourOf,
   integrationOfClient,
   isSecret,
   isSecretOf,
+  keysOfCredential,
 } from './credential.ts';
 import { credentialUseKey } from './credential-use-item.ts';
 import type { TokenRequest } from './token-contracts.ts';
@@ -28,8 +27,7 @@ interface Services {
 
 /** Issues a token of the module of an integration with this credential. */
 type Issue = (
-  integrationId: number,
-  credential: StoredCredential,
+  credential: ConfirmedCredential,
   now: number,
 ) => Promise<Pick<ExchangedCredential, 'token' | 'expiresInSeconds'>>;
 
@@ -47,14 +45,14 @@ export function openExchange(table: Table): Services {
   return {
     table,
     throttle: openLoginThrottle(table),
-    async issue(integrationId, { clientId, hash, expires }, now) {
+    async issue({ clientId, hash, expires, integration }, now) {
       const known = issued.get(hash);
       const isRecent = known && now - known.at < AGE_SECONDS_MAX * 1000;
       const { token, at } = isRecent
         ? known
         : {
             at: now,
-            token: signer().then((by) => issueModuleToken(by, integrationId, clientId, now)),
+            token: signer().then((by) => issueModuleToken(by, integration.id, clientId, now)),
           };
       issued.delete(hash);
       if (issued.size >= TOKENS_MAX) issued.delete(issued.keys().next().value as string);
@@ -94,19 +92,17 @@ export async function exchangeCredential(
   const integrationId = integrationOfClient(clientId);
   // An unknown client id reads keys that no item has, so that every rejection takes equally long.
   const { items, count } = await throttle.beginExchange(source, [
-    entityKey('INTEGRATION', integrationId ?? 0),
+    ...keysOfCredential(integrationId ?? 0, integrationId === undefined ? '' : clientId),
     credentialUseKey(integrationId === undefined ? '' : clientId),
   ]);
-  const [item, used] = items;
-  const integration = item && integrationOf(item);
   const now = Date.now();
-  const credential = integration && activeCredential(integration, clientId, now);
+  const credential = confirmedCredential(items, clientId, now);
   if (!credential || !isSecret(secret) || !isSecretOf(credential, secret)) {
     await count();
     throw new Failure('invalid-client');
   }
-  await ignoreUnavailable(noteUse(table, credential, used, now));
-  return { ...(await issue(integration.id, credential, now)), clientId };
+  await ignoreUnavailable(noteUse(table, credential, items[2], now));
+  return { ...(await issue(credential, now)), clientId };
 }
 
 /** The client id and the secret, in the form or by the Basic scheme (RFC 6749, 2.3.1). */
@@ -141,7 +137,7 @@ const NO_CONDITION: Condition = { condition: '', onConditionFailed: 'retry' };
 /** Stores the hour in which a credential was used last; not more often. */
 async function noteUse(
   table: Table,
-  { clientId, expires }: StoredCredential,
+  { clientId, expires }: ConfirmedCredential,
   used: Item | undefined,
   now: number,
 ): Promise<void> {

@@ -26,7 +26,7 @@ export interface WantedConfiguration {
 
 /**
  * Reads an integration and its parameters as of one moment, for its module or for a person. If the
- * precondition shows that the client has this number already, one item is read, and KMS is not
+ * precondition shows that the client has this number already, no parameter is read, and KMS is not
  * called. An inactive integration has no parameters to run. Fails with not-found,
  * read-budget-spent, unavailable.
  */

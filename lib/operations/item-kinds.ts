@@ -1,6 +1,10 @@
 import { auditItem } from '../audit/audit-item.ts';
 import { changeCountItem } from '../authorization/change-budget.ts';
-import { integrationItem, parameterItem } from '../integrations/integration-items.ts';
+import {
+  credentialItem,
+  integrationItem,
+  parameterItem,
+} from '../integrations/integration-items.ts';
 import { mailCountItem, mailItem, resetMailItem } from '../mail/mail-items.ts';
 import { credentialUseItem } from '../modules/credential-use-item.ts';
 import { sessionItem } from '../sessions/session-item.ts';
@@ -28,6 +32,7 @@ const DECLARATIONS = {
   administrators: users.rosterItem,
   integration: integrationItem,
   parameter: parameterItem,
+  credential: credentialItem,
   sequence: sequenceItem,
   total: totalItem,
   format: formatItem,

@@ -98,8 +98,8 @@ export function changeTotal(kind: Kind, amount: number): Write {
   };
 }
 
-/** Deletes an item. */
-export function remove(key: Key, condition: Condition): Write {
+/** Deletes an item; without a condition, also one that does not exist. */
+export function remove(key: Key, condition?: Condition): Write {
   return { ...condition, act: 'Delete', key };
 }
 

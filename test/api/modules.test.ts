@@ -1,9 +1,11 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ModuleReport } from '../../lib/integrations/integration.ts';
-import { isSecret, newSecret } from '../../lib/modules/credential.ts';
+import { credentialKey } from '../../lib/integrations/integration-items.ts';
+import { isSecret, keysOfCredential, newSecret } from '../../lib/modules/credential.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { EXISTS, remove, set } from '../../lib/table/write.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { EXISTS, put, remove, set, type Write } from '../../lib/table/write.ts';
 import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
 import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
@@ -71,8 +73,7 @@ const addParameter = (id: number, confName: string) =>
 
 describe('a credential', () => {
   it('is shown once, listed without its secret, and exchanged for a token', async () => {
-    const { id } = await running();
-    await commit(table, [set(entityKey('INTEGRATION', id), { credentials: [] }, EXISTS)]);
+    const id = await setup.integration(0);
 
     const { status, body, headers } = await create(id);
     const before = await list(id);
@@ -102,7 +103,8 @@ describe('a credential', () => {
     expect((await poll(id, exchanged.access_token)).status).toBe(200);
     const [{ lastUsed }] = await list(id);
     expect(lastUsed).toBe(`${new Date().toISOString().slice(0, 13)}:00:00Z`);
-    const stored = JSON.stringify(await table.get(entityKey('INTEGRATION', id)));
+    const items = await table.getAll(keysOfCredential(id, body.clientId));
+    const stored = JSON.stringify(items);
     expect(stored).not.toContain(body.clientSecret);
   });
 
@@ -125,7 +127,11 @@ describe('a credential', () => {
     const credentials = stored.map((credential) =>
       credential.clientId === soon.body.clientId ? { ...credential, expires: at(-1) } : credential,
     );
-    await commit(table, [set(key, { credentials }, EXISTS)]);
+    const ended = { expires: Math.floor(Date.now() / 1000) };
+    await commit(table, [
+      set(key, { credentials }, EXISTS),
+      set(credentialKey(soon.body.clientId), ended, EXISTS),
+    ]);
 
     expect(wrong.map(({ body }) => body.fieldErrors[0].message)).toEqual([
       ...['Size', 'Size', 'Pattern', 'Pattern', 'Pattern', 'Pattern'],
@@ -173,6 +179,48 @@ describe('a credential', () => {
       expect((await exchange(clientId, clientSecret)).body.error).toBe('invalid_client');
       expect((await remove(id, clientId)).status).toBe(404);
     }
+  });
+});
+
+describe('a credential is refused', () => {
+  const refusedAfter = async (module: Awaited<ReturnType<typeof running>>, write: Write) => {
+    await commit(table, [write]);
+    const exchanged = await exchange(module.clientId, module.clientSecret);
+    return [exchanged.body.error, (await poll(module.id, module.token)).status];
+  };
+  const inThePast = { hash: 'h', expires: 1_000_000_000 };
+
+  it.each<[string, (clientId: string, id: number) => Write]>([
+    ['whose own item is missing', (clientId) => remove(credentialKey(clientId))],
+    ['whose own item has ended', (clientId) => put(credentialKey(clientId), inThePast)],
+    [
+      'that its integration does not list, as after a restore of only the other item',
+      (_, id) => set(entityKey('INTEGRATION', id), { credentials: undefined }, EXISTS),
+    ],
+  ])('%s', async (_, write) => {
+    const module = await running();
+
+    const refused = await refusedAfter(module, write(module.clientId, module.id));
+
+    expect(refused).toEqual(['invalid_client', 401]);
+    await commit(table, [
+      remove(credentialKey(module.clientId)),
+      set(entityKey('INTEGRATION', module.id), { credentials: undefined }, EXISTS),
+    ]);
+  });
+
+  it('of an integration that was deleted and exists again', async () => {
+    const module = await running();
+    const key = entityKey('INTEGRATION', module.id);
+    const { pk: _pk, sk: _sk, ...attributes } = (await table.get(key)) as Item;
+    await asAdmin('DELETE', `/api/utm-integrations/${module.id}`);
+
+    const items = await table.getAll(keysOfCredential(module.id, module.clientId));
+    const refused = await refusedAfter(module, put(key, attributes));
+
+    expect(items).toEqual([undefined, undefined]);
+    expect(refused).toEqual(['invalid_client', 401]);
+    await commit(table, [remove(key)]);
   });
 });
 
@@ -244,8 +292,7 @@ describe('the token endpoint', () => {
   });
 
   it('states no life that is longer than the life of the credential', async () => {
-    const { id } = await running();
-    await table.update(set(entityKey('INTEGRATION', id), { credentials: [] }, EXISTS));
+    const id = await setup.integration(0);
     const expires = new Date(Date.now() + 600_000).toISOString();
     const { body } = await create(id, { expires });
 
@@ -439,7 +486,7 @@ describe('what is wanted of a module', () => {
       expect(headers.etag).toBe(`"${body.module.wanted}"`);
       expect(afterRead.filter((action) => action === 'Decrypt')).toHaveLength(1);
       expect([again.status, again.text, again.headers.etag]).toEqual([304, '', headers.etag]);
-      expect(afterAgain).toEqual(['GetItem']);
+      expect(afterAgain).toEqual(['BatchGetItem']);
     },
   );
 

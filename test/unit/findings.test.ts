@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { type Finding, type FindingKind, nameOf } from '../../lib/operations/integrity/finding.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
@@ -25,6 +26,7 @@ const GATE_ITEM = INTACT_ITEMS.find(({ pk }) => pk === GATE.pk);
 const URL = entityKey('CONF', 4_000_007);
 const KEY = entityKey('CONF', 4_000_009);
 const GHOST = { pk: 'GHOST', sk: 'x' };
+const CLIENT_ID = 'module-4-a1b2c3d4e5f6';
 const FORMER = emailGuardKey('former@example.com');
 const ALICES_LOGIN = loginGuardKey('alice');
 const ALICES_EMAIL = emailGuardKey('älice@example.com');
@@ -38,6 +40,13 @@ const removed =
   (key: Key): Damage =>
   (table) =>
     table.remove(key);
+
+const listed = (...clientIds: string[]) =>
+  put(GATE, {
+    credentials: clientIds.map((clientId) => ({ clientId, expires: '2100-01-01T00:00:00.000Z' })),
+  });
+const credential = (clientId: string, expires = 4_102_444_800): Damage =>
+  put(credentialKey(clientId), { hash: 'h', expires });
 
 /**
  * Verifies a table with this damage, which changes after the scan, before any item is read again.
@@ -159,6 +168,12 @@ const CASES: [string, Damage[], FindingKind[], Damage[]?][] = [
     ['sequence-behind'],
   ],
   ['a missing sequence', [removed(sequenceKey('INTEGRATION'))], ['sequence-behind']],
+  ['a credential whose item is missing', [listed(CLIENT_ID)], ['credential-item-missing']],
+  [
+    'items of credentials that their integrations do not have',
+    [credential(CLIENT_ID), credential('module-9-a1b2c3d4e5f6'), credential('unreadable')],
+    ['credential-orphan', 'credential-orphan', 'credential-orphan'],
+  ],
   [
     'parameters without their integration',
     [removed(GATE), put(totalKey('INTEGRATION'), { n: 0 })],
@@ -276,6 +291,14 @@ describe('the verification finds nothing wrong with', () => {
       [put(ALICE, { version: null })],
       [put(ALICE, { version: 'v3' })],
     ],
+    ['a credential with its item', [listed(CLIENT_ID), credential(CLIENT_ID)]],
+    ['a credential that was created since', [credential(CLIENT_ID)], [listed(CLIENT_ID)]],
+    ['a credential that was deleted since', [listed(CLIENT_ID)], [listed()]],
+    ['an expired item of a credential', [credential(CLIENT_ID, 1_000_000_000)]],
+    [
+      'an expired credential whose item is gone',
+      [put(GATE, { credentials: [{ clientId: CLIENT_ID, expires: '2001-01-01' }] })],
+    ],
     ['an unknown item that was deleted since', [put(GHOST, {})], [removed(GHOST)]],
     [
       'a guard whose user was damaged since',
@@ -321,6 +344,8 @@ describe('a damaged item', () => {
     ['the changes of a wrong total', [put(totalKey('USER'), { n: 9, changes: 'x' })]],
     ['a sequence', [put(sequenceKey('USER'), { n: 'x' })]],
     ['an integration', [put(GATE, { ...BROKEN, parameterCount: 9 })]],
+    ['an integration with credentials', [put(GATE, BROKEN), credential(CLIENT_ID)]],
+    ['a credential', [listed(CLIENT_ID), put(credentialKey(CLIENT_ID), { hash: 1 })]],
     // Its bytes still count, so that the counters of its integration are right.
     ['a parameter', [put(URL, { confName: null })]],
     ['the only administrator', [put(ADMIN, BROKEN)], 'nobody-administers'],

@@ -27,6 +27,7 @@ const KEYS: Record<keyof typeof ITEMS, string[]> = {
   administrators: ['ADMINS / ROSTER'],
   integration: [`INTEGRATION / ${ID}`],
   parameter: [`CONF / ${ID}`],
+  credential: ['CREDENTIAL#a / CREDENTIAL'],
   sequence: ['SEQUENCE / USER', 'SEQUENCE / INTEGRATION'],
   total: ['TOTAL / USER', 'TOTAL / INTEGRATION', 'TOTAL / CONF'],
   format: ['FORMAT / FORMAT'],

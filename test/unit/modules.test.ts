@@ -8,7 +8,6 @@ const NOW = Date.UTC(2026, 10, 26, 12);
 const at = (days: number) => new Date(NOW + days * 86_400_000).toISOString();
 const credential = (expires: string, createdDate = at(-300)) => ({
   clientId: 'module-5-a',
-  hash: 'h',
   createdDate,
   createdBy: 'admin',
   expires,

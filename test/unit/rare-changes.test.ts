@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
 import { adoptTable, SKIPPED_IDS } from '../../lib/operations/restore/adopt-table.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -172,11 +173,13 @@ describe('adoptTable', () => {
   /** Adopts a table with this integration. Returns the adoption, and the integration afterwards. */
   async function adoptIntegration(integration: Item, original?: Item) {
     const { pk, sk } = integration;
-    const table = memoryTable([roster, integration]);
+    const credentials = ['kept', 'deleted'].map((id) => ({ ...credentialKey(id), hash: 'h' }));
+    const table = memoryTable([roster, integration, ...credentials]);
     const adoption = await adoptTable(table, scannerOf([{ pk, sk }]), {
       original: original && memoryTable([roster, original]),
     });
-    return { adoption, after: table.find(integration) };
+    const items = credentials.filter((key) => table.find(key)).map(({ pk }) => pk);
+    return { adoption, after: table.find(integration), items };
   }
 
   it('skips 10,000 ids of parameters of each integration, and flags its module', async () => {
@@ -205,7 +208,7 @@ describe('adoptTable', () => {
   });
 
   it('deletes the credentials of modules that the original no longer has', async () => {
-    const credential = (clientId: string) => ({ clientId, hash: 'h', expires: '2100-01-01' });
+    const credential = (clientId: string) => ({ clientId, expires: '2100-01-01' });
     const [kept, deleted] = [credential('kept'), credential('deleted')];
     const restored = { ...gate, credentials: [kept, deleted] };
     const [alone, beside, besideDamaged] = [
@@ -217,6 +220,7 @@ describe('adoptTable', () => {
     expect([alone.after?.credentials, alone.adoption.credentials]).toEqual([[], 2]);
     expect([beside.after?.credentials, beside.adoption.credentials]).toEqual([[kept], 1]);
     expect(besideDamaged.after?.credentials).toEqual([]);
+    expect([alone.items, beside.items]).toEqual([[], ['CREDENTIAL#kept']]);
   });
 
   it.each([

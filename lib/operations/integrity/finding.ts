@@ -14,6 +14,8 @@ export type FindingKind =
   | 'nobody-administers'
   | 'wrong-total'
   | 'sequence-behind'
+  | 'credential-item-missing'
+  | 'credential-orphan'
   | 'parameter-without-integration'
   | 'wrong-parameter-counters';
 

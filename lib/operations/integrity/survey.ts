@@ -1,5 +1,6 @@
 import type { Integration } from '../../integrations/integration.ts';
 import { integrationOf } from '../../integrations/integration-table.ts';
+import { activeCredentials } from '../../modules/credential.ts';
 import { needsAttention } from '../../modules/module-state.ts';
 import { requireReadable } from '../../table/format.ts';
 import {
@@ -42,6 +43,9 @@ export interface Survey {
     number,
     Pick<Integration, 'parameterCount' | 'parametersEver' | 'parameterBytes'>
   >;
+  /** The client ids of credentials that have not expired: in integrations, and of items. */
+  readonly listedCredentials: Set<string>;
+  readonly credentials: Set<string>;
   roster: ReadonlySet<number>;
   oldestPendingRestart: PendingRestart | undefined;
   /** The integrations whose module somebody should look after. */
@@ -93,6 +97,8 @@ export async function survey(
     users: new Map(),
     guards: new Map(),
     integrations: new Map(),
+    listedCredentials: new Set(),
+    credentials: new Set(),
     roster: new Set(),
     oldestPendingRestart: undefined,
     modulesToWatch: [],
@@ -130,6 +136,7 @@ function note(seen: Survey, item: Item): void {
   else if (item.sk === 'GUARD') seen.guards.set(item.pk, item.id as number);
   else if (item.sk === 'ROSTER') seen.roster = rosterIdsOf(item);
   else if (item.pk === PARTITION.total) seen.totals[item.sk as Kind] = item.n as number;
+  else if (item.pk.startsWith(PARTITION.credential)) noteCredential(seen, item);
   else if (isWaitingMail(item, Date.now())) seen.waitingMails++;
 }
 
@@ -141,9 +148,11 @@ const isWaitingMail = ({ pk, sk, counted, expires }: Item, now: number): boolean
   Date.parse(sk.slice(0, sk.indexOf('#'))) < now - WAITS_MS_MAX;
 
 function noteIntegration(seen: Survey, item: Item): void {
-  const { id, module, parameterCount, parametersEver, parameterBytes } =
+  const { id, module, parameterCount, parametersEver, parameterBytes, credentials } =
     item as unknown as Integration;
   seen.integrations.set(id, { parameterCount, parametersEver, parameterBytes });
+  for (const { clientId } of activeCredentials(credentials ?? [], Date.now()))
+    seen.listedCredentials.add(clientId);
   const since = module?.needsRestartSince ?? Number.POSITIVE_INFINITY;
   const oldest = seen.oldestPendingRestart?.since ?? Number.POSITIVE_INFINITY;
   // A version that stores no times leaves the time when it clears the flag.
@@ -151,6 +160,11 @@ function noteIntegration(seen: Survey, item: Item): void {
   if (module?.needsRestart && since < oldest)
     seen.oldestPendingRestart = { integrationId: id, since };
   if (needsAttention(integrationOf(item), Date.now())) seen.modulesToWatch.push(id);
+}
+
+function noteCredential({ credentials }: Survey, { pk, expires }: Item): void {
+  if (Date.now() / 1000 < (expires as number))
+    credentials.add(pk.slice(PARTITION.credential.length));
 }
 
 function noteParameter({ parameters }: Survey, item: Item): void {

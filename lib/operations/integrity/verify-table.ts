@@ -1,5 +1,6 @@
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './counters.ts';
+import { verifyCredentials } from './credentials.ts';
 import { findDefect } from './find-defect.ts';
 import type { Finding, FindingKind } from './finding.ts';
 import { verifyGuards } from './guards.ts';
@@ -38,6 +39,7 @@ export async function verifyTable(
     { findings: await verifyItems(table, seen) },
     { findings: await verifyGuards(table, seen) },
     { findings: await verifyRoster(table, seen) },
+    { findings: await verifyCredentials(table, seen) },
     await verifyParameters(table, seen),
     await verifySequence(table, seen, 'USER'),
     await verifySequence(table, seen, 'INTEGRATION'),

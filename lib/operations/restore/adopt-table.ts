@@ -1,5 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Integration, moduleToRestart, wantedOf } from '../../integrations/integration.ts';
+import {
+  type Integration,
+  moduleToRestart,
+  type StoredCredential,
+  wantedOf,
+} from '../../integrations/integration.ts';
+import { credentialKey } from '../../integrations/integration-items.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
 import { commit, loadDecideCommit } from '../../table/change.ts';
 import type { ItemKind } from '../../table/item-kind.ts';
@@ -200,9 +206,10 @@ async function adoptIntegration(
     const { credentials = [] } = before;
     const isIntact = originalItem !== undefined && !findDefect(originalItem);
     const valid = isIntact ? (integrationOf(originalItem).credentials ?? []) : [];
-    const kept = credentials.filter(({ clientId }) =>
-      valid.some((credential) => credential.clientId === clientId),
-    );
+    const isValid = ({ clientId }: StoredCredential) =>
+      valid.some((credential) => credential.clientId === clientId);
+    const kept = credentials.filter(isValid);
+    const deleted = credentials.filter((credential) => !isValid(credential));
     const skippedTo = before.parametersEver + SKIPPED_PARAMETER_IDS;
     const after: Integration = {
       ...before,
@@ -212,8 +219,11 @@ async function adoptIntegration(
       version: nextVersion(before.version),
     };
     return {
-      writes: [integrationChanged(before, after, revisionsToSkip(before, now))],
-      result: { deletedCredentials: credentials.length - kept.length },
+      writes: [
+        integrationChanged(before, after, revisionsToSkip(before, now)),
+        ...deleted.map(({ clientId }) => remove(credentialKey(clientId))),
+      ],
+      result: { deletedCredentials: deleted.length },
     };
   });
 }

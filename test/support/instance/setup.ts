@@ -1,6 +1,7 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
+import { credentialKey } from '../../../lib/integrations/integration-items.ts';
 import { hashOfSecret, newClientId, newSecret } from '../../../lib/modules/credential.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
 import {
@@ -123,13 +124,20 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
       const [clientId, clientSecret] = [newClientId(integrationId), newSecret()];
       const credential = {
         clientId,
-        hash: hashOfSecret(clientSecret),
         createdDate: new Date().toISOString(),
         createdBy: 'admin',
         expires: new Date(Date.now() + 86_400_000).toISOString(),
       };
-      const key = entityKey('INTEGRATION', integrationId);
-      await untilCommitted(() => commit(table, [set(key, { credentials: [credential] }, EXISTS)]));
+      const item = {
+        hash: hashOfSecret(clientSecret),
+        expires: Math.ceil(Date.parse(credential.expires) / 1000),
+      };
+      await untilCommitted(() =>
+        commit(table, [
+          set(entityKey('INTEGRATION', integrationId), { credentials: [credential] }, EXISTS),
+          claim(credentialKey(clientId), item, 'retry'),
+        ]),
+      );
       return { clientId, clientSecret, token: tokens.ofModule(integrationId, clientId) };
     },
     openParameter() {

@@ -1,5 +1,6 @@
 import { type Faults, openFaults } from '../../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
+import { credentialKey } from '../../../lib/integrations/integration-items.ts';
 import type { Item } from '../../../lib/table/table.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { findUser } from '../../../lib/users/user-table.ts';
@@ -92,6 +93,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
    */
   const restored = (item: Item): Item => {
     if (item.pk === 'USER') return { ...item, accountStamp: `${item.accountStamp}${restores}` };
+    if (item.pk.startsWith('CREDENTIAL#')) return { ...item, ...credentialKey(currentClientId()) };
     if (item.pk !== 'INTEGRATION') return item;
     const credentials = item.credentials as { clientId: string }[];
     return {
