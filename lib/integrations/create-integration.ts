@@ -44,5 +44,6 @@ export function newIntegration(id: number, fields: Omit<NewIntegration, 'id'>): 
     parameterBytes: 0,
     version: firstVersion(),
     revision: 1,
+    moduleRevision: 1,
   };
 }

@@ -25,7 +25,7 @@ export const integrationItem: ItemDeclaration = {
       parameterBytes: v.optional(count),
       version: text,
       revision: count,
-      revisionsApart: v.optional(count),
+      moduleRevision: count,
       credentials: v.optional(v.array(v.object({ clientId: text, expires: text }))),
       report: v.optional(
         v.object({

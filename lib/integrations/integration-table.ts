@@ -56,25 +56,18 @@ const CHANGED_ATTRIBUTES = [
 ] as const satisfies (keyof Integration)[];
 
 /**
- * The write that replaces `before` with `after`, unless the revision has changed. `skipped` makes
- * the number of its configuration jump.
+ * The write that replaces `before` with `after`, unless the revision has changed. Pass the present
+ * `moduleRevision` for a change that the module does not read.
  */
-export function integrationChanged(before: Integration, after: Integration, skipped = 0): Write {
+export function integrationChanged(
+  before: Integration,
+  after: Integration,
+  moduleRevision = before.moduleRevision + 1,
+): Write {
   const attributes = pick(after, CHANGED_ATTRIBUTES);
   return set(
     entityKey('INTEGRATION', before.id),
-    { ...attributes, revision: before.revision + 1 + skipped },
-    revisionIs(before),
-  );
-}
-
-/** The same for a change that its module does not read: the number of its configuration stays. */
-export function integrationChangedApart(before: Integration, after: Integration): Write {
-  const attributes = pick(after, CHANGED_ATTRIBUTES);
-  const revisionsApart = (before.revisionsApart ?? 0) + 1;
-  return set(
-    entityKey('INTEGRATION', before.id),
-    { ...attributes, revision: before.revision + 1, revisionsApart },
+    { ...attributes, revision: before.revision + 1, moduleRevision },
     revisionIs(before),
   );
 }

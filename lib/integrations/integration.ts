@@ -41,10 +41,10 @@ export interface Integration {
    */
   readonly revision: number;
   /**
-   * Counts the changes that the module does not read, such as new credentials: the module should
-   * run `revision - revisionsApart`. Absent means 0.
+   * Counts the changes that the module reads, so no changes of credentials: the number of the
+   * configuration that the module is wanted to run. The adoption of a restored table makes it jump.
    */
-  readonly revisionsApart?: number | undefined;
+  readonly moduleRevision: number;
   /**
    * With which its module authenticates itself; absent means none. Each has an item of its own with
    * the hash of its secret, and is accepted only while both exist.
@@ -89,10 +89,6 @@ interface AuditedReports {
   readonly lastLeftOut?: number | undefined;
 }
 
-/** The number of the configuration that the module of an integration is wanted to run. */
-export const wantedOf = ({ revision, revisionsApart = 0 }: Integration): number =>
-  revision - revisionsApart;
-
 /** The process that runs an integration. It loads changed parameters only when it restarts. */
 interface Module {
   readonly needsRestart: boolean;
@@ -135,7 +131,7 @@ type InternalField =
   | 'parameterBytes'
   | 'version'
   | 'revision'
-  | 'revisionsApart'
+  | 'moduleRevision'
   | 'credentials'
   | 'report'
   | 'seen';

@@ -6,7 +6,7 @@ import type { Integration } from './integration.ts';
 import {
   auditEventForIntegration,
   findIntegration,
-  integrationChangedApart,
+  integrationChanged,
 } from './integration-table.ts';
 
 /**
@@ -37,7 +37,9 @@ export function reportRestart(
         module: { needsRestart: false, changes: module.changes },
         version: nextVersion(before.version),
       };
-      return { writes: [integrationChangedApart(before, after)], result: after, event };
+      // With another number, the module would restart again.
+      const write = integrationChanged(before, after, before.moduleRevision);
+      return { writes: [write], result: after, event };
     },
   });
 }

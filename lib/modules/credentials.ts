@@ -6,7 +6,7 @@ import { credentialKey } from '../integrations/integration-items.ts';
 import {
   auditEventForIntegration,
   findIntegration,
-  integrationChangedApart,
+  integrationChanged,
 } from '../integrations/integration-table.ts';
 import type { Table } from '../table/table.ts';
 import { claim, remove } from '../table/write.ts';
@@ -58,7 +58,7 @@ export function createCredential(
       const after: Integration = { ...before, credentials: [...active, credential] };
       return {
         writes: [
-          integrationChangedApart(before, after),
+          integrationChanged(before, after, before.moduleRevision),
           claim(
             credentialKey(clientId),
             {
@@ -125,9 +125,10 @@ export function deleteCredential(
       const credentials = before?.credentials ?? [];
       const others = credentials.filter((credential) => credential.clientId !== clientId);
       if (!before || others.length === credentials.length) throw new Failure('not-found');
+      const after: Integration = { ...before, credentials: others };
       return {
         writes: [
-          integrationChangedApart(before, { ...before, credentials: others }),
+          integrationChanged(before, after, before.moduleRevision),
           remove(credentialKey(clientId)),
         ],
         result: undefined,

@@ -1,5 +1,5 @@
 import { type FieldUse, viewOf } from '../contract/entity-fields.ts';
-import { type Integration, wantedOf } from '../integrations/integration.ts';
+import type { Integration } from '../integrations/integration.ts';
 
 /** What a module does, seen from what is wanted of it. */
 export const PROGRESS = ['unseen', 'failed', 'behind', 'current'] as const;
@@ -10,9 +10,8 @@ type Progress = (typeof PROGRESS)[number];
  * last. `now` is in milliseconds since 1970.
  */
 export function moduleStateOf(integration: Integration, now: number) {
-  const { report: { running, failed, reason } = {}, seen } = integration;
+  const { report: { running, failed, reason } = {}, seen, moduleRevision: wanted } = integration;
   const progress = progressOf(integration);
-  const wanted = wantedOf(integration);
   const flapping = isFlapping(integration, now);
   return { progress, wanted, running, failed, reason, lastSeen: seen, flapping };
 }
@@ -31,9 +30,7 @@ export const MODULE_STATE_FIELDS = {
 export const moduleStateView = (integration: Integration) =>
   viewOf(moduleStateOf(integration, Date.now()), MODULE_STATE_FIELDS);
 
-function progressOf(integration: Integration): Progress {
-  const { report, seen } = integration;
-  const wanted = wantedOf(integration);
+function progressOf({ report, seen, moduleRevision: wanted }: Integration): Progress {
   if (!seen) return 'unseen';
   if (report?.failed === wanted) return 'failed';
   return report?.running === wanted ? 'current' : 'behind';

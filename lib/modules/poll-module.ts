@@ -1,4 +1,4 @@
-import { type Integration, type ModuleReport, wantedOf } from '../integrations/integration.ts';
+import type { Integration, ModuleReport } from '../integrations/integration.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { ignoreUnavailable } from '../table/change.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
@@ -29,7 +29,7 @@ export async function pollModule(
   { precondition, running }: Poll,
 ): Promise<WantedConfiguration> {
   if (!('clientId' in caller)) return readModule(table, caller, id, undefined);
-  const wanted = wantedOf(caller.integration);
+  const { moduleRevision: wanted } = caller.integration;
   const report = knownNumbers(parseRunning(running), wanted);
   const hasFailed = precondition !== undefined && report?.failed === wanted;
   const [configuration] = await settleAll([

@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import { type Integration, integrationView, wantedOf } from '../integrations/integration.ts';
+import { type Integration, integrationView } from '../integrations/integration.ts';
 import { findIntegration, integrationOf } from '../integrations/integration-table.ts';
 import { MASK } from '../integrations/parameter.ts';
 import { type Parameter, parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
@@ -44,7 +44,7 @@ export async function readModule(
   if (!isModule) await budget.requireUnspent();
   const integration = isModule ? caller.integration : await findIntegration(table, id);
   if (!integration) throw new Failure('not-found');
-  const wanted = wantedOf(integration);
+  const { moduleRevision: wanted } = integration;
   if (precondition && !precondition.includes(String(wanted))) return { wanted };
   if (isModule) await budget.requireUnspent();
   let consumed = 0;

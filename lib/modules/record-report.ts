@@ -1,7 +1,7 @@
 import { auditEntry } from '../audit/audit-entry.ts';
 import { changesBetween } from '../audit/changes.ts';
 import { Failure } from '../contract/failure.ts';
-import { type Integration, type ModuleReport, wantedOf } from '../integrations/integration.ts';
+import type { Integration, ModuleReport } from '../integrations/integration.ts';
 import { auditEventForIntegration, revisionIs } from '../integrations/integration-table.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
@@ -91,10 +91,9 @@ function auditedReports(
 
 /** Fails with invalid for a number that was never wanted. */
 export function requireWanted(
-  integration: Integration,
+  { moduleRevision: max }: Integration,
   { running, failed = 0 }: ModuleReport,
 ): void {
-  const max = wantedOf(integration);
   const fieldErrors = Object.entries({ running, failed })
     .filter(([, number]) => number > max)
     .map(([field]) => ({ field, message: 'Size', max }) as const);

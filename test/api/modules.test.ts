@@ -81,7 +81,7 @@ describe('a credential', () => {
 
     expect([status, headers.location]).toEqual([
       201,
-      `/api/utm-integrations/${id}/credentials/${body.clientId}`,
+      `/api/utm-integrations/${id}/credentials/${body.client_id}`,
     ]);
     expect(isSecret(body.clientSecret)).toBe(true);
     expect(
@@ -451,7 +451,10 @@ describe('what is wanted of a module', () => {
     ];
     const others = [
       () => asAdmin('POST', `${pathOf(id)}/restarted`, { changes: 1 }),
-      () => create(id),
+      async () => {
+        const { body } = await create(id);
+        return asAdmin('POST', `/api/utm-integrations/${id}/credentials/${body.clientId}/delete`);
+      },
       () => poll(id, token, { 'Gatehouse-Running': '1' }),
     ];
 

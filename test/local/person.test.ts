@@ -155,6 +155,9 @@ describe('npm run admin -- person', () => {
     await expectIntact(gatehouse);
     const versionIn = (items: Items) => items.get(`USER ${idText(carl)}`)?.version;
     expect(versionIn(after)).not.toBe(versionIn(before));
+    const revisionsIn = (items: Items) =>
+      [...items.values()].flatMap(({ moduleRevision }) => moduleRevision ?? []);
+    expect(revisionsIn(after)).toEqual(revisionsIn(before));
     expect((await run('--id', String(dora), '--forget')).code).toBe(0);
     expect(await itemsOf(gatehouse.cloud)).toEqual(after);
   });

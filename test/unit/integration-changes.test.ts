@@ -51,6 +51,8 @@ const renamed = [put(entityKey('USER', 1), callerWith('ROLE_USER', 'eve'))];
 
 const integrationName = nameOf(entityKey('INTEGRATION', 5));
 const parameterName = nameOf(entityKey('CONF', KEY.id));
+/** GATE after a change that its module reads. */
+const CHANGED = { revision: 9, moduleRevision: 8 };
 const total = (kind: Kind, n: number) => ({
   [nameOf(totalKey(kind))]: { ...totalKey(kind), n, changes: 1 },
 });
@@ -121,6 +123,7 @@ describe('createIntegration', () => {
       id: 1001,
       version: version(1),
       revision: 1,
+      moduleRevision: 1,
       parameterCount: 0,
       parametersEver: 0,
       parameterBytes: 0,
@@ -160,7 +163,7 @@ describe('updateIntegration', () => {
 
     const expected = { ...GATE, [field]: value, version: version(4) };
     expect(result).toEqual(expected);
-    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, revision: 9 } });
+    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, ...CHANGED } });
     expect(audit).toEqual(entry('integration.updated', 'integration/5', 'Gate', [field]));
   });
 
@@ -189,8 +192,7 @@ describe('reportRestart', () => {
     const expected = { module: { needsRestart: false, changes: 4 }, version: version(4) };
     expect(result).toEqual({ ...GATE, ...expected });
     // The number of the configuration stays: the module would restart again.
-    const counted = { revision: 9, revisionsApart: 1 };
-    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, ...counted } });
+    expect(changed).toStrictEqual({ [integrationName]: { ...gate(), ...expected, revision: 9 } });
     expect(audit).toEqual(entry('integration.restarted', 'integration/5', 'Gate'));
   });
 
@@ -333,7 +335,7 @@ describe('createParameter', () => {
         parameterCount: 2,
         parametersEver: 4,
         parameterBytes: 113,
-        revision: 9,
+        ...CHANGED,
       }),
       ...total('CONF', 2),
     });
@@ -428,7 +430,7 @@ describe('updateParameter', () => {
 
     const expected = { module: { needsRestart: true, needsRestartSince, changes } };
     expect(changed[integrationName]).toEqual(
-      expect.objectContaining({ ...expected, revision: 9, version: version(4) }),
+      expect.objectContaining({ ...expected, ...CHANGED, version: version(4) }),
     );
     expect(result.integration).toMatchObject(expected);
   });
@@ -457,7 +459,7 @@ describe('deleteParameter', () => {
     const { changed, audit } = await changesOf('deleteParameter', items);
 
     expect(changed).toStrictEqual({
-      [integrationName]: gate({ module, parameterCount: 0, parameterBytes: 70, revision: 9 }),
+      [integrationName]: gate({ module, parameterCount: 0, parameterBytes: 70, ...CHANGED }),
       [parameterName]: null,
       ...total('CONF', 0),
     });

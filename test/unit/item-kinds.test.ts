@@ -131,7 +131,7 @@ describe('an item', () => {
     const nested = { needsRestart: 1, needsRestartSince: -1, changes: -1 };
     const wrong = wrongIn({ ...keyOf(`INTEGRATION / ${ID}`), module: nested });
     expect(wrongIn(sets)).toEqual(['ids']);
-    expect(wrong.filter((field) => field.startsWith('module'))).toEqual([
+    expect(wrong.filter((field) => field.startsWith('module.'))).toEqual([
       'module.needsRestart',
       'module.needsRestartSince',
       'module.changes',

@@ -15,8 +15,7 @@ const credential = (expires: string, createdDate = at(-300)) => ({
 const current: Integration = {
   ...GATE,
   active: true,
-  revision: 9,
-  revisionsApart: 2,
+  moduleRevision: 7,
   report: { running: 7 },
   seen: at(-1),
   credentials: [credential(at(31))],

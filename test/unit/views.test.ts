@@ -25,6 +25,7 @@ const INTEGRATION: Integration = {
   parameterBytes: 3,
   version: '4-a',
   revision: 5,
+  moduleRevision: 5,
 };
 const MODULE = { needsRestart: true, changes: 6, secret: 'x' };
 

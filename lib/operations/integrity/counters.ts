@@ -194,7 +194,7 @@ async function verifyParametersOf(table: TableScanner, id: number): Promise<Verd
 }
 
 function wrongCounters(integration: Integration, parameters: readonly Item[]): Finding[] {
-  const { id, parameterCount, parametersEver, parameterBytes = 0, revision } = integration;
+  const { id, parameterCount, parametersEver, parameterBytes = 0 } = integration;
   const count = parameters.length;
   const highest = Number(parameters.at(-1)?.sk ?? 0) % PARAMETERS_PER_INTEGRATION_EVER;
   const bytes = parameters.reduce((sum, item) => sum + countedBytes(item), 0);
@@ -205,7 +205,8 @@ function wrongCounters(integration: Integration, parameters: readonly Item[]): F
     parameterCount: count,
     parametersEver: ever,
     parameterBytes: bytes,
-    revision: revision + 1,
+    revision: integration.revision + 1,
+    moduleRevision: integration.moduleRevision + 1,
   };
   return [
     {

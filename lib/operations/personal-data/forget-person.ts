@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { auditEntry, operator } from '../../audit/audit-entry.ts';
 import type { Change } from '../../audit/changes.ts';
 import { forgottenName } from '../../audit/service-names.ts';
-import { integrationChangedApart, integrationOf } from '../../integrations/integration-table.ts';
+import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
 import { mapConcurrently } from '../../runtime/settle-all.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import { entityKey, type Key, type Kind } from '../../table/keys.ts';
@@ -115,7 +115,8 @@ function renamedCreators(item: Item, logins: ReadonlySet<string>, name: string):
   const renamed = credentials.map((credential) =>
     logins.has(credential.createdBy) ? { ...credential, createdBy: name } : credential,
   );
-  return [integrationChangedApart(before, { ...before, credentials: renamed })];
+  const after = { ...before, credentials: renamed };
+  return [integrationChanged(before, after, before.moduleRevision)];
 }
 
 /**

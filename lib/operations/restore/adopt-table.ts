@@ -3,7 +3,6 @@ import {
   type Integration,
   moduleToRestart,
   type StoredCredential,
-  wantedOf,
 } from '../../integrations/integration.ts';
 import { credentialKey } from '../../integrations/integration-items.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
@@ -220,7 +219,7 @@ async function adoptIntegration(
     };
     return {
       writes: [
-        integrationChanged(before, after, revisionsToSkip(before, now)),
+        integrationChanged(before, after, moduleRevisionAfterRestore(before, now)),
         ...deleted.map(({ clientId }) => remove(credentialKey(clientId))),
       ],
       result: { deletedCredentials: deleted.length },
@@ -233,5 +232,5 @@ async function adoptIntegration(
  * every number since the backup, and than those after any earlier adoption, so that no module takes
  * a configuration for one that it has.
  */
-const revisionsToSkip = (integration: Integration, now: number): number =>
-  Math.max(SKIPPED_CHANGES, Math.floor(now / 1000) - wantedOf(integration));
+const moduleRevisionAfterRestore = ({ moduleRevision }: Integration, now: number): number =>
+  Math.max(moduleRevision + SKIPPED_CHANGES, Math.floor(now / 1000));

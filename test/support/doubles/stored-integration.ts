@@ -22,6 +22,7 @@ export const GATE: Integration = {
   parameterBytes: 100,
   version: '3-abc',
   revision: 8,
+  moduleRevision: 7,
 };
 /** The parameter of GATE. */
 export const KEY: StoredParameter = {

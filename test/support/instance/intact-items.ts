@@ -51,6 +51,7 @@ export const INTACT_ITEMS: readonly Item[] = [
     parameterBytes: 30,
     version: 'g',
     revision: 6,
+    moduleRevision: 5,
   },
   { ...entityKey('CONF', 4_000_007), id: 4_000_007, confName: 'url', version: 'p', bytes: 10 },
   { ...entityKey('CONF', 4_000_009), id: 4_000_009, confName: 'key', version: 'q', bytes: 20 },

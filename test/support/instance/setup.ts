@@ -101,6 +101,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         active: true,
         version: '1-a',
         revision: 1,
+        moduleRevision: 1,
         parameterCount: parameters,
         parametersEver: parameters,
         module: { needsRestart: true, changes: 1 },

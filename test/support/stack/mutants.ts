@@ -98,20 +98,18 @@ export const stackMutants = {
   'credentials are counted before the write instead of by its condition': [
     {
       file: 'lib/integrations/integration-table.ts',
-      from: 'revisionsApart },\n    revisionIs(before),',
-      to: 'revisionsApart },\n    attributesAre({ id: before.id }),',
+      from: 'moduleRevision },\n    revisionIs(before),',
+      to: `moduleRevision },
+          moduleRevision === before.moduleRevision
+            ? attributesAre({ id: before.id })
+            : revisionIs(before),`,
     },
   ],
   'the deletion of a parameter does not move the number that its module reads': [
     {
       file: 'lib/integrations/delete-parameter.ts',
-      from: 'integrationChanged(integration, {',
-      to: 'integrationChangedApart(integration, {',
-    },
-    {
-      file: 'lib/integrations/delete-parameter.ts',
-      from: 'integrationChanged }',
-      to: 'integrationChangedApart }',
+      from: 'parameterCount, parameterBytes }),',
+      to: 'parameterCount, parameterBytes }, integration.moduleRevision),',
     },
   ],
   'a code of the second factor is checked before the write instead of by its condition': [
