@@ -41,8 +41,8 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
   // A start that was killed may have created admin but not user.
   const admin = first ?? (await findUserByLogin(table, 'admin'));
   if (admin) {
-    const { id, accountStamp, passwordChanges, sessionEndings = 0 } = admin;
-    const token = { jti: DONE, expires: 0, accountStamp, passwordChanges, sessionEndings };
+    const { id, incarnation, passwordChanges, sessionEndings = 0 } = admin;
+    const token = { jti: DONE, expires: 0, incarnation, passwordChanges, sessionEndings };
     const caller = authorize(table, { id, source: '127.0.0.1', ...token }, CreateUser.access);
     await createUser({ table, hasher, policy: ANY_PASSWORD }, caller, {
       id: undefined,

@@ -45,7 +45,7 @@ export async function confirmEmail(
     );
     const actor = actorOf(user, { source: source.address, session: undefined });
     // A new password creates no version, and voids the key.
-    const isSameStamp = attributesAre({ resetStamp: user.resetStamp });
+    const isSameStamp = attributesAre({ securityStamp: user.securityStamp });
     return {
       writes: [
         ...withConditionOn(userKey, isSameStamp, writes),

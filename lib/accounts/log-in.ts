@@ -231,11 +231,11 @@ function storeSession(
     return user;
   };
   return loadDecideCommit(table, load, (user, now) => {
-    const { login, accountStamp, passwordChanges, passwordHash: hash } = verified;
+    const { login, incarnation, passwordChanges, passwordHash: hash } = verified;
     const isVerified =
       user?.activated &&
       user.login === login &&
-      user.accountStamp === accountStamp &&
+      user.incarnation === incarnation &&
       user.passwordChanges === passwordChanges;
     if (!isVerified || user.secondFactor?.nonce !== verified.secondFactor?.nonce)
       throw new Failure('bad-credentials');

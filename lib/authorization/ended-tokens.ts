@@ -26,7 +26,7 @@ export interface EndedTokens {
 /** Remembers refusals for one endpoint of one function instance. */
 export function endedTokens(): EndedTokens {
   const accounts = recentValues<{ readonly state: TokenState | undefined }>(ACCOUNTS_MAX, LIFE_MS);
-  const keyOf = ({ id, accountStamp }: Caller) => `${id} ${accountStamp}`;
+  const keyOf = ({ id, incarnation }: Caller) => `${id} ${incarnation}`;
   return {
     has(caller) {
       const account = accounts.get(keyOf(caller));

@@ -65,7 +65,7 @@ export interface MailCount {
    * that it is bound to.
    */
   readonly lastAt?: number;
-  readonly resetStamp?: string | undefined;
+  readonly securityStamp?: string | undefined;
 }
 
 /**
@@ -73,10 +73,10 @@ export interface MailCount {
  * replaces the stamp.
  */
 export const hasFreshKey = (
-  { lastAt = 0, resetStamp }: MailCount,
-  user: { readonly resetStamp: string },
+  { lastAt = 0, securityStamp }: MailCount,
+  user: { readonly securityStamp: string },
   now: number,
-): boolean => now < lastAt + FRESH_MS && resetStamp === user.resetStamp;
+): boolean => now < lastAt + FRESH_MS && securityStamp === user.securityStamp;
 
 const currentCount = (count: MailCount | undefined, now: number): MailCount | undefined =>
   count && now < count.since + WINDOW_SECONDS * 1000 ? count : undefined;
@@ -91,7 +91,7 @@ export function countMail(
   count: MailCount | undefined,
   now: number,
   limit: number,
-  known: Pick<MailCount, 'lastAt' | 'resetStamp'> = {},
+  known: Pick<MailCount, 'lastAt' | 'securityStamp'> = {},
 ): Write | undefined {
   const current = currentCount(count, now);
   if (current && current.n >= limit) return undefined;

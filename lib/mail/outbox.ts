@@ -26,7 +26,7 @@ interface ResetRequest {
 interface Invitation {
   readonly occasion: 'invitation';
   readonly userId: number;
-  readonly accountStamp: string;
+  readonly incarnation: string;
 }
 
 /**
@@ -37,7 +37,7 @@ interface Confirmation {
   readonly occasion: 'emailConfirmation';
   readonly userId: number;
   readonly newEmail: string;
-  readonly resetStamp: string;
+  readonly securityStamp: string;
 }
 
 /** A notice of a change, with the account as it was before the change. */
@@ -76,8 +76,8 @@ interface Account {
   readonly email: string;
   readonly langKey: string;
   readonly emailUnproven?: true | undefined;
-  readonly accountStamp: string;
-  readonly resetStamp: string;
+  readonly incarnation: string;
+  readonly securityStamp: string;
 }
 
 /**
@@ -93,23 +93,18 @@ export const resetRequested = (email: string, source: string, now: number): Writ
   );
 
 /** The write that invites the user of an account without a password. */
-export const invited = ({ id, accountStamp }: Account, now: number): Write =>
-  toBeSent(
-    keyFor(id, now),
-    { occasion: 'invitation', userId: id, accountStamp },
-    now,
-    KEPT_SECONDS,
-  );
+export const invited = ({ id, incarnation }: Account, now: number): Write =>
+  toBeSent(keyFor(id, now), { occasion: 'invitation', userId: id, incarnation }, now, KEPT_SECONDS);
 
 /** The write that has a new address of an account confirmed by its present one. */
 export const confirmationRequested = (
-  { id, resetStamp }: Account,
+  { id, securityStamp }: Account,
   newEmail: string,
   now: number,
 ): Write =>
   toBeSent(
     keyFor(id, now),
-    { occasion: 'emailConfirmation', userId: id, newEmail, resetStamp },
+    { occasion: 'emailConfirmation', userId: id, newEmail, securityStamp },
     now,
     REQUEST_SECONDS,
   );

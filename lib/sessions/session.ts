@@ -37,7 +37,7 @@ export function newSession(
   lifetime: number,
   now: number,
 ): Session {
-  const { accountStamp, passwordChanges, sessionEndings = 0 } = user;
+  const { incarnation, passwordChanges, sessionEndings = 0 } = user;
   return {
     jti: newSeries(now),
     startedAt: new Date(now).toISOString(),
@@ -46,7 +46,7 @@ export function newSession(
     userAgent: harmless(userAgent),
     remembered,
     secondFactor,
-    accountStamp,
+    incarnation,
     passwordChanges,
     sessionEndings,
   };

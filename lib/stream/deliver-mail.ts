@@ -104,13 +104,13 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
     case 'invitation': {
       const user = await findUser(table, mail.userId);
       const isWanted =
-        user?.activated && !user.passwordHash && user.accountStamp === mail.accountStamp;
+        user?.activated && !user.passwordHash && user.incarnation === mail.incarnation;
       return { mail, user: isWanted ? user : undefined };
     }
     case 'emailConfirmation': {
-      const { userId, occasion, resetStamp } = mail;
+      const { userId, occasion, securityStamp } = mail;
       const user = await findUser(table, userId);
-      if (!user?.activated || user.resetStamp !== resetStamp) return { mail };
+      if (!user?.activated || user.securityStamp !== securityStamp) return { mail };
       const count = await table.get(mailCountKey(userId, occasion));
       return { mail, user, count: count as MailCount | undefined };
     }
@@ -185,7 +185,7 @@ function countReset(
 ): Write[] | 'too-many' | 'resets-used-up' {
   if (toMailbox && hasFreshKey(toMailbox, user, now)) return 'too-many';
   const keys = resetCountKeys(user, mail);
-  const mailed = { lastAt: now, resetStamp: user.resetStamp };
+  const mailed = { lastAt: now, securityStamp: user.securityStamp };
   const own = [
     countMail(keys.ofMailbox, toMailbox, now, resetsToMailbox(user), mailed),
     countMail(keys.ofAccount, toAccount, now, mailsTo(user, 'reset')),

@@ -41,7 +41,7 @@ export async function issueToken(
     // OpenID Connect Core 1.0, section 5.1.
     preferred_username: user.login,
     roles: user.authorities,
-    accountStamp: user.accountStamp,
+    incarnation: user.incarnation,
     passwordChanges: user.passwordChanges,
     sessionEndings: user.sessionEndings ?? 0,
   };

@@ -142,7 +142,7 @@ function tokenIn(authorization: string): string {
 function callerOf(claims: Readonly<Record<string, unknown>>): Caller {
   return {
     id: Number(claims.sub),
-    accountStamp: claims.accountStamp as string,
+    incarnation: claims.incarnation as string,
     jti: claims.jti as string,
     expires: claims.exp as number,
     passwordChanges: claims.passwordChanges as number,
@@ -191,13 +191,13 @@ function checkClaims(
 const isOfPerson = ({
   sub,
   preferred_username: login,
-  accountStamp,
+  incarnation,
   passwordChanges,
   sessionEndings,
 }: Claims): boolean =>
   // The library rejects a subject that is not a text.
   /^[1-9]\d{0,15}$/.test(sub as string) &&
   (login === undefined || typeof login === 'string') &&
-  typeof accountStamp === 'string' &&
+  typeof incarnation === 'string' &&
   Number.isSafeInteger(passwordChanges) &&
   Number.isSafeInteger(sessionEndings);

@@ -14,8 +14,8 @@ export interface PendingEmail {
   readonly email: string;
   /** The key itself is not stored. */
   readonly keyHash: string;
-  /** The user's stamp when the key was issued. */
-  readonly resetStamp: string;
+  /** The user's security stamp when the key was issued. */
+  readonly securityStamp: string;
   /** The hash of the mailbox that the key was mailed to. */
   readonly mailbox: string;
   /** Seconds since 1970. DynamoDB deletes the item some time later (TTL). */
@@ -35,7 +35,7 @@ export function newConfirmationKey(
   const pending: PendingEmail = {
     email,
     keyHash: hashOf(key),
-    resetStamp: user.resetStamp,
+    securityStamp: user.securityStamp,
     mailbox: mailboxHashOf(user),
     expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
   };
@@ -54,5 +54,5 @@ export const confirms = (key: string, pending: PendingEmail, user: User, now: nu
   hashOf(key) === pending.keyHash &&
   now / 1000 < pending.expires &&
   user.activated &&
-  user.resetStamp === pending.resetStamp &&
+  user.securityStamp === pending.securityStamp &&
   mailboxHashOf(user) === pending.mailbox;

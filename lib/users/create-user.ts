@@ -6,7 +6,7 @@ import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
-import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
+import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation, userChanges } from './user-table.ts';
 
@@ -45,8 +45,8 @@ export async function createUser(
 }
 
 /**
- * Completes a new account with its audit fields, stamps and first version. `now` is in milliseconds
- * since 1970.
+ * Completes a new account with its audit fields, incarnation, security stamp and first version.
+ * `now` is in milliseconds since 1970.
  */
 export function newAccount(
   fields: Pick<User, 'id' | 'login' | 'email' | 'activated' | 'langKey' | 'authorities'> &
@@ -62,8 +62,8 @@ export function newAccount(
     lastModifiedBy: createdBy,
     lastModifiedDate: time,
     version: firstVersion(),
-    accountStamp: newStamp(),
-    resetStamp: newStamp(),
+    incarnation: newRandomText(),
+    securityStamp: newRandomText(),
     passwordChanges: 0,
   };
 }

@@ -1,7 +1,7 @@
 import { entityKey } from '../table/keys.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
 import { allSessionsEnded, type sessionEnded } from './token-validity.ts';
-import { newStamp, type User } from './user.ts';
+import { newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
 
@@ -32,7 +32,7 @@ const newPassword = (
   passwordChanges: passwordChanges + 1,
   tokenExcepted,
   sessionsEnded: undefined,
-  resetStamp: newStamp(),
+  securityStamp: newRandomText(),
 });
 
 /**

@@ -16,8 +16,8 @@ const RECENT_MS = 60 * 60 * 1000;
  */
 export interface StoredResetKey {
   readonly userId: number;
-  /** The user's stamp when the key was issued. */
-  readonly resetStamp: string;
+  /** The user's security stamp when the key was issued. */
+  readonly securityStamp: string;
   /** The hash of the mailbox that it was mailed to. */
   readonly mailbox: string;
   /** When it was issued, in milliseconds since 1970. */
@@ -43,7 +43,7 @@ export function newResetKey(user: User, now: number): { key: string; write: Writ
   const key = randomBytes(32).toString('base64url');
   const storedKey: StoredResetKey = {
     userId: user.id,
-    resetStamp: user.resetStamp,
+    securityStamp: user.securityStamp,
     mailbox: mailboxHashOf(user),
     issuedAt: now,
     expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
@@ -62,7 +62,9 @@ export const provesMailbox = ({ mailbox }: StoredResetKey, user: User): boolean 
  * could void every key before it can be used.
  */
 export function isUsable(key: StoredResetKey, user: User, now: number): boolean {
-  const { expires, resetStamp, issuedAt } = key;
+  const { expires, securityStamp, issuedAt } = key;
   const isMailedThere = provesMailbox(key, user) || now < issuedAt + RECENT_MS;
-  return now / 1000 < expires && user.activated && resetStamp === user.resetStamp && isMailedThere;
+  return (
+    now / 1000 < expires && user.activated && securityStamp === user.securityStamp && isMailedThere
+  );
 }

@@ -5,7 +5,7 @@ import type { User } from './user.ts';
 /** The attributes of a user that decide on its tokens. */
 export const TOKEN_STATE = [
   'activated',
-  'accountStamp',
+  'incarnation',
   'passwordChanges',
   'sessionEndings',
   'tokenExcepted',
@@ -16,7 +16,7 @@ export type TokenState = Pick<User, (typeof TOKEN_STATE)[number]>;
 
 /** What a token states about the time at which it was issued. */
 export interface IssuedToken {
-  readonly accountStamp: string;
+  readonly incarnation: string;
   /** The token's id (RFC 7519, 4.1.7), which is the series of its session. */
   readonly jti: string;
   /** Seconds since 1970. */
@@ -39,8 +39,8 @@ const endedToken = ({ expires, jti }: Pick<IssuedToken, 'expires' | 'jti'>): str
  */
 export const isOfAccount = <U extends TokenState>(
   user: U | undefined,
-  { accountStamp }: IssuedToken,
-): user is U => user !== undefined && user.accountStamp === accountStamp;
+  { incarnation }: IssuedToken,
+): user is U => user !== undefined && user.incarnation === incarnation;
 
 /**
  * Whether the session of the token was ended: alone, or with all others by a new password or on
@@ -69,25 +69,25 @@ export const hadEnded = (earlier: TokenState, token: IssuedToken): boolean =>
  * differ from the placeholders of writes of that item.
  */
 export function stillValid(token: IssuedToken): Condition {
-  const { accountStamp, jti, passwordChanges, sessionEndings } = token;
+  const { incarnation, jti, passwordChanges, sessionEndings } = token;
   const isSameEndings =
     sessionEndings === 0
       ? 'attribute_not_exists(#token_sessionEndings)'
       : '#token_sessionEndings = :token_sessionEndings';
   return {
     condition:
-      '#token_accountStamp = :token_accountStamp AND ' +
+      '#token_incarnation = :token_incarnation AND ' +
       `(#token_passwordChanges = :token_passwordChanges AND ${isSameEndings} ` +
       'OR #token_excepted = :token_jti) AND NOT contains(#token_ended, :token_ended)',
     names: {
-      '#token_accountStamp': 'accountStamp',
+      '#token_incarnation': 'incarnation',
       '#token_passwordChanges': 'passwordChanges',
       '#token_sessionEndings': 'sessionEndings',
       '#token_excepted': 'tokenExcepted',
       '#token_ended': 'sessionsEnded',
     },
     values: {
-      ':token_accountStamp': accountStamp,
+      ':token_incarnation': incarnation,
       ':token_passwordChanges': passwordChanges,
       ':token_sessionEndings': sessionEndings === 0 ? undefined : sessionEndings,
       ':token_jti': jti,

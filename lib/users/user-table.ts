@@ -23,7 +23,7 @@ import { membership } from './administrators.ts';
 import type { Caller } from './caller.ts';
 import { emailKey } from './email-key.ts';
 import { allSessionsEnded, sessionEnded, TOKEN_STATE, type TokenState } from './token-validity.ts';
-import { EDITABLE_USER_FIELDS, newStamp, type User } from './user.ts';
+import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
 import { emailGuardKey, formerUserKey, loginGuardKey } from './user-items.ts';
 
 /** Converts a table item to a user. */
@@ -178,7 +178,7 @@ export function modification(
       {
         ...pick(after, CHANGED_ATTRIBUTES),
         // Otherwise the stamp is left alone: a concurrent password change may have replaced it.
-        ...(voidsResetKeys && { resetStamp: newStamp() }),
+        ...(voidsResetKeys && { securityStamp: newRandomText() }),
         ...(before.emailUnproven !== after.emailUnproven && pick(after, ['emailUnproven'])),
         ...(isDeactivated && allSessionsEnded(before)),
       },

@@ -36,12 +36,12 @@ export interface User {
    * Identifies this account uniquely: an id can be assigned again after the table is restored from
    * a backup.
    */
-  readonly accountStamp: string;
+  readonly incarnation: string;
   /**
    * Reset keys are valid only while this value stays. A new password, a deactivation and a change
    * of address by an administrator replace it.
    */
-  readonly resetStamp: string;
+  readonly securityStamp: string;
   /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;
   /**
@@ -70,15 +70,15 @@ export interface User {
   readonly admittedAt?: number | undefined;
 }
 
-/** A new account stamp or reset stamp: 96 random bits. */
-export const newStamp = (): string => randomBytes(12).toString('base64url');
+/** A new incarnation or security stamp: 96 random bits. */
+export const newRandomText = (): string => randomBytes(12).toString('base64url');
 
 /** The fields that no response body contains. Clients see `version` as the ETag. */
 type InternalField =
   | 'emailUnproven'
   | 'version'
-  | 'accountStamp'
-  | 'resetStamp'
+  | 'incarnation'
+  | 'securityStamp'
   | 'passwordHash'
   | 'passwordChanges'
   | 'sessionEndings'

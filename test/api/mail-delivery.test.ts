@@ -108,7 +108,7 @@ describe('a mail', () => {
       'email',
       'login',
       'langKey',
-      'accountStamp',
+      'incarnation',
       'counted',
       'expires',
       'source',

@@ -32,10 +32,10 @@ const gatehouse = await useGatehouse({
 let setup: Setup;
 beforeAll(async () => {
   setup = await openSetup(gatehouse);
-  const { accountStamp } = (await findUser(gatehouse.table, 1)) as User;
+  const { incarnation } = (await findUser(gatehouse.table, 1)) as User;
   const claims = {
     id: 1,
-    accountStamp,
+    incarnation,
     jti: 'operator',
     expires: 0,
     passwordChanges: 0,
@@ -60,7 +60,7 @@ const REVOCATIONS: Record<string, (user: User, token: string) => Promise<unknown
   deleted: (user) => deleteUser(gatehouse.table, admin, user.login, undefined),
   'replaced by another account with the same id': async (user) => {
     const always = { condition: 'attribute_exists(pk)', onConditionFailed: 'retry' } as const;
-    const another = set(entityKey('USER', user.id), { accountStamp: 'another' }, always);
+    const another = set(entityKey('USER', user.id), { incarnation: 'another' }, always);
     expect(await commit(gatehouse.table, [another])).toBe('committed');
   },
   'given another password elsewhere': async (user) => {

@@ -14,7 +14,10 @@ describe('updating a user', () => {
     });
     const { body: listed } = await list();
     const before = listed.find(({ login }: { login: string }) => login === 'listed');
-    const { lastModifiedDate, resetStamp, ...kept } = (await stored(id)) as Record<string, unknown>;
+    const { lastModifiedDate, securityStamp, ...kept } = (await stored(id)) as Record<
+      string,
+      unknown
+    >;
     delete kept.firstName;
     delete kept.lastName;
     const changes = { lastName: null, activated: false, authorities: ['ROLE_ANALYST'] };
@@ -47,7 +50,7 @@ describe('updating a user', () => {
       lastModifiedDate: body.lastModifiedDate,
       version: expect.stringMatching(/^2-/),
       // The deactivation has voided mailed keys.
-      resetStamp: expect.not.stringMatching(String(resetStamp)),
+      securityStamp: expect.not.stringMatching(String(securityStamp)),
       // And ended all sessions.
       sessionEndings: 1,
     });

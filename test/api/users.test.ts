@@ -6,7 +6,7 @@ import { useUsers } from '../support/instance/users.ts';
 const gatehouse = await useGatehouse();
 const { create, update, get, remove, total, stored } = useUsers(gatehouse);
 
-const STAMP = /^[\w-]{16}$/;
+const RANDOM = /^[\w-]{16}$/;
 
 describe('creating a user', () => {
   it('requires only a login and an address, and stores only fields of the contract', async () => {
@@ -52,8 +52,8 @@ describe('creating a user', () => {
       ...entityKey('USER', id),
       ...fields,
       version: expect.stringMatching(/^1-/),
-      accountStamp: expect.stringMatching(STAMP),
-      resetStamp: expect.stringMatching(STAMP),
+      incarnation: expect.stringMatching(RANDOM),
+      securityStamp: expect.stringMatching(RANDOM),
       passwordChanges: 0,
     });
   });

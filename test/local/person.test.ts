@@ -129,10 +129,10 @@ describe('npm run admin -- person', () => {
         { kind: 'INTEGRATION', id: expect.any(Number), attributes: ['credentials'] },
       ]),
     );
-    const { passwordHash, accountStamp, resetStamp } = (await gatehouse.table.get(
+    const { passwordHash, incarnation, securityStamp } = (await gatehouse.table.get(
       entityKey('USER', dora),
     )) as Record<string, string>;
-    for (const secret of [passwordHash, accountStamp, resetStamp, 'canary'])
+    for (const secret of [passwordHash, incarnation, securityStamp, 'canary'])
       expect(stdout).not.toContain(secret);
     expect(stdout).not.toMatch(/[0-9a-f]{64}/);
   });

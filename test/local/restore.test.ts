@@ -122,8 +122,8 @@ describe('npm run admin -- adopt', () => {
     gatehouse.cloud.recycle();
 
     expect([code, stdout]).toEqual([0, expect.stringContaining('Deleted 1 mailed key')]);
-    const { accountStamp } = decode(admin.split('.')[1]);
-    const forged = retired.of({ id: 1, accountStamp: accountStamp as string });
+    const { incarnation } = decode(admin.split('.')[1]);
+    const forged = retired.of({ id: 1, incarnation: incarnation as string });
     expect(await publishedKeys()).toBe(0);
     expect((await call('GET', '/api/users', forged)).status).toBe(401);
     expect((await call('GET', '/api/account', admin)).status).toBe(401);

@@ -152,8 +152,8 @@ const ada: User = {
   lastModifiedBy: 'admin',
   lastModifiedDate: '2029-01-01T00:00:00.000Z',
   version: '3-abc',
-  accountStamp: 'account',
-  resetStamp: 'reset',
+  incarnation: 'account',
+  securityStamp: 'reset',
   passwordHash: 'hash of old',
   passwordChanges: 3,
   tokenExcepted: 'a token',
@@ -252,7 +252,7 @@ describe('logIn', () => {
           ipAddress: '203.0.113.7',
           userAgent: 'curl/8 xscript',
           remembered: remember,
-          accountStamp: 'account',
+          incarnation: 'account',
           passwordChanges: 3,
           sessionEndings: 0,
         },
@@ -300,7 +300,7 @@ describe('logIn', () => {
     ['the account is deactivated', { activated: false }],
     ['the password changes', { passwordChanges: 4 }],
     ['the account is renamed', { login: 'grace' }],
-    ['the account is replaced under the same id', { accountStamp: 'other' }],
+    ['the account is replaced under the same id', { incarnation: 'other' }],
   ])('starts no session when %s meanwhile', async (_, fields) => {
     const table = tableOf(ada);
     table.transactionErrors.push(cancelledBy('None', 'None', 'ConditionalCheckFailed'));
@@ -518,7 +518,7 @@ describe('finishReset', () => {
   const stored = {
     ...at,
     userId: 7,
-    resetStamp: 'reset',
+    securityStamp: 'reset',
     mailbox: mailboxHashOf(ada),
     issuedAt: NOW,
     expires: SECONDS + 1,
@@ -554,7 +554,7 @@ describe('finishReset', () => {
         '#set1': 'passwordChanges',
         '#set2': 'tokenExcepted',
         '#set3': 'sessionsEnded',
-        '#set4': 'resetStamp',
+        '#set4': 'securityStamp',
       },
       values: {
         ':passwordHash': 'hash of old',
@@ -596,7 +596,7 @@ describe('finishReset', () => {
 
   it.each<[string, object, Partial<User>]>([
     ['that has expired', { expires: SECONDS }, {}],
-    ['issued before the password or address changed', { resetStamp: 'another' }, {}],
+    ['issued before the password or address changed', { securityStamp: 'another' }, {}],
     ['of a deactivated account', {}, { activated: false }],
     // Both addresses have the same uniqueness guard, but their domains are different.
     [
@@ -711,8 +711,10 @@ describe('confirmEmail', () => {
     const writes = table.transactions.flat();
     const of = (pk: string) => writes.find(({ key }) => key.pk.startsWith(pk));
     expect(events).toEqual([counted]);
-    expect(of('USER')?.condition).toBe('(#version = :version) AND (#resetStamp = :resetStamp)');
-    expect(of('USER')?.values).toMatchObject({ ':version': '3-abc', ':resetStamp': 'reset' });
+    expect(of('USER')?.condition).toBe(
+      '(#version = :version) AND (#securityStamp = :securityStamp)',
+    );
+    expect(of('USER')?.values).toMatchObject({ ':version': '3-abc', ':securityStamp': 'reset' });
     expect(of('PENDING-EMAIL#')).toMatchObject({
       act: 'Delete',
       key: write.key,
@@ -754,7 +756,7 @@ describe('changePassword', () => {
   });
   const caller: CallerFrom = {
     id: 7,
-    accountStamp: 'account',
+    incarnation: 'account',
     jti: 'this token',
     expires: 0,
     passwordChanges: 3,
@@ -800,7 +802,7 @@ describe('changePassword', () => {
       '#set1': 'passwordChanges',
       '#set2': 'tokenExcepted',
       '#set3': 'sessionsEnded',
-      '#set4': 'resetStamp',
+      '#set4': 'securityStamp',
     });
     expect(mail).toMatchObject(NOTICE);
     expect(audit?.attributes).toMatchObject({
@@ -861,7 +863,7 @@ describe('changePassword', () => {
 
   it.each<[string, Partial<User>, Partial<CallerFrom>]>([
     ['has been deleted', { id: 8 }, {}],
-    ['has a token of a former account with the same id', {}, { accountStamp: 'former' }],
+    ['has a token of a former account with the same id', {}, { incarnation: 'former' }],
     ['is deactivated', { activated: false }, {}],
     ['has a token issued before a password change', {}, { passwordChanges: 2 }],
   ])(

@@ -108,7 +108,7 @@ describe('an audit entry', () => {
 describe('readAudits', () => {
   const caller: CallerFrom = {
     id: 1,
-    accountStamp: 'stamp',
+    incarnation: 'first',
     jti: 'j',
     expires: 0,
     passwordChanges: 0,
@@ -118,7 +118,7 @@ describe('readAudits', () => {
   const admin: Item = {
     ...entityKey('USER', 1),
     id: 1,
-    accountStamp: 'stamp',
+    incarnation: 'first',
     activated: true,
     authorities: ['ROLE_ADMIN'],
     passwordChanges: 0,

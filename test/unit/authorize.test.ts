@@ -12,7 +12,7 @@ import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.t
 
 const CALLER: CallerFrom = {
   id: 7,
-  accountStamp: 'stamp',
+  incarnation: 'first',
   jti: 'token',
   expires: 1_900_000_000,
   passwordChanges: 2,
@@ -24,7 +24,7 @@ const STORED = {
   id: 7,
   login: 'ada',
   activated: true,
-  accountStamp: 'stamp',
+  incarnation: 'first',
   passwordChanges: 2,
   tokenExcepted: undefined as string | undefined,
   sessionEndings: undefined as number | undefined,
@@ -72,7 +72,7 @@ function contended() {
 }
 
 describe('a caller', () => {
-  const another = { accountStamp: 'other' };
+  const another = { incarnation: 'other' };
   const changedHere = { passwordChanges: 3, tokenExcepted: 'token' };
   const changedElsewhere = { passwordChanges: 3, tokenExcepted: 'other' };
 
@@ -120,7 +120,7 @@ describe('a caller', () => {
     const FORMER = {
       ...formerUserKey(7),
       activated: true,
-      accountStamp: 'stamp',
+      incarnation: 'first',
       passwordChanges: 2,
       authorities: [],
     };
@@ -149,7 +149,7 @@ describe('a caller', () => {
       ['that had ended with all others', { sessionEndings: 1 }],
       ['from before the last password', { passwordChanges: 3 }],
       ['of a deactivated user', { activated: false }],
-      ['of another account', { accountStamp: 'other' }],
+      ['of another account', { incarnation: 'other' }],
       ['of a user with another id', formerUserKey(8)],
     ])('may not with a token %s', async (_, fields) => {
       expect(await outcome(memoryTable([{ ...FORMER, ...fields }]), 'authenticated')).toBe(
@@ -218,7 +218,7 @@ describe('a change by a caller', () => {
     ['is demoted', { authorities: ['ROLE_ANALYST'] }],
     ['is deactivated', { activated: false }],
     ['is deleted', undefined],
-    ['is replaced under the same id', { accountStamp: 'other' }],
+    ['is replaced under the same id', { incarnation: 'other' }],
     ['gets another password', { passwordChanges: 3 }],
     ['ends all other sessions', { sessionEndings: 1, tokenExcepted: 'other' }],
     ['ends this session', { sessionsEnded: new Set(['1900000000-token']) }],

@@ -4,7 +4,7 @@ import { hashOf, mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 
 const NOW = 1_900_000_000_123;
-const ada = { id: 7, email: 'ada@b.c', activated: true, resetStamp: 'stamp' } as User;
+const ada = { id: 7, email: 'ada@b.c', activated: true, securityStamp: 'first' } as User;
 
 it('a new key is random, names the user and replaces the former one for a day', () => {
   const [{ key, write }, other] = [
@@ -20,7 +20,7 @@ it('a new key is random, names the user and replaces the former one for a day', 
     attributes: {
       email: 'new@b.c',
       keyHash: hashOf(key),
-      resetStamp: 'stamp',
+      securityStamp: 'first',
       mailbox: mailboxHashOf(ada),
       expires: 1_900_086_400,
     },
@@ -46,7 +46,7 @@ it.each<[string, object, Partial<User>, number, boolean]>([
   ['does not confirm from then on', {}, {}, 1_900_086_400_000, false],
   ['does not confirm by a later mail', { keyHash: hashOf('other') }, {}, NOW, false],
   ['does not confirm for a deactivated user', {}, { activated: false }, NOW, false],
-  ['does not confirm under another stamp', {}, { resetStamp: 'other' }, NOW, false],
+  ['does not confirm under another stamp', {}, { securityStamp: 'other' }, NOW, false],
   ['does not confirm at another mailbox', {}, { email: 'new@b.c' }, NOW, false],
   ['confirms at another spelling', {}, { email: 'ADA@b.c' }, NOW, true],
 ])('a key %s', (_, stored, changed, now, expected) => {

@@ -9,8 +9,8 @@ const HIDDEN = [
   'confValue',
   'version',
   'revision',
-  'resetStamp',
-  'accountStamp',
+  'securityStamp',
+  'incarnation',
   'module',
   'pk',
 ];

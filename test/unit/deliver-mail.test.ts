@@ -30,14 +30,14 @@ const ada = {
   email: 'ada@b.c',
   langKey: 'de',
   activated: true,
-  accountStamp: 'account',
-  resetStamp: 'reset',
+  incarnation: 'account',
+  securityStamp: 'reset',
 } as unknown as User & Item;
 const guard = { ...emailGuardKey('ada@b.c'), id: 7 };
 const KEY = { pk: 'MAIL#0000000000000007', sk: 'time' };
 const expires = NOW / 1000 + 1;
 const RESET = { ...KEY, occasion: 'reset', email: 'Ada@b.c', expires };
-const INVITATION = { ...KEY, occasion: 'invitation', userId: 7, accountStamp: 'account', expires };
+const INVITATION = { ...KEY, occasion: 'invitation', userId: 7, incarnation: 'account', expires };
 const NOTICE = {
   ...KEY,
   occasion: 'emailChanged',
@@ -52,12 +52,12 @@ const CONFIRMATION = {
   occasion: 'emailConfirmation',
   userId: 7,
   newEmail: 'new@b.c',
-  resetStamp: 'reset',
+  securityStamp: 'reset',
   expires,
 };
 const CONFIRMATIONS = mailCountKey(7, 'emailConfirmation');
-const lastMailed = (key: object, resetStamp: string, ago: number) =>
-  ({ ...countOf(key, 1), lastAt: NOW - ago, resetStamp }) as unknown as Item;
+const lastMailed = (key: object, securityStamp: string, ago: number) =>
+  ({ ...countOf(key, 1), lastAt: NOW - ago, securityStamp }) as unknown as Item;
 const countOf = (key: object, n: number) => ({ ...key, n, since: NOW - 1 }) as unknown as Item;
 const RESETS = mailboxResetsKey(mailboxHashOf(ada));
 const RESETS_OF_ACCOUNT = mailCountKey(7, 'reset');
@@ -132,11 +132,14 @@ describe('a mail', () => {
     ['is a reset of an address that has changed', [{ ...ada, email: 'new@b.c' }, guard, RESET]],
     ['invites a user with a password', [{ ...ada, passwordHash: 'h' } as never, INVITATION]],
     ['invites a deactivated user', [{ ...ada, activated: false }, INVITATION]],
-    ['invites another account', [{ ...ada, accountStamp: 'other' }, INVITATION]],
+    ['invites another account', [{ ...ada, incarnation: 'other' }, INVITATION]],
     ['invites nobody', [INVITATION]],
     ['has an address confirmed by nobody', [CONFIRMATION]],
     ['has one confirmed by a deactivated user', [{ ...ada, activated: false }, CONFIRMATION]],
-    ['was requested before a new password', [{ ...ada, resetStamp: 'x' } as never, CONFIRMATION]],
+    [
+      'was requested before a new password',
+      [{ ...ada, securityStamp: 'x' } as never, CONFIRMATION],
+    ],
     [
       'is beyond the confirmations of an account',
       [ada, CONFIRMATION, countOf(CONFIRMATIONS, MAILS_PER_WINDOW.emailConfirmation)],
@@ -245,7 +248,7 @@ describe('a mail', () => {
 
     expect(sent).toHaveLength(1);
     expect(changed[nameOf(ALL)]).toMatchObject({ n: ofAll + 1 });
-    expect(changed[nameOf(RESETS)]).toMatchObject({ lastAt: NOW, resetStamp: 'reset' });
+    expect(changed[nameOf(RESETS)]).toMatchObject({ lastAt: NOW, securityStamp: 'reset' });
   });
 
   it.each([RESET, INVITATION, NOTICE, CONFIRMATION])(

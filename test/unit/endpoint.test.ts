@@ -558,7 +558,7 @@ describe('a protected endpoint', () => {
   const USER = {
     id: 7,
     login: 'ada',
-    accountStamp: 'stamp',
+    incarnation: 'first',
     activated: true,
     passwordChanges: 3,
     authorities: [],

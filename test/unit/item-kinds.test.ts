@@ -202,10 +202,12 @@ describe('a public key', () => {
   });
 });
 
-it('the verification reads no password, stamp, value or personal name', () => {
+it('the verification reads no password, incarnation, stamp, value or personal name', () => {
   const attributes = VERIFIED_ATTRIBUTES.join(' ');
 
-  expect(attributes).not.toMatch(/password(?!Changes)|stamp|value|firstName|lastName|image/i);
+  expect(attributes).not.toMatch(
+    /password(?!Changes)|incarnation|stamp|value|firstName|lastName|image/i,
+  );
   expect(new Set(VERIFIED_ATTRIBUTES).size).toBe(VERIFIED_ATTRIBUTES.length);
 });
 

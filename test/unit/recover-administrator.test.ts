@@ -38,7 +38,7 @@ const PASSWORD_ONLY = { removesFactor: false, hashPassword };
 const BOTH = { removesFactor: true, hashPassword };
 
 const { secondFactor: _, tokenExcepted: __, ...withoutFactor } = ADMIN;
-const stamp = expect.stringMatching(/^[\w-]{16}$/);
+const randomText = expect.stringMatching(/^[\w-]{16}$/);
 
 it.each([
   ['the factor', FACTOR_ONLY, { ...withoutFactor, factorChanges: 2 }],
@@ -50,7 +50,7 @@ it.each([
       secondFactor: FACTOR,
       passwordHash: 'new hash',
       passwordChanges: 5,
-      resetStamp: stamp,
+      securityStamp: randomText,
     },
   ],
   [
@@ -61,7 +61,7 @@ it.each([
       factorChanges: 2,
       passwordHash: 'new hash',
       passwordChanges: 5,
-      resetStamp: stamp,
+      securityStamp: randomText,
     },
   ],
 ])(

@@ -4,7 +4,7 @@ import type { User } from '../../lib/users/user.ts';
 
 const NOW = 1_900_000_000_123;
 const HOUR = 3_600_000;
-const ada = { id: 7, email: 'ada@b.c', activated: true, resetStamp: 'stamp' } as User;
+const ada = { id: 7, email: 'ada@b.c', activated: true, securityStamp: 'first' } as User;
 
 it('a new key is random, and stored as its hash for a day', () => {
   const [{ key, write }, other] = [newResetKey(ada, NOW), newResetKey(ada, NOW)];
@@ -16,7 +16,7 @@ it('a new key is random, and stored as its hash for a day', () => {
     key: { pk: `RESET#${hashOf(key)}`, sk: 'RESET' },
     attributes: {
       userId: 7,
-      resetStamp: 'stamp',
+      securityStamp: 'first',
       mailbox: mailboxHashOf(ada),
       issuedAt: NOW,
       expires: 1_900_086_400,
@@ -31,7 +31,7 @@ it.each<[string, Partial<User>, number, boolean]>([
   ['is usable until it expires', {}, 1_900_086_399_999, true],
   ['is not usable from then on', {}, 1_900_086_400_000, false],
   ['is not usable by a deactivated user', { activated: false }, NOW, false],
-  ['is not usable under another stamp', { resetStamp: 'other' }, NOW, false],
+  ['is not usable under another stamp', { securityStamp: 'other' }, NOW, false],
   ['outlasts a new address for an hour', { email: 'new@b.c' }, NOW + HOUR - 1, true],
   ['does not outlast it longer', { email: 'new@b.c' }, NOW + HOUR, false],
   ['is usable in another spelling', { email: 'ADA@b.c' }, NOW + 2 * HOUR, true],

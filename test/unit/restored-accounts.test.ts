@@ -28,7 +28,7 @@ describe('the access to an account', () => {
     ['nothing', [restored], []],
     ['its names and its last login', [{ ...restored, firstName: 'Ann', lastLogin: 'now' }], []],
     ['its deletion', [], [2]],
-    ['its id, which another account has', [{ ...restored, accountStamp: 'other' }], [2]],
+    ['its id, which another account has', [{ ...restored, incarnation: 'other' }], [2]],
     ['its deactivation', [{ ...restored, activated: false }], [2]],
     ['its roles', [{ ...restored, authorities: [] }], [2]],
     ['its password', [{ ...restored, passwordChanges: 2 }], [2]],
@@ -45,7 +45,7 @@ describe('the access to an account', () => {
   });
 
   it('cannot be compared with a table that has no account in common', async () => {
-    const other = memoryTable([userItem(1, { accountStamp: 'other' })]);
+    const other = memoryTable([userItem(1, { incarnation: 'other' })]);
 
     expect(await findChangedAccess(memoryTable([userItem(1)]), other)).toBeUndefined();
   });
@@ -59,9 +59,9 @@ describe('the access to an account', () => {
 
     expect(await voidPasswords(table, [2, 3, 99])).toBe(1);
     expect(Object.keys(table.changed())).toEqual(['USER 0000000000000002']);
-    const { passwordHash, passwordChanges, resetStamp } = table.find(restored) as Item;
+    const { passwordHash, passwordChanges, securityStamp } = table.find(restored) as Item;
     expect([passwordHash, passwordChanges]).toEqual([undefined, 6]);
-    expect(resetStamp).not.toBe(restored.resetStamp);
+    expect(securityStamp).not.toBe(restored.securityStamp);
   });
 });
 

@@ -45,7 +45,7 @@ const userOf = (id: number, login: string, fields: Partial<User> = {}) =>
     id,
     login,
     activated: true,
-    accountStamp: login,
+    incarnation: login,
     passwordChanges: 2,
     authorities: ['ROLE_ADMIN'],
     ...fields,
@@ -89,7 +89,7 @@ describe('a session', () => {
       ipAddress: '203.0.113.7',
       userAgent: `bcurl/b (8.5; x_86/64: +a,b) ${'x'.repeat(226)}`,
       ...traits,
-      accountStamp: 'bob',
+      incarnation: 'bob',
       passwordChanges: 2,
       sessionEndings: 0,
     });
@@ -259,7 +259,7 @@ describe('ending', () => {
   it('the current session ends as well when the user was deleted', async () => {
     const { pk: _pk, sk: _sk, ...state } = ada;
     const former = { ...formerUserKey(7), ...state };
-    const [admitting, foreign] = [former, { ...former, accountStamp: 'other' }];
+    const [admitting, foreign] = [former, { ...former, incarnation: 'other' }];
     for (const stored of [admitting, foreign, undefined]) {
       const table = memoryTable(stored ? [stored] : []);
 

@@ -14,7 +14,7 @@ import { storedSession } from '../support/doubles/stored-session.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 const SECONDS = NOW / 1000;
-const user = { accountStamp: 'stamp', passwordChanges: 2, sessionEndings: 1 } as User;
+const user = { incarnation: 'first', passwordChanges: 2, sessionEndings: 1 } as User;
 const token = storedSession(user, { jti: 'mine', expires: SECONDS + 60 });
 const other = storedSession(user, { jti: 'other', expires: SECONDS + 60 });
 const outcomes = (after: User) => [isEnded(after, token), isEnded(after, other)];
@@ -48,7 +48,7 @@ describe('a token', () => {
   it.each([
     ['same', user, true],
     ['deleted', undefined, false],
-    ['recreated', { ...user, accountStamp: 'next' }, false],
+    ['recreated', { ...user, incarnation: 'next' }, false],
   ])('is of its account only: %s', (_, stored, expected) => {
     expect(isOfAccount(stored as User | undefined, token)).toBe(expected);
   });
@@ -88,7 +88,7 @@ it.each<[string, object, number, boolean]>([
   ['in its last millisecond', {}, NOW + 59_999, true],
   ['when its token expires', {}, NOW + 60_000, false],
   ['after the password has changed', { passwordChanges: 3 }, NOW, false],
-  ['of an earlier account', { accountStamp: 'next' }, NOW, false],
+  ['of an earlier account', { incarnation: 'next' }, NOW, false],
 ])('a session is listed only while it is live: %s', (_, changes, now, expected) => {
   expect(isLive(token, { ...user, ...changes }, now)).toBe(expected);
 });

@@ -29,7 +29,7 @@ describe('an issued token', () => {
     id: 7,
     login: 'ada',
     authorities: ['ROLE_USER', 'ROLE_ANALYST'],
-    accountStamp: 'stamp',
+    incarnation: 'first',
     passwordChanges: 3,
     sessionEndings: 2,
   } as unknown as User;
@@ -54,7 +54,7 @@ describe('an issued token', () => {
       jti: 'series',
       preferred_username: 'ada',
       roles: ['ROLE_USER', 'ROLE_ANALYST'],
-      accountStamp: 'stamp',
+      incarnation: 'first',
       passwordChanges: 3,
       sessionEndings: 2,
     });

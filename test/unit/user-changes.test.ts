@@ -37,12 +37,12 @@ const TIME = '2026-03-10T12:00:00.000Z';
 const NOW = Date.parse(TIME);
 useFrozenClock(NOW, { AUDIT_DAYS: '400' });
 
-const by = (table: MemoryTable, { id, accountStamp }: User, { access } = UpdateUser) =>
+const by = (table: MemoryTable, { id, incarnation }: User, { access } = UpdateUser) =>
   authorize(
     table,
     {
       id,
-      accountStamp,
+      incarnation,
       jti: 'j',
       expires: 0,
       passwordChanges: 0,
@@ -51,7 +51,7 @@ const by = (table: MemoryTable, { id, accountStamp }: User, { access } = UpdateU
     },
     access,
   );
-const stamp = expect.stringMatching(/^[\w-]{16}$/);
+const randomText = expect.stringMatching(/^[\w-]{16}$/);
 
 const ADMIN: Role[] = ['ROLE_ADMIN'];
 const admin = storedUser(1, 'admin', { authorities: ADMIN });
@@ -140,11 +140,11 @@ describe('createUser', () => {
       lastModifiedBy: 'admin',
       lastModifiedDate: TIME,
       version: expect.stringMatching(/^1-/),
-      accountStamp: stamp,
-      resetStamp: stamp,
+      incarnation: randomText,
+      securityStamp: randomText,
       passwordChanges: 0,
     });
-    expect(result.accountStamp).not.toBe(result.resetStamp);
+    expect(result.incarnation).not.toBe(result.securityStamp);
     expect(stored).toEqual(itemOf(result));
     expect(guards).toStrictEqual({ 'LOGIN#eve': 1001, 'EMAIL#eve@example.com': 1001 });
     expect(total).toEqual(totalOf(2));
@@ -160,8 +160,8 @@ describe('createUser', () => {
     const { result, mails } = await create(fields);
 
     const expires = NOW / 1000 + 30 * 86_400;
-    const { accountStamp } = result;
-    const invitation = { occasion: 'invitation', userId: 1001, accountStamp, expires };
+    const { incarnation } = result;
+    const invitation = { occasion: 'invitation', userId: 1001, incarnation, expires };
     expect(mails).toEqual(isInvited ? [expect.objectContaining(invitation)] : []);
   });
 
@@ -265,10 +265,10 @@ describe('updateUser', () => {
     expect(stored).toEqual({
       ...entityKey('USER', 7),
       ...expected,
-      resetStamp: isVoided ? stamp : 'reset',
+      securityStamp: isVoided ? randomText : 'reset',
       ...(field === 'activated' && { sessionEndings: 1 }),
     });
-    if (isVoided) expect(stored?.resetStamp).not.toBe('reset');
+    if (isVoided) expect(stored?.securityStamp).not.toBe('reset');
     expect(audit).toMatchObject(entry('user.updated', 'ada', [field]));
   });
 
@@ -304,13 +304,18 @@ describe('updateUser', () => {
 
   it('does not undo a concurrent change of the password', async () => {
     const table = tableWith(admin, ada);
-    const changed = { ...ada, passwordHash: 'new', passwordChanges: 1, resetStamp: 'new' };
+    const changed = { ...ada, passwordHash: 'new', passwordChanges: 1, securityStamp: 'new' };
     table.concurrent.push([put(entityKey('USER', 7), itemOf(changed))]);
 
     const { stored } = await update({ firstName: 'Grace' }, ada, { table });
 
-    const { passwordHash, passwordChanges, resetStamp } = changed;
-    expect(stored).toMatchObject({ firstName: 'Grace', passwordHash, passwordChanges, resetStamp });
+    const { passwordHash, passwordChanges, securityStamp } = changed;
+    expect(stored).toMatchObject({
+      firstName: 'Grace',
+      passwordHash,
+      passwordChanges,
+      securityStamp,
+    });
   });
 
   it('is decided again after a concurrent visible change', async () => {
@@ -391,7 +396,7 @@ describe('updateUser', () => {
 
     await updateUser(table, by(table, admin), changes, undefined);
 
-    expect(table.find(entityKey('USER', 1))?.resetStamp).toBe('reset');
+    expect(table.find(entityKey('USER', 1))?.securityStamp).toBe('reset');
   });
 
   it.each<[string, Partial<User>, Partial<UserChange>, number[] | undefined]>([
@@ -470,7 +475,7 @@ describe('updateAccount', () => {
     );
 
     expect(mails).toMatchObject([{ occasion: 'emailChanged', email: 'ada@example.com' }]);
-    expect(stored?.resetStamp).toBe('reset');
+    expect(stored?.securityStamp).toBe('reset');
   });
 
   it('notifies nobody of a new spelling, which could use up the limit of notices', async () => {
@@ -495,7 +500,12 @@ describe('an address that must be confirmed', () => {
 
     expect(result).toMatchObject({ login: 'ada', email: 'ada@example.com' });
     expect([stored, guards]).toEqual([undefined, {}]);
-    const mail = { occasion: 'emailConfirmation', userId: 7, newEmail: NEW, resetStamp: 'reset' };
+    const mail = {
+      occasion: 'emailConfirmation',
+      userId: 7,
+      newEmail: NEW,
+      securityStamp: 'reset',
+    };
     expect(mails).toMatchObject([mail]);
     expect(audit).toMatchObject({
       ...entry('email.requested', 'ada', ['email']),
@@ -582,10 +592,10 @@ describe('deleteUser', () => {
   });
 
   it('keeps what has ended of the tokens for 30 days', async () => {
-    const { accountStamp, activated, passwordChanges } = ada;
+    const { incarnation, activated, passwordChanges } = ada;
     const ended = { sessionEndings: 2, tokenExcepted: 't', sessionsEnded: new Set(['9-s']) };
     const factor = { nonce: 'n', key: 'k', lastStep: 1, recoveryNonce: 'r', recoveryCodes: 3 };
-    const state = { ...ended, accountStamp, activated, passwordChanges };
+    const state = { ...ended, incarnation, activated, passwordChanges };
     const table = tableWith(admin, adaWith({ ...state, secondFactor: factor }));
 
     await remove(ada, undefined, table);
@@ -660,9 +670,9 @@ describe('setting a password', () => {
       passwordHash: 'new hash',
       passwordChanges: 5,
       tokenExcepted: 'token',
-      resetStamp: stamp,
+      securityStamp: randomText,
     });
-    expect(stored?.resetStamp).not.toBe('reset');
+    expect(stored?.securityStamp).not.toBe('reset');
   });
 
   it('by a mailed key removes the former exception', async () => {

@@ -9,7 +9,7 @@ import {
 import { parameterView } from '../../lib/integrations/parameter.ts';
 import { GetHealth, health } from '../../lib/status/health.ts';
 import { GetInfo, infoOf } from '../../lib/status/info.ts';
-import { administratorView, newStamp, type User, userView } from '../../lib/users/user.ts';
+import { administratorView, newRandomText, type User, userView } from '../../lib/users/user.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
@@ -42,8 +42,8 @@ describe('a user', () => {
     lastModifiedBy: 'b',
     lastModifiedDate: '2026-01-02',
     version: '1-a',
-    accountStamp: 's',
-    resetStamp: 'r',
+    incarnation: 's',
+    securityStamp: 'r',
     passwordChanges: 3,
   };
   const secrets = {
@@ -94,11 +94,11 @@ describe('a user', () => {
     expect(userView({ ...required, ...empty })).toMatchObject(empty);
   });
 
-  it('has stamps of 96 random bits', () => {
-    const stamps = Array.from({ length: 20 }, newStamp);
+  it('has random texts of 96 bits', () => {
+    const texts = Array.from({ length: 20 }, newRandomText);
 
-    expect(new Set(stamps).size).toBe(20);
-    for (const stamp of stamps) expect(stamp).toMatch(/^[\w-]{16}$/);
+    expect(new Set(texts).size).toBe(20);
+    for (const text of texts) expect(text).toMatch(/^[\w-]{16}$/);
   });
 });
 

@@ -23,16 +23,16 @@ export async function findChangedAccess(
   table: Table,
   original: Table,
 ): Promise<readonly number[] | undefined> {
-  const originals = new Map<unknown, readonly [stamp: unknown, access: string]>();
+  const originals = new Map<unknown, readonly [incarnation: unknown, access: string]>();
   for await (const item of itemsOf(original, 'USER'))
-    originals.set(item.id, [item.accountStamp, accessOf(item)]);
+    originals.set(item.id, [item.incarnation, accessOf(item)]);
   const last = await lastId(original, 'USER');
   const changed: number[] = [];
   let haveCommonAccount = false;
   for await (const item of itemsOf(table, 'USER')) {
     if (findDefect(item)) continue;
-    const [stamp, access] = originals.get(item.id) ?? [];
-    const isSame = stamp === item.accountStamp;
+    const [incarnation, access] = originals.get(item.id) ?? [];
+    const isSame = incarnation === item.incarnation;
     haveCommonAccount ||= isSame;
     const id = item.id as number;
     if (isSame ? access !== accessOf(item) : id <= last) changed.push(id);

@@ -51,7 +51,7 @@ export const callerWith = (role: Role, login = 'ada'): Item => ({
   ...entityKey('USER', 1),
   id: 1,
   login,
-  accountStamp: 'stamp',
+  incarnation: 'first',
   activated: true,
   passwordChanges: 0,
   authorities: [role],
@@ -63,7 +63,7 @@ export const asIntegrator = (table: Table): AuthorizedCaller =>
     table,
     {
       id: 1,
-      accountStamp: 'stamp',
+      incarnation: 'first',
       jti: 'j',
       expires: 0,
       passwordChanges: 0,

@@ -3,7 +3,7 @@ import type { User } from '../../../lib/users/user.ts';
 
 /** A session of this user, as a log-in stores it. */
 export const storedSession = (
-  { accountStamp, passwordChanges, sessionEndings = 0 }: User,
+  { incarnation, passwordChanges, sessionEndings = 0 }: User,
   fields: Partial<Session> = {},
 ): Session => ({
   jti: 'series',
@@ -13,7 +13,7 @@ export const storedSession = (
   userAgent: 'curl/8.5.0',
   remembered: false,
   secondFactor: false,
-  accountStamp,
+  incarnation,
   passwordChanges,
   sessionEndings,
   ...fields,

@@ -19,8 +19,8 @@ const user = (id: number, login: string, email: string, authorities: string[]): 
   langKey: 'en',
   ...audit,
   version: `v${id}`,
-  accountStamp: `${login}s`,
-  resetStamp: 'reset',
+  incarnation: `${login}s`,
+  securityStamp: 'reset',
   passwordChanges: 1,
 });
 

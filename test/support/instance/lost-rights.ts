@@ -22,7 +22,7 @@ const LOSSES = {
   'given another password': (user) => [passwordChange(user, 'another')],
   deleted: (user) => deletion(user, Date.now()),
   // Under the same id, after a restore.
-  replaced: ({ id }) => [set(entityKey('USER', id), { accountStamp: 'another' }, EXISTS)],
+  replaced: ({ id }) => [set(entityKey('USER', id), { incarnation: 'another' }, EXISTS)],
   'logged out': (user, token) => [sessionsChanged(user, sessionEnded(user, token, Date.now()))],
   'logged out everywhere': (user) => [sessionsChanged(user, allSessionsEnded(user))],
 } satisfies Record<string, (user: User, token: IssuedToken) => Write[]>;

@@ -34,7 +34,7 @@ export function es256(input: string, key: KeyObject): string {
 }
 
 /** The attributes of an account that go into its tokens. */
-type TokenHolder = Pick<User, 'id' | 'accountStamp'> &
+type TokenHolder = Pick<User, 'id' | 'incarnation'> &
   Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges' | 'sessionEndings'>>;
 
 /**
@@ -57,7 +57,7 @@ export function makeTokens(real: string) {
     of({
       id,
       login,
-      accountStamp,
+      incarnation,
       authorities: roles = [],
       passwordChanges = 0,
       sessionEndings = 0,
@@ -66,7 +66,7 @@ export function makeTokens(real: string) {
       const own = {
         sub: String(id),
         preferred_username: login,
-        accountStamp,
+        incarnation,
         roles,
         passwordChanges,
         sessionEndings,

@@ -22,7 +22,7 @@ export function signedBy(
     exp: now + 3600,
     jti: 'id',
     roles: ['ROLE_USER'],
-    accountStamp: 'stamp',
+    incarnation: 'first',
     passwordChanges: 3,
     sessionEndings: 0,
   };

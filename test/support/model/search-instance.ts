@@ -32,7 +32,7 @@ export interface Bench {
   readonly clientId: string;
   /** The recovery codes of ann, whose second factor is on. */
   readonly recoveryCodes: readonly string[];
-  /** Restores the table to its state when the bench was opened, with other stamps. */
+  /** Restores the table to its state when the bench was opened, with other incarnations. */
   restore(): Promise<void>;
 }
 
@@ -60,15 +60,15 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
     new Map([...(await itemsOf(gatehouse.cloud)), ['', tokens.publicKey]]),
   );
   await gatehouse.makeUser('ann', { firstName: 'Ann', authorities: ['ROLE_ADMIN'] });
-  // The stamps of the first accounts: tokens may be made for them after their deletion.
-  const stampOf = async (id: number) =>
-    ((await findUser(gatehouse.table, id)) as User).accountStamp;
-  const stamps = new Map<number, string>();
-  for (const id of [1, 2, 3]) stamps.set(id, await stampOf(id));
+  // The incarnations of the first accounts: tokens may be made for them after their deletion.
+  const incarnationOf = async (id: number) =>
+    ((await findUser(gatehouse.table, id)) as User).incarnation;
+  const incarnations = new Map<number, string>();
+  for (const id of [1, 2, 3]) incarnations.set(id, await incarnationOf(id));
   const tokenOf = async (id: number, passwordChanges = 0, sessionEndings = 0) =>
     tokens.of({
       id,
-      accountStamp: stamps.get(id) ?? (await stampOf(id)),
+      incarnation: incarnations.get(id) ?? (await incarnationOf(id)),
       passwordChanges,
       ...(sessionEndings > 0 && { sessionEndings }),
     });
@@ -88,11 +88,11 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   const currentClientId = () =>
     restores === 0 ? clientId : clientId.slice(0, -12) + String(restores).padStart(12, '0');
   /**
-   * The table as it was, under other stamps and another client id, as after an adoption: functions
+   * The table as it was, under other incarnations and another client id, as after an adoption: functions
    * remember for seconds which tokens have ended, and an ended one would be valid again.
    */
   const restored = (item: Item): Item => {
-    if (item.pk === 'USER') return { ...item, accountStamp: `${item.accountStamp}${restores}` };
+    if (item.pk === 'USER') return { ...item, incarnation: `${item.incarnation}${restores}` };
     if (item.pk.startsWith('CREDENTIAL#')) return { ...item, ...credentialKey(currentClientId()) };
     if (item.pk !== 'INTEGRATION') return item;
     const credentials = item.credentials as { clientId: string }[];
@@ -122,7 +122,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
       restores++;
       const items = new Map([...start].map(([name, item]) => [name, restored(item)]));
       await restoreItems(gatehouse.cloud, items);
-      for (const id of stamps.keys()) stamps.set(id, await stampOf(id));
+      for (const id of incarnations.keys()) incarnations.set(id, await incarnationOf(id));
     },
   };
 }
