@@ -58,7 +58,11 @@ export default defineConfig({
           // that its test files share ends with it.
           sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{unit,repository,interleavings,local,console}/**', ...LONG_TESTS, ...ONE_VERSION_TESTS],
+          exclude: [
+            'test/{unit,repository,interleavings,local,console}/**',
+            ...LONG_TESTS,
+            ...ONE_VERSION_TESTS,
+          ],
           globalSetup: 'test/support/stack/synthesize-once.ts',
         },
       },

@@ -1,4 +1,5 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { STS } from '@aws-sdk/client-sts';
+import { PATIENT_SETTINGS } from '../../lib/table/table-scanner.ts';
 import {
   environmentFile,
   environmentNames,
@@ -6,15 +7,17 @@ import {
 } from '../settings/environment-files.ts';
 import { readSettings } from '../settings/read-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type AwsReader, awsReader } from './aws-reader.ts';
+import { inRegion } from './aws-clients.ts';
 import { requireAwsEnvironment } from './require-aws-environment.ts';
 
-/** The id of the account of the operator's credentials. No permission is needed to read it. */
-async function accountOf(aws: AwsReader): Promise<string> {
-  const xml = await aws.read('sts', 'GetCallerIdentity');
-  const [, account] = /<Account>(\d+)<\/Account>/.exec(xml) ?? [];
-  if (account === undefined) throw new Error('STS does not name the account of the credentials.');
-  return account;
+/**
+ * The id of the account of the operator's credentials, in their region unless one is given. No
+ * permission is needed to read it.
+ */
+async function ownAccount(settings: ConstructorParameters<typeof STS>[0] = PATIENT_SETTINGS) {
+  const { Account } = await new STS(settings).getCallerIdentity({});
+  if (Account === undefined) throw new Error('STS does not name the account of the credentials.');
+  return Account;
 }
 
 /**
@@ -24,17 +27,15 @@ async function accountOf(aws: AwsReader): Promise<string> {
 export async function openEnvironment(env: string) {
   requireAwsEnvironment();
   const { name, settings } = readSettings({ env });
-  const aws = awsReader(settings.region);
-  return { name, settings, aws, account: await requireAccount(aws, name, settings) };
+  return { name, settings, account: await requireAccount(name, settings) };
 }
 
 /** Returns the account of the credentials. Throws a sentence if the environment is in another. */
 export async function requireAccount(
-  aws: AwsReader,
   environment: string,
-  { account }: Settings,
+  { account, region }: Settings,
 ): Promise<string> {
-  const own = await accountOf(aws);
+  const own = await ownAccount(inRegion(region));
   if (account === undefined || account === own) return own;
   throw new Error(
     `The credentials are of the account ${own}, but ${environmentFile(environment)} names ${account}.`,
@@ -52,14 +53,10 @@ const accountsOfEnvironments = (): [account: string, environment: string][] =>
  * Throws a sentence if the credentials are of an account that no environment names. Without files
  * of environments, and at another endpoint than AWS's, any account is accepted.
  */
-export async function requireKnownAccount(
-  known = accountsOfEnvironments(),
-  readerOf = awsReader,
-): Promise<void> {
+export async function requireKnownAccount(known = accountsOfEnvironments()): Promise<void> {
   const isElsewhere = process.env.AWS_ENDPOINT_URL || process.env.AWS_ENDPOINT_URL_DYNAMODB;
   if (known.length === 0 || isElsewhere) return;
-  const region = await new DynamoDBClient({}).config.region();
-  const own = await accountOf(readerOf(region));
+  const own = await ownAccount();
   if (known.some(([account]) => account === own)) return;
   const names = known.map(([account, name]) => `${account} (${name})`).join(', ');
   throw new Error(

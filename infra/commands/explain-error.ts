@@ -46,7 +46,9 @@ export function explainError(error: unknown, tableName?: string): string {
       case 'InvalidClientTokenId':
       case 'MissingAuthenticationTokenException':
         return `AWS rejects the credentials: ${line}`;
+      case 'AccessDenied':
       case 'AccessDeniedException':
+      case 'AuthorizationErrorException':
         return `A permission is missing (docs/commands.md lists them): ${line}`;
       case 'ENOTFOUND':
       case 'EAI_AGAIN':

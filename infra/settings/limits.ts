@@ -72,8 +72,8 @@ export const loginConcurrency = v.optional(
   v.pipe(
     count(
       'instances',
-      'The reserved concurrency of each of the four functions of logins and resets, which serve up ' +
-        'to ten requests a second per instance. It counts against the quota of the account, of ' +
+      'The reserved concurrency of each of the four functions of logins and resets, which serve ' +
+        'up to ten requests a second per instance. It counts against the quota of the account, of ' +
         'which 100 must remain unreserved. If it is not set, the quota is the limit.',
     ),
     atMost(2500, 'with which four functions take ten times the default quota of an account'),

@@ -22,8 +22,8 @@ const LISTS_MAX = 5;
 const WAIT_MS_MAX = 100;
 
 /**
- * Deletes an integration, its parameters and its credentials in one transaction. Fails with not-found,
- * version-changed, forbidden, read-budget-spent.
+ * Deletes an integration, its parameters and its credentials in one transaction. Fails with
+ * not-found, version-changed, forbidden, read-budget-spent.
  */
 export async function deleteIntegration(
   table: Table,

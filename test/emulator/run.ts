@@ -15,10 +15,13 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { awsReader } from '../../infra/commands/aws-reader.ts';
+import { DynamoDB } from '@aws-sdk/client-dynamodb';
+import { KMS } from '@aws-sdk/client-kms';
+import { inRegion } from '../../infra/commands/aws-clients.ts';
 import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand } from '../../infra/commands/define-command.ts';
-import { keyOf, tableOf } from '../../infra/commands/deploy/deployed.ts';
+import { readStack } from '../../infra/commands/deploy/deployed.ts';
+import { stackName } from '../../infra/settings/environment.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';
 import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
 
@@ -47,7 +50,7 @@ const KEYS = ['TableKey', 'ValuesKey', 'FactorKey', 'SigningKey', 'PepperKey'];
 const PASSWORD = /^Password: (\S+)$/m;
 
 /** What a new account lacks; and the emulator ignores the table's point-in-time recovery. */
-const MISSING_IN_EMULATOR = ['table', 'sender gatehouse@gatehouse.dev', 'CloudTrail'];
+const MISSING_IN_EMULATOR = ['table', 'sender gatehouse@gatehouse.dev', `CloudTrail in ${REGION}`];
 
 /** `npm run test:emulator`: deploys to an implementation of AWS that is not the local cloud. */
 export const command = defineCommand({
@@ -231,15 +234,19 @@ async function rehearse(folder: string, url: string): Promise<void> {
 
 /** The table and the keys of the stack, as the setting `existing` names them. */
 async function existingOf(url: string): Promise<object> {
-  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' });
-  const aws = awsReader(REGION, url);
-  const table = await tableOf(aws, ENVIRONMENT);
-  const { Table } = await aws.read('dynamodb', 'DescribeTable', { TableName: table });
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL: url,
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+  });
+  const stack = await readStack(REGION, stackName(ENVIRONMENT));
+  const table = stack?.resources.get('Table');
+  const { Table } = await new DynamoDB(inRegion(REGION)).describeTable({ TableName: table });
+  const kms = new KMS(inRegion(REGION));
   const arnOf = async (id: string) => {
-    const KeyId = await keyOf(aws, ENVIRONMENT, id, {});
-    const { KeyMetadata } = await aws.read('kms', 'DescribeKey', { KeyId });
-    return [id, KeyMetadata.Arn];
+    const { KeyMetadata } = await kms.describeKey({ KeyId: stack?.resources.get(id) });
+    return [id, KeyMetadata?.Arn];
   };
   const keys = await Promise.all(KEYS.map(arnOf));
-  return { table, tableStream: Table.LatestStreamArn, keys: Object.fromEntries(keys) };
+  return { table, tableStream: Table?.LatestStreamArn, keys: Object.fromEntries(keys) };
 }

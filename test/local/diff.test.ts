@@ -9,20 +9,10 @@ afterAll(() => {
   for (const stop of stops) stop();
 });
 
-const account =
-  '<GetCallerIdentityResult><Account>210987654321</Account></GetCallerIdentityResult>';
-
 /** The response of CloudFormation for a running stack. */
-function running(template: object): ScriptedResponse {
-  const escaped = JSON.stringify(template)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-  return {
-    xml: `<GetTemplateResult><TemplateBody>${escaped}</TemplateBody></GetTemplateResult>`,
-  };
-}
+const running = (template: object): ScriptedResponse => ({
+  TemplateBody: JSON.stringify(template),
+});
 
 const table = (id: string) => ({
   Description: `'A' & <B>`,
@@ -71,7 +61,7 @@ it.each<[string, ScriptedResponse, number, RegExp, RegExp]>([
   ],
 ])('exits with the documented status if %s', async (_, template, status, out, error) => {
   const responses: Record<string, ScriptedResponse> = {
-    GetCallerIdentity: { xml: account },
+    GetCallerIdentity: { Account: '210987654321' },
     GetTemplate: template,
   };
   const { environment, stop } = await scriptedAws((operation) => responses[operation]);

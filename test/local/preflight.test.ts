@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { requireAccount, requireKnownAccount } from '../../infra/commands/account.ts';
-import { awsReader } from '../../infra/commands/aws-reader.ts';
-import { logGroupsOf } from '../../infra/commands/deploy/deployed.ts';
-import { BOOTSTRAP_VERSION, checksOf } from '../../infra/commands/deploy/preflight-checks.ts';
-import { MAPPINGS } from '../../infra/commands/deploy/protections.ts';
+import { worstOf } from '../../infra/commands/deploy/check.ts';
+import { ALARM_TOPIC, BOOTSTRAP_VERSION } from '../../infra/commands/deploy/check-account.ts';
+import { logGroupsOf, MAPPINGS } from '../../infra/commands/deploy/check-deployed.ts';
+import { checksOf } from '../../infra/commands/deploy/preflight-checks.ts';
 import { edgeDescription } from '../../infra/settings/edge.ts';
+import { keyIds } from '../../infra/settings/keys.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
 import { runCommand } from '../support/commands/run-command.ts';
 import { type Input, type ScriptedResponse, scriptedAws } from '../support/doubles/scripted-aws.ts';
@@ -19,18 +17,65 @@ import { templateOf } from '../support/stack/stack.ts';
 
 /* `npm run admin -- preflight` on a scripted AWS: everything ready, then each piece missing. */
 
-const SENDER = '/v2/email/identities/gate%40mail.example.org';
-const DOMAIN = '/v2/email/identities/mail.example.org';
+const ROOT = join(import.meta.dirname, '../..');
 const SECRET = '5f'.repeat(32);
 const SECRET_HASH = createHash('sha256').update(SECRET).digest('hex');
-const EDGE = { ...OTHER_SETTINGS.edge, secretHashes: ['a0'.repeat(32), SECRET_HASH] };
 const SETTINGS: Settings = {
   ...OTHER_SETTINGS,
   loginConcurrency: 100,
-  edge: EDGE,
+  edge: { ...OTHER_SETTINGS.edge, secretHashes: ['a0'.repeat(32), SECRET_HASH] },
 };
+const KEPT = { ...SETTINGS, keepData: true, unprotected: false };
+const KEYS = keyIds(SETTINGS);
+const KEY_ARN = 'arn:aws:kms:eu-north-1:1:key/mrk-2';
+const LOG_GROUPS = logGroupsOf('moon', SETTINGS);
 
+/** Responses by operations, which begin with the region if it is not the environment's. */
 type Script = Record<string, ScriptedResponse | ((input: Input) => ScriptedResponse)>;
+
+const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
+const NO_RESOURCE = { error: 'ResourceNotFoundException' };
+const NO_PARAMETER = { error: 'ParameterNotFound' };
+const NO_STACK = { error: 'ValidationError', message: 'Stack with id Gatehouse does not exist' };
+
+const version = (Value: number) => ({ Parameter: { Value: String(Value) } });
+const stack = (StackStatus: string, EnableTerminationProtection = true, Description = '') => ({
+  Stacks: [
+    {
+      StackName: 'moon',
+      CreationTime: '2030-01-01T00:00:00Z',
+      StackStatus,
+      EnableTerminationProtection,
+      Description,
+    },
+  ],
+});
+/** Resources by their logical ids; physical ids end with 1. */
+const resources = (ids: readonly string[], ResourceStatus = 'CREATE_COMPLETE') => ({
+  StackResourceSummaries: ids.map((LogicalResourceId) => ({
+    LogicalResourceId,
+    // Log groups have the names that the template gives them.
+    PhysicalResourceId: LogicalResourceId.startsWith('/')
+      ? LogicalResourceId
+      : `${LogicalResourceId}-1`,
+    ResourceType: 'AWS::Any::Resource',
+    LastUpdatedTimestamp: '2030-01-01T00:00:00Z',
+    ResourceStatus,
+  })),
+});
+const RESOURCES = ['Table', ...Object.values(MAPPINGS), ...KEYS, ALARM_TOPIC, ...LOG_GROUPS];
+const without = (id: string): Script => ({
+  ListStackResources: resources(RESOURCES.filter((other) => other !== id)),
+});
+const WITHOUT_STACK: Script = {
+  DescribeStacks: NO_STACK,
+  ListStackResources: NO_STACK,
+  DescribeLogGroups: {},
+};
+const logGroups = (...names: string[]) => ({
+  logGroups: names.map((logGroupName) => ({ logGroupName })),
+});
+
 const concurrency = (
   ConcurrentExecutions: number,
   UnreservedConcurrentExecutions = 173,
@@ -42,32 +87,11 @@ const concurrency = (
 const gatewayQuota = (rateLimit: number, burstLimit: number): Script => ({
   'GET /account': { throttleSettings: { rateLimit, burstLimit } },
 });
-const attributes = (confirmed: number) => ({
-  xml: `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>
-    <entry><key>SubscriptionsPending</key><value>1</value></entry>
-    <entry><key>SubscriptionsConfirmed</key><value>${confirmed}</value></entry>
-  </Attributes></GetTopicAttributesResult></GetTopicAttributesResponse>`,
+const subscriptions = (SubscriptionsConfirmed: number): Script => ({
+  GetTopicAttributes: { Attributes: { SubscriptionsPending: 1, SubscriptionsConfirmed } },
 });
-const stack = (status: string, isProtected = true, description = 'Gatehouse') => ({
-  xml: `<DescribeStacksResponse><DescribeStacksResult><Stacks><member>
-    <StackName>Gatehouse-moon</StackName><StackStatus>${status}</StackStatus>
-    <Description>${description}</Description>
-    <EnableTerminationProtection>${isProtected}</EnableTerminationProtection>
-    <Outputs><member>
-      <OutputKey>TableName</OutputKey><OutputValue>Gate</OutputValue>
-    </member></Outputs>
-  </member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
-});
-const NO_STACK = {
-  error: 'ValidationError',
-  message: 'Stack with id Gatehouse-moon does not exist',
-};
-const alarmFor = (topic: string) => ({
-  xml: `<DescribeAlarmsResponse><DescribeAlarmsResult><MetricAlarms>${topic}</MetricAlarms>
-  </DescribeAlarmsResult></DescribeAlarmsResponse>`,
-});
-const certificate = (Status: string, ...SubjectAlternativeNames: string[]) => ({
-  Certificate: { Status, SubjectAlternativeNames, NotAfter: 4_000_000_000 },
+const certificate = (names: string[], Status = 'ISSUED', changes = {}) => ({
+  Certificate: { Status, SubjectAlternativeNames: names, NotAfter: 4_000_000_000, ...changes },
 });
 const table = (DeletionProtectionEnabled = true, MaxReadRequestUnits = 7001): Script => ({
   DescribeTable: {
@@ -82,6 +106,10 @@ const recovery = (PointInTimeRecoveryStatus: string): Script => ({
     ContinuousBackupsDescription: { PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus } },
   },
 });
+const timeToLive = (TimeToLiveStatus: string, AttributeName = 'expires'): Script => ({
+  DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus, AttributeName } },
+});
+
 const keyMetadata = (changes: object = {}, region = 'eu-west-1') => ({
   KeyMetadata: {
     KeyState: 'Enabled',
@@ -94,47 +122,37 @@ const keyMetadata = (changes: object = {}, region = 'eu-west-1') => ({
     ...changes,
   },
 });
-/** All keys of the stack, or one of them, in this state. */
-const key = (changes: object, id?: string): Script => ({
-  DescribeKey: ({ KeyId }) => keyMetadata(id === undefined || KeyId === id ? changes : {}),
+/** One key in this state. */
+const key = (id: string, changes: object): Script => ({
+  DescribeKey: ({ KeyId }) => keyMetadata(KeyId === `${id}-1` ? changes : {}),
 });
 const replica = (changes: object): Script => ({
-  'eu-west-1 DescribeKey': {
-    KeyMetadata: {
-      ...keyMetadata().KeyMetadata,
-      MultiRegionConfiguration: { MultiRegionKeyType: 'REPLICA' },
-      ...changes,
-    },
-  },
+  'eu-west-1 DescribeKey': keyMetadata({
+    MultiRegionConfiguration: { MultiRegionKeyType: 'REPLICA' },
+    ...changes,
+  }),
 });
-const KEY_ARN = 'arn:aws:kms:eu-north-1:1:key/mrk-2';
+const unrotated = (id: string): Script => ({
+  GetKeyRotationStatus: ({ KeyId }) => ({ KeyRotationEnabled: KeyId !== `${id}-1` }),
+});
 const tagged = (...arns: string[]): Script => ({
   GetResources: { ResourceTagMappingList: arns.map((ResourceARN) => ({ ResourceARN })) },
 });
-/** The stack does not know this key. */
-const without = (id: string): Script => ({
-  DescribeStackResource: ({ LogicalResourceId }) =>
-    LogicalResourceId === id ? NO_STACK : resource(LogicalResourceId),
-});
-/** A key that the stack does not know has this purpose. */
-const found = (purpose: string, KeyState = 'Enabled'): Script => ({
+/** A key with the tag of the environment that the stack does not know. */
+const former = (purpose: string, KeyState = 'Enabled'): Script => ({
+  ...tagged(KEY_ARN),
   DescribeKey: ({ KeyId }) =>
-    KeyId === KEY_ARN
-      ? { KeyMetadata: { KeyState, Description: `Gatehouse: ${purpose}` } }
-      : keyMetadata(),
+    keyMetadata(KeyId === KEY_ARN ? { KeyState, Description: `Gatehouse: ${purpose}` } : {}),
 });
-const ROTATED = { KeyRotationEnabled: true };
-const resource = (id: string, status = 'CREATE_COMPLETE') => ({
-  xml: `<StackResourceDetail>
-    <PhysicalResourceId>${id}-1</PhysicalResourceId><ResourceStatus>${status}</ResourceStatus>
-  </StackResourceDetail>`,
+const mapping = (id: string, State = 'Enabled', LastProcessingResult = 'OK'): Script => ({
+  [`GET /2015-03-31/event-source-mappings/${id}-1`]: { State, LastProcessingResult },
 });
-const timeToLive = (TimeToLiveStatus: string, AttributeName = 'expires'): Script => ({
-  DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus, AttributeName } },
-});
-const TRAIL = 'arn:aws:cloudtrail:eu-north-1:123456789012:trail/all';
-const TRAIL_OF_ACCOUNT = { TrailARN: TRAIL, HomeRegion: 'eu-south-2' };
-const TRAIL_OF_ORGANIZATION = { ...TRAIL_OF_ACCOUNT, TrailARN: 'arn:2', IsOrganizationTrail: true };
+
+const TRAIL = {
+  TrailARN: 'arn:aws:cloudtrail:eu-north-1:123456789012:trail/all',
+  HomeRegion: 'eu-south-2',
+};
+const TRAIL_OF_ORGANIZATION = { ...TRAIL, TrailARN: 'arn:2', IsOrganizationTrail: true };
 const selectors = (...EventSelectors: object[]): Script => ({
   GetEventSelectors: { EventSelectors },
 });
@@ -142,573 +160,502 @@ const advanced = (...FieldSelectors: object[]): Script => ({
   GetEventSelectors: { AdvancedEventSelectors: [{ FieldSelectors }] },
 });
 const MANAGEMENT = { Field: 'eventCategory', Equals: ['Management'] };
-const verified = {
+const excluding = (source: string) => ({ Field: 'eventSource', NotEquals: [source] });
+const ALL_CHANGES = { IncludeManagementEvents: true, ReadWriteType: 'All' };
+
+const SENDER = 'GET /v2/email/identities/gate%40mail.example.org';
+const DOMAIN = 'GET /v2/email/identities/mail.example.org';
+const IDENTITY = {
   VerifiedForSendingStatus: true,
   DkimAttributes: { Status: 'SUCCESS' },
   MailFromAttributes: { MailFromDomainStatus: 'SUCCESS' },
 };
-const unsigned = { ...verified, DkimAttributes: { Status: 'PENDING' } };
-const mapping = (id: string, State = 'Enabled', LastProcessingResult = 'OK'): Script => ({
-  [`GET /2015-03-31/event-source-mappings/${id}-1`]: { UUID: id, State, LastProcessingResult },
-});
-const NOT_FOUND = { error: 'NotFoundException', message: 'not found' };
-
-const LOG_GROUPS = logGroupsOf('moon', SETTINGS);
-const logGroups = (...names: string[]) => ({
-  logGroups: names.map((logGroupName) => ({ logGroupName })),
-});
-/** A page of the resources of a stack. */
-const listed = (names: readonly string[], next?: string, status = 'CREATE_COMPLETE') => ({
-  xml: `<StackResourceSummaries>${names
-    .map(
-      (name) =>
-        `<member><PhysicalResourceId>${name}</PhysicalResourceId><ResourceStatus>${status}</ResourceStatus></member>`,
-    )
-    .join('')}</StackResourceSummaries>${next ? `<NextToken>${next}</NextToken>` : ''}`,
+const UNSIGNED = { ...IDENTITY, DkimAttributes: { Status: 'PENDING' } };
+const NO_MAIL_FROM = { ...IDENTITY, MailFromAttributes: {} };
+const DEFAULT_SET = { ...IDENTITY, ConfigurationSetName: 'default' };
+const sesAccount = (ProductionAccessEnabled: boolean, SendingEnabled: boolean): Script => ({
+  'GET /v2/email/account': { ProductionAccessEnabled, SendingEnabled },
 });
 
 const READY: Script = {
-  GetParameter: { Parameter: { Value: '99' } },
+  GetParameter: version(99),
   DescribeStacks: stack('CREATE_COMPLETE'),
-  DescribeLogGroups: ({ logGroupNamePrefix }) => logGroups(logGroupNamePrefix),
   ListStackResources: ({ NextToken }) =>
-    NextToken ? listed(LOG_GROUPS.slice(2)) : listed(LOG_GROUPS.slice(0, 2), 'next'),
-  [`GET ${SENDER}`]: NOT_FOUND,
-  [`GET ${DOMAIN}`]: verified,
-  'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
-  'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: true },
-  ...concurrency(500),
-  ...gatewayQuota(22, 44),
-  DescribeCertificate: certificate('ISSUED', 'one.example', '*.one.example'),
-  GetTopicAttributes: attributes(1),
+    NextToken
+      ? resources(RESOURCES.slice(5))
+      : { ...resources(RESOURCES.slice(0, 5)), NextToken: 'next' },
+  DescribeLogGroups: ({ logGroupNamePrefix }) => logGroups(logGroupNamePrefix),
   ...table(),
-  ...mapping(MAPPINGS['mail-delayed']),
-  ...mapping(MAPPINGS['audit-delayed'], 'Updating', 'No records processed'),
   ...recovery('ENABLED'),
   ...timeToLive('ENABLING'),
-  DescribeStackResource: ({ LogicalResourceId }) => resource(LogicalResourceId),
-  ...key({}),
-  ...replica({}),
-  GetKeyRotationStatus: ROTATED,
+  ...mapping(MAPPINGS['mail-delayed']),
+  ...mapping(MAPPINGS['audit-delayed'], 'Updating', 'No records processed'),
+  DescribeKey: keyMetadata(),
+  GetKeyRotationStatus: { KeyRotationEnabled: true },
   GetResources: { ResourceTagMappingList: [] },
-  DescribeAlarms: alarmFor(''),
-  DescribeTrails: { trailList: [TRAIL_OF_ACCOUNT] },
+  [SENDER]: NOT_FOUND,
+  [DOMAIN]: IDENTITY,
+  'GET /v2/email/configuration-sets/events': { ConfigurationSetName: 'events' },
+  ...sesAccount(true, true),
+  ...concurrency(500),
+  ...gatewayQuota(22, 44),
+  DescribeCertificate: certificate(['one.example', '*.one.example']),
+  ...subscriptions(1),
+  DescribeAlarms: {},
+  DescribeTrails: { trailList: [TRAIL] },
   GetTrailStatus: { IsLogging: true },
-  ...selectors({ IncludeManagementEvents: true, ReadWriteType: 'All' }),
-  // Of the edge, in another region.
-  'us-east-1 GetParameter': { Parameter: { Value: '99' } },
-  'us-east-1 DescribeStacks': stack('UPDATE_COMPLETE', false),
-  'us-east-1 DescribeLogGroups': logGroups(),
-  'us-east-1 DescribeCertificate': certificate('ISSUED', 'api.one.example'),
-  'us-east-1 GetSecretValue': { SecretString: SECRET },
+  ...selectors(ALL_CHANGES),
   'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: true } },
-  // Of the backups, in another region.
-  'eu-west-1 GetParameter': { Parameter: { Value: '99' } },
+  // Of the edge.
+  'us-east-1 GetParameter': version(99),
+  'us-east-1 DescribeStacks': stack('UPDATE_COMPLETE', false),
+  'us-east-1 ListStackResources': resources([]),
+  'us-east-1 DescribeLogGroups': logGroups(),
+  'us-east-1 DescribeCertificate': certificate(['api.one.example']),
+  'us-east-1 GetSecretValue': { SecretString: SECRET },
+  // Of the backups.
+  'eu-west-1 GetParameter': version(99),
   'eu-west-1 DescribeStacks': stack('UPDATE_COMPLETE', false),
-  'eu-west-1 DescribeStackResource': ({ LogicalResourceId }) => resource(LogicalResourceId),
-  'eu-west-1 DescribeTrails': { trailList: [TRAIL_OF_ACCOUNT] },
+  'eu-west-1 ListStackResources': resources(KEYS),
+  ...replica({}),
+  'eu-west-1 DescribeTrails': { trailList: [TRAIL] },
   'eu-west-1 GetTrailStatus': { IsLogging: true },
-  'eu-west-1 GetEventSelectors': {
-    EventSelectors: [{ IncludeManagementEvents: true, ReadWriteType: 'All' }],
-  },
+  'eu-west-1 GetEventSelectors': { EventSelectors: [ALL_CHANGES] },
 };
 
-const stops: (() => void)[] = [];
-afterAll(() => {
-  vi.unstubAllEnvs();
-  for (const stop of stops) stop();
-});
-
-async function serve(script: Script, prefix = '') {
-  const aws = await scriptedAws((operation, input) => {
-    const response = script[prefix + operation];
+/** What the server responds now. */
+let script: Script = READY;
+let aws: Awaited<ReturnType<typeof scriptedAws>>;
+beforeAll(async () => {
+  aws = await scriptedAws((operation, input, region) => {
+    const isElsewhere = region === 'us-east-1' || region === 'eu-west-1';
+    const response = script[isElsewhere ? `${region} ${operation}` : operation];
     return typeof response === 'function' ? response(input) : response;
   });
-  stops.push(aws.stop);
-  return aws;
+});
+beforeEach(() => {
+  for (const [name, value] of Object.entries(aws.environment)) vi.stubEnv(name, value);
+});
+afterAll(() => aws.stop());
+
+/** One line for each missing piece and for each warning. */
+async function findings(changes: Script, settings = SETTINGS): Promise<string[]> {
+  script = { ...READY, ...changes };
+  const lines = await Promise.all(
+    checksOf('moon', settings).map(async ([name, , rows]) => {
+      const [, problem, remedy, severity = 'missing'] = worstOf(await rows()) ?? [];
+      return problem ? [`${severity}: ${name} ${problem} -> ${remedy}`] : [];
+    }),
+  );
+  return lines.flat();
 }
 
-/** What is missing, by the name of its check. */
-async function missing(changes: Script, settings = SETTINGS) {
-  const script = { ...READY, ...changes };
-  const { environment } = await serve(script);
-  const inEdgeRegion = await serve(script, 'us-east-1 ');
-  const inBackupRegion = await serve(script, 'eu-west-1 ');
-  const others: Readonly<Record<string, { environment: NodeJS.ProcessEnv }>> = {
-    'us-east-1': inEdgeRegion,
-    'eu-west-1': inBackupRegion,
-  };
-  vi.stubEnv('AWS_ACCESS_KEY_ID', environment.AWS_ACCESS_KEY_ID);
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', environment.AWS_SECRET_ACCESS_KEY);
-  const checks = checksOf('moon', settings, (region) =>
-    awsReader(region, (others[region]?.environment ?? environment).AWS_ENDPOINT_URL),
-  );
-  const results = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => [name, await check()] as const),
-  );
-  return Object.fromEntries(results.filter(([, result]) => result !== undefined));
-}
+const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
+const { edge: __, ...withoutEdge } = SETTINGS;
+const { loginConcurrency: ___, ...withoutConcurrency } = SETTINGS;
+const { backup: ____, ...withoutBackup } = SETTINGS;
+
+type Case = [account: string, changes: Script, settings?: Settings];
+
+const BROKEN: Case[] = [
+  ['was never bootstrapped', { GetParameter: NO_PARAMETER }],
+  ['was bootstrapped long ago', { GetParameter: version(5) }],
+  ['was bootstrapped by an older CDK', { GetParameter: version(BOOTSTRAP_VERSION) }],
+  ['was not bootstrapped for the edge', { 'us-east-1 GetParameter': NO_PARAMETER }],
+  ['was not bootstrapped for the backups', { 'eu-west-1 GetParameter': NO_PARAMETER }],
+  ...['ROLLBACK_COMPLETE', 'REVIEW_IN_PROGRESS', 'DELETE_FAILED'].map((status): Case => {
+    return [`has a stack in ${status}`, { DescribeStacks: stack(status, false) }];
+  }),
+  ...['UPDATE_FAILED', 'UPDATE_ROLLBACK_FAILED', 'IMPORT_ROLLBACK_FAILED'].map((status): Case => {
+    return [`has a stack in ${status}`, { DescribeStacks: stack(status) }];
+  }),
+  ['has a protected stack in ROLLBACK_FAILED', { DescribeStacks: stack('ROLLBACK_FAILED') }],
+  ['has an unprotected stack', { DescribeStacks: stack('CREATE_COMPLETE', false) }, KEPT],
+  [
+    'has an edge that failed',
+    {
+      'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false, edgeDescription('eu-north-1')),
+    },
+  ],
+  [
+    'has the edge of an environment of this name in another region',
+    {
+      'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false, edgeDescription('eu-south-1')),
+    },
+  ],
+  [
+    'has a stack of the backups that failed',
+    { 'eu-west-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false) },
+  ],
+  [
+    'has the log group of a deleted stack',
+    {
+      ...WITHOUT_STACK,
+      DescribeLogGroups: ({ logGroupNamePrefix: prefix }) =>
+        logGroups(...[prefix].filter((name) => name === LOG_GROUPS[0])),
+    },
+  ],
+  [
+    'has the log groups of functions that a setting adds again',
+    {
+      ListStackResources: {
+        StackResourceSummaries: [
+          ...resources(RESOURCES.filter((id) => !LOG_GROUPS.includes(id))).StackResourceSummaries,
+          ...resources(LOG_GROUPS, 'DELETE_SKIPPED').StackResourceSummaries,
+        ],
+      },
+    },
+  ],
+  [
+    'has the log group of a deleted edge',
+    {
+      'us-east-1 DescribeStacks': NO_STACK,
+      'us-east-1 DescribeLogGroups': logGroups(
+        'aws-waf-logs-GatehouseEdge-moon2',
+        'aws-waf-logs-GatehouseEdge-moon',
+      ),
+    },
+  ],
+  ['has lost its table', { DescribeTable: NO_RESOURCE }],
+  ['has a table that anybody may delete', table(false), KEPT],
+  ['has a table without point-in-time recovery', recovery('DISABLED'), KEPT],
+  ['has a table that keeps expired items', timeToLive('DISABLED')],
+  ['has a table that expires items by another attribute', timeToLive('ENABLED', 'ttl')],
+  [
+    'has an adopted table with another maximum',
+    table(true, 9),
+    { ...SETTINGS, existing: { table: 'Gate' } },
+  ],
+  ['has disabled the mapping for mail', mapping(MAPPINGS['mail-delayed'], 'Disabled')],
+  [
+    'has lost the mapping for mail',
+    { [`GET /2015-03-31/event-source-mappings/${MAPPINGS['mail-delayed']}-1`]: NO_RESOURCE },
+  ],
+  [
+    'has a mapping that cannot read the stream',
+    mapping(MAPPINGS['audit-delayed'], 'Enabled', 'PROBLEM: access denied'),
+  ],
+  [
+    'has lost a key',
+    { DescribeKey: ({ KeyId }) => (KeyId === 'TableKey-1' ? NOT_FOUND : keyMetadata()) },
+  ],
+  ['has a disabled key', key('FactorKey', { KeyState: 'Disabled' })],
+  ['has a key without its material', key('ValuesKey', { KeyState: 'PendingImport' })],
+  ['has a key that is about to be deleted', key('PepperKeyA', { KeyState: 'PendingDeletion' })],
+  [
+    'has a primary key that is about to be deleted',
+    key('PepperKeyA', { KeyState: 'PendingReplicaDeletion' }),
+  ],
+  ['has a key that is not rotated', unrotated('TableKey')],
+  [
+    'has a key without a replica',
+    {
+      DescribeKey: ({ KeyId }) =>
+        keyMetadata({}, KeyId === 'ValuesKey-1' ? 'eu-south-1' : undefined),
+    },
+  ],
+  ['has replicas that are about to be deleted', replica({ KeyState: 'PendingDeletion' })],
+  [
+    'has replicas that a failed creation is about to delete',
+    {
+      ...replica({ KeyState: 'PendingDeletion' }),
+      'eu-west-1 ListStackResources': resources(KEYS, 'DELETE_COMPLETE'),
+    },
+  ],
+  ['has replicas of a deleted stack', { 'eu-west-1 DescribeStacks': NO_STACK }],
+  [
+    'has a table of a deleted stack',
+    { ...WITHOUT_STACK, ...tagged('arn:aws:dynamodb:eu-north-1:1:table/Gate') },
+    KEPT,
+  ],
+  [
+    'has a key of a later release that was rolled back',
+    { ...without('FactorKey'), ...former('derives the secrets of second factors') },
+    KEPT,
+  ],
+  [
+    'has a former key that is about to be deleted',
+    { ...without('ValuesKey'), ...former('wraps the keys of parameter values', 'PendingDeletion') },
+    KEPT,
+  ],
+  ['has no identity', { [DOMAIN]: NOT_FOUND }],
+  ['has an unverified address', { [SENDER]: { VerifiedForSendingStatus: false } }],
+  ['has an unverified domain', { [DOMAIN]: { ...IDENTITY, VerifiedForSendingStatus: false } }],
+  ['has a domain without DKIM', { [DOMAIN]: UNSIGNED }],
+  ['has a verified address without its domain', { [SENDER]: NO_MAIL_FROM, [DOMAIN]: NOT_FOUND }],
+  ['has a verified address, its domain without DKIM', { [SENDER]: IDENTITY, [DOMAIN]: UNSIGNED }],
+  ['has a domain without MAIL FROM', { [DOMAIN]: NO_MAIL_FROM }],
+  ['has an address without MAIL FROM', { [SENDER]: NO_MAIL_FROM }],
+  [
+    'has a default configuration set that the settings do not name',
+    { [DOMAIN]: DEFAULT_SET },
+    { ...SETTINGS, mail: mailWithoutSet },
+  ],
+  ['has no configuration set', { 'GET /v2/email/configuration-sets/events': NOT_FOUND }],
+  ['is in the sandbox', sesAccount(false, true)],
+  ['may not send', sesAccount(true, false)],
+  ['has too low a quota', concurrency(499)],
+  ['has the quota of a new account', concurrency(10), withoutConcurrency],
+  [
+    'cannot serve a route at its rate',
+    { ...concurrency(1267), ...gatewayQuota(50_000, 50_000) },
+    { ...SETTINGS, requestsPerSecond: 12_001 },
+  ],
+  [
+    'cannot serve logins at their rate',
+    { ...concurrency(120), ...gatewayQuota(20_000, 50_000) },
+    { ...withoutConcurrency, requestsPerSecond: 601 },
+  ],
+  ['shares other executions than the settings say', concurrency(500, 172)],
+  ['throttles all APIs below the rate of a route', gatewayQuota(21, 44)],
+  ['throttles bursts below those of a route', gatewayQuota(22, 43)],
+  ['has no such certificate', { DescribeCertificate: NO_RESOURCE }],
+  // Without an edge, the host is no origin that the name of the certificate must hide.
+  ['has no such certificate, and no edge', { DescribeCertificate: NO_RESOURCE }, withoutEdge],
+  [
+    'has a certificate for another name',
+    { DescribeCertificate: certificate(['one.example', '*.gate.one.example']) },
+  ],
+  [
+    'has a certificate that was not issued',
+    { DescribeCertificate: certificate(['gate.one.example'], 'PENDING_VALIDATION') },
+  ],
+  [
+    'has a certificate that was not renewed',
+    { DescribeCertificate: certificate(['*.one.example'], 'ISSUED', { NotAfter: 1 }) },
+  ],
+  [
+    'has an imported certificate that expires',
+    {
+      DescribeCertificate: certificate(['*.one.example'], 'ISSUED', {
+        NotAfter: 1,
+        Type: 'IMPORTED',
+      }),
+    },
+  ],
+  [
+    'has no certificate for the edge',
+    { 'us-east-1 DescribeCertificate': certificate(['one.example']) },
+  ],
+  ['has no topic', { GetTopicAttributes: { error: 'NotFound' } }],
+  ['has a topic that nobody has subscribed to', subscriptions(0)],
+  [
+    'has a stack with a topic that nobody has subscribed to',
+    subscriptions(0),
+    { ...SETTINGS, alarms: 'operators@one.example' },
+  ],
+  ['has no trail', { DescribeTrails: { trailList: [] } }],
+  ['has no trail in the region of the backups', { 'eu-west-1 DescribeTrails': {} }],
+  ['has a trail that was stopped', { GetTrailStatus: { IsLogging: false } }],
+  ['has a trail of data only', selectors({ ...ALL_CHANGES, IncludeManagementEvents: false })],
+  ['has a trail of reads only', selectors({ ...ALL_CHANGES, ReadWriteType: 'ReadOnly' })],
+  [
+    'has a trail without KMS',
+    selectors({ ...ALL_CHANGES, ExcludeManagementEventSources: ['kms.amazonaws.com'] }),
+  ],
+  ['has an advanced trail without KMS', advanced(MANAGEMENT, excluding('kms.amazonaws.com'))],
+  [
+    'has a trail of the organization that it cannot read',
+    {
+      DescribeTrails: { trailList: [TRAIL_OF_ORGANIZATION] },
+      GetEventSelectors: { error: 'TrailNotFoundException' },
+    },
+  ],
+  [
+    'has an alarm that stops a canary',
+    { DescribeAlarms: { MetricAlarms: [{ AlarmName: 'Gatehouse-moon-defects' }] } },
+  ],
+  ['has no secret', { 'us-east-1 GetSecretValue': NO_RESOURCE }],
+  [
+    'has a secret that could be guessed',
+    { 'us-east-1 GetSecretValue': { SecretString: '{"secret":"guessable"}' } },
+  ],
+  ['has a secret that the functions do not accept', {}, { ...SETTINGS, edge: OTHER_SETTINGS.edge }],
+  [
+    'does not copy backups',
+    { 'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: false } } },
+  ],
+];
+
+const SOUND: Case[] = [
+  ['has everything', {}],
+  ['has a verified address', { [SENDER]: IDENTITY }],
+  ['has a trail with advanced selectors', advanced(MANAGEMENT)],
+  [
+    'has a trail of changes only',
+    advanced(MANAGEMENT, { Field: 'readOnly', Equals: ['false'] }, excluding('rds.amazonaws.com')),
+  ],
+  [
+    'has a trail without the Data API of RDS',
+    selectors({
+      IncludeManagementEvents: true,
+      ReadWriteType: 'WriteOnly',
+      ExcludeManagementEventSources: ['rdsdata.amazonaws.com'],
+    }),
+  ],
+  [
+    'has a trail that cannot be read beside one that is complete',
+    {
+      DescribeTrails: { trailList: [TRAIL_OF_ORGANIZATION, TRAIL] },
+      GetEventSelectors: ({ TrailName }) =>
+        TrailName === TRAIL.TrailARN
+          ? { EventSelectors: [ALL_CHANGES] }
+          : { error: 'AccessDeniedException' },
+    },
+  ],
+  [
+    'has a key that KMS does not rotate',
+    { ...key('ValuesKey', { Origin: 'EXTERNAL' }), ...unrotated('ValuesKey') },
+  ],
+  [
+    'has a key that is a replica',
+    {
+      ...key('ValuesKey', { MultiRegionConfiguration: { MultiRegionKeyType: 'REPLICA' } }),
+      ...unrotated('ValuesKey'),
+    },
+    withoutBackup,
+  ],
+  ['has a key that is being changed', key('ValuesKey', { KeyState: 'Updating' })],
+  [
+    'has a key that a failed deployment has deleted',
+    {
+      ...key('TableKey', { KeyState: 'PendingDeletion' }),
+      ListStackResources: resources(RESOURCES, 'DELETE_COMPLETE'),
+      DescribeLogGroups: {},
+    },
+  ],
+  [
+    'has a former key of another purpose',
+    { ...without('FactorKey'), ...former('protects password hashes') },
+    KEPT,
+  ],
+  [
+    'has a former key beside the one that replaces it',
+    { ...without('PepperKeyB'), ...former('protects password hashes') },
+    KEPT,
+  ],
+  [
+    'has a former key that signed tokens',
+    { ...without('SigningKeyB'), ...former('signs tokens') },
+    { ...KEPT, signingKeys: ['SigningKeyB'] },
+  ],
+  [
+    'has a former key that no longer exists',
+    {
+      ...without('FactorKey'),
+      ...tagged(KEY_ARN),
+      DescribeKey: ({ KeyId }) => (KeyId === KEY_ARN ? NOT_FOUND : keyMetadata()),
+    },
+    KEPT,
+  ],
+  [
+    'has a former key of data that is not kept',
+    { ...without('FactorKey'), ...former('derives the secrets of second factors') },
+  ],
+  [
+    'has the replicas that the settings name',
+    { 'eu-west-1 ListStackResources': resources([]) },
+    {
+      ...SETTINGS,
+      backup: {
+        ...OTHER_SETTINGS.backup,
+        existingReplicas: ['ValuesKey', 'FactorKey', 'PepperKeyA', 'PepperKeyB'],
+      },
+    },
+  ],
+  [
+    'has an adopted table, and not the one that is deployed',
+    {
+      DescribeTable: ({ TableName }) =>
+        TableName === 'Restored' ? (table().DescribeTable as object) : NO_RESOURCE,
+    },
+    { ...SETTINGS, existing: { table: 'Restored' } },
+  ],
+  [
+    'has no stack yet, which creates the topic and changes what functions share',
+    { ...WITHOUT_STACK, ...concurrency(500, 9), GetTopicAttributes: { error: 'NotFound' } },
+    { ...SETTINGS, alarms: 'operators@one.example' },
+  ],
+  ...['unprotected', 'without data'].map((kind): Case => {
+    const changes = { keepData: kind === 'unprotected', unprotected: kind === 'unprotected' };
+    return [
+      `has a stack that the settings leave ${kind}`,
+      { DescribeStacks: stack('UPDATE_COMPLETE', false) },
+      { ...SETTINGS, ...changes },
+    ];
+  }),
+];
 
 describe('an account', () => {
-  it('that has everything lacks nothing', async () => {
-    expect(await missing({})).toEqual({});
-    expect(await missing({ [`GET ${SENDER}`]: verified })).toEqual({});
+  it('that lacks a piece is told the problem and its remedy', async () => {
+    const found: string[] = [];
+    for (const [account, changes, settings] of BROKEN) {
+      const lines = await findings(changes, settings);
+      found.push(...(lines.length > 0 ? lines : ['NOTHING']).map((line) => `${account} | ${line}`));
+    }
+
+    expect(found).toMatchSnapshot();
   });
 
-  const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
-  const { edge: __, ...withoutEdge } = SETTINGS;
-  const { loginConcurrency: ___, ...withoutConcurrency } = SETTINGS;
-  const { backup: ____, ...WITHOUT_BACKUP } = SETTINGS;
-  const WITHOUT_STACK: Script = {
-    DescribeStacks: NO_STACK,
-    DescribeStackResource: NO_STACK,
-    DescribeLogGroups: logGroups(),
-  };
-  const KEPT = { ...SETTINGS, keepData: true, unprotected: false };
-  const NO_CERTIFICATE = { error: 'ResourceNotFoundException' };
-
-  it.each<[string, Script, Settings?]>([
-    ['was never bootstrapped', { GetParameter: { error: 'ParameterNotFound' } }],
-    ['was bootstrapped long ago', { GetParameter: { Parameter: { Value: '5' } } }],
-    [
-      'was bootstrapped by an older CDK',
-      { GetParameter: { Parameter: { Value: String(BOOTSTRAP_VERSION) } } },
-    ],
-    ...['ROLLBACK_COMPLETE', 'REVIEW_IN_PROGRESS', 'DELETE_FAILED'].map(
-      (status): [string, Script] => [
-        `has a stack in ${status}`,
-        { DescribeStacks: stack(status, false) },
-      ],
-    ),
-    ...['UPDATE_FAILED', 'UPDATE_ROLLBACK_FAILED', 'IMPORT_ROLLBACK_FAILED'].map(
-      (status): [string, Script] => [`has a stack in ${status}`, { DescribeStacks: stack(status) }],
-    ),
-    ['has a protected stack whose creation failed', { DescribeStacks: stack('ROLLBACK_FAILED') }],
-    [
-      'has a stack whose second deployment was forgotten',
-      { DescribeStacks: stack('CREATE_COMPLETE', false) },
-      KEPT,
-    ],
-    [
-      'has log groups of a deleted stack',
-      {
-        DescribeStacks: NO_STACK,
-        DescribeLogGroups: ({ logGroupNamePrefix }) =>
-          logGroups(...LOG_GROUPS.filter((name) => name === logGroupNamePrefix).slice(0, 1)),
-      },
-    ],
-    [
-      'has the log group of a function that a setting adds again',
-      { ListStackResources: listed(LOG_GROUPS, undefined, 'DELETE_SKIPPED') },
-    ],
-    [
-      'has a stack with a topic that nobody has subscribed to',
-      {
-        DescribeAlarms: alarmFor(
-          '<member><AlarmActions><member>arn:aws:sns:eu-north-1:1:own</member></AlarmActions></member>',
-        ),
-        GetTopicAttributes: attributes(0),
-      },
-      { ...SETTINGS, alarms: 'operators@one.example' },
-    ],
-    [
-      'has a stack of the edge that failed',
-      { 'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false) },
-    ],
-    [
-      'has the edge of an environment of this name in another region',
-      {
-        'us-east-1 DescribeStacks': stack('UPDATE_COMPLETE', false, edgeDescription('eu-south-1')),
-      },
-    ],
-    ['has no identity', { [`GET ${DOMAIN}`]: NOT_FOUND }],
-    ['has an unverified address', { [`GET ${SENDER}`]: { VerifiedForSendingStatus: false } }],
-    ['has an unverified domain', { [`GET ${DOMAIN}`]: { VerifiedForSendingStatus: false } }],
-    ['has a domain without DKIM', { [`GET ${DOMAIN}`]: unsigned }],
-    [
-      'has a verified address without its domain',
-      { [`GET ${SENDER}`]: { ...verified, MailFromAttributes: {} }, [`GET ${DOMAIN}`]: NOT_FOUND },
-    ],
-    [
-      'has a verified address with a domain without DKIM',
-      { [`GET ${SENDER}`]: verified, [`GET ${DOMAIN}`]: unsigned },
-    ],
-    [
-      'has a domain without MAIL FROM',
-      { [`GET ${DOMAIN}`]: { ...verified, MailFromAttributes: {} } },
-    ],
-    [
-      'has an address without MAIL FROM',
-      { [`GET ${SENDER}`]: { ...verified, MailFromAttributes: {} } },
-    ],
-    [
-      'has an identity with a default configuration set that the settings do not name',
-      { [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' } },
-      { ...SETTINGS, mail: mailWithoutSet },
-    ],
-    ['lacks the configuration set', { 'GET /v2/email/configuration-sets/events': NOT_FOUND }],
-    [
-      'is in the sandbox',
-      { 'GET /v2/email/account': { ProductionAccessEnabled: false, SendingEnabled: true } },
-    ],
-    [
-      'may not send',
-      { 'GET /v2/email/account': { ProductionAccessEnabled: true, SendingEnabled: false } },
-    ],
-    ['has too low a quota', concurrency(499)],
-    ['has the quota of a new account', concurrency(10), withoutConcurrency],
-    [
-      'cannot serve a route at its rate',
-      { ...concurrency(1267), ...gatewayQuota(50_000, 50_000) },
-      { ...SETTINGS, requestsPerSecond: 12_001 },
-    ],
-    [
-      'cannot serve logins at their rate',
-      { ...concurrency(120), ...gatewayQuota(20_000, 50_000) },
-      { ...withoutConcurrency, requestsPerSecond: 601 },
-    ],
-    ['throttles all APIs below the rate of a route', gatewayQuota(21, 44)],
-    ['throttles bursts below those of a route', gatewayQuota(22, 43)],
-    ['has no such certificate', { DescribeCertificate: NO_CERTIFICATE }],
-    // Without an edge, the host is no origin that the name of the certificate must hide.
-    [
-      'has no such certificate, without an edge',
-      { DescribeCertificate: NO_CERTIFICATE },
-      withoutEdge,
-    ],
-    [
-      'has a certificate for another name',
-      { DescribeCertificate: certificate('ISSUED', 'one.example', '*.gate.one.example') },
-    ],
-    [
-      'has a certificate that was not issued',
-      { DescribeCertificate: certificate('PENDING_VALIDATION', 'gate.one.example') },
-    ],
-    ['has no topic', { GetTopicAttributes: { error: 'NotFound' } }],
-    ['has a topic that nobody has subscribed to', { GetTopicAttributes: attributes(0) }],
-    [
-      'was bootstrapped in the region of the environment only',
-      { 'us-east-1 GetParameter': { error: 'ParameterNotFound' } },
-    ],
-    [
-      'has no certificate for the edge',
-      { 'us-east-1 DescribeCertificate': certificate('ISSUED', 'one.example') },
-    ],
-    [
-      'has a certificate for the edge that was not issued',
-      { 'us-east-1 DescribeCertificate': certificate('PENDING_VALIDATION', 'api.one.example') },
-    ],
-    [
-      'has disabled the mapping that hands over mail',
-      mapping(MAPPINGS['mail-delayed'], 'Disabled'),
-    ],
-    [
-      'has lost the mapping that hands over mail',
-      {
-        [`GET /2015-03-31/event-source-mappings/${MAPPINGS['mail-delayed']}-1`]: {
-          error: 'ResourceNotFoundException',
-          message: 'not found',
-        },
-      },
-    ],
-    [
-      'no longer reads the stream for the log of the audit trail',
-      mapping(MAPPINGS['audit-delayed'], 'Enabled', 'PROBLEM: access denied'),
-    ],
-    [
-      'does not copy backups',
-      { 'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: false } } },
-    ],
-    [
-      'was not bootstrapped in the region of the backups',
-      { 'eu-west-1 GetParameter': { error: 'ParameterNotFound' } },
-    ],
-    [
-      'has a stack of the backups that failed',
-      { 'eu-west-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false) },
-    ],
-    ['has lost its table', { DescribeTable: { error: 'ResourceNotFoundException' } }],
-    ['has a table that anybody may delete', table(false), KEPT],
-    ['has a table without point-in-time recovery', recovery('DISABLED'), KEPT],
-    ['has a table that keeps expired items', timeToLive('DISABLED')],
-    ['has a table that expires items by another attribute', timeToLive('ENABLED', 'ttl')],
-    [
-      'has an adopted table with another maximum',
-      table(true, 9),
-      { ...SETTINGS, existing: { table: 'Gate' } },
-    ],
-    ['has lost a key', { DescribeKey: NOT_FOUND }],
-    [
-      'has a table of a deleted stack',
-      { ...WITHOUT_STACK, ...tagged('arn:aws:dynamodb:eu-north-1:1:table/Gate') },
-      KEPT,
-    ],
-    [
-      'has a key of a later release that was rolled back',
-      {
-        ...without('FactorKey'),
-        ...tagged(KEY_ARN),
-        ...found('derives the secrets of second factors'),
-      },
-      KEPT,
-    ],
-    [
-      'has a key that is about to be deleted, and would be created anew',
-      {
-        ...without('ValuesKey'),
-        ...tagged(KEY_ARN),
-        ...found('wraps the keys of parameter values', 'PendingDeletion'),
-      },
-      KEPT,
-    ],
-    ['has a disabled key', key({ KeyState: 'Disabled' }, 'FactorKey-1')],
-    ['has a key without its material', key({ KeyState: 'PendingImport' }, 'ValuesKey-1')],
-    [
-      'has a key that is about to be deleted, besides one that is not rotated',
-      {
-        ...key({ KeyState: 'PendingReplicaDeletion' }, 'PepperKeyA-1'),
-        GetKeyRotationStatus: { KeyRotationEnabled: false },
-      },
-    ],
-    ['has a key that is not rotated', { GetKeyRotationStatus: { KeyRotationEnabled: false } }],
-    ['has a key without a replica', { DescribeKey: keyMetadata({}, 'eu-south-1') }],
-    ['has a replica that is about to be deleted', replica({ KeyState: 'PendingDeletion' })],
-    [
-      'has a replica that a failed creation is about to delete',
-      {
-        ...replica({ KeyState: 'PendingDeletion' }),
-        'eu-west-1 DescribeStackResource': resource('ValuesKey', 'DELETE_COMPLETE'),
-      },
-    ],
-    [
-      'has a replica of a deleted stack',
-      { 'eu-west-1 DescribeStacks': NO_STACK, 'eu-west-1 DescribeStackResource': NO_STACK },
-    ],
-    [
-      'has an alarm that stops a canary',
-      {
-        DescribeAlarms: alarmFor('<member><AlarmName>Gatehouse-moon-defects</AlarmName></member>'),
-      },
-    ],
-    [
-      'has no trail in the region of the backups',
-      { 'eu-west-1 DescribeTrails': { trailList: [] } },
-    ],
-    ['has no trail', { DescribeTrails: { trailList: [] } }],
-    ['has a trail that was stopped', { GetTrailStatus: { IsLogging: false } }],
-    [
-      'has a trail of data only',
-      selectors({ IncludeManagementEvents: false, ReadWriteType: 'All' }),
-    ],
-    [
-      'has a trail of reads only',
-      selectors({ IncludeManagementEvents: true, ReadWriteType: 'ReadOnly' }),
-    ],
-    [
-      'has a trail without KMS',
-      selectors({
-        IncludeManagementEvents: true,
-        ReadWriteType: 'All',
-        ExcludeManagementEventSources: ['kms.amazonaws.com'],
-      }),
-    ],
-    [
-      'has an advanced trail without KMS',
-      advanced(MANAGEMENT, { Field: 'eventSource', NotEquals: ['kms.amazonaws.com'] }),
-    ],
-    [
-      'has a trail of the organization that it cannot read',
-      {
-        DescribeTrails: { trailList: [TRAIL_OF_ORGANIZATION] },
-        GetEventSelectors: { error: 'TrailNotFoundException' },
-      },
-    ],
-    [
-      'has a certificate that was not renewed',
-      {
-        DescribeCertificate: {
-          Certificate: {
-            Status: 'ISSUED',
-            SubjectAlternativeNames: ['*.one.example'],
-            NotAfter: 0,
-          },
-        },
-      },
-    ],
-    [
-      'has an imported certificate that expires',
-      {
-        DescribeCertificate: {
-          Certificate: {
-            Status: 'ISSUED',
-            SubjectAlternativeNames: ['*.one.example'],
-            NotAfter: 0,
-            Type: 'IMPORTED',
-          },
-        },
-      },
-    ],
-    ['shares other executions than the settings say', concurrency(500, 172)],
-    [
-      'has the log group of a deleted edge',
-      {
-        'us-east-1 DescribeStacks': NO_STACK,
-        'us-east-1 DescribeLogGroups': logGroups(
-          'aws-waf-logs-GatehouseEdge-moon2',
-          'aws-waf-logs-GatehouseEdge-moon',
-        ),
-      },
-    ],
-    ['has no secret', { 'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' } }],
-    [
-      'has a secret that could be guessed',
-      { 'us-east-1 GetSecretValue': { SecretString: '{"secret":"guessable"}' } },
-    ],
-    [
-      'has a secret that the functions do not accept',
-      {},
-      { ...SETTINGS, edge: OTHER_SETTINGS.edge },
-    ],
-  ])('that %s lacks one piece, for which there is a remedy', async (_, changes, settings) => {
-    const lacking = await missing(changes, settings);
-
-    expect(Object.keys(lacking)).toHaveLength(1);
-    expect(lacking).toMatchSnapshot();
-  });
-
-  it.each<[string, Script]>([
-    ['records all changes by advanced selectors', advanced(MANAGEMENT)],
-    ['records changes only', advanced(MANAGEMENT, { Field: 'readOnly', Equals: ['false'] })],
-    [
-      'leaves out the Data API of RDS',
-      selectors({
-        IncludeManagementEvents: true,
-        ReadWriteType: 'WriteOnly',
-        ExcludeManagementEventSources: ['rdsdata.amazonaws.com'],
-      }),
-    ],
-    [
-      'leaves it out by advanced selectors',
-      advanced(MANAGEMENT, { Field: 'eventSource', NotEquals: ['rdsdata.amazonaws.com'] }),
-    ],
-    [
-      'it cannot read, beside one that is complete',
-      {
-        DescribeTrails: {
-          trailList: [TRAIL_OF_ORGANIZATION, TRAIL_OF_ACCOUNT],
-        },
-        GetEventSelectors: ({ TrailName }) =>
-          TrailName === TRAIL
-            ? { EventSelectors: [{ IncludeManagementEvents: true }] }
-            : { error: 'AccessDeniedException' },
-      },
-    ],
-  ])('may have a trail that %s', async (_, changes) => {
-    expect(await missing(changes)).toEqual({});
-  });
-
-  it('has a trail of its own that the credentials must be able to read', async () => {
-    const changes = { GetEventSelectors: { error: 'AccessDeniedException' } };
-
-    await expect(missing(changes)).rejects.toThrow('AccessDenied');
-  });
-
-  it.each<[string, Script, Settings?]>([
-    ['that KMS does not rotate', key({ Origin: 'EXTERNAL' })],
-    [
-      'of another region',
-      { ...key({ MultiRegionConfiguration: { MultiRegionKeyType: 'REPLICA' } }) },
-      WITHOUT_BACKUP,
-    ],
-    ['that is being changed', key({ KeyState: 'Updating' })],
-    [
-      'that a failed deployment has deleted',
-      {
-        ...key({ KeyState: 'PendingDeletion' }),
-        DescribeStackResource: resource('TableKey', 'DELETE_COMPLETE'),
-      },
-    ],
-  ])('may have a key %s', async (_, changes, settings) => {
-    const unrotated = { GetKeyRotationStatus: { KeyRotationEnabled: _.includes('changed') } };
-
-    expect(await missing({ ...changes, ...unrotated }, settings)).toEqual({});
-  });
-
-  it.each<[string, Script, Settings?]>([
-    ['of another purpose', { ...without('FactorKey'), ...found('protects password hashes') }],
-    [
-      'beside the one that replaces it',
-      { ...without('PepperKeyB'), ...found('protects password hashes') },
-    ],
-    [
-      'that signed tokens',
-      { ...without('SigningKeyB'), ...found('signs tokens') },
-      { ...KEPT, signingKeys: ['SigningKeyB'] },
-    ],
-    [
-      'that no longer exists',
-      {
-        ...without('FactorKey'),
-        DescribeKey: ({ KeyId }) => (KeyId === KEY_ARN ? NOT_FOUND : keyMetadata()),
-      },
-    ],
-    [
-      'of data that is not kept',
-      { ...without('FactorKey'), ...found('derives the secrets of second factors') },
-      SETTINGS,
-    ],
-  ])('may have a former key %s', async (_, changes, settings = KEPT) => {
-    expect(await missing({ ...changes, ...tagged(KEY_ARN) }, settings)).toEqual({});
-  });
-
-  it('may have a replica that the settings say exists', async () => {
-    const existingReplicas = ['ValuesKey', 'FactorKey', 'PepperKeyA', 'PepperKeyB'];
-    const changes = { 'eu-west-1 DescribeStackResource': NO_STACK };
-
-    expect(
-      await missing(changes, {
-        ...SETTINGS,
-        backup: { ...OTHER_SETTINGS.backup, existingReplicas },
-      }),
-    ).toEqual({});
-  });
-
-  it('has an adopted table, and not the one that is deployed', async () => {
-    const settings = { ...SETTINGS, existing: { table: 'Restored' } };
-    const DescribeTable = ({ TableName }: Input) =>
-      TableName === 'Restored' ? (READY.DescribeTable as object) : NOT_FOUND;
-
-    expect(await missing({ DescribeTable }, settings)).toEqual({});
+  it.each(SOUND)('lacks nothing if it %s', async (_, changes, settings) => {
+    expect(await findings(changes, settings)).toEqual([]);
   });
 
   it('is not asked for what the settings do not need', async () => {
-    const { loginConcurrency: _, alarms: __, domain: ___, ...others } = SETTINGS;
-    const { edge: ____, backup: _____, ...fewer } = others;
-    const lacking: Script = {
-      ...concurrency(100),
-      DescribeStacks: NO_STACK,
-      DescribeLogGroups: logGroups(),
-      DescribeAlarms: alarmFor(''),
-      GetTopicAttributes: { error: 'NotFound' },
-      DescribeCertificate: { error: 'ResourceNotFoundException' },
-      'us-east-1 GetSecretValue': { error: 'ResourceNotFoundException' },
-      'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: false } },
-      [`GET ${DOMAIN}`]: { ...verified, ConfigurationSetName: 'default' },
-    };
+    const { loginConcurrency: _, alarms: __, domain: ___, edge: ____, ...fewer } = withoutBackup;
+    const unneeded = /^(us|eu)-|Certificate|Topic|Trail|EventSelectors|GET \/account-settings/;
+    const denied = Object.keys(READY)
+      .filter((operation) => unneeded.test(operation))
+      .map((operation) => [operation, { error: 'AccessDeniedException' }]);
+    const changes = { ...Object.fromEntries(denied), ...concurrency(100), [DOMAIN]: DEFAULT_SET };
 
-    expect(await missing(lacking, fewer)).toEqual({});
-    // The stack itself creates the topic of an e-mail address, and is not deployed.
-    const alarms = 'operators@one.example';
-    expect(await missing({ ...lacking, ...concurrency(500, 9) }, { ...fewer, alarms })).toEqual({});
+    expect(await findings(changes, fewer)).toEqual([]);
   });
 
-  it.each<[string, object]>([
-    ['settings leave it unprotected', { keepData: true, unprotected: true }],
-    ['it keeps no data', { keepData: false, unprotected: false }],
-  ])('may have a stack without protection while %s', async (_, changes) => {
-    const deployed = { DescribeStacks: stack('UPDATE_COMPLETE', false) };
+  it('is read with the permissions that the documents list, and no others', async () => {
+    aws.calls.length = 0;
+    await findings({ ...without('FactorKey'), ...former('other') }, KEPT);
 
-    expect(await missing(deployed, { ...SETTINGS, ...changes })).toEqual({});
+    const ACTIONS: [path: RegExp, action: string][] = [
+      [/^GET .*event-source-mappings/, 'GetEventSourceMapping'],
+      [/^GET \/2016-08-19\/account-settings/, 'GetAccountSettings'],
+      [/^GET \/account-settings/, 'DescribeRegionSettings'],
+      [/^GET \/account$/, 'GET'],
+      [/^GET .*email\/account/, 'GetAccount'],
+      [/^GET .*email\/configuration-sets/, 'GetConfigurationSet'],
+      [/^GET .*email\/identities/, 'GetEmailIdentity'],
+    ];
+    const used = aws.calls.map((call) => ACTIONS.find(([path]) => path.test(call))?.[1] ?? call);
+    const [documented = ''] =
+      /^`preflight` changes nothing[\s\S]*?\n\n`/m.exec(
+        readFileSync(join(ROOT, 'docs/commands.md'), 'utf8'),
+      ) ?? [];
+    const listed = [...documented.matchAll(/`[a-z]+:([A-Z]\w+)`/g)].map(([, action]) => action);
+    expect([...new Set(used)].sort()).toEqual([...new Set(listed)].sort());
+  });
+
+  it('must let the credentials read its own trail', async () => {
+    const denied = { GetEventSelectors: { error: 'AccessDeniedException', message: 'denied' } };
+
+    await expect(findings(denied)).rejects.toThrow('denied');
+  });
+
+  it('is checked by links to sections that exist', () => {
+    const sections = checksOf('moon', KEPT).map(([, section]) => section);
+
+    const headings = (file: string) =>
+      [...readFileSync(join(ROOT, 'docs', file), 'utf8').matchAll(/^#+ (.*)$/gm)].map(
+        ([, heading = '']) =>
+          heading
+            .toLowerCase()
+            .replaceAll(/[^\w -]/g, '')
+            .replaceAll(' ', '-'),
+      );
+    const dead = sections.filter((section) => {
+      const [file = '', anchor] = section.split('#');
+      return !headings(file).some((heading) => heading === anchor);
+    });
+    expect(dead).toEqual([]);
   });
 
   it.each<[string, Partial<Settings>]>([
@@ -723,6 +670,15 @@ describe('an account', () => {
     expect(groups.sort()).toEqual(logGroupsOf('prod', settings).toSorted());
   });
 
+  it('is searched for resources by the logical ids that the stack gives them', () => {
+    const template = templateOf('prod', { auditLogDays: 30 });
+    const ids = (type: string) => Object.keys(template.findResources(type)).sort();
+
+    expect(ids('AWS::DynamoDB::Table')).toEqual(['Table']);
+    expect(ids('AWS::SNS::Topic')).toEqual([ALARM_TOPIC]);
+    expect(ids('AWS::Lambda::EventSourceMapping')).toEqual(Object.values(MAPPINGS).sort());
+  });
+
   it('must be bootstrapped with the version that the cloud assembly requires', () => {
     const { artifacts } = JSON.parse(
       readFileSync(join(inject('assembly'), 'manifest.json'), 'utf8'),
@@ -732,96 +688,35 @@ describe('an account', () => {
       BOOTSTRAP_VERSION,
     );
   });
-});
 
-it('the mappings of the stream have the logical ids that the stack gives them', () => {
-  const mappings = templateOf('prod', { auditLogDays: 30 }).findResources(
-    'AWS::Lambda::EventSourceMapping',
-  );
+  it('must be named by STS', async () => {
+    script = { GetCallerIdentity: {} };
 
-  expect(Object.keys(mappings).sort()).toEqual(Object.values(MAPPINGS).sort());
-});
-
-describe('a response of AWS', () => {
-  async function readerOf(status: number, text: string, headers: Record<string, string> = {}) {
-    const server = createServer((_, outgoing) =>
-      outgoing.writeHead(status, headers).end(text),
-    ).listen(0, '127.0.0.1');
-    stops.push(() => server.close());
-    await once(server, 'listening');
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'operator');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-    return awsReader('eu-north-1', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  }
-  const xml = (code: string) =>
-    `<ErrorResponse><Error><Code>${code}</Code><Message>so it is</Message></Error>`;
-
-  it.each<[string, string, Record<string, string>, string, string]>([
-    [
-      'in a header',
-      '{"message":"so"}',
-      { 'x-amzn-errortype': 'AccessDeniedException:http://x' },
-      'AccessDenied',
-      'so',
-    ],
-    [
-      'in JSON',
-      '{"__type":"com.amazon#AccessDeniedException","Message":"so"}',
-      {},
-      'AccessDenied',
-      'so',
-    ],
-    ['in XML', xml('ExpiredToken'), {}, 'ExpiredToken', 'so it is'],
-    ['in XML, abbreviated', xml('AuthorizationError'), {}, 'AccessDenied', 'so it is'],
-    ['nowhere', 'Oops', {}, 'HTTP 403', 'HTTP 403'],
-  ])('has the name of its error %s', async (_, text, headers, name, message) => {
-    const aws = await readerOf(403, text, headers);
-
-    const error = await aws.read('sns', 'GetTopicAttributes').catch((error) => error);
-
-    expect([error.name.replace(/Exception$/, ''), error.message]).toEqual([name, message]);
-  });
-
-  it('comes from the endpoint of the service when AWS_ENDPOINT_URL is empty', async () => {
-    const fetched = vi.fn(async (_url: URL) => new Response('{}'));
-    vi.stubGlobal('fetch', fetched);
-    onTestFinished(() => void vi.unstubAllGlobals());
-    vi.stubEnv('AWS_ENDPOINT_URL', '');
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'operator');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'local');
-
-    await awsReader('eu-north-1').read('sns', 'GetTopicAttributes');
-
-    expect(fetched.mock.calls.map(([url]) => String(url))).toEqual([
-      'https://sns.eu-north-1.amazonaws.com/',
-    ]);
-  });
-
-  it('must name the account of the credentials', async () => {
-    const aws = await readerOf(200, '<GetCallerIdentityResult/>');
-
-    await expect(requireAccount(aws, 'moon', SETTINGS)).rejects.toThrow(
+    await expect(requireAccount('moon', SETTINGS)).rejects.toThrow(
       'STS does not name the account of the credentials.',
     );
   });
 
-  it('must be of the account that the settings name', async () => {
-    const aws = await readerOf(200, '<Account>210987654321</Account>');
+  it('must be the one that the settings name', async () => {
+    script = { GetCallerIdentity: { Account: '210987654321' } };
     const other: [string, string][] = [['123456789012', 'prod']];
     const same: [string, string][] = [...other, ['210987654321', 'staging']];
-    vi.stubEnv('AWS_REGION', 'eu-north-1');
 
-    await expect(requireAccount(aws, 'moon', SETTINGS)).rejects.toThrow(
+    await expect(requireAccount('moon', SETTINGS)).rejects.toThrow(
       'The credentials are of the account 210987654321, but environments/moon.json names 123456789012.',
     );
-    await expect(
-      requireAccount(aws, 'moon', { ...SETTINGS, account: '210987654321' }),
-    ).resolves.toBe('210987654321');
-    await expect(requireKnownAccount(other, () => aws)).rejects.toThrow(
+    await expect(requireAccount('moon', { ...SETTINGS, account: '210987654321' })).resolves.toBe(
+      '210987654321',
+    );
+    // At another endpoint than AWS's, any account is accepted.
+    await expect(requireKnownAccount(other)).resolves.toBeUndefined();
+    vi.stubEnv('AWS_ENDPOINT_URL_STS', aws.environment.AWS_ENDPOINT_URL);
+    vi.stubEnv('AWS_ENDPOINT_URL', '');
+    await expect(requireKnownAccount(other)).rejects.toThrow(
       'The credentials are of the account 210987654321; the files in environments/ name 123456789012 (prod).',
     );
-    await expect(requireKnownAccount(same, () => aws)).resolves.toBeUndefined();
-    await expect(requireKnownAccount([], () => aws)).resolves.toBeUndefined();
+    await expect(requireKnownAccount(same)).resolves.toBeUndefined();
+    await expect(requireKnownAccount([])).resolves.toBeUndefined();
   });
 });
 
@@ -832,14 +727,10 @@ describe('npm run admin -- preflight', () => {
     DescribeLogGroups: logGroups(),
     ...gatewayQuota(10_000, 5000),
     'GET /v2/email/identities/gatehouse%40gatehouse.dev': NOT_FOUND,
-    'GET /v2/email/identities/gatehouse.dev': verified,
-    GetCallerIdentity: {
-      xml: '<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>',
-    },
+    'GET /v2/email/identities/gatehouse.dev': IDENTITY,
+    GetCallerIdentity: { Account: '123456789012' },
   };
-
   const DEV_OPTIONS = ['--env', 'dev'];
-  const withDev = (changes: Script): Script => ({ ...DEV, ...changes });
   const DENIED = {
     error: 'AccessDeniedException',
     message: 'not authorized to perform ssm:GetParameter',
@@ -850,49 +741,52 @@ describe('npm run admin -- preflight', () => {
     AWS_ACCESS_KEY_ID: '',
     AWS_SECRET_ACCESS_KEY: '',
   };
+  const preflight = async (options: string[], changes: Script = {}, variables = {}) => {
+    script = { ...DEV, ...changes };
+    const environment = { ...aws.environment, ...variables };
+    return runCommand('preflight', options, environment, inject('repository'));
+  };
 
-  it.each<[string, number, string[], Script?, object?]>([
-    ['everything is ready', 0, DEV_OPTIONS],
-    [
-      'a piece is missing',
-      1,
-      DEV_OPTIONS,
-      withDev({ GetParameter: { error: 'ParameterNotFound' } }),
-    ],
-    ['there is only a warning', 0, DEV_OPTIONS, withDev(gatewayQuota(2500, 125))],
-    [
-      'one piece cannot be read and another is missing',
-      2,
-      DEV_OPTIONS,
-      withDev({
-        GetParameter: DENIED,
-        'GET /v2/email/account': { ProductionAccessEnabled: false },
-      }),
-    ],
-    ['there are no credentials', 2, DEV_OPTIONS, DEV, NO_CREDENTIALS],
+  it('explains itself with --help', async () => {
+    const { code, stdout } = await preflight(['--help']);
+
+    expect(code).toBe(0);
+    expect(stdout).toMatchSnapshot();
+  });
+
+  it('prints a line for each check, and under it the remedy and where to read more', async () => {
+    const { code, stdout, stderr } = await preflight(DEV_OPTIONS, {
+      GetParameter: DENIED,
+      ...sesAccount(false, true),
+      ...gatewayQuota(2500, 125),
+    });
+
+    expect([code, stderr]).toEqual([2, '']);
+    expect(stdout).toMatchSnapshot();
+  });
+
+  it.each<[string, number, RegExp, string[]?, Script?, object?]>([
+    ['everything is ready', 0, /\nEverything is ready. Deploy with -c env=dev: the CDK ignores/],
+    ['a piece is missing', 1, /\nMISSING {2}SES acc/, DEV_OPTIONS, sesAccount(false, true)],
+    ['there is only a warning', 0, /\nEverything is/, DEV_OPTIONS, gatewayQuota(2500, 125)],
+    ['there are no credentials', 2, /^There are no AWS cred/, DEV_OPTIONS, {}, NO_CREDENTIALS],
     [
       'the credentials have expired',
       2,
+      /^The AWS credentials have expired/,
       DEV_OPTIONS,
-      withDev({ GetCallerIdentity: { error: 'ExpiredToken', message: 'expired' } }),
+      { GetCallerIdentity: { error: 'ExpiredToken', message: 'expired' } },
     ],
-    ['it is asked for help', 0, ['--help']],
-    ['no environment is given', 2, []],
-    ['an option is unknown', 2, ['--environment', 'dev']],
-    ['the environment is unknown', 2, ['--env', 'moon']],
-    ['the environment has placeholders', 2, ['--env', 'prod']],
+    ['no environment is given', 2, /^--env is missing\.\nUsage: npm run admin -- pref/, []],
+    ['an option is unknown', 2, /^Unknown option '--environment'\./, ['--environment', 'dev']],
+    ['the environment is unknown', 2, /^There is no environment moon: /, ['--env', 'moon']],
+    ['the environment has placeholders', 2, /replace the placeholder/, ['--env', 'prod']],
   ])('exits with the documented status when %s: %i', async (...row) => {
-    const [, status, options, script = DEV, changes = {}] = row;
-    const { environment } = await serve(script);
+    const [, status, output, options = DEV_OPTIONS, changes, variables] = row;
 
-    const { code, stdout, stderr } = await runCommand(
-      'preflight',
-      options,
-      { ...environment, ...changes },
-      inject('repository'),
-    );
+    const { code, stdout, stderr } = await preflight(options, changes, variables);
 
     expect(code).toBe(status);
-    expect([stdout, stderr].map((text) => text.split('\n').slice(0, -1))).toMatchSnapshot();
+    expect(stdout + stderr).toMatch(output);
   });
 });

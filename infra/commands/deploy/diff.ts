@@ -2,12 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
+import { CloudFormation } from '@aws-sdk/client-cloudformation';
 import { backupStackName } from '../../settings/backup.ts';
 import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
 import { stackName } from '../../settings/environment.ts';
 import { synthesizeApp } from '../../stack/synthesize-app.ts';
 import { openEnvironment } from '../account.ts';
-import { type AwsReader, awsReader, ifFound } from '../aws-reader.ts';
+import { ifFound, inRegion } from '../aws-clients.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
 import { refusalsOf, type StackTemplate } from './refusals.ts';
@@ -37,7 +38,7 @@ it would lose data or an identity, or fail because a name exists already. Change
       if (settings.backup) regions.set(backupStackName(name), settings.backup.region);
       const refusals: string[] = [];
       for (const [stack, region] of regions)
-        refusals.push(...(await compare(stack, awsReader(region), assembly)));
+        refusals.push(...(await compare(stack, region, assembly)));
       for (const refusal of refusals) printError(`REFUSED  ${refusal}`);
       return refusals.length > 0 ? 'refused' : 'accepted';
     } finally {
@@ -47,8 +48,8 @@ it would lose data or an identity, or fail because a name exists already. Change
 });
 
 /** Prints the differences of a stack, and returns why it must not be deployed. */
-async function compare(stack: string, aws: AwsReader, assembly: string): Promise<string[]> {
-  const before = await deployedTemplate(stack, aws);
+async function compare(stack: string, region: string, assembly: string): Promise<string[]> {
+  const before = await deployedTemplate(stack, region);
   if (!before) {
     print(`${stack} does not exist: the deployment would create it`);
     return [];
@@ -65,27 +66,12 @@ async function compare(stack: string, aws: AwsReader, assembly: string): Promise
 /** The template of a running stack; undefined if there is none. */
 async function deployedTemplate(
   StackName: string,
-  aws: AwsReader,
+  region: string,
 ): Promise<StackTemplate | undefined> {
-  const xml = await ifFound(aws.read('cloudformation', 'GetTemplate', { StackName }));
-  if (xml === undefined) return undefined;
-  const [, body = ''] = /<TemplateBody>(.*)<\/TemplateBody>/s.exec(xml) ?? [];
-  return JSON.parse(unescaped(body));
+  const cloudFormation = new CloudFormation(inRegion(region));
+  const found = await ifFound(cloudFormation.getTemplate({ StackName }));
+  return found && JSON.parse(found.TemplateBody ?? '');
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  amp: '&',
-};
-
-/** The text that XML escapes. */
-const unescaped = (text: string): string =>
-  text.replace(/&(?:#(x?)([\da-fA-F]+)|(\w+));/g, (entity, hex, code, name) =>
-    name ? (ENTITIES[name] ?? entity) : String.fromCodePoint(Number.parseInt(code, hex ? 16 : 10)),
-  );
 
 /** A copy without what only the CDK CLI adds, and what has no effect. */
 const withoutMetadata = (template: StackTemplate): StackTemplate =>

@@ -1,7 +1,7 @@
 import { openEnvironment } from '../account.ts';
-import { awsReader } from '../aws-reader.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
+import { worstOf } from './check.ts';
 import { checksOf } from './preflight-checks.ts';
 
 /**
@@ -11,7 +11,8 @@ export const command = defineCommand({
   usage: 'npm run admin -- preflight --env NAME',
   help: `Checks that AWS is ready for the deployment of an environment, and that what is deployed
 has kept its protections, with your AWS credentials, in the regions of its settings. Changes
-nothing. Prints a remedy for each missing piece and for each warning; with warnings, it is ready.
+nothing. For each missing piece and for each warning, prints a remedy and where to read more; with
+warnings, it is ready.
 
 --env NAME  an environment, which has a file in environments/`,
   options: { env: { type: 'string' } },
@@ -26,23 +27,18 @@ nothing. Prints a remedy for each missing piece and for each warning; with warni
     // Without valid credentials, every check would fail with the same sentence.
     const { name, settings, account } = await openEnvironment(env);
     print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
-    const report = (outcome: string, name: string, rest = '') =>
-      print(`${outcome.padEnd(7)}  ${name}${rest && `: ${rest}`}`);
     let status: 'ready' | 'missing' | 'failed' = 'ready';
-    for (const [check, findMissing] of Object.entries(checksOf(name, settings, awsReader))) {
+    for (const [check, section, rows] of checksOf(name, settings))
       try {
-        const missing = await findMissing();
-        if (!missing) report('ok', check);
-        else {
-          const [problem, remedy, severity] = missing;
-          report(severity ? 'WARNING' : 'MISSING', check, `${problem}\n  ${remedy}`);
-          if (!severity && status === 'ready') status = 'missing';
-        }
+        const [, problem, remedy, severity] = worstOf(await rows()) ?? [];
+        const outcome = severity ? 'WARNING' : 'MISSING';
+        if (!problem) print(`ok       ${check}`);
+        else print(`${outcome}  ${check}: ${problem}\n  ${remedy}\n  docs/${section}`);
+        if (problem && !severity && status === 'ready') status = 'missing';
       } catch (error) {
-        report('UNKNOWN', check, explain(error));
+        print(`UNKNOWN  ${check}: ${explain(error)}`);
         status = 'failed';
       }
-    }
     // The CDK only warns of an option that it does not know.
     if (status === 'ready')
       print(`Everything is ready. Deploy with -c env=${name}: the CDK ignores --env`);

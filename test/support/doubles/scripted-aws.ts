@@ -9,12 +9,11 @@ import type { InMemoryScanner } from './in-memory-scanner.ts';
 export type Input = Record<string, any>;
 
 /**
- * A response: an object is a success, `{ xml }` one of an older API, `{ error }` an exception,
- * `'cut'` closes the connection, `'no-response'` leaves the request open.
+ * A response: an object is a success, `{ error }` an exception, `'cut'` closes the connection,
+ * `'no-response'` leaves the request open.
  */
 export type ScriptedResponse =
   | object
-  | { xml: string }
   | { error: string; message?: string; CancellationReasons?: object[] }
   | 'cut'
   | 'no-response';
@@ -24,7 +23,7 @@ export type ScriptedResponse =
  * of a JSON or a query API, or method and path of a REST API.
  */
 export async function scriptedAws(
-  respond: (operation: string, input: Input) => ScriptedResponse | undefined,
+  respond: (operation: string, input: Input, region: string) => ScriptedResponse | undefined,
 ) {
   const calls: string[] = [];
   const server = createServer(async (request, outgoing) => {
@@ -39,14 +38,19 @@ export async function scriptedAws(
     const operation =
       input.Action ?? target?.toString().split('.').at(-1) ?? `${request.method} ${request.url}`;
     calls.push(operation);
-    const response = respond(operation, input);
+    const [, region = ''] =
+      /Credential=[^/]+\/\d+\/([\w-]+)/.exec(request.headers.authorization ?? '') ?? [];
+    const response = respond(operation, input, region);
     if (response === 'no-response') return;
     if (response === 'cut' || response === undefined) return request.socket.destroy();
-    const { error, xml, ...fields } = response as { error?: string; xml?: string };
+    const { error, ...fields } = response as { error?: string; message?: string };
     outgoing.writeHead(error ? 400 : 200, {
-      'Content-Type': xml ? 'text/xml' : 'application/x-amz-json-1.0',
+      'Content-Type': isForm ? 'text/xml' : 'application/x-amz-json-1.0',
     });
-    outgoing.end(xml ?? JSON.stringify(error ? { __type: error, ...fields } : fields));
+    if (!isForm) outgoing.end(JSON.stringify(error ? { __type: error, ...fields } : fields));
+    else if (error)
+      outgoing.end(xmlOf({ ErrorResponse: { Error: { Code: error, Message: fields.message } } }));
+    else outgoing.end(xmlOf({ Response: { [`${operation}Result`]: fields } }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -63,6 +67,20 @@ export async function scriptedAws(
       server.close();
     },
   };
+}
+
+/** As query APIs serialize lists, maps (which have the name Attributes) and structures. */
+function xmlOf(value: unknown, isMap = false): string {
+  if (Array.isArray(value)) return value.map((one) => `<member>${xmlOf(one)}</member>`).join('');
+  if (typeof value !== 'object' || value === null)
+    return String(value).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return Object.entries(value)
+    .map(([name, content]) =>
+      isMap
+        ? `<entry><key>${name}</key><value>${xmlOf(content)}</value></entry>`
+        : `<${name}>${xmlOf(content, name === 'Attributes')}</${name}>`,
+    )
+    .join('');
 }
 
 const found = (item: Item | undefined) => (item ? { Item: marshall(item) } : {});

@@ -88,8 +88,8 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
   const currentClientId = () =>
     restores === 0 ? clientId : clientId.slice(0, -12) + String(restores).padStart(12, '0');
   /**
-   * The table as it was, under other incarnations and another client id, as after an adoption: functions
-   * remember for seconds which tokens have ended, and an ended one would be valid again.
+   * The table as it was, under other incarnations and another client id, as after an adoption:
+   * functions remember for seconds which tokens have ended, and an ended one would be valid again.
    */
   const restored = (item: Item): Item => {
     if (item.pk === 'USER') return { ...item, incarnation: `${item.incarnation}${restores}` };
