@@ -3,12 +3,17 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 
 /*
- * Every relative link in the documents leads to a file and, with a fragment, to one of its
- * headings.
+ * Every relative link in the documents, and every document that a source names, leads to a file
+ * and, with a fragment, to one of its headings.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
+
+const SOURCES = globSync('{lib,functions,infra,console,test,examples}/**/*.{ts,tsx,mjs,yml,yaml}', {
+  cwd: ROOT,
+  exclude: ['examples/client/**', 'console/api/generated/**'],
+});
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const withoutCode = (text: string): string => text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
@@ -52,4 +57,15 @@ it.each(DOCUMENTS)('the numbered references in %s have definitions', (document) 
   const defined = new Set([...text.matchAll(/^\[(\d+)\]: \S+$/gm)].map(([, number]) => number));
 
   expect(used.filter((number) => !defined.has(number))).toEqual([]);
+});
+
+it('the documents that sources name exist', () => {
+  const missing = SOURCES.flatMap((source) =>
+    [...read(source).matchAll(/\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g)]
+      .filter(([name]) => isBroken('', name))
+      .map(([name]) => `${source}: ${name}`),
+  );
+
+  expect(SOURCES.length).toBeGreaterThan(500);
+  expect(missing).toEqual([]);
 });
