@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { Agent, request } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { json } from 'node:stream/consumers';
 
 /* A handler that makes the calls of another one, signed by hand (SigV4), and nothing else. */
 
@@ -19,21 +19,17 @@ async function call({ target, body }) {
   const canonical = ['POST', '/', '', lines.join(''), NAMES, hash(body)].join('\n');
   const signed = ['AWS4-HMAC-SHA256', time, scope.join('/'), hash(canonical)].join('\n');
   const signature = hmac(scope.reduce(hmac, `AWS4${AWS_SECRET_ACCESS_KEY}`), signed);
-  const authorization =
-    `AWS4-HMAC-SHA256 Credential=${AWS_ACCESS_KEY_ID}/${scope.join('/')}, ` +
-    `SignedHeaders=${NAMES}, Signature=${signature.toString('hex')}`;
-  const { promise, resolve, reject } = Promise.withResolvers();
-  request(AWS_ENDPOINT_URL, { agent, method: 'POST', headers: { ...headers, authorization } })
-    .on('response', resolve)
-    .on('error', reject)
-    .end(body);
-  const response = await promise;
-  const { statusCode } = response;
-  if (statusCode !== 200) throw new Error(`${target}: ${statusCode} ${await text(response)}`);
-  return JSON.parse(await text(response));
+  const credential = `Credential=${AWS_ACCESS_KEY_ID}/${scope.join('/')}`;
+  headers.authorization = `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${NAMES}, Signature=${signature.toString('hex')}`;
+  const options = { agent, method: 'POST', headers };
+  const response = await new Promise((resolve, reject) => {
+    request(AWS_ENDPOINT_URL, options, resolve).on('error', reject).end(body);
+  });
+  const received = await json(response);
+  if (response.statusCode !== 200) throw new Error(`${target}: ${JSON.stringify(received)}`);
 }
 
-export async function handler({ calls }) {
+export async function handler(calls) {
   for (const each of calls) await call(each);
   return { statusCode: 200 };
 }

@@ -1,52 +1,26 @@
-import { spawn } from 'node:child_process';
+import { type IOType, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand } from '../../infra/commands/define-command.ts';
-import { startGateway } from '../../infra/local/gateway/gateway.ts';
 import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/instance.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { integrationIdOf } from '../../lib/table/keys.ts';
-import { routes } from '../../routes.ts';
 import { digits, table } from '../support/costs/tables.ts';
 import { REQUESTS } from '../support/instance/example-requests.ts';
 import { launch, type Sent } from '../support/instance/launch.ts';
-import { openSetup, type Setup } from '../support/instance/setup.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
+type Request = Sent & { readonly path: string };
+
+const POLL = 'GET /api/utm-integrations/{id}/module';
+const STATUSES = { 'GET /api/account': 200, 'PUT /api/users': 200, [POLL]: 304 };
 const INSTANCES = 5;
 /** Calls of each instance after its first one, the later half of which is measured. */
 const WARM = 60;
 /** How often the processor time of the floor a first call and a later one may take. */
 const MOST = { cold: 1.3, warm: 1.4 };
-const POLL = 'GET /api/utm-integrations/{id}/module';
-
-type Request = Sent & { readonly path: string };
-
-/** A request to each route. The users that are changed differ. */
-const ROWS: Readonly<Record<string, (setup: Setup) => Promise<Request>>> = {
-  'GET /api/account': exampleOf('GET /api/account'),
-  'PUT /api/users': exampleOf('PUT /api/users'),
-  // The same one, because another credential would end the token.
-  [POLL]: (setup) => {
-    poll ??= pollOf(setup);
-    return poll;
-  },
-};
-
-let poll: Promise<Request> | undefined;
-async function pollOf(setup: Setup): Promise<Request> {
-  const id = integrationIdOf(await setup.openParameter());
-  const { token } = await setup.module(id);
-  const path = POLL.replace('{id}', String(id)).replace('GET ', '');
-  const { headers } = await setup.gatehouse.call('GET', path, { token });
-  return { path, token, headers: { 'If-None-Match': String(headers.etag) } };
-}
-
-function exampleOf(route: string) {
-  const example = REQUESTS.find((each) => each.route === route);
-  return async (setup: Setup) => (await example?.prepare(setup))?.request as Request;
-}
 
 /** `npm run bench`: compares functions with a handler that makes the same calls by hand. */
 export const command = defineCommand({
@@ -57,7 +31,7 @@ DynamoDB, signed by hand, and nothing else: in turns, each in fresh processes, o
   statuses: {
     within: [
       0,
-      `a first call takes at most ${MOST.cold} times the floor, a later one ${MOST.warm}`,
+      `at most ${MOST.cold} times the floor for a first call, ${MOST.warm} for a later one`,
     ],
     failed: [1, 'one takes longer, or a measurement failed'],
   },
@@ -65,16 +39,9 @@ DynamoDB, signed by hand, and nothing else: in turns, each in fresh processes, o
     const state = openMemoryState();
     const rows = await measure(join(state.assemblies, 'assembly')).finally(state.close);
     const head = ['CPU ms', 'cold', 'floor', 'ratio', 'warm', 'floor', 'ratio'];
-    print(
-      table(
-        head,
-        rows.map(({ route, values }) => [route, ...values.map(digits)]),
-      ),
-    );
-    const isWithin = rows.every(
-      ({ values: [, , cold = 0, , , warm = 0] }) => cold <= MOST.cold && warm <= MOST.warm,
-    );
-    return isWithin ? 'within' : 'failed';
+    const lines = rows.map(({ route, values }) => [route, ...values.map(digits)]);
+    print(table(head, lines));
+    return rows.every(({ isWithin }) => isWithin) ? 'within' : 'failed';
   },
 });
 
@@ -90,81 +57,69 @@ async function measure(assembly: string) {
       return forward();
     },
   });
-  let event: unknown;
-  const api = { routes: new Map(routes.map(({ route }) => [route, route])), cors: undefined };
-  const receive = async (_: string, received: unknown) => {
-    event = received;
-    return { statusCode: 200 };
-  };
-  const gateway = await startGateway(0, () => api, receive, print);
   const setup = await openSetup(gatehouse);
+  const requestTo = async (route: string) =>
+    (await REQUESTS.find((each) => each.route === route)?.prepare(setup))?.request as Request;
+  // Always the same one, because another credential would end its token.
+  const id = integrationIdOf(await setup.openParameter());
+  const poll = { path: `/api/utm-integrations/${id}/module`, ...(await setup.module(id)) };
+  const { etag } = (await gatehouse.call('GET', poll.path, poll)).headers;
   const rows = [];
-  for (const [route, prepare] of Object.entries(ROWS)) {
+  for (const [route, status] of Object.entries(STATUSES)) {
     const config = gatehouse.cloud.functions.find(({ name }) => name === route) as FunctionConfig;
-    const environment = environmentOf(config, OPERATOR.accessKeyId);
-    const costs: Record<'real' | 'floor', Cost[]> = { real: [], floor: [] };
+    const env = environmentOf(config, OPERATOR.accessKeyId);
+    const costs = [];
     for (let instance = 0; instance < INSTANCES; instance++) {
-      const events: unknown[] = [];
-      for (let n = 0; n <= WARM; n++) {
-        const { path, token, body, headers } = await prepare(setup);
-        await fetch(gateway.url + path, {
-          method: route.split(' ')[0] as string,
-          headers: {
-            'Content-Type': 'application/json',
-            ...headers,
-            Authorization: `Bearer ${token}`,
-          },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        } as RequestInit);
-        events.push(event);
-      }
+      const events = [];
+      while (events.length <= WARM)
+        events.push(eventOf(route, route === POLL ? poll : await requestTo(route), etag));
       calls.length = 0;
-      costs.real.push(await costOf(config.file, events, environment, route === POLL ? 304 : 200));
+      const [cold, warm] = await costOf(config.file, events, env, status);
       // The first call also reads keys and the format. DynamoDB does not repeat a transaction that
       // has the same token.
       const each = Math.floor(calls.length / events.length);
-      const first = calls.length - each * WARM;
-      const startOf = (n: number) => (n === 0 ? 0 : first + (n - 1) * each);
-      const same = events.map((_, n) => ({ calls: calls.slice(startOf(n), startOf(n + 1)) }));
-      costs.floor.push(
-        await costOf(join(import.meta.dirname, 'floor.mjs'), same, environment, 200),
-      );
+      const first = calls.splice(0, calls.length - each * WARM);
+      const same = [first, ...Array.from({ length: WARM }, () => calls.splice(0, each))];
+      costs.push([cold, warm, ...(await costOf(fileOf('floor.mjs'), same, env, 200))]);
     }
-    const values = (['cold', 'warm'] as const).flatMap((when) => {
-      const real = median(costs.real.map((cost) => cost[when]));
-      const floor = median(costs.floor.map((cost) => cost[when]));
-      return [real, floor, real / floor];
-    });
-    rows.push({ route, values });
+    const [cold = 0, warm = 0, coldFloor = 0, warmFloor = 0] = medians(costs);
+    const [coldRatio, warmRatio] = [cold / coldFloor, warm / warmFloor];
+    const values = [cold, coldFloor, coldRatio, warm, warmFloor, warmRatio];
+    rows.push({ route, values, isWithin: coldRatio <= MOST.cold && warmRatio <= MOST.warm });
   }
-  await gateway.stop(0);
   await gatehouse.stop();
   return rows;
 }
 
-interface Cost {
-  readonly cold: number;
-  readonly warm: number;
-}
+const fileOf = (name: string) => join(import.meta.dirname, name);
+
+/** What API Gateway sends, as far as functions read it. */
+const eventOf = (routeKey: string, { path, token, body }: Request, etag = '') => ({
+  routeKey,
+  rawPath: path,
+  rawQueryString: '',
+  headers: {
+    'content-type': 'application/json',
+    authorization: `Bearer ${token}`,
+    'if-none-match': etag,
+  },
+  pathParameters: { id: /\d+/.exec(path)?.[0] },
+  requestContext: { requestId: 'bench', timeEpoch: 0, http: { sourceIp: '127.0.0.1' } },
+  body: body && JSON.stringify(body),
+});
 
 /** The CPU time of the first call of a fresh process, with its start, and of a later call. */
-async function costOf(
-  bundle: string,
-  events: unknown[],
-  env: Record<string, string>,
-  status: number,
-): Promise<Cost> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'child.mjs')], {
-    env,
-    stdio: ['pipe', 'ignore', 'inherit', 'pipe'],
-  });
-  child.stdin?.end(JSON.stringify({ bundle, events }));
+async function costOf(bundle: string, events: object[], env: NodeJS.ProcessEnv, status: number) {
+  const stdio: IOType[] = ['pipe', 'ignore', 'inherit', 'pipe'];
+  const child = spawn(process.execPath, [fileOf('child.mjs')], { env, stdio });
+  child.stdin?.end(JSON.stringify({ bundle, events, status }));
   const report = JSON.parse(await text(child.stdio[3] as NodeJS.ReadableStream));
-  const failed = report.find((each: { statusCode: number }) => each.statusCode !== status);
-  if (failed) throw new Error(`${bundle} responded ${failed.statusCode}`);
-  const [first, last] = [report[0].cpuMs, report.at(-1).cpuMs];
-  return { cold: first, warm: (last - report[WARM / 2].cpuMs) / (WARM / 2) };
+  return [report[0], (report[WARM] - report[WARM / 2]) / (WARM / 2)] as [number, number];
 }
 
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number;
+/** The median of each column. */
+const medians = (rows: readonly number[][]): number[] =>
+  [0, 1, 2, 3].map((column) => {
+    const sorted = rows.map((row) => row[column] as number).toSorted((a, b) => a - b);
+    return sorted[Math.floor(rows.length / 2)] as number;
+  });
