@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { auditKey, auditPartition, permanentAuditKey } from '../../lib/audit/audit-item.ts';
 import { mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-items.ts';
 import { importMarkerKey } from '../../lib/operations/import-marker.ts';
+import { ITEMS, kindOf } from '../../lib/operations/item-kinds.ts';
 import {
   canOwnParameters,
   entityKey,
@@ -22,6 +23,7 @@ import {
   remove,
   set,
   versionIs,
+  type Write,
   withCondition,
 } from '../../lib/table/write.ts';
 import {
@@ -38,6 +40,7 @@ import {
   resetItemKey,
   rosterKey,
 } from '../../lib/users/user-items.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const key = { pk: 'a', sk: 'b' };
 const condition = {
@@ -47,35 +50,87 @@ const condition = {
   onConditionFailed: 'retry',
 } as const;
 
+/**
+ * The attributes of the item after a write, or undefined without one; what a failed condition means
+ * if it fails.
+ */
+async function outcome(write: Write, stored?: object) {
+  const table = memoryTable(stored ? [{ ...write.key, ...stored }] : []);
+  const isCommitted = await table.transact([write], 'token').then(
+    () => true,
+    () => false,
+  );
+  if (!isCommitted) return write.onConditionFailed;
+  const item = table.find(write.key);
+  const { pk, sk, ...attributes } = item ?? {};
+  return item && attributes;
+}
+
 describe('a write', () => {
-  const further = {
-    condition: 'a = :y OR b = :y',
+  const either = {
+    condition: '#y = :y OR #x = :y',
     names: { '#y': 'y' },
     values: { ':y': 2 },
     onConditionFailed: 'retry',
   } as const;
+  const both = withCondition(withCondition(add(key, 1), condition), either);
 
-  it.each([
-    ['claims an unused key', claim(key, { n: 1 }, 'login-taken')],
-    ['puts an item without a condition', put(key, { n: 1 })],
-    ['removes an item under a condition', remove(key, condition)],
-    ['checks an item without changing it', check(key, condition)],
-    ['adds to a number', add(key, -3)],
-    ['changes a total and counts the change', changeTotal('CONF', -1)],
+  it.each<[string, Write, object | undefined, object | string | undefined]>([
+    ['claims an unused key', claim(key, { n: 1 }, 'login-taken'), undefined, { n: 1 }],
+    ['claims no used key', claim(key, { n: 1 }, 'login-taken'), {}, 'login-taken'],
+    ['replaces an item', put(key, { n: 1 }), { x: 1 }, { n: 1 }],
+    ['removes an item', remove(key, condition), { x: 1 }, undefined],
+    ['removes no item of which the condition fails', remove(key, condition), { x: 2 }, 'retry'],
+    ['checks an item without changing it', check(key, condition), { x: 1 }, { x: 1 }],
+    ['fails by what it checks', check(key, condition), { x: 2 }, 'retry'],
+    ['adds to a number', add(key, -3), { n: 5 }, { n: 2 }],
+    ['adds to a missing number', add(key, -3), undefined, { n: -3 }],
+    ['changes a total', changeTotal('CONF', -2), { n: 5, changes: 1 }, { n: 3, changes: 2 }],
     [
-      'sets attributes and removes those without a value',
+      'sets attributes, and removes those without a value',
       set(key, { a: 1, b: undefined, c: null, d: undefined }, condition),
+      { x: 1, b: 1, d: 1 },
+      { x: 1, a: 1, c: null },
     ],
-    ['only sets', set(key, { a: 0 }, condition)],
-    ['only removes', set(key, { a: undefined }, { condition: 'c', onConditionFailed: 'retry' })],
+    ['sets nothing if its condition fails', set(key, { a: 1 }, condition), { x: 2 }, 'retry'],
+    ['requires that the item exists', check(key, EXISTS), undefined, 'retry'],
+    ['requires that the item is absent', check(key, isAbsent()), {}, 'retry'],
     [
-      'keeps the meaning of its own failure under a further condition',
-      withCondition(claim(key, {}, 'login-taken'), further),
+      'requires the absence of what is taken',
+      check(key, isAbsent('email-taken')),
+      {},
+      'email-taken',
     ],
-    ['requires both conditions', withCondition({ ...add(key, 1), ...condition }, further)],
-    ['has a further condition as its only one', withCondition(add(key, 1), further)],
-  ])('%s', (_, write) => {
-    expect(write).toMatchSnapshot();
+    ['requires a version', check(key, versionIs({ version: '3' })), { version: '4' }, 'retry'],
+    ['requires a further condition', withCondition(add(key, 1), condition), { x: 2 }, 'retry'],
+    [
+      'is made under a further condition',
+      withCondition(add(key, 1), condition),
+      { x: 1 },
+      { x: 1, n: 1 },
+    ],
+    [
+      'keeps the meaning of its own failure',
+      withCondition(claim(key, {}, 'login-taken'), condition),
+      {},
+      'login-taken',
+    ],
+    ['requires its own condition', both, { x: 2, y: 2 }, 'retry'],
+    ['requires the other condition', both, { x: 1 }, 'retry'],
+    ['is made if both conditions hold', both, { x: 1, y: 2 }, { x: 1, y: 2, n: 1 }],
+  ])('%s', async (_, write, stored, expected) => {
+    expect(await outcome(write, stored)).toEqual(expected);
+  });
+
+  it('has an expression with commas, and no part that would be empty', () => {
+    const updateOf = (attributes: Record<string, unknown>) =>
+      set(key, attributes, condition).update;
+
+    expect(updateOf({ a: 1, b: 2 })).toBe('SET #set0 = :set0, #set1 = :set1');
+    expect(updateOf({ a: undefined, b: undefined })).toBe('REMOVE #set0, #set1');
+    expect(updateOf({ a: undefined, b: 2 })).toBe('SET #set1 = :set1 REMOVE #set0');
+    expect(changeTotal('CONF', 1).update).toBe('ADD #n :amount, #changes :one');
+    expect(check(key, condition).act).toBe('ConditionCheck');
   });
 
   it('can require values that were read, and the absence of others', () => {
@@ -86,15 +141,6 @@ describe('a write', () => {
       onConditionFailed: 'retry',
     });
   });
-
-  it('can require that the item exists, is absent or has the version that was read', () => {
-    expect([
-      EXISTS,
-      isAbsent(),
-      isAbsent('email-taken'),
-      versionIs({ version: '3-abc' }),
-    ]).toMatchSnapshot();
-  });
 });
 
 describe('the roster of administrators', () => {
@@ -102,9 +148,14 @@ describe('the roster of administrators', () => {
   const deactivated = { id: 7, activated: false, authorities: ['ROLE_ADMIN'] } as never;
   const user = { id: 7, activated: true, authorities: ['ROLE_USER', 'ROLE_ANALYST'] } as never;
 
-  it('is joined without a condition, and left only while another administrator remains', () => {
-    expect(leaveRoster(7).condition).toBe('contains(#ids, :id) AND size(#ids) > :one');
-    expect([joinRoster(7), leaveRoster(7)]).toMatchSnapshot();
+  it.each<[string, Write, number[] | undefined, object | string]>([
+    ['joined by the first one', joinRoster(7), undefined, { ids: new Set([7]) }],
+    ['joined by another one', joinRoster(7), [8], { ids: new Set([8, 7]) }],
+    ['left while another one remains', leaveRoster(7), [7, 8], { ids: new Set([8]) }],
+    ['not left by the last one', leaveRoster(7), [7], 'last-administrator'],
+    ['not left by one who is not in it', leaveRoster(7), [8, 9], 'last-administrator'],
+  ])('is %s', async (_, write, stored, expected) => {
+    expect(await outcome(write, stored && { ids: new Set(stored) })).toEqual(expected);
   });
 
   it.each([
@@ -124,32 +175,37 @@ describe('the roster of administrators', () => {
   });
 });
 
-describe('the keys of the table', () => {
-  it('identify each kind of item', () => {
-    const time = '2030-02-03T04:05:06.007Z';
+const TIME = '2030-02-03T04:05:06.007Z';
 
-    expect({
+describe('the keys of the table', () => {
+  it.each(
+    Object.entries({
       user: entityKey('USER', 7),
-      'the largest id': entityKey('CONF', Number.MAX_SAFE_INTEGER),
-      'a login guard': loginGuardKey('ada'),
-      'an email guard': emailGuardKey('ada@b.c'),
-      'the roster': rosterKey,
-      'a sequence': sequenceKey('USER'),
-      'a total': totalKey('INTEGRATION'),
-      'a reset key': resetItemKey('abc'),
-      'a pending address': pendingEmailKey(7),
-      'a count of resets': mailboxResetsKey('hash'),
-      'an import marker': importMarkerKey('USER', 'abc'),
-      'a mail count': mailCountKey(7, 'reset'),
-      'a month of the audit trail': auditPartition('2030-02'),
-      'an audit entry': auditKey(time, 'x'),
-      'a permanent audit entry': permanentAuditKey(time, 'x'),
-      'attempts in a known network': networkAttemptsKey('l', 'n'),
-      'attempts elsewhere': elsewhereAttemptsKey('l'),
-      'requests of a source': sourceAttemptsKey('s'),
-      'a signing key': publicKeyItemKey('kid'),
-      'the oldest valid token': notBeforeKey,
-    }).toMatchSnapshot();
+      parameter: entityKey('CONF', Number.MAX_SAFE_INTEGER),
+      login: loginGuardKey('ada'),
+      email: emailGuardKey('ada@b.c'),
+      administrators: rosterKey,
+      sequence: sequenceKey('USER'),
+      total: totalKey('INTEGRATION'),
+      resetKey: resetItemKey('abc'),
+      pendingEmail: pendingEmailKey(7),
+      importedUser: importMarkerKey('USER', 'abc'),
+      mailCount: mailCountKey(7, 'reset'),
+      audit: auditKey(TIME, 'x'),
+      attempts: networkAttemptsKey('l', 'n'),
+      sourceAttempts: sourceAttemptsKey('s'),
+      publicKey: publicKeyItemKey('kid'),
+      notBefore: notBeforeKey,
+    }),
+  )('are of their kind: %s', (kind, itemKey) => {
+    expect(kindOf(itemKey)).toBe(ITEMS[kind as keyof typeof ITEMS]);
+  });
+
+  it('keep some audit entries for ever, and count resets of a mailbox and attempts elsewhere', () => {
+    expect(auditPartition('2030-02')).toBe(auditKey(TIME, 'x').pk);
+    expect(permanentAuditKey(TIME, 'x')).toEqual({ pk: 'AUDIT#PERMANENT', sk: `${TIME}#x` });
+    expect(mailboxResetsKey('hash')).toEqual({ pk: `MAILS#${'0'.repeat(16)}`, sk: 'reset#hash' });
+    expect(elsewhereAttemptsKey('l')).toEqual({ pk: 'ATTEMPTS#l', sk: 'ELSEWHERE' });
   });
 
   it('reserve a range of a million parameter ids for each integration', () => {
