@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { requireAccount, requireKnownAccount } from '../../infra/commands/account.ts';
-import { worstOf } from '../../infra/commands/deploy/check.ts';
+import { firstWrong } from '../../infra/commands/deploy/check.ts';
 import { ALARM_TOPIC, BOOTSTRAP_VERSION } from '../../infra/commands/deploy/check-account.ts';
 import { logGroupsOf, MAPPINGS } from '../../infra/commands/deploy/check-deployed.ts';
 import { checksOf } from '../../infra/commands/deploy/preflight-checks.ts';
@@ -135,8 +135,14 @@ const replica = (changes: object): Script => ({
 const unrotated = (id: string): Script => ({
   GetKeyRotationStatus: ({ KeyId }) => ({ KeyRotationEnabled: KeyId !== `${id}-1` }),
 });
-const tagged = (...arns: string[]): Script => ({
-  GetResources: { ResourceTagMappingList: arns.map((ResourceARN) => ({ ResourceARN })) },
+/** The only resource that has the tag of the environment. */
+const tagged = (ResourceARN: string): Script => ({
+  GetResources: ({ TagFilters: [tag], ResourceTypeFilters: [type] }) => ({
+    ResourceTagMappingList:
+      tag.Values[0] === 'moon' && ResourceARN.includes(`:${type.split(':')[0]}:`)
+        ? [{ ResourceARN }]
+        : [],
+  }),
 });
 /** A key with the tag of the environment that the stack does not know. */
 const former = (purpose: string, KeyState = 'Enabled'): Script => ({
@@ -201,7 +207,7 @@ const READY: Script = {
   ...gatewayQuota(22, 44),
   DescribeCertificate: certificate(['one.example', '*.one.example']),
   ...subscriptions(1),
-  DescribeAlarms: {},
+  DescribeAlarms: ({ StateValue }) => (StateValue === 'ALARM' ? {} : NOT_FOUND),
   DescribeTrails: { trailList: [TRAIL] },
   GetTrailStatus: { IsLogging: true },
   ...selectors(ALL_CHANGES),
@@ -243,7 +249,7 @@ async function findings(changes: Script, settings = SETTINGS): Promise<string[]>
   script = { ...READY, ...changes };
   const lines = await Promise.all(
     checksOf('moon', settings).map(async ([name, , rows]) => {
-      const [, problem, remedy, severity = 'missing'] = worstOf(await rows()) ?? [];
+      const [, problem, remedy, severity = 'missing'] = firstWrong(await rows()) ?? [];
       return problem ? [`${severity}: ${name} ${problem} -> ${remedy}`] : [];
     }),
   );

@@ -10,7 +10,7 @@ import { keyDescription, keyIds } from '../../settings/keys.ts';
 import { updateMaximum } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { ifFound, inRegion } from '../aws-clients.ts';
-import type { Row, Target } from './check.ts';
+import { firstWrong, type Row, type Target } from './check.ts';
 import { keyOf, tableOf } from './deployed.ts';
 
 /*
@@ -254,7 +254,7 @@ export async function replica(
   const rows = unusable(region, arn, found?.KeyMetadata);
   const { existingReplicas = [] } = settings.backup ?? {};
   if (existingReplicas.includes(id) || (await stack())?.resources.has(id)) return rows;
-  const [, , repair] = rows.find(([isWrong]) => isWrong) ?? [];
+  const [, , repair] = firstWrong(rows) ?? [];
   return [
     [
       true,

@@ -23,8 +23,6 @@ export interface Target {
   readonly stack: () => Promise<DeployedStack | undefined>;
 }
 
-/** The row to report: the first one that is wrong, a warning only if nothing else is. */
-export function worstOf(rows: readonly Row[]): Row | undefined {
-  const wrong = rows.filter(([isWrong]) => isWrong);
-  return wrong.find(([, , , severity]) => !severity) ?? wrong[0];
-}
+/** The first row that is wrong, which hides those after it. */
+export const firstWrong = (rows: readonly Row[]): Row | undefined =>
+  rows.find(([isWrong]) => isWrong);

@@ -1,7 +1,7 @@
 import { openEnvironment } from '../account.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
-import { worstOf } from './check.ts';
+import { firstWrong } from './check.ts';
 import { checksOf } from './preflight-checks.ts';
 
 /**
@@ -30,7 +30,7 @@ warnings, it is ready.
     let status: 'ready' | 'missing' | 'failed' = 'ready';
     for (const [check, section, rows] of checksOf(name, settings))
       try {
-        const [, problem, remedy, severity] = worstOf(await rows()) ?? [];
+        const [, problem, remedy, severity] = firstWrong(await rows()) ?? [];
         const outcome = severity ? 'WARNING' : 'MISSING';
         if (!problem) print(`ok       ${check}`);
         else print(`${outcome}  ${check}: ${problem}\n  ${remedy}\n  docs/${section}`);

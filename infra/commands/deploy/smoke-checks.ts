@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { Build } from '../../../lib/status/info.ts';
 import { type Route, routes } from '../../../routes.ts';
 import { print } from '../command-line.ts';
 
@@ -17,7 +16,6 @@ interface Step {
   readonly path?: Readonly<Record<string, string | number>>;
   /** With its question mark. */
   readonly query?: string;
-  /** Sent as JSON. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -84,45 +82,25 @@ export class Checks {
     const target = pattern.replace(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(path[name] ?? ''),
     );
-    const contract = contractOf(route);
-    const isPublic = contract?.access === 'public';
-    const isForm = contract?.oauth === true;
+    const { access, oauth: isForm } = contractOf(route) ?? {};
     const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
+    const form = () => String(new URLSearchParams(body as Record<string, string>));
     const response = await fetch(`${url.replace(/\/$/, '')}${target}${query}`, {
       method,
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
-        ...(token && !isPublic && { Authorization: `Bearer ${token}` }),
+        ...(token && access !== 'public' && { Authorization: `Bearer ${token}` }),
         ...(body && { 'Content-Type': type }),
         ...headers,
       },
-      ...(body && {
-        body: isForm
-          ? String(new URLSearchParams(body as Record<string, string>))
-          : JSON.stringify(body),
-      }),
+      ...(body && { body: isForm ? form() : JSON.stringify(body) }),
     }).catch((error) => {
       const { code, message } = error.cause ?? error;
       throw new Error(`${route} at ${url}: no response: ${code ?? message}`);
     });
-    const { status } = response;
     const text = await response.text();
-    return { status, headers: response.headers, text, body: parsed(text) };
-  }
-
-  /** Checks the routes that only read and name no entity: without a token only the public ones. */
-  async reads(): Promise<void> {
-    for (const { route, contract } of routes)
-      if (/^GET [^{]*$/.test(route) && (this.token || contract.access === 'public'))
-        await this.sequence(() => this.step(route));
-  }
-
-  /** The release that the deployment says it is. */
-  async version(): Promise<string> {
-    const { body } = await this.send('GET /management/info');
-    const { version, commit, time } = (body?.build ?? {}) as Partial<Build>;
-    return [version, commit, time].filter(Boolean).join(', ');
+    return { status: response.status, headers: response.headers, text, body: parsed(text) };
   }
 }
 
@@ -152,9 +130,8 @@ function mistakeIn(
     return body?.status === expected ? undefined : 'the body is not an error of the service';
   if (!contract || expected === 304)
     return body === undefined ? undefined : 'the response has a body';
-  if (contract.response && !v.is(contract.response, body))
-    return 'the body does not comply with the contract';
-  return undefined;
+  const complies = !contract.response || v.is(contract.response, body);
+  return complies ? undefined : 'the body does not comply with the contract';
 }
 
 /** The JSON of a body; undefined if a proxy has responded with something else, or with nothing. */

@@ -1,4 +1,5 @@
 import { EDGE_HEADERS } from '../../../lib/http/edge.ts';
+import { routes } from '../../../routes.ts';
 import { authenticator } from './authenticator.ts';
 import { checkIntegrations, checkUsers, type Invitation, removeMarked } from './smoke-changes.ts';
 import type { Checks } from './smoke-checks.ts';
@@ -15,7 +16,7 @@ interface Inputs extends Invitation {
   readonly pastEdge: string | undefined;
 }
 
-/** Checks a deployment, and removes what the checks have created. */
+/** Checks what a deployment can break, and removes what the checks have created. */
 export async function smokeTest(checks: Checks, inputs: Inputs): Promise<void> {
   const { origin, pastEdge } = inputs;
   await checks.sequence(() => checkHeaders(checks));
@@ -30,7 +31,9 @@ export async function smokeTest(checks: Checks, inputs: Inputs): Promise<void> {
     await checks.sequence(() => checkIntegrations(checks));
     await checks.sequence(() => removeMarked(checks));
   }
-  await checks.reads();
+  for (const { route, contract } of routes)
+    if (/^GET [^{]*$/.test(route) && (checks.token || contract.access === 'public'))
+      await checks.sequence(() => checks.step(route));
   if (checks.token) await checks.sequence(() => checks.step('POST /api/logout'));
 }
 
@@ -50,19 +53,16 @@ async function checkConsole(checks: Checks): Promise<void> {
   const page = await checks.send('GET /console');
   // API Gateway itself responds in an environment without the console.
   if (page.status === 404 && page.body?.message === 'Not Found') return;
-  report('GET /console', 'text/html', page);
-  for (const [, path = ''] of page.text.matchAll(/="(\/console\/assets\/[^"]+)"/g)) {
-    const type = path.endsWith('.css') ? 'text/css' : 'text/javascript';
-    report(`GET /console/assets, ${type}`, type, await checks.send(`GET ${path}`));
-  }
-
-  function report(name: string, type: string, { status, headers }: typeof page): void {
-    const isPage = headers.get('content-type')?.startsWith(type);
+  const files = [...page.text.matchAll(/="(\/console\/assets\/[^"]+)"/g)].map(([, file]) => file);
+  for (const path of ['/console', ...files]) {
+    const { status, headers } = path === '/console' ? page : await checks.send(`GET ${path}`);
+    const type = headers.get('content-type') ?? 'missing';
+    const expected = { css: 'text/css', js: 'text/javascript' }[path?.split('.').at(-1) ?? ''];
     const policy = headers.get('content-security-policy') ?? '';
     checks.report(
-      name,
+      `GET ${path}`,
       (status !== 200 && `${status} instead of 200`) ||
-        (!isPage && `its type is ${headers.get('content-type')}`) ||
+        (!type.startsWith(expected ?? 'text/html') && `its type is ${type}`) ||
         (!policy.includes("trusted-types 'none'") && 'its policy is not the policy of the console'),
     );
   }

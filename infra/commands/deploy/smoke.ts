@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
+import type { Build } from '../../../lib/status/info.ts';
 import { email } from '../../../lib/users/user-schema.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
@@ -60,8 +61,9 @@ Login and password are asked for if they are not set. The password is sent to th
     const checks = new Checks(url);
     await smokeTest(checks, inputs);
     // The checks above have counted a failure already.
-    const version = await checks.version().catch(() => undefined);
-    if (version) print(`Version ${version}`);
+    const info = await checks.send('GET /management/info').catch(() => undefined);
+    const { version, commit, time }: Partial<Build> = info?.body?.build ?? {};
+    if (version) print(`Version ${[version, commit, time].filter(Boolean).join(', ')}`);
     print(`${checks.passed} passed, ${checks.failed} failed`);
     return checks.failed === 0 ? 'passed' : 'failed';
   },

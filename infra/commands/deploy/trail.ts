@@ -1,6 +1,6 @@
 import { CloudTrail, type GetEventSelectorsResponse, type Trail } from '@aws-sdk/client-cloudtrail';
 import { inRegion } from '../aws-clients.ts';
-import { type Row, type Target, worstOf } from './check.ts';
+import { firstWrong, type Row, type Target } from './check.ts';
 
 /** The services whose changes the rules report (infra/stack/constructs/watched-events.ts). */
 const WATCHED = ['kms', 'dynamodb', 'backup'].map((service) => `${service}.amazonaws.com`);
@@ -11,7 +11,7 @@ export async function trail({ region }: Target): Promise<Row[]> {
   const { trailList = [] } = await cloudTrail.describeTrails({});
   const problems: Row[] = [];
   for (const trail of trailList) {
-    const problem = worstOf(await check(cloudTrail, trail));
+    const problem = firstWrong(await check(cloudTrail, trail));
     if (!problem) return [];
     problems.push(problem);
   }

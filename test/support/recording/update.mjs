@@ -13,13 +13,7 @@ const STEPS = [
   ['--project', 'unit', 'test/unit/openapi.test.ts', '-t', 'current'],
   ['--project', 'unit'],
   ['test/api/call-budgets.test.ts'],
-  [
-    'test/stack',
-    'test/long/fault-table.test.ts',
-    'local/commands',
-    'local/preflight',
-    'local/smoke',
-  ],
+  ['test/stack', 'test/long/fault-table.test.ts', 'local/commands', 'local/preflight'],
 ];
 
 for (const [position, tests] of (given.length > 0 ? [given] : STEPS).entries()) {
