@@ -11,12 +11,7 @@ import { sessionItem } from '../sessions/session-item.ts';
 import { type ItemDeclaration, type ItemKind, itemKind } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
 import { formatItem, readCountItem, sequenceItem, totalItem } from '../table/table-items.ts';
-import {
-  attemptsItem,
-  rejectionItem,
-  sourceAttemptsItem,
-  sourceRequestsItem,
-} from '../throttle/attempt-items.ts';
+import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-items.ts';
 import { notBeforeItem, publicKeyItem } from '../tokens/key-items.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
@@ -49,8 +44,7 @@ const DECLARATIONS = {
   mailCount: mailCountItem,
   attempts: attemptsItem,
   rejection: rejectionItem,
-  sourceAttempts: sourceAttemptsItem,
-  sourceRequests: sourceRequestsItem,
+  source: sourceItem,
   credentialUse: credentialUseItem,
   importedUser: importedUserItem,
   importedIntegration: importedIntegrationItem,

@@ -13,7 +13,7 @@ export const networkAttemptsKey = (login: string, network: string): Key =>
   under(login, `NETWORK#${network}`);
 export const elsewhereAttemptsKey = (login: string): Key => under(login, 'ELSEWHERE');
 /** Attempts at a login with a right recovery code during a wait. */
-export const recoveryAttemptsKey = ({ pk }: Key): Key => ({ pk, sk: 'RECOVERY' });
+export const recoveryAttemptsKey = (login: string): Key => under(login, 'RECOVERY');
 /** From a known network, from all others together, and with a recovery code. */
 export const attemptsItem: ItemDeclaration = {
   pk: 'ATTEMPTS#<login>',
@@ -45,23 +45,18 @@ export const rejectionItem: ItemDeclaration = {
   onRestore: 'keep',
 };
 
-export const sourceAttemptsKey = (address: string): Key => under(address, 'SOURCE');
-export const sourceAttemptsItem: ItemDeclaration = {
+/* The counts of a source are numbered by their windows. */
+export const sourceAttemptsKey = (address: string, window: number): Key =>
+  under(address, `SOURCE#${window}`);
+export const sourceResetsKey = (address: string, window: number): Key =>
+  under(address, `RESETS#${window}`);
+export const sourceModulesKey = (address: string, window: number): Key =>
+  under(address, `MODULES#${window}`);
+export const sourceItem: ItemDeclaration = {
   pk: 'ATTEMPTS#<address>',
-  sk: 'SOURCE',
-  name: 'attempts from a source',
-  attributes: () => v.object({ n: count, requests: count, since: count, expires: count }),
-  onForget: 'keep',
-  onRestore: 'keep',
-};
-
-export const sourceResetsKey = (address: string): Key => under(address, 'RESETS');
-export const sourceModulesKey = (address: string): Key => under(address, 'MODULES');
-export const sourceRequestsItem: ItemDeclaration = {
-  pk: 'ATTEMPTS#<address>',
-  sk: ['RESETS', 'MODULES'],
-  name: 'resets or rejected modules from a source',
-  attributes: () => v.object({ requests: count, since: count, expires: count }),
+  sk: ['SOURCE#<window>', 'RESETS#<window>', 'MODULES#<window>'],
+  name: 'attempts, resets or rejected modules from a source',
+  attributes: () => v.object({ n: count, requests: count, expires: count }),
   onForget: 'keep',
   onRestore: 'keep',
 };

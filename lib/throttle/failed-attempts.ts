@@ -8,8 +8,8 @@ import { auditEventFor } from '../users/user-table.ts';
 import { codeRejectedKey, rejectedKey } from './attempt-items.ts';
 import {
   auditedWith,
-  confirmFailure,
   type FailureKeys,
+  failureAudited,
   type RecordedAttempt,
 } from './login-throttle-rules.ts';
 
@@ -72,8 +72,8 @@ export async function reportCode(
   );
 }
 
-/** Stores the failure of an attempt. The first one of an hour in a network is audited. */
-export async function storeFailure(
+/** Audits the failure of an attempt, if it is the first one of an hour in its network. */
+export async function auditFailure(
   table: Table,
   keys: FailureKeys,
   failed: RecordedAttempt,
@@ -81,7 +81,7 @@ export async function storeFailure(
 ): Promise<void> {
   const now = Date.now();
   const audited = auditedWith(failed, keys, now);
-  const confirmed = confirmFailure(failed, audited);
-  if (audited) await commit(table, [confirmed, entryAbout('login.failed', now, failed.failures.n)]);
-  else await table.update(confirmed);
+  if (!audited) return;
+  const entry = entryAbout('login.failed', now, failed.failures.n);
+  await ignoreUnavailable(commit(table, [failureAudited(failed, audited), entry]));
 }

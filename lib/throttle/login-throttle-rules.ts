@@ -9,15 +9,13 @@ import {
   type Write,
   withCondition,
 } from '../table/write.ts';
-import { recoveryAttemptsKey } from './attempt-items.ts';
 import {
-  blockedUntil,
-  ofSite,
-  type SourceFailures,
+  type SourceCounts,
+  type SourceKeys,
   type SourceLimits,
-  type Times,
+  sourceBlockedUntil,
   tooManyAttempts,
-} from './source-throttle-rules.ts';
+} from './source-throttle.ts';
 
 /*
  * Limits on password guessing. Each login has one failure count per network from which its account
@@ -40,59 +38,57 @@ const FAILURE_MEMORY_SECONDS = 24 * 60 * 60;
 const RECOVERIES_PER_DAY = 5;
 /** How long a network stays known after a login. */
 const KNOWN_NETWORK_SECONDS = 30 * 24 * 60 * 60;
+
 /** The stored failure count of a login. */
-interface LoginFailures {
+interface LoginFailures extends LoginCount {
+  /** When the network stops being known, or the failures stop counting; seconds since 1970. */
+  readonly expires: number;
+}
+
+interface LoginCount {
   readonly n: number;
   /** When the last failure was counted, in milliseconds since 1970. */
   readonly last: number;
-  /** When the network stops being known, or the failures stop counting; seconds since 1970. */
-  readonly expires: number;
   /** Whether the audit trail already records a rejection because of these failures. */
   readonly rejected?: true;
   /** The network is known by a mailed key only, and until its free attempts are used up. */
   readonly byMail?: true;
   /** The hours and networks whose first failure the audit trail records, of this hour only. */
   readonly audited?: readonly string[];
-  /**
-   * The latest attempt, until its outcome is stored: a fingerprint of its password, and the count
-   * before it.
-   */
-  readonly undecided?: LoginCount & { readonly fingerprint: string };
 }
 
-type LoginCount = Pick<LoginFailures, 'n' | 'last' | 'rejected' | 'byMail' | 'audited'>;
-
 /** The counts that decide on a login attempt; undefined where none is stored. */
-export interface Failures {
+export interface Failures extends SourceCounts {
   readonly network: LoginFailures | undefined;
   readonly elsewhere: LoginFailures | undefined;
-  readonly source: SourceFailures | undefined;
-  /** Of the /48 of an IPv6 address. */
-  readonly site?: SourceFailures | undefined;
   /** Attempts with a right recovery code during a wait; read only for those that can be one. */
   readonly recovery?: LoginFailures | undefined;
 }
 
 /** The keys under which the counts are stored. */
-export type FailureKeys = Readonly<Record<'network' | 'elsewhere' | 'source', Key>> & {
-  readonly site?: Key | undefined;
-};
+export type FailureKeys = SourceKeys & Readonly<Record<'network' | 'elsewhere' | 'recovery', Key>>;
+
+/** A login attempt. The times differ if it was queued; in milliseconds since 1970. */
+export interface TimedAttempt {
+  readonly now: number;
+  readonly arrivedAt: number;
+  /** Whether its recovery code was found right, so that only the count of these makes it wait. */
+  readonly hasRecoveryCode?: true;
+}
 
 /** The waiting period in seconds after this number of failures of a login. */
 export function waitAfter(failures: number): number {
   return failures < FREE_FAILURES ? 0 : Math.min(2 ** (failures - FREE_FAILURES), WAIT_SECONDS_MAX);
 }
 
-const waitOf = ({ hasRecoveryCode }: TimedAttempt, failures: number): number => {
-  if (!hasRecoveryCode) return waitAfter(failures);
-  return failures < RECOVERIES_PER_DAY ? 0 : FAILURE_MEMORY_SECONDS;
-};
+const waitAfterRecoveries = (attempts: number): number =>
+  attempts < RECOVERIES_PER_DAY ? 0 : FAILURE_MEMORY_SECONDS;
 
-/** A login attempt, with a fingerprint that only attempts with the same password have. */
-export interface TimedAttempt extends Times {
-  readonly fingerprint: string;
-  /** Whether its recovery code was found right, so that only the count of these makes it wait. */
-  readonly hasRecoveryCode?: true;
+/** When the wait of a login ends, in milliseconds since 1970; 0 if there is none. */
+function loginBlockedUntil(counts: Failures, attempt: TimedAttempt): number {
+  const { n, last } = failuresBefore(counts, attempt);
+  const wait = attempt.hasRecoveryCode ? waitAfterRecoveries(n) : waitAfter(n);
+  return wait > 0 ? last + wait * 1000 : 0;
 }
 
 /**
@@ -101,21 +97,12 @@ export interface TimedAttempt extends Times {
  */
 export function requireNoWait(counts: Failures, attempt: TimedAttempt, limits: SourceLimits): void {
   const { now, arrivedAt } = attempt;
-  const { n, last } = failuresBefore(attempt, counts);
-  const wait = waitOf(attempt, n);
-  const retryAt = Math.max(wait > 0 ? last + wait * 1000 : 0, sourceBlockedUntil(counts, limits));
+  const retryAt = Math.max(
+    loginBlockedUntil(counts, attempt),
+    sourceBlockedUntil(counts, arrivedAt, limits),
+  );
   if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
 }
-
-/** Whether an attempt that must wait does so because of its source. */
-export const isSourceBlocked = (
-  counts: Failures,
-  { arrivedAt }: Times,
-  limits: SourceLimits,
-): boolean => arrivedAt < sourceBlockedUntil(counts, limits);
-
-const sourceBlockedUntil = ({ source, site }: Failures, limits: SourceLimits): number =>
-  Math.max(blockedUntil(source, limits), blockedUntil(site, ofSite(limits)));
 
 /**
  * An attempt that was counted as a failure in advance, the count before it, and whether the network
@@ -134,27 +121,22 @@ export function recordAttempt(
   counts: Failures,
   attempt: TimedAttempt,
 ): Decision<RecordedAttempt> {
-  const { now, fingerprint } = attempt;
+  const { now } = attempt;
   const isKnown = isKnownNetwork(counts.network, now);
-  const { key, count } = applicable(keys, counts, attempt);
-  const isOfNetwork = key === keys.network && count;
-  const expires = isOfNetwork ? count.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
-  const { n, last, rejected, byMail } = failuresBefore(attempt, counts);
+  const name = applicable(counts, attempt);
+  const [key, stored] = [keys[name], counts[name]];
+  const expires =
+    name === 'network' && stored ? stored.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
   // A right recovery code has a count of its own, and a log-in with it clears the other one.
   const cleared = isKnown ? counts.network : counts.elsewhere;
-  const marks = new Set([...(cleared?.audited ?? []), ...(count?.audited ?? [])]);
-  const audited = marks.size > 0 ? [...marks] : undefined;
+  const marks = new Set([...(cleared?.audited ?? []), ...(stored?.audited ?? [])]);
   const before = {
-    n,
-    last,
-    ...(rejected && { rejected }),
-    ...(byMail && { byMail }),
-    ...(audited && { audited }),
+    ...failuresBefore(counts, attempt),
+    ...(marks.size > 0 && { audited: [...marks] }),
   };
-  const undecided = { fingerprint, ...before };
-  const failures = { ...before, n: n + 1, last: now, expires, undecided };
+  const failures = { ...before, n: before.n + 1, last: now, expires };
   return {
-    writes: [withCondition(put(key, { ...failures }), unchangedSinceRead(count))],
+    writes: [withCondition(put(key, { ...failures }), unchangedSinceRead(stored))],
     result: { isKnown, key, failures, before },
   };
 }
@@ -168,44 +150,24 @@ export function markRejected(
   counts: Failures,
   attempt: TimedAttempt,
 ): Write | undefined {
-  const { key, count } = applicable(keys, counts, attempt);
-  const { n, last, rejected } = failuresBefore(attempt, counts);
-  if (rejected || attempt.arrivedAt >= last + waitAfter(n) * 1000) return undefined;
-  const { condition, names, ...unchanged } = unchangedSinceRead(count);
-  return {
-    ...unchanged,
-    act: 'Update',
-    key,
-    update: 'SET #rejected = :rejected',
-    condition: `${condition} AND attribute_not_exists(#rejected)`,
-    names: { ...names, '#rejected': 'rejected' },
-    values: { ...unchanged.values, ':rejected': true },
-  };
+  const { n, last, rejected } = failuresBefore(counts, attempt);
+  if (rejected || attempt.arrivedAt >= loginBlockedUntil(counts, attempt)) return undefined;
+  return set(
+    keys[applicable(counts, attempt)],
+    { rejected: true },
+    attributesAre({ n, last, rejected }),
+  );
 }
 
 /** Takes back an attempt and the wait that it began, unless another one has been counted since. */
-export function takeBackAttempt({
-  key,
-  failures: { expires, ...counted },
-  before,
-}: RecordedAttempt): Write {
-  return withCondition(put(key, { ...before, expires }), unchangedSinceRead(counted));
-}
+export const takeBackAttempt = ({ key, failures, before }: RecordedAttempt): Write =>
+  withCondition(put(key, { ...before, expires: failures.expires }), unchangedSinceRead(failures));
 
-/**
- * Stores that the password was wrong, so that a repetition counts again, unless another attempt has
- * done so.
- */
-export function confirmFailure(
+/** Marks the failure of an attempt as audited, unless another one has been counted since. */
+export const failureAudited = (
   { key, failures }: RecordedAttempt,
-  audited?: readonly string[],
-): Write {
-  return set(
-    key,
-    { ...(audited && { audited }), undecided: undefined },
-    unchangedSinceRead(failures),
-  );
-}
+  audited: readonly string[],
+): Write => set(key, { audited }, unchangedSinceRead(failures));
 
 /**
  * What the failures of a login say once the first one of this hour in a network is in the audit
@@ -231,35 +193,22 @@ const isKnownNetwork = (
   now < network.expires * 1000 &&
   !(network.byMail && network.n >= FREE_FAILURES);
 
-/** The count that applies to an attempt, and its key. */
+/** Which count applies to an attempt: of a known network, or of all other networks. */
 function applicable(
-  keys: FailureKeys,
-  { network, elsewhere, recovery }: Failures,
+  { network }: Failures,
   { now, hasRecoveryCode }: TimedAttempt,
-): { key: Key; count: LoginFailures | undefined } {
-  if (hasRecoveryCode) return { key: recoveryAttemptsKey(keys.elsewhere), count: recovery };
-  return isKnownNetwork(network, now)
-    ? { key: keys.network, count: network }
-    : { key: keys.elsewhere, count: elsewhere };
+): 'network' | 'elsewhere' | 'recovery' {
+  if (hasRecoveryCode) return 'recovery';
+  return isKnownNetwork(network, now) ? 'network' : 'elsewhere';
 }
 
-/**
- * The failures that count for an attempt: in a known network, or in all other networks. A
- * repetition of the latest attempt takes its place while the outcome of that one is unknown,
- * because the same password is no further guess: clients repeat the right password after an error,
- * and no write after its verification is certain to succeed. A concurrent attempt, which arrives
- * before the latest one is counted, is not taken for a repetition.
- */
-function failuresBefore(
-  { now, arrivedAt, fingerprint, hasRecoveryCode }: TimedAttempt,
-  { network, elsewhere, recovery }: Failures,
-): LoginCount {
-  const ofLogin = isKnownNetwork(network, now) ? network : elsewhere;
-  const applicable = hasRecoveryCode ? recovery : ofLogin;
-  if (!applicable || now >= applicable.last + FAILURE_MEMORY_SECONDS * 1000)
+/** The failures that count for an attempt. */
+function failuresBefore(counts: Failures, attempt: TimedAttempt): LoginCount {
+  const stored = counts[applicable(counts, attempt)];
+  if (!stored || attempt.now >= stored.last + FAILURE_MEMORY_SECONDS * 1000)
     return { n: 0, last: 0 };
-  const { last, undecided } = applicable;
-  return undecided?.fingerprint === fingerprint && arrivedAt > last ? undecided : applicable;
+  const { expires: _, ...count } = stored;
+  return count;
 }
 
 /**

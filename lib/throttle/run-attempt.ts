@@ -53,12 +53,12 @@ export interface AttemptSteps {
   /** The writes that clear the failures of the login. `now` is in milliseconds since 1970. */
   clearFailures(now: number): readonly Write[];
   /**
-   * Stores that the password was wrong and counts it against the source. Fails with
-   * too-many-attempts when concurrent failures have reached the limit of the source, and with
-   * unavailable when the failure could not be counted. Tells the user and the audit trail of a code
-   * that was rejected after the right password, once a day.
+   * Counts a wrong password against the source. Fails with too-many-attempts when concurrent
+   * failures have reached the limit of the source, and with unavailable when the failure could not
+   * be counted. Audits the failure, and a code that was rejected after the right password, of which
+   * it also tells the user once a day.
    */
-  confirmFailure(codeRejectedOf?: User): Promise<void>;
+  countFailure(codeRejectedOf?: User): Promise<void>;
   /** Takes back whatever has been counted of the attempt. */
   takeBack(): Promise<void>;
 }
@@ -67,9 +67,7 @@ export interface AttemptSteps {
  * Runs an attempt. It is counted before the password is verified, so that no hash is computed for
  * an uncounted attempt, and a wrong password is counted against its source before it is revealed.
  * An attempt that ends without a verdict, or whose request ends in an outage after the right
- * password, is taken back: users would otherwise lock themselves out with correct passwords. If it
- * cannot be taken back, it counts until the same password and code are given again, which is no
- * further guess.
+ * password, is taken back: users would otherwise lock themselves out with correct passwords.
  *
  * Fails with what `verify` returns, with too-many-attempts, with unavailable, and as the check and
  * the request do.
@@ -89,11 +87,11 @@ export async function runAttempt<T, R>(
     throw error;
   });
   if (typeof proceed === 'string') {
-    await steps.confirmFailure();
+    await steps.countFailure();
     throw new Failure(proceed);
   }
   if (typeof proceed === 'object') {
-    await steps.confirmFailure(proceed.codeRejectedOf);
+    await steps.countFailure(proceed.codeRejectedOf);
     throw new Failure(proceed.failure);
   }
   if (keepsFailures) {

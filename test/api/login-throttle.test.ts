@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openFaults, type Rule } from '../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../infra/local/calls/aws-call.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -91,14 +91,14 @@ async function addFailures(username: string, times: number, options?: Options): 
   const before = new Map((await stored()).map(({ pk, sk, last }) => [`${pk} ${sk}`, last]));
   expect((await tryWrongPassword(username, options)).status).toBe(401);
   const [counted] = (await stored()).filter(
-    ({ pk, sk, last }) => sk !== 'SOURCE' && before.get(`${pk} ${sk}`) !== last,
+    ({ pk, sk, last }) => !sk.startsWith('SOURCE') && before.get(`${pk} ${sk}`) !== last,
   );
   const { pk, sk, ...attributes } = counted as Item;
   await transact([put({ pk, sk }, { ...attributes, n: Number(attributes.n) + times - 1 })]);
 }
 /** The failures of the sources that have any. */
 const failuresOfSources = async () =>
-  (await stored()).filter(({ sk, n }) => sk === 'SOURCE' && n !== 0).map(({ n }) => n);
+  (await stored()).filter(({ sk, n }) => sk.startsWith('SOURCE') && n !== 0).map(({ n }) => n);
 const statusAndWait = ({ status, headers }: Received) => [status, headers['retry-after']];
 const changePassword = (token: string, currentPassword: string, from = HOME) =>
   gatehouse.call('POST', '/api/account/change-password', {
@@ -238,8 +238,7 @@ describe('a password change', () => {
     await gatehouse.makeUser('second');
     const token = await gatehouse.logIn('second');
     const wrong = await Promise.all(
-      // The same password at the same time counts as one attempt.
-      Array.from({ length: 5 }, (_, n) => changePassword(token, `wrong ${n}`, AWAY)),
+      Array.from({ length: 5 }, () => changePassword(token, 'wrong', AWAY)),
     );
     await addFailures('second', 5, { from: AWAY });
     await lastFailedAgo(gatehouse, -5);
@@ -317,15 +316,14 @@ describe('login attempts that cannot succeed', () => {
 
     const counted = [
       'BatchGetItem',
+      'GetItem',
       'TransactWriteItems',
       'UpdateItem',
-      'GetItem',
+      'UpdateItem',
       'hash',
-      'UpdateItem',
-      'UpdateItem',
-    ].sort();
+    ];
     // The first failure in a network and hour is audited.
-    const audited = counted.with(counted.indexOf('UpdateItem'), 'TransactWriteItems').sort();
+    const audited = [...counted, 'TransactWriteItems'].sort();
     const rejected = [429, undefined, expect.objectContaining({ message: 'error.http.429' })];
     const unauthorized = [401, 'Bearer', expect.objectContaining({ detail: 'Bad credentials' })];
     expect(seen[0]).toEqual([
@@ -353,13 +351,18 @@ describe('a source over its limit', () => {
     await deleteCounts();
     await gatehouse.makeCaller('limited');
   });
+  // No window may end during a test.
+  beforeEach(async () => {
+    const leftMs = 900_000 - (Date.now() % 900_000);
+    if (leftMs < 15_000) await wait(leftMs);
+  }, 30_000);
   const LIMIT = 10_000;
   const BLOCKED = '127.0.20.1';
 
   it('is rejected for every login, whatever its headers claim; other sources are not', async () => {
     await rewrite(/SOURCE/, () => ({ n: 0 }));
     await tryWrongPassword('anyone', { from: BLOCKED });
-    await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: LIMIT - 1, since: Date.now() } : {}));
+    await rewrite(/SOURCE/, ({ n }) => (n === 1 ? { n: LIMIT - 1 } : {}));
     const last = await tryWrongPassword('one-more', { from: BLOCKED });
     calls = [];
 
@@ -378,7 +381,7 @@ describe('a source over its limit', () => {
 
     expect(last.status).toBe(401);
     expect(rejected.map(statusAndWait)).toEqual(
-      Array(2).fill([429, expect.stringMatching(/^(900|89\d)$/)]),
+      Array(2).fill([429, expect.stringMatching(/^\d{1,3}$/)]),
     );
     expect(hashes()).toBe(0);
     expect((await tryWrongPassword('anyone', { from: '127.0.20.2' })).status).toBe(401);
@@ -423,7 +426,9 @@ describe('a source over its limit', () => {
       // These begin both counts of the source.
       await tryWrongPassword('anyone', { from: BUSY });
       await finishReset(BUSY);
-      await rewrite(count, ({ sk }) => ({ requests: requestsOf[sk as keyof typeof requestsOf] }));
+      await rewrite(count, ({ sk }) => ({
+        requests: requestsOf[sk.split('#')[0] as keyof typeof requestsOf],
+      }));
       // Includes the cold start of the function, which calls KMS.
       const rejected = [await send(BUSY)];
       calls = [];
@@ -435,7 +440,7 @@ describe('a source over its limit', () => {
         : await logIn('admin', 'admin', { from: BUSY });
 
       expect(rejected.map(statusAndWait)).toEqual(
-        Array(5).fill([429, expect.stringMatching(/^(900|89\d)$/)]),
+        Array(5).fill([429, expect.stringMatching(/^\d{1,3}$/)]),
       );
       // A cold start of the other version derives a key.
       if (!RELEASE)
@@ -484,7 +489,7 @@ describe('concurrent logins with the correct password', () => {
 
 describe('the right password', () => {
   const isTransactionOn = (key: string) => (operation: string, input: string) =>
-    operation === 'TransactWriteItems' && input.includes(key) && !input.includes('undecided');
+    operation === 'TransactWriteItems' && input.includes(key);
 
   type Case = [title: string, fault: Omit<Rule, 'function'>, isFaultyHere?: typeof isFaulty];
   const TRANSACTIONS = { operation: 'TransactWriteItems' };
@@ -496,12 +501,7 @@ describe('the right password', () => {
     ['updates are refused', { ...UPDATES, fault: 'error-before' }],
     ['the outcome of updates is unknown', { ...UPDATES, fault: 'lost' }],
     ['no password can be verified', { operation: 'GenerateMac', fault: 'error-before' }],
-    [
-      'the function ends while it verifies the password',
-      { fault: 'kill' },
-      (operation, input) => isHash(operation, JSON.parse(input)),
-    ],
-    ['its failures cannot be cleared', { fault: 'error-before' }, isTransactionOn('ATTEMPTS#')],
+    ['its failures cannot be cleared', { fault: 'error-before' }, isTransactionOn('NETWORK#')],
   ];
   const LOGIN_ONLY: Case[] = [
     ['no token can be signed', { operation: 'Sign', fault: 'error-before' }],

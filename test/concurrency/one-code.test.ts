@@ -26,7 +26,7 @@ const { table } = gatehouse;
 const throttle = {
   async attempt({ login }, check) {
     const nothing = async () => undefined;
-    const steps = { record: nothing, confirmFailure: nothing, takeBack: nothing };
+    const steps = { record: nothing, countFailure: nothing, takeBack: nothing };
     const guard = await table.get(loginGuardKey(login));
     return runAttempt({ ...steps, clearFailures: () => [] }, [guard], check);
   },

@@ -16,6 +16,7 @@ import type { Item } from '../../lib/table/table.ts';
 import {
   elsewhereAttemptsKey,
   networkAttemptsKey,
+  recoveryAttemptsKey,
   sourceAttemptsKey,
 } from '../../lib/throttle/attempt-items.ts';
 import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
@@ -43,7 +44,8 @@ const SOURCE = {
 const FAILURE_KEYS = {
   network: networkAttemptsKey('ada', 'near'),
   elsewhere: elsewhereAttemptsKey('ada'),
-  source: sourceAttemptsKey('here'),
+  recovery: recoveryAttemptsKey('ada'),
+  source: sourceAttemptsKey('here', 1),
 };
 
 beforeEach(() => {
@@ -99,7 +101,7 @@ const throttleOn = (
         events.push(`clear failures of ${login}`);
         return clearFailures(FAILURE_KEYS, false, now);
       },
-      async confirmFailure() {
+      async countFailure() {
         requireRecorded();
         await waitMicrotasks();
         events.push(`confirm failure of ${login}`);

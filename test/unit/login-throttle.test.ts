@@ -26,6 +26,9 @@ const NOW = Date.UTC(2030, 0, 1);
 const SECRET = Buffer.from('the secret of this service');
 const MAC = { Mac: SECRET.toString('base64') };
 const OUTAGE = { error: 'KMSInternalException', status: 500 };
+/** The counts of sources are numbered by their windows, of which one begins now. */
+const WINDOW = NOW / 900_000;
+const WINDOW_END_SECONDS = NOW / 1000 + 900;
 const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000, resetsPerSource: 50 };
 const ADA = { login: 'ada', password: 'guess' };
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
@@ -125,7 +128,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
 describe('a login attempt', () => {
   const network = { pk: `ATTEMPTS#${hmac('ada')}`, sk: `NETWORK#${hmac('203.0.113 ada')}` };
   const elsewhere = { pk: `ATTEMPTS#${hmac('ada')}`, sk: 'ELSEWHERE' };
-  const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'SOURCE' };
+  const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: `SOURCE#${WINDOW}` };
   /** A count of the failures elsewhere. */
   const failed = (n: number, last = NOW - 5000) => ({
     ...elsewhere,
@@ -133,7 +136,7 @@ describe('a login attempt', () => {
     last,
     expires: NOW / 1000 + 60,
   });
-  const sourceAtLimit = { ...source, n: 100, requests: 200, since: NOW - 60_000 };
+  const sourceAtLimit = { ...source, n: 100, requests: 200 };
 
   /** Makes an attempt with the right password, and returns the writes that clear its failures. */
   async function succeed(throttle: LoginThrottle) {
@@ -147,30 +150,26 @@ describe('a login attempt', () => {
     const cleared = await succeed(throttle);
 
     expect(table.reads).toEqual([[network, elsewhere, source]]);
-    const undecided = { fingerprint: hmac('ada\nguess').slice(0, 4), n: 0, last: 0 };
-    expect(table.transactions[0]).toMatchObject([
-      { key: elsewhere, attributes: { n: 1, undecided } },
-    ]);
+    expect(table.transactions[0]).toMatchObject([{ key: elsewhere, attributes: { n: 1 } }]);
     expect(cleared).toMatchObject([
       { key: network, attributes: { n: 0, last: NOW } },
       { key: elsewhere, attributes: { n: 0, last: NOW } },
     ]);
     expect(table.updates).toMatchObject([
-      { key: source, values: { ':failures': 0, ':requests': 1, ':since': NOW } },
+      {
+        key: source,
+        update: 'SET #expires = :expires ADD #n :failures, #requests :requests',
+        condition: 'attribute_not_exists(pk) OR #n < :failuresMax AND #requests < :requestsMax',
+        names: { '#n': 'n', '#requests': 'requests', '#expires': 'expires' },
+        values: {
+          ':failures': 0,
+          ':requests': 1,
+          ':failuresMax': 100,
+          ':requestsMax': 1000,
+          ':expires': WINDOW_END_SECONDS + 60,
+        },
+      },
     ]);
-  });
-
-  it.each<[string, Partial<PasswordAttempt>, string]>([
-    ['a code', { code: '287082' }, 'guess\n287082\n63115200'],
-    ['an empty code', { code: '' }, 'guess'],
-    ['a password that ends like a code', { password: 'guess287082' }, 'guess287082\n\n63115200'],
-  ])('is the same guess with %s in one time step only', async (_, more, typed) => {
-    const { table, throttle } = await opened();
-
-    await attempt(throttle, right, more);
-
-    const fingerprint = hmac(`ada\n${typed}`).slice(0, 4);
-    expect(table.transactions[0]).toMatchObject([{ attributes: { undecided: { fingerprint } } }]);
   });
 
   it.each([
@@ -198,13 +197,18 @@ describe('a login attempt', () => {
 
     const keys = await throttle.keysOf('ada', HOME);
 
-    expect(keys).toEqual({ network, elsewhere, source });
+    expect(keys).toEqual({
+      network,
+      elsewhere,
+      recovery: { pk: elsewhere.pk, sk: 'RECOVERY' },
+      source,
+    });
   });
 
   it('reads each counter by its own key', async () => {
     const counts = { n: 2, last: NOW, expires: NOW / 1000 + 60 };
     const items = [
-      { ...source, n: 9, requests: 20, since: NOW - 1000 },
+      { ...source, n: 9, requests: 20 },
       { ...elsewhere, ...counts, n: 30 },
       { ...network, ...counts },
     ];
@@ -216,9 +220,6 @@ describe('a login attempt', () => {
     expect(table.transactions[0]).toMatchObject([{ key: network, attributes: { n: 3 } }]);
     expect(cleared).toMatchObject([{ key: network, attributes: { n: 0 } }]);
     expect(cleared).toHaveLength(1);
-    expect(table.updates[0]).toMatchObject({
-      values: { ':since': NOW - 1000, ':failureLimit': 100, ':requestLimit': 1000 },
-    });
   });
 
   it('reads its counts together with other items, in the order of the keys', async () => {
@@ -278,7 +279,7 @@ describe('a login attempt', () => {
 
   it.each([
     ['login', { ...failed(11, NOW - 500), rejected: true }, 2],
-    ['source', sourceAtLimit, 840],
+    ['source', sourceAtLimit, 900],
   ])(
     'is rejected while its %s is throttled, without being counted',
     async (_, item, retryAfter) => {
@@ -310,10 +311,10 @@ describe('a login attempt', () => {
     expect(mark).toMatchObject({
       act: 'Update',
       key: elsewhere,
-      update: 'SET #rejected = :rejected',
+      update: 'SET #set0 = :set0',
       condition: '#n = :n AND #last = :last AND attribute_not_exists(#rejected)',
-      names: { '#n': 'n', '#last': 'last', '#rejected': 'rejected' },
-      values: { ':n': 11, ':last': NOW - 500, ':rejected': true },
+      names: { '#n': 'n', '#last': 'last', '#rejected': 'rejected', '#set0': 'rejected' },
+      values: { ':n': 11, ':last': NOW - 500, ':set0': true },
     });
     const event = { action: 'login.throttled', target: 'user/7', targetName: 'ada' };
     expect(entry?.attributes).toMatchObject({ ...event, ...by });
@@ -327,7 +328,7 @@ describe('a login attempt', () => {
     await expect(rejected).rejects.toThrow('too-many-attempts');
     expect(table.transactions).toEqual([
       [
-        expect.objectContaining({ update: 'SET #rejected = :rejected' }),
+        expect.objectContaining({ key: elsewhere, values: expect.objectContaining({ ':n': 11 }) }),
         {
           act: 'Put',
           key: { pk: elsewhere.pk, sk: 'REJECTED' },
@@ -338,7 +339,7 @@ describe('a login attempt', () => {
   });
 
   it('is rejected in a /48 that has had ten times the failures of a source', async () => {
-    const site = { pk: `ATTEMPTS#${hmac('2001:db8:1')}`, sk: 'SOURCE', n: 1000, since: NOW };
+    const site = { pk: `ATTEMPTS#${hmac('2001:db8:1')}`, sk: source.sk, n: 1000 };
     const { table, throttle } = await opened(site);
 
     const rejected = attempt(throttle, right, { source: from('2001:db8:1:77::1') });
@@ -497,17 +498,64 @@ describe('a login attempt', () => {
     expect(table.updates).toHaveLength(1);
   });
 
+  it.each<[string, Error, number]>([
+    ['an outage', lost(), 1],
+    ['unavailable', new Failure('unavailable'), 1],
+    ['another failure', new Failure('last-administrator'), 0],
+  ])(
+    'is taken back when the request fails after the right password: %s',
+    async (_, error, backs) => {
+      const { table, throttle } = await opened(failed(3));
+
+      await expect(attempt(throttle, async () => () => Promise.reject(error))).rejects.toBe(error);
+
+      expect(table.transactions.slice(1)).toMatchObject(Array(backs).fill(takenBack));
+    },
+  );
+
+  describe('with a code that has the form of a recovery code, during a wait', () => {
+    const recover = async (isRight: boolean) => {
+      const { table, throttle } = await opened({ ...failed(11, NOW - 500), rejected: true });
+      const check = { verify: right, isRecoveryCode: async () => isRight };
+      const typed = { ...ADA, code: 'abcd-efgh' };
+      const attempted = throttle.attempt({ ...typed, source: HOME, userIdIn: () => 7 }, check);
+      return [await attempted.catch(({ code }) => code), table] as const;
+    };
+    const events = ({ updates }: RecordingTable) =>
+      updates.map(({ values }) => [values?.[':requests'], values?.[':failures']]);
+
+    it('is made in spite of it if the code is right, and counted once', async () => {
+      const [outcome, table] = await recover(true);
+
+      expect([outcome, events(table)]).toEqual(['right', [[1, 0]]]);
+      expect(table.transactions).toMatchObject([
+        [{ key: { sk: 'RECOVERY' }, attributes: { n: 1 } }],
+      ]);
+    });
+
+    it('is a failure of its source only if the code is wrong', async () => {
+      const [outcome, table] = await recover(false);
+
+      expect([outcome, events(table)]).toEqual([
+        'too-many-attempts',
+        [
+          [1, 0],
+          [0, 1],
+        ],
+      ]);
+      expect(table.transactions).toEqual([]);
+    });
+  });
+
   it('is rejected when its source reaches the limit concurrently', async () => {
     const { table, throttle } = await opened();
-    table.update = async () => {
-      table.items = [sourceAtLimit];
-      return undefined;
-    };
+    table.updateOutcomes.push(false);
 
     await expect(attempt(throttle)).rejects.toMatchObject({
       code: 'too-many-attempts',
-      retryAfter: 840,
+      retryAfter: 900,
     });
+    expect(table.transactions[1]).toMatchObject([{ key: elsewhere, attributes: { n: 0 } }]);
   });
 
   it('stays counted when it is taken back during an outage or after another one', async () => {
@@ -537,9 +585,9 @@ describe('a login attempt', () => {
       [
         {
           key: elsewhere,
-          update: 'SET #set0 = :set0 REMOVE #set1',
+          update: 'SET #set0 = :set0',
           condition: '#n = :n AND #last = :last',
-          names: { '#set0': 'audited', '#set1': 'undecided' },
+          names: { '#set0': 'audited' },
           values: { ':n': 1, ':last': NOW, ':set0': audited },
         },
         { attributes: { ...event, actor: 'anonymous', source: '203.0.113.7' } },
@@ -575,16 +623,17 @@ describe('a login attempt', () => {
   });
 
   it('is not revealed as wrong when it cannot be counted against its source', async () => {
-    const outcomeAfter = async (...outcomes: (boolean | Error)[]) => {
-      const table = recordingTable({ ...failed(1), audited });
-      table.updateOutcomes.push(true, ...outcomes);
-      const { throttle } = await throttleOn(table);
-      return attempt(throttle, wrong).catch((error) => error.code ?? error.message);
-    };
+    const { table, throttle } = await opened();
+    table.updateOutcomes.push(true, new Failure('unavailable'));
 
-    expect(await outcomeAfter(new Failure('unavailable'))).toBe('unavailable');
-    expect(await outcomeAfter(true, new Failure('unavailable'))).toBe('bad-credentials');
-    expect(await outcomeAfter(true, new TypeError('a defect'))).toBe('a defect');
+    await expect(attempt(throttle, wrong)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('is rejected as well when its failure cannot be audited', async () => {
+    const { table, throttle } = await opened();
+    table.transactionErrors.push(undefined, lost(), lost());
+
+    await expect(attempt(throttle, wrong)).rejects.toMatchObject(BAD_CREDENTIALS);
   });
 
   it('has time to be taken back after a call that took all the time of the request', async () => {
@@ -605,9 +654,9 @@ describe('a login attempt', () => {
 });
 
 describe('a reset', () => {
-  const resets = { pk: `ATTEMPTS#${hmac('2001:db8:1:2')}`, sk: 'RESETS' };
-  const site = { pk: `ATTEMPTS#${hmac('2001:db8:1')}`, sk: 'RESETS' };
-  const ofHome = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: 'RESETS' };
+  const resets = { pk: `ATTEMPTS#${hmac('2001:db8:1:2')}`, sk: `RESETS#${WINDOW}` };
+  const site = { pk: `ATTEMPTS#${hmac('2001:db8:1')}`, sk: `RESETS#${WINDOW}` };
+  const ofHome = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: `RESETS#${WINDOW}` };
   const address = '2001:db8:1:2:3::4';
 
   it('has a count of its own, apart from the login attempts of its source', async () => {
@@ -623,13 +672,14 @@ describe('a reset', () => {
   });
 
   it('of any address is rejected when its /48 has sent ten times what a /64 may', async () => {
-    const full = (requests: number) => ({ ...site, n: 0, requests, since: NOW - 60_000 });
+    const full = (requests: number) => ({ ...site, n: 0, requests });
     const [below, above] = [await opened(full(499)), await opened(full(500))];
 
     await countReset(below.throttle, from(address));
     const rejected = countReset(above.throttle, from('2001:db8:1:ffff::1'));
 
-    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
+    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 900 });
+    expect(above.table.updates).toEqual([]);
   });
 
   it('of an IPv4 address has one count', async () => {
@@ -643,7 +693,7 @@ describe('a reset', () => {
   it('reads its count together with the items of other keys', async () => {
     const key = { pk: 'RESET#x', sk: 'RESET' };
     const item = { ...key, userId: 7 };
-    const table = recordingTable({ ...resets, n: 0, requests: 5, since: NOW }, item);
+    const table = recordingTable({ ...resets, n: 0, requests: 5 }, item);
     const { throttle } = await throttleOn(table);
 
     const { items } = await throttle.beginReset(from(address), [key]);
@@ -651,40 +701,25 @@ describe('a reset', () => {
     expect([items, table.reads, table.updates]).toEqual([[item], [[resets, site, key]], []]);
   });
 
-  it('is counted in at most five tries when other requests change the counter', async () => {
-    const lucky = recordingTable({ ...ofHome, n: 0, requests: 5, since: NOW });
-    const unlucky = recordingTable();
-    lucky.updateOutcomes.push(false, false, false, false, true);
-    unlucky.updateOutcomes.push(...Array(6).fill(false));
-    const one = await throttleOn(lucky);
-    const other = await throttleOn(unlucky);
-
-    await countReset(one.throttle, HOME);
-    const failing = countReset(other.throttle, HOME);
-
-    await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
-    expect([lucky.updates.length, unlucky.updates.length]).toEqual([5, 5]);
-    expect(lucky.updates[0]).toMatchObject({
-      update: 'ADD #n :failures, #requests :requests',
-      values: { ':since': NOW },
-    });
-    expect([lucky.reads.length, lucky.reads.at(-1)]).toEqual([5, [ofHome]]);
-  });
-
   it('is rejected when its source reaches the limit concurrently', async () => {
-    const table = recordingTable();
+    const { table, throttle } = await opened();
     table.updateOutcomes.push(false);
-    const { throttle } = await throttleOn(table);
-    const { update } = table;
-    table.update = async (write) => {
-      table.items = [{ ...ofHome, n: 0, requests: 50, since: NOW - 60_000 }];
-      return update(write);
-    };
 
     const rejected = countReset(throttle, HOME);
 
-    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 840 });
-    expect(table.updates).toHaveLength(1);
+    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 900 });
+  });
+
+  it('is counted in the window of its arrival, and waits until that ends', async () => {
+    const late = { address: '203.0.113.7', arrivedAt: NOW - 1 };
+    const full = { ...ofHome, sk: `RESETS#${WINDOW - 1}`, n: 0, requests: 50 };
+    const { table, throttle } = await opened(full);
+
+    await countReset(throttle);
+    const rejected = countReset(throttle, late);
+
+    await expect(rejected).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 1 });
+    expect(table.updates.map(({ key }) => key)).toEqual([ofHome]);
   });
 });
 

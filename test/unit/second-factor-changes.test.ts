@@ -41,7 +41,7 @@ const throttle = {
     return runAttempt(
       {
         record: nothing,
-        confirmFailure: nothing,
+        countFailure: nothing,
         takeBack: nothing,
         clearFailures: () => [],
       },

@@ -193,7 +193,7 @@ describe('the keys of the table', () => {
       mailCount: mailCountKey(7, 'reset'),
       audit: auditKey(TIME, 'x'),
       attempts: networkAttemptsKey('l', 'n'),
-      sourceAttempts: sourceAttemptsKey('s'),
+      source: sourceAttemptsKey('s', 7),
       publicKey: publicKeyItemKey('kid'),
       notBefore: notBeforeKey,
     }),

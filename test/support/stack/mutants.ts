@@ -157,7 +157,7 @@ export const stackMutants = {
   'attempts are counted without checking for concurrent ones': [
     {
       file: 'lib/throttle/login-throttle-rules.ts',
-      from: 'put(key, { ...failures }), unchangedSinceRead(count)',
+      from: 'put(key, { ...failures }), unchangedSinceRead(stored)',
       to: "put(key, { ...failures }), { condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
     },
   ],
