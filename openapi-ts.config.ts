@@ -1,7 +1,7 @@
 import { $, defineConfig, definePluginConfig } from '@hey-api/openapi-ts';
 
 /*
- * `npm run client`, which `npm test` and `npm run lint` run: the types of the console, and the
+ * `npm run generate`, which `npm test` and `npm run lint` run: the types of the console, and the
  * typed client that examples/ use. Neither is tracked.
  */
 

@@ -25,23 +25,6 @@ export const certificate = (meaning: string, region: string) =>
     { example: `arn:aws:acm:${region}:123456789012:certificate/${EXAMPLE_ID}` },
   );
 
-export const domain = v.optional(
-  setting(
-    'A [host name of your own](deploying.md#a-host-name-of-your-own). The URL of API ' +
-      'Gateway is then disabled. If it is not set, that URL is the only one.',
-    v.strictObject({
-      name: hostName(
-        'The host name of the API; with `edge`, of its origin.',
-        'gatehouse.example.com',
-      ),
-      certificate: certificate(
-        'The certificate for the host name, in the same region.',
-        'eu-central-1',
-      ),
-    }),
-  ),
-);
-
 /** The host name that clients use; undefined if it is API Gateway's. */
 export const publicHostName = ({
   domain,
@@ -51,26 +34,45 @@ export const publicHostName = ({
   readonly edge?: { readonly hostName: string } | undefined;
 }): string | undefined => edge?.hostName ?? domain?.name;
 
-export const corsOrigins = v.optional(
-  setting(
-    'The origins whose pages may call the API. If the list is empty, browsers block all ' +
-      'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
-      'how to add one. With `edge.hostName`, they may have 2,500 bytes.',
-    v.array(
-      v.pipe(
-        v.string(),
-        v.check(
-          // API Gateway takes https://* for every origin, and a URL may contain an asterisk.
-          (origin) => URL.parse(origin)?.origin === origin && !origin.includes('*'),
-          'must be a scheme and a host in lower case, without a path, a trailing slash, a ' +
-            'default port or a wildcard, such as https://admin.example.com',
-        ),
-      ),
-    ),
-    { example: ['https://admin.example.com'] },
-  ),
-  [],
-);
-
 /** ACM renews a certificate of its own before that, if it can. */
 export const EXPIRY_NOTICE_DAYS = 30;
+
+/** Where clients are. */
+export const hostNameSettings = {
+  domain: v.optional(
+    setting(
+      'A [host name of your own](deploying.md#a-host-name-of-your-own). The URL of API ' +
+        'Gateway is then disabled. If it is not set, that URL is the only one.',
+      v.strictObject({
+        name: hostName(
+          'The host name of the API; with `edge`, of its origin.',
+          'gatehouse.example.com',
+        ),
+        certificate: certificate(
+          'The certificate for the host name, in the same region.',
+          'eu-central-1',
+        ),
+      }),
+    ),
+  ),
+  corsOrigins: v.optional(
+    setting(
+      'The origins whose pages may call the API. If the list is empty, browsers block all ' +
+        'cross-origin calls; [a client on another origin](#a-client-on-another-origin) explains ' +
+        'how to add one. With `edge.hostName`, they may have 2,500 bytes.',
+      v.array(
+        v.pipe(
+          v.string(),
+          v.check(
+            // API Gateway takes https://* for every origin, and a URL may contain an asterisk.
+            (origin) => URL.parse(origin)?.origin === origin && !origin.includes('*'),
+            'must be a scheme and a host in lower case, without a path, a trailing slash, a ' +
+              'default port or a wildcard, such as https://admin.example.com',
+          ),
+        ),
+      ),
+      { example: ['https://admin.example.com'] },
+    ),
+    [],
+  ),
+};

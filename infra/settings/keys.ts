@@ -38,125 +38,129 @@ const logicalIds = (name: string) => {
   return distinct('key', matching(pattern, `must be ${name}, which letters and digits may follow`));
 };
 
-export const signingKeys = v.optional(
-  setting(
-    'The logical ids of the signing keys: the first signs, all are published. A second one ' +
-      'is needed only while [the key is replaced](keys.md#replacing-the-signing-key).',
-    logicalIds('SigningKey'),
-  ),
-  ['SigningKey'],
-);
-
-export const pepperKeys = v.optional(
-  setting(
-    'The logical ids of the keys that protect password hashes: the first is used for new ' +
-      'hashes, all verify. A second one is needed only while [the key is ' +
-      'replaced](keys.md#replacing-the-pepper-key).',
-    // The ARNs of all are in one tag of the table, whose value may have 256 characters.
-    v.pipe(logicalIds('PepperKey'), v.maxLength(3, 'There can be three at most')),
-  ),
-  ['PepperKey'],
-);
-
-export const passwords = v.optional(
-  setting(
-    'What [new passwords](api.md#limits-of-fields) must satisfy. Passwords that are already set, ' +
-      'and passwords of imported users, stay valid.',
-    v.strictObject({
-      minimum: v.optional(
-        setting(
-          'The minimum length.',
-          v.pipe(
-            v.number(),
-            v.integer(),
-            v.minValue(PASSWORD_LENGTH.min),
-            v.maxValue(64, 'must not exceed 64, so that every environment accepts long passwords'),
-          ),
-          { unit: 'characters', example: 8 },
-        ),
-        PASSWORD_LENGTH.min,
-      ),
-      rejectCommon: v.optional(
-        setting(
-          'Whether the 10,000 most common passwords, the login, the e-mail address, and their ' +
-            '[simple variations](api.md#common-passwords) are rejected.',
-          v.boolean(),
-          { example: true },
-        ),
-        false,
-      ),
-    }),
-  ),
-  { minimum: PASSWORD_LENGTH.min, rejectCommon: false },
-);
-
 const isDay = (text: string): boolean => new Date(text).toJSON()?.slice(0, 10) === text;
 
-export const secondFactor = v.optional(
-  setting(
-    'Which users must have a [second factor](api.md#second-factor), and from which day. All ' +
-      'users can turn one on.',
-    v.strictObject({
-      requiredFor: setting('The roles that require it.', distinct('role', v.picklist(ROLES)), {
-        example: ['ROLE_ADMIN'],
-      }),
-      from: setting(
-        'The first day, in UTC, on which such a user without a second factor can do nothing but ' +
-          'turn one on. Until then, responses to logins and to requests for the own account announce it.',
-        v.pipe(v.string(), v.isoDate(), v.check(isDay, 'must be a day that exists')),
-        { example: '2027-01-15' },
-      ),
-    }),
+/** Keys, passwords, second factors and sessions. */
+export const keySettings = {
+  signingKeys: v.optional(
+    setting(
+      'The logical ids of the signing keys: the first signs, all are published. A second one ' +
+        'is needed only while [the key is replaced](keys.md#replacing-the-signing-key).',
+      logicalIds('SigningKey'),
+    ),
+    ['SigningKey'],
   ),
-);
-
-export const tokenLife = v.optional(
-  setting(
-    'How long a login lasts.',
-    v.pipe(
+  pepperKeys: v.optional(
+    setting(
+      'The logical ids of the keys that protect password hashes: the first is used for new ' +
+        'hashes, all verify. A second one is needed only while [the key is ' +
+        'replaced](keys.md#replacing-the-pepper-key).',
+      // The ARNs of all are in one tag of the table, whose value may have 256 characters.
+      v.pipe(logicalIds('PepperKey'), v.maxLength(3, 'There can be three at most')),
+    ),
+    ['PepperKey'],
+  ),
+  passwords: v.optional(
+    setting(
+      'What [new passwords](api.md#limits-of-fields) must satisfy. Passwords that are already ' +
+        'set, and passwords of imported users, stay valid.',
       v.strictObject({
-        minutes: v.optional(
-          v.pipe(
-            count('minutes', 'The lifetime of a token.'),
-            atMost(1440, 'a day: longer sessions are for those who request them with rememberMe'),
+        minimum: v.optional(
+          setting(
+            'The minimum length.',
+            v.pipe(
+              v.number(),
+              v.integer(),
+              v.minValue(PASSWORD_LENGTH.min),
+              v.maxValue(
+                64,
+                'must not exceed 64, so that every environment accepts long passwords',
+              ),
+            ),
+            { unit: 'characters', example: 8 },
           ),
-          60,
+          PASSWORD_LENGTH.min,
         ),
-        rememberedMinutes: v.optional(
-          v.pipe(
-            count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
-            atMost(43_200, '30 days, for which the state of the tokens of a deleted user is kept'),
+        rejectCommon: v.optional(
+          setting(
+            'Whether the 10,000 most common passwords, the login, the e-mail address, and their ' +
+              '[simple variations](api.md#common-passwords) are rejected.',
+            v.boolean(),
+            { example: true },
           ),
-          1440,
+          false,
         ),
       }),
-      v.check(
-        ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
-        'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected ' +
-          'with 401',
-      ),
+    ),
+    { minimum: PASSWORD_LENGTH.min, rejectCommon: false },
+  ),
+  secondFactor: v.optional(
+    setting(
+      'Which users must have a [second factor](api.md#second-factor), and from which day. All ' +
+        'users can turn one on.',
+      v.strictObject({
+        requiredFor: setting('The roles that require it.', distinct('role', v.picklist(ROLES)), {
+          example: ['ROLE_ADMIN'],
+        }),
+        from: setting(
+          'The first day, in UTC, on which such a user without a second factor can do nothing ' +
+            'but turn one on. Until then, responses to logins and to requests for the own ' +
+            'account announce it.',
+          v.pipe(v.string(), v.isoDate(), v.check(isDay, 'must be a day that exists')),
+          { example: '2027-01-15' },
+        ),
+      }),
     ),
   ),
-  {},
-);
-
-export const confirmEmailChanges = v.optional(
-  setting(
-    'Whether a change of the own e-mail address takes effect only when [the present address ' +
-      'confirms it](api.md#confirming-a-new-address). Without the console, it requires ' +
-      '`mail.confirmLinkBase`.',
-    v.boolean(),
-    { example: true },
+  tokenLife: v.optional(
+    setting(
+      'How long a login lasts.',
+      v.pipe(
+        v.strictObject({
+          minutes: v.optional(
+            v.pipe(
+              count('minutes', 'The lifetime of a token.'),
+              atMost(1440, 'a day: longer sessions are for those who request them with rememberMe'),
+            ),
+            60,
+          ),
+          rememberedMinutes: v.optional(
+            v.pipe(
+              count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
+              atMost(
+                43_200,
+                '30 days, for which the state of the tokens of a deleted user is kept',
+              ),
+            ),
+            1440,
+          ),
+        }),
+        v.check(
+          ({ minutes, rememberedMinutes }) => minutes <= rememberedMinutes,
+          'minutes must not exceed rememberedMinutes: a token with a longer lifetime is rejected ' +
+            'with 401',
+        ),
+      ),
+    ),
+    {},
   ),
-  false,
-);
-
-export const deletionEndsSessions = v.optional(
-  setting(
-    'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
-      'read what requires no role until they expire.',
-    v.boolean(),
-    { example: true },
+  confirmEmailChanges: v.optional(
+    setting(
+      'Whether a change of the own e-mail address takes effect only when [the present address ' +
+        'confirms it](api.md#confirming-a-new-address). Without the console, it requires ' +
+        '`mail.confirmLinkBase`.',
+      v.boolean(),
+      { example: true },
+    ),
+    false,
   ),
-  false,
-);
+  deletionEndsSessions: v.optional(
+    setting(
+      'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
+        'read what requires no role until they expire.',
+      v.boolean(),
+      { example: true },
+    ),
+    false,
+  ),
+};

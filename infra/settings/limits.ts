@@ -23,18 +23,6 @@ const units = (kind: string) =>
     atMost(400_000, 'ten times the default quota of a table'),
   );
 
-export const tableMaximum = v.optional(
-  setting(
-    'The maximum throughput of the on-demand table, which bounds its cost. [An adopted ' +
-      'table](restore.md#adopting-a-table-and-keys) keeps its own.',
-    v.strictObject({
-      readUnits: v.optional(units('read'), 12_000),
-      writeUnits: v.optional(units('write'), 4000),
-    }),
-  ),
-  {},
-);
-
 /** The command of the AWS CLI that gives an adopted table its maximum, which no stack does. */
 export const updateMaximum = (
   table: string,
@@ -42,18 +30,6 @@ export const updateMaximum = (
 ): string =>
   `dynamodb update-table --table-name ${table} --on-demand-throughput ` +
   `MaxReadRequestUnits=${readUnits},MaxWriteRequestUnits=${writeUnits}`;
-
-export const requestsPerSecond = v.optional(
-  v.pipe(
-    count(
-      'requests per second',
-      'The sustained rate of [each route](limits.md#throttles), twice as much for logins and ' +
-        'resets; beyond it and its burst, API Gateway responds with 429.',
-    ),
-    atMost(50_000, 'five times the default quota of an account'),
-  ),
-  500,
-);
 
 /**
  * The limits of API Gateway for each route, and for each with `strictThrottle`. 1,000 logins a
@@ -68,18 +44,6 @@ export const throttleOf = ({
   login: { rate: 2 * rate, burst: 4 * rate },
 });
 
-export const loginConcurrency = v.optional(
-  v.pipe(
-    count(
-      'instances',
-      'The reserved concurrency of each of the four functions of logins and resets, which serve ' +
-        'up to ten requests a second per instance. It counts against the quota of the account, of ' +
-        'which 100 must remain unreserved. If it is not set, the quota is the limit.',
-    ),
-    atMost(2500, 'with which four functions take ten times the default quota of an account'),
-  ),
-);
-
 /** The functions with reserved concurrency. */
 const RESERVING_FUNCTIONS = routes.filter(({ strictThrottle }) => strictThrottle).length;
 
@@ -93,16 +57,6 @@ export const reservedConcurrency = (loginConcurrency = 0): number =>
 /** The default quota. AWS gives new accounts less, reportedly 10, with which any burst fails. */
 export const CONCURRENCY_QUOTA = 1000;
 
-export const unreservedConcurrency = v.optional(
-  count(
-    'executions',
-    'What the functions without reserved concurrency of all stacks share in the account and ' +
-      'region: the alarm [concurrency](runbook.md#concurrency) begins at four fifths of it. ' +
-      '`npm run admin -- preflight` compares it with AWS. If it is not set, 1,000 less four ' +
-      'times `loginConcurrency`.',
-  ),
-);
-
 /** What functions without a reservation share: as stated, or what is left of the default quota. */
 export const sharedExecutions = ({
   unreservedConcurrency: stated,
@@ -113,12 +67,57 @@ export const sharedExecutions = ({
 }): number =>
   stated ?? Math.max(UNRESERVED_MIN, CONCURRENCY_QUOTA - reservedConcurrency(loginConcurrency));
 
-export const failuresPerSource = v.optional(
-  count(
-    'per 15 minutes',
-    'Wrong passwords of one source address, across all accounts. [The login ' +
-      'throttle](limits.md#the-login-throttle) allows it as many requests for resets, and ten ' +
-      'times as many logins; beyond them, the service responds with 429.',
+/** Limits on load, which bound the cost, and on password guessing. */
+export const limitSettings = {
+  tableMaximum: v.optional(
+    setting(
+      'The maximum throughput of the on-demand table, which bounds its cost. [An adopted ' +
+        'table](restore.md#adopting-a-table-and-keys) keeps its own.',
+      v.strictObject({
+        readUnits: v.optional(units('read'), 12_000),
+        writeUnits: v.optional(units('write'), 4000),
+      }),
+    ),
+    {},
   ),
-  100,
-);
+  requestsPerSecond: v.optional(
+    v.pipe(
+      count(
+        'requests per second',
+        'The sustained rate of [each route](performance.md#throttles), twice as much for logins and ' +
+          'resets; beyond it and its burst, API Gateway responds with 429.',
+      ),
+      atMost(50_000, 'five times the default quota of an account'),
+    ),
+    500,
+  ),
+  loginConcurrency: v.optional(
+    v.pipe(
+      count(
+        'instances',
+        'The reserved concurrency of each of the four functions of logins and resets, which ' +
+          'serve up to ten requests a second per instance. It counts against the quota of the ' +
+          'account, of which 100 must remain unreserved. If it is not set, the quota is the limit.',
+      ),
+      atMost(2500, 'with which four functions take ten times the default quota of an account'),
+    ),
+  ),
+  unreservedConcurrency: v.optional(
+    count(
+      'executions',
+      'What the functions without reserved concurrency of all stacks share in the account and ' +
+        'region: the alarm [concurrency](runbook.md#concurrency) begins at four fifths of it. ' +
+        '`npm run admin -- preflight` compares it with AWS. If it is not set, 1,000 less four ' +
+        'times `loginConcurrency`.',
+    ),
+  ),
+  failuresPerSource: v.optional(
+    count(
+      'per 15 minutes',
+      'Wrong passwords of one source address, across all accounts. [The login ' +
+        'throttle](performance.md#the-login-throttle) allows it as many requests for resets, and ten ' +
+        'times as many logins; beyond them, the service responds with 429.',
+    ),
+    100,
+  ),
+};

@@ -28,9 +28,9 @@ const texts = v.strictObject({
 } satisfies Record<Occasion, unknown>);
 
 /**
- * The texts of all mails by language. The operator's folder, if it has files, says which languages
- * there are. A text that a language lacks is the shipped one, or else in the default language. Throws a
- * sentence that lists the mistakes in a file.
+ * The texts of all mails by language. The files in the operator's folder, if there are any, name
+ * the languages. A text that a language lacks is the shipped one, or else in the default language.
+ * Throws a sentence that lists the mistakes in a file.
  */
 export function readMailTexts(byDefault: string, folder: string): Record<string, Texts> {
   const shipped = readFolder(SHIPPED_FOLDER);

@@ -1,5 +1,4 @@
 import { backupStackName } from './backup.ts';
-import { context } from './context.ts';
 import { stackName } from './environment.ts';
 import {
   EXAMPLE_FOLDER,
@@ -11,6 +10,9 @@ import { readMailTexts } from './mail-texts.ts';
 import { invalid, parse } from './parse.ts';
 import { placeholdersIn } from './placeholders.ts';
 import { type Settings, settings as schema } from './settings.ts';
+
+/** What `-c KEY=VALUE` sets. */
+const CONTEXT_KEYS = ['env', 'example', 'unprotected', 'deployment', 'transport', 'checked'];
 
 /** Keys of the CDK itself; all others contain a colon. */
 const CDK_KEYS = ['cli-telemetry', 'acknowledged-issue-numbers'];
@@ -82,12 +84,10 @@ function requireName(name: string, { file, settings }: ReturnType<typeof setting
 
 /** A misspelled `-c deploymnet=…` would otherwise have no effect. */
 function rejectUnknownKeys(keys: readonly string[]): void {
-  const known = [...Object.keys(context.entries), ...CDK_KEYS];
+  const known = [...CONTEXT_KEYS, ...CDK_KEYS];
   const unknown = keys.find((key) => !key.includes(':') && !known.includes(key));
   if (unknown === undefined) return;
-  throw new Error(
-    `There is no context key ${unknown}; there are ${Object.keys(context.entries).join(', ')}.`,
-  );
+  throw new Error(`There is no context key ${unknown}; there are ${CONTEXT_KEYS.join(', ')}.`);
 }
 
 /** A value that is true or false. The CDK CLI passes the values of `-c` as strings. */

@@ -2,40 +2,11 @@ import * as v from 'valibot';
 import { backup, replicatedKeys } from './backup.ts';
 import { console } from './console.ts';
 import { EDGE_REGION, edge } from './edge.ts';
-import {
-  account,
-  alarms,
-  auditDays,
-  auditLogDays,
-  dailyVerification,
-  deployment,
-  isCommercial,
-  keepData,
-  logRetentionDays,
-  monthlyBudget,
-  region,
-  runbookUrl,
-  transport,
-} from './environment.ts';
+import { environmentSettings, isCommercial } from './environment.ts';
 import { existing } from './existing.ts';
-import { corsOrigins, domain } from './host-names.ts';
-import {
-  confirmEmailChanges,
-  deletionEndsSessions,
-  keyIds,
-  passwords,
-  pepperKeys,
-  secondFactor,
-  signingKeys,
-  tokenLife,
-} from './keys.ts';
-import {
-  failuresPerSource,
-  loginConcurrency,
-  requestsPerSecond,
-  tableMaximum,
-  unreservedConcurrency,
-} from './limits.ts';
+import { hostNameSettings } from './host-names.ts';
+import { keyIds, keySettings } from './keys.ts';
+import { limitSettings } from './limits.ts';
 import { mail } from './mail.ts';
 
 /**
@@ -45,37 +16,15 @@ import { mail } from './mail.ts';
 const ORIGINS_BYTES_MAX = 2500;
 
 const fields = v.strictObject({
-  account,
-  region,
-  keepData,
+  ...environmentSettings,
   existing,
   backup,
-  logRetentionDays,
-  auditDays,
-  auditLogDays,
-  tableMaximum,
-  requestsPerSecond,
-  loginConcurrency,
-  unreservedConcurrency,
-  failuresPerSource,
-  signingKeys,
-  pepperKeys,
-  passwords,
-  secondFactor,
-  tokenLife,
-  deletionEndsSessions,
-  confirmEmailChanges,
+  ...limitSettings,
+  ...keySettings,
   console,
   mail,
-  corsOrigins,
-  domain,
+  ...hostNameSettings,
   edge,
-  dailyVerification,
-  alarms,
-  runbookUrl,
-  monthlyBudget,
-  deployment,
-  transport,
 });
 
 /** A rule about several settings, whose violation is reported at a path. */

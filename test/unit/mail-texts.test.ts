@@ -35,7 +35,7 @@ it('the shipped texts are complete in English and German', () => {
       expect(textOf(shipped, tag, occasion), `${tag} ${occasion}`).toContain(greeting);
 });
 
-it('the files of an operator are the languages; a text that they lack is the shipped one', () => {
+it('the files of an operator are the languages, and a text that they lack is shipped', () => {
   const texts = readMailTexts('en', folderWith({ en: { reset }, de: {} }));
 
   expect(texts).toEqual({ en: { ...shipped.en, reset }, de: shipped.de });

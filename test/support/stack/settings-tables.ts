@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { context } from '../../../infra/settings/context.ts';
 import { settings } from '../../../infra/settings/settings.ts';
 
 /* Tables made from the schema of the settings and the shipped values of an environment. */
@@ -103,12 +102,8 @@ function valueAt(settings: unknown, path: string): unknown {
   return isEmpty ? undefined : value;
 }
 
-/** The tables of docs/settings.md, with the values of an environment as examples. */
-export function settingsTables(values: object): Record<'context' | 'settings', string> {
-  const keys = Object.entries(context.entries).map(([name, schema]) => {
-    const [{ meaning, allowed, ifMissing } = {}] = rowsOf(name, schema as Schema);
-    return `| \`${name}\` | ${meaning} | ${allowed} | ${ifMissing} |`;
-  });
+/** The table of docs/settings.md, with the values of an environment as examples. */
+export function settingsTable(values: object): string {
   const rows = Object.entries((settings as Schema).entries ?? {})
     .flatMap(([name, schema]) => rowsOf(name, schema))
     .map(({ path, meaning, unit, allowed, ifMissing, example }) => {
@@ -116,14 +111,9 @@ export function settingsTables(values: object): Record<'context' | 'settings', s
       const cells = [meaning, unit, allowed, ifMissing, shown === undefined ? '' : code(shown)];
       return `| \`${path}\` | ${cells.join(' | ')} |`;
     });
-  const head = (...names: string[]) => `| ${names.join(' | ')} |\n|${'---|'.repeat(names.length)}`;
-  return {
-    context: [head('key of `context`', 'meaning', 'allowed values', 'if missing'), ...keys].join(
-      '\n',
-    ),
-    settings: [
-      head('setting', 'meaning', 'unit', 'allowed values', 'if missing', 'example'),
-      ...rows,
-    ].join('\n'),
-  };
+  return [
+    '| setting | meaning | unit | allowed values | if missing | example |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
