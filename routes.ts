@@ -442,11 +442,9 @@ export const routes: readonly Route[] = [
     handler: 'exchange-credential',
     contract: IssueModuleToken,
     permissions: {
-      get: [publicKey],
       batchGet: [attempts, integration, credential, credentialUse],
-      put: [publicKey],
       updateOutsideTransaction: [attempts, credentialUse],
-      keys: ['sign', 'pepper'],
+      keys: ['signModule', 'pepper'],
     },
   },
   {
@@ -470,7 +468,7 @@ export const routes: readonly Route[] = [
       put: [audit],
       update: [integration],
       updateOutsideTransaction: [reads, integration],
-      keys: ['unseal'],
+      keys: ['unseal', 'verifyModule'],
     },
   },
   {
@@ -482,6 +480,7 @@ export const routes: readonly Route[] = [
       put: [audit],
       update: [integration],
       updateOutsideTransaction: [integration],
+      keys: ['verifyModule'],
     },
   },
 
@@ -609,10 +608,19 @@ export interface Permissions {
   readonly delete?: readonly string[];
   readonly conditionCheck?: readonly string[];
   /**
-   * KMS: 'sign' is kms:Sign and kms:GetPublicKey, 'pepper' and 'factor' kms:GenerateMac, 'seal'
-   * kms:GenerateDataKey, 'unseal' kms:Decrypt.
+   * KMS: 'sign' and 'signModule' are kms:Sign and kms:GetPublicKey, 'verifyModule'
+   * kms:GetPublicKey, 'pepper' and 'factor' kms:GenerateMac, 'seal' kms:GenerateDataKey, 'unseal'
+   * kms:Decrypt.
    */
-  readonly keys?: readonly ('sign' | 'pepper' | 'factor' | 'seal' | 'unseal')[];
+  readonly keys?: readonly (
+    | 'sign'
+    | 'signModule'
+    | 'verifyModule'
+    | 'pepper'
+    | 'factor'
+    | 'seal'
+    | 'unseal'
+  )[];
 }
 
 /**

@@ -40,7 +40,7 @@ export const existing = v.optional(
       keys: v.optional(
         setting(
           'The ARNs of keys by their logical ids: `TableKey`, `ValuesKey`, `FactorKey` and the ' +
-            'keys in `pepperKeys` and `signingKeys`.',
+            'keys in `pepperKeys`, `signingKeys` and `moduleKeys`.',
           v.record(v.string(), keyArn),
           {
             example: {

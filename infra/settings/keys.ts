@@ -12,6 +12,7 @@ const PURPOSES = {
   PepperKey: 'protects password hashes',
   FactorKey: 'derives the secrets of second factors',
   SigningKey: 'signs tokens',
+  ModuleKey: 'signs tokens of modules',
 };
 
 /** The description of a key, by which it is recognized when its stack does not know it. */
@@ -24,12 +25,14 @@ export function keyDescription(logicalId: string): string {
 export const keyIds = (settings: {
   readonly pepperKeys: readonly string[];
   readonly signingKeys: readonly string[];
+  readonly moduleKeys: readonly string[];
 }): readonly string[] => [
   'TableKey',
   'ValuesKey',
   ...settings.pepperKeys,
   'FactorKey',
   ...settings.signingKeys,
+  ...settings.moduleKeys,
 ];
 
 /** The logical ids of keys of one kind. */
@@ -49,6 +52,14 @@ export const keySettings = {
       logicalIds('SigningKey'),
     ),
     ['SigningKey'],
+  ),
+  moduleKeys: v.optional(
+    setting(
+      'The logical ids of the keys of tokens of modules: the first signs, all verify. A second ' +
+        'one is needed only while [the key is replaced](keys.md#replacing-the-key-of-modules).',
+      logicalIds('ModuleKey'),
+    ),
+    ['ModuleKey'],
   ),
   pepperKeys: v.optional(
     setting(

@@ -164,11 +164,12 @@ export const settings = v.pipe(
   ),
   rule(
     ['existing', 'keys'],
-    ({ pepperKeys, signingKeys, existing: { keys = {} } = {} }) => {
-      const known = keyIds({ pepperKeys, signingKeys });
+    ({ pepperKeys, signingKeys, moduleKeys, existing: { keys = {} } = {} }) => {
+      const known = keyIds({ pepperKeys, signingKeys, moduleKeys });
       return Object.keys(keys).every((id) => known.includes(id));
     },
-    'There are only TableKey, ValuesKey, FactorKey and the keys in pepperKeys and signingKeys',
+    'There are only TableKey, ValuesKey, FactorKey and the keys in pepperKeys, signingKeys and ' +
+      'moduleKeys',
   ),
   rule(
     ['existing', 'keys'],

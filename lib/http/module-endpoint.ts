@@ -38,7 +38,7 @@ export function moduleEndpoint<const C extends ModuleContract>(
 ) {
   limitColdStart();
   const table = openTable();
-  const verifier = openVerifier(table, moduleToken);
+  const verifier = openVerifier(table, moduleToken());
   const refused = refusedModules();
   const admitsUsers = contract.access.anyRole.length > 0;
   const handleUser = handle as (request: UserRequest<C>) => Promise<Response>;

@@ -5,7 +5,7 @@ import type { Item, Table } from '../table/table.ts';
 import { type Condition, set } from '../table/write.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
 import { issueModuleToken } from '../tokens/issue-token.ts';
-import { openSigner } from '../tokens/signing-keys.ts';
+import { openModuleSigner } from '../tokens/signing-keys.ts';
 import { MODULE_TOKEN_SECONDS } from '../tokens/token.ts';
 import {
   type ConfirmedCredential,
@@ -40,7 +40,7 @@ const TOKENS_MAX = 100;
  * one costs a signature of KMS, and a module may ask for one before each poll.
  */
 export function openExchange(table: Table): Services {
-  const signer = openSigner(table);
+  const signer = openModuleSigner();
   const issued = new Map<string, { readonly token: Promise<string>; readonly at: number }>();
   return {
     table,

@@ -1,5 +1,6 @@
+import { openModuleKeys } from '../tokens/signing-keys.ts';
 import { MODULE_AUDIENCE, MODULE_TOKEN_SECONDS, MODULE_TOKEN_TYPE } from '../tokens/token.ts';
-import type { TokenKind } from '../tokens/verify-token.ts';
+import type { KeyedTokenKind } from '../tokens/verify-token.ts';
 import { integrationOfClient } from './credential.ts';
 
 /** A module as stated in its token. Its credential may have been deleted since. */
@@ -9,7 +10,8 @@ export interface ModuleCaller {
 }
 
 /** The tokens of modules. */
-export const moduleToken: TokenKind<ModuleCaller> = {
+export const moduleToken = (): KeyedTokenKind<ModuleCaller> => ({
+  readKeys: openModuleKeys(),
   type: MODULE_TOKEN_TYPE,
   audience: MODULE_AUDIENCE,
   secondsMax: MODULE_TOKEN_SECONDS,
@@ -22,4 +24,4 @@ export const moduleToken: TokenKind<ModuleCaller> = {
     clientId: sub as string,
     integrationId: integration as number,
   }),
-};
+});

@@ -19,7 +19,7 @@ type TokenToIssue = Pick<IssuedToken, 'jti' | 'expires'> & {
   readonly startedAt: string;
 };
 
-/** Opens the issuer of tokens under the signing key of the stack. It fails as `Signer` does. */
+/** Opens the issuer of people's tokens. It fails as `Signer` does. */
 export function openIssuer(table: Table) {
   const signer = openSigner(table);
   return async (user: User, token: TokenToIssue) => issueToken(await signer(), user, token);

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import { GetPublicKeyCommand, SignCommand } from '@aws-sdk/client-kms';
+import { GetPublicKeyCommand, type KMSClient, SignCommand } from '@aws-sdk/client-kms';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
@@ -13,7 +13,7 @@ import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
 
 /** A public signing key as a JWK (RFC 7517). */
-interface PublicJwk {
+export interface PublicJwk {
   readonly kty: 'EC';
   readonly crv: 'P-256';
   readonly x: string;
@@ -23,8 +23,8 @@ interface PublicJwk {
   readonly use: 'sig';
 }
 
-/** The public keys that verify tokens, and the earliest accepted issue time. */
-export interface KeySet {
+/** The public keys that verify tokens of people, and the earliest accepted issue time. */
+interface KeySet {
   readonly keys: PublicJwk[];
   /**
    * Tokens issued before this time, in seconds since 1970, are rejected. Set when a restored table
@@ -59,9 +59,10 @@ export interface Signer {
 const PUBLISHING_INTERVAL_MS = 60_000;
 
 /**
- * Opens the signing keys of the stack. The first key signs, and is published in the table before
- * the first token is issued, so that every verifier knows it. The others, which are the next or a
- * previous key, are published too, but a failure there is only logged: it must not prevent a login.
+ * Opens the signing keys of people's tokens. The first key signs, and is published in the table
+ * before the first token is issued, so that every verifier knows it. The others, which are the next
+ * or a previous key, are published too, but a failure there is only logged: it must not prevent a
+ * login.
  * KMS is called at the first login, and at the first one after each interval; after a failure the
  * next login tries again.
  */
@@ -80,12 +81,11 @@ export function openSigner(
       publishKey(first),
       ...others.map((id) => publishKey(id).catch((error) => logError('keyNotPublished', error))),
     ]);
-    return { kid, sign };
+    return { kid, sign: signingWith(first, kms) };
   }
 
   async function publishKey(KeyId: string): Promise<string> {
-    const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), abortBeforeDeadline());
-    const jwk = publicJwk(Buffer.from(PublicKey as Uint8Array));
+    const jwk = await readPublicKey(KeyId, kms);
     const key = publicKeyItemKey(jwk.kid);
     // A key that is already published is left unchanged.
     const decide = (published: unknown) => ({
@@ -94,19 +94,6 @@ export function openSigner(
     });
     await loadDecideCommit(table, () => table.get(key), decide);
     return jwk.kid;
-  }
-
-  async function sign(input: string): Promise<Buffer> {
-    const { Signature } = await kms.send(
-      new SignCommand({
-        KeyId: keyIds[0],
-        Message: Buffer.from(input),
-        MessageType: 'RAW',
-        SigningAlgorithm: 'ECDSA_SHA_256',
-      }),
-      abortBeforeDeadline(),
-    );
-    return rawSignature(Buffer.from(Signature as Uint8Array));
   }
 
   return () => {
@@ -121,6 +108,62 @@ export function openSigner(
     return signer;
   };
 }
+
+/**
+ * Opens the signing keys of modules' tokens, of which the first one signs. They are not in the
+ * table: whoever could write a public key there could sign without KMS.
+ */
+export function openModuleSigner(
+  [first = '']: readonly string[] = requireEnv('MODULE_KEYS').split(','),
+  kms: KMSClient = sharedKms(),
+): () => Promise<Signer> {
+  return untilItSucceeds(async () => {
+    const { kid } = await readPublicKey(first, kms);
+    return { kid, sign: signingWith(first, kms) };
+  });
+}
+
+/** Opens the public keys that verify modules' tokens, which KMS tells once. Throws SDK errors. */
+export const openModuleKeys = (): (() => Promise<PublicJwk[]>) =>
+  untilItSucceeds(() =>
+    settleAll(
+      requireEnv('MODULE_KEYS')
+        .split(',')
+        .map((id) => readPublicKey(id, sharedKms())),
+    ),
+  );
+
+/** The result of the first call that succeeds. */
+function untilItSucceeds<T>(read: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => {
+    result ??= read().catch((error) => {
+      result = undefined;
+      throw error;
+    });
+    return result;
+  };
+}
+
+async function readPublicKey(KeyId: string, kms: KMSClient): Promise<PublicJwk> {
+  const { PublicKey } = await kms.send(new GetPublicKeyCommand({ KeyId }), abortBeforeDeadline());
+  return publicJwk(Buffer.from(PublicKey as Uint8Array));
+}
+
+const signingWith =
+  (KeyId: string, kms: KMSClient): Signer['sign'] =>
+  async (input) => {
+    const { Signature } = await kms.send(
+      new SignCommand({
+        KeyId,
+        Message: Buffer.from(input),
+        MessageType: 'RAW',
+        SigningAlgorithm: 'ECDSA_SHA_256',
+      }),
+      abortBeforeDeadline(),
+    );
+    return rawSignature(Buffer.from(Signature as Uint8Array));
+  };
 
 function publicJwk(spki: Buffer): PublicJwk {
   const { x, y } = createPublicKey({ key: spki, format: 'der', type: 'spki' }).export({

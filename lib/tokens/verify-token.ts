@@ -2,9 +2,10 @@ import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import { Failure } from '../contract/failure.ts';
 import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import { awaitInColdStart } from '../runtime/cold-start.ts';
+import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
-import { type KeySet, readKeySet } from './signing-keys.ts';
+import { type PublicJwk, readKeySet } from './signing-keys.ts';
 import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
 
 /** Verifies the access token of a request. */
@@ -19,7 +20,7 @@ export interface Verifier<T = Caller> {
 type Claims = Readonly<Record<string, unknown>>;
 
 /** A kind of tokens, which no endpoint accepts that does not name it. */
-export interface TokenKind<T> {
+interface TokenKind<T> {
   /** The `typ` header parameter and the `aud` claim. */
   readonly type: string;
   readonly audience: string;
@@ -29,7 +30,12 @@ export interface TokenKind<T> {
   readonly callerOf: (claims: Claims) => T;
 }
 
-/** The tokens of people. */
+/** A kind whose keys verify no tokens of other kinds. */
+export interface KeyedTokenKind<T> extends TokenKind<T> {
+  readonly readKeys: () => Promise<readonly PublicJwk[]>;
+}
+
+/** The tokens of people, which the keys in the table verify. */
 const personToken = (): TokenKind<Caller> => ({
   type: TOKEN_TYPE,
   audience: AUDIENCE,
@@ -51,22 +57,16 @@ const UNKNOWN_KEY_INTERVAL_MS = 30_000;
 const VERIFIED_TOKENS_MAX = 100;
 
 /**
- * Opens a verifier that uses the public keys in the table and never fetches a JWK Set. The first
- * read of the keys starts here, so that the read and the connection that it opens are part of the
- * cold start and the first request does not wait for them.
+ * Opens a verifier that never fetches a JWK Set: the public keys in the table verify the tokens of
+ * people, and each other kind has keys of its own. The first read of the keys starts here, so that
+ * the read and the connection that it opens are part of the cold start and the first request does
+ * not wait for them.
  */
 export function openVerifier<T = never>(
   table: Table,
-  ...others: readonly TokenKind<T>[]
+  ...others: readonly KeyedTokenKind<T>[]
 ): Verifier<Caller | T> {
   const kinds: readonly TokenKind<Caller | T>[] = [personToken(), ...others];
-  const kindOf = (type: unknown) => kinds.find((kind) => kind.type === type);
-  const checks = {
-    issuer: issuer(),
-    audience: kinds.map(({ audience }) => audience),
-    customJwtCheck: ({ header, payload }: { header: Claims; payload: Claims }) =>
-      checkClaims(header, payload, kindOf(header.typ), keySet.notBefore),
-  };
 
   /**
    * The tokens verified under the current key set, oldest first. Verifying a signature would be
@@ -74,11 +74,18 @@ export function openVerifier<T = never>(
    */
   const verified = new Map<string, { readonly caller: Caller | T; readonly expiresAt: number }>();
 
-  let keySet: KeySet = { keys: [], notBefore: 0 };
+  let keysOf = new Map<TokenKind<Caller | T>, readonly PublicJwk[]>();
+  let notBefore = 0;
   let readAt = Number.NEGATIVE_INFINITY;
   let unknownKeyReadAt = Number.NEGATIVE_INFINITY;
   async function readKeys(): Promise<void> {
-    keySet = await readKeySet(table);
+    const [keySet, keysOfOthers] = await settleAll([
+      readKeySet(table),
+      settleAll(others.map((kind) => kind.readKeys())),
+    ]);
+    const keys = [keySet.keys, ...keysOfOthers];
+    keysOf = new Map(kinds.map((kind, index) => [kind, keys[index] ?? []]));
+    notBefore = keySet.notBefore;
     verified.clear();
     readAt = Date.now();
   }
@@ -97,22 +104,30 @@ export function openVerifier<T = never>(
       const hit = verified.get(token);
       // Stryker disable next-line EqualityOperator: at the second of expiry, a token is still valid
       if (hit && now / 1000 < hit.expiresAt) return hit.caller;
+      const header = headerOf(token);
+      const kind = kinds.find(({ type }) => type === header?.typ);
+      if (!kind) throw new Failure('invalid-token');
+      const keys = () => keysOf.get(kind) ?? [];
       // Without any key, as after a restore, the first login publishes one: its token must be
       // accepted at once.
-      const mayReadAgain =
-        keySet.keys.length === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
-      const keyId = headerOf(token)?.kid;
-      if (!keySet.keys.some(({ kid }) => kid === keyId) && mayReadAgain) {
+      const mayReadAgain = keys().length === 0 || now - unknownKeyReadAt > UNKNOWN_KEY_INTERVAL_MS;
+      if (!keys().some(({ kid }) => kid === header?.kid) && mayReadAgain) {
         // Only a successful read starts the interval: during an outage of the table every request
         // reads again.
         await readKeys();
         unknownKeyReadAt = now;
       }
       try {
-        const claims = verifyJwtSync(token, { keys: keySet.keys as never }, checks);
-        // `checkClaims` has checked the type, so there is a kind.
-        const { callerOf } = kindOf(headerOf(token)?.typ) as TokenKind<Caller | T>;
-        const caller = callerOf(claims);
+        const claims = verifyJwtSync(
+          token,
+          { keys: keys() as never },
+          {
+            issuer: issuer(),
+            audience: kind.audience,
+            customJwtCheck: (jwt) => checkClaims(jwt.header, jwt.payload, kind, notBefore),
+          },
+        );
+        const caller = kind.callerOf(claims);
         if (verified.size >= VERIFIED_TOKENS_MAX)
           verified.delete(verified.keys().next().value as string);
         verified.set(token, { caller, expiresAt: claims.exp as number });
@@ -167,13 +182,12 @@ function headerOf(token: string): { kid?: unknown; typ?: unknown } | undefined {
 function checkClaims(
   header: Record<string, unknown>,
   claims: Claims,
-  kind: TokenKind<unknown> | undefined,
+  kind: TokenKind<unknown>,
   notBefore: number,
 ): void {
   const { iat, exp, jti, aud } = claims;
   const now = Date.now() / 1000;
   const isValid =
-    kind !== undefined &&
     header.alg === ALGORITHM &&
     !('crit' in header) &&
     aud === kind.audience &&

@@ -326,7 +326,7 @@ describe('the token endpoint', () => {
     }
   });
 
-  it('publishes the signing key if a restore has removed it', async () => {
+  it('issues tokens that are accepted while a restore has removed all public keys', async () => {
     const fresh = await startGatehouse();
     const freshSetup = await openSetup(fresh);
     const id = await freshSetup.integration(0);

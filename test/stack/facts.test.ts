@@ -101,6 +101,7 @@ describe.each(ENVIRONMENTS)('the data of $name', ({ template, keep, days }) => {
         ids.flatMap((id) => [
           [`Pepper${id}`, 'HMAC_256,GENERATE_VERIFY_MAC,false,true'],
           [`Signing${id}`, 'ECC_NIST_P256,SIGN_VERIFY,false,false'],
+          [`Module${id}`, 'ECC_NIST_P256,SIGN_VERIFY,false,false'],
         ]),
       ),
     });
@@ -154,7 +155,7 @@ it.each<[string, Partial<Settings>, boolean, string]>([
 
 describe('a stack with an existing table and existing keys', () => {
   const keys = Object.fromEntries(
-    ['TableKey', 'ValuesKey', 'PepperKey', 'FactorKey', 'SigningKey'].map((id) => [
+    ['TableKey', 'ValuesKey', 'PepperKey', 'FactorKey', 'SigningKey', 'ModuleKey'].map((id) => [
       id,
       `arn:aws:kms:eu-central-1:123456789012:key/${id}`,
     ]),
@@ -223,6 +224,7 @@ describe('a stack with an existing table and existing keys', () => {
 
     expect(Object.keys(resourcesOf(adopting, 'AWS::KMS::Key')).sort()).toEqual([
       'FactorKey',
+      'ModuleKey',
       'SigningKey',
       'TableKey',
       'ValuesKey',
@@ -236,11 +238,14 @@ const inContext = {
   StringEquals: { 'kms:EncryptionContext:service': 'gatehouse' },
   Null: { 'kms:EncryptionContext:integration': 'false' },
 };
+const MODULE_KEYS = ['ModuleKeyB', 'ModuleKeyA'].map(arnOf);
 const KEY_STATEMENTS = {
   sign: {
     Action: ['kms:Sign', 'kms:GetPublicKey'],
     Resource: ['SigningKeyB', 'SigningKeyA'].map(arnOf),
   },
+  signModule: { Action: ['kms:Sign', 'kms:GetPublicKey'], Resource: MODULE_KEYS },
+  verifyModule: { Action: 'kms:GetPublicKey', Resource: MODULE_KEYS },
   pepper: { Action: 'kms:GenerateMac', Resource: ['PepperKeyB', 'PepperKeyA'].map(arnOf) },
   factor: { Action: 'kms:GenerateMac', Resource: arnOf('FactorKey') },
   seal: { Action: 'kms:GenerateDataKey', Resource: arnOf('ValuesKey'), Condition: inContext },
@@ -338,6 +343,9 @@ describe('the function', () => {
       }),
       ...((!isPublic || Object.keys(rights).length > 0) && { TABLE_NAME: { Ref: 'Table' } }),
       ...(keys?.includes('sign') && { SIGNING_KEYS: joined('SigningKeyB', 'SigningKeyA') }),
+      ...(keys?.some((use) => /Module/.test(use)) && {
+        MODULE_KEYS: joined('ModuleKeyB', 'ModuleKeyA'),
+      }),
       ...(keys?.includes('pepper') && { PEPPER_KEYS: joined('PepperKeyB', 'PepperKeyA') }),
       ...(keys?.includes('factor') && { FACTOR_KEY: arnOf('FactorKey') }),
       ...((!isPublic || keys?.includes('factor')) && {
@@ -382,14 +390,19 @@ describe('the function', () => {
   });
 
   it('of a route may use a key only where it is needed', () => {
-    const holders = (key: 'sign' | 'pepper' | 'factor' | 'seal' | 'unseal') =>
+    const holders = (key: NonNullable<Permissions['keys']>[number]) =>
       routes.flatMap(({ route, permissions }) => (permissions.keys?.includes(key) ? [route] : []));
 
     const changesFactor = ['', '/confirm', '/disable', '/recovery-codes'].map(
       (path) => `POST /api/account/second-factor${path}`,
     );
 
-    expect(holders('sign')).toEqual(['POST /api/authenticate', 'POST /api/oauth2/token']);
+    expect(holders('sign')).toEqual(['POST /api/authenticate']);
+    expect(holders('signModule')).toEqual(['POST /api/oauth2/token']);
+    expect(holders('verifyModule')).toEqual([
+      'GET /api/utm-integrations/{id}/module',
+      'POST /api/utm-integrations/{id}/module/report',
+    ]);
     expect(holders('pepper')).toEqual([
       'POST /api/authenticate',
       'POST /api/account/confirm-email',

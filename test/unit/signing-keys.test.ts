@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { moduleToken } from '../../lib/modules/module-token.ts';
+import type { Table } from '../../lib/table/table.ts';
 import { rawSignature } from '../../lib/tokens/signing-keys.ts';
-import { makeSigningKeyPair } from '../support/instance/mint.ts';
+import { openVerifier } from '../../lib/tokens/verify-token.ts';
+import { makeSigningKeyPair, type SigningKeyPair } from '../support/instance/mint.ts';
 import {
   REJECTED,
   signedBy,
@@ -93,6 +96,40 @@ describe('the public keys that verify tokens', () => {
     const caller = await verifier.verify(signedBy(key));
 
     expect(caller.id).toBe(7);
+  });
+});
+
+describe('a key of one kind of tokens', () => {
+  useVerifierEnvironment();
+  const [people, modules] = [makeSigningKeyPair(), makeSigningKeyPair()];
+  const clientId = 'module-17-a1b2c3d4e5f6';
+  const verifier = () =>
+    openVerifier(tableOf(people) as unknown as Table, {
+      ...moduleToken(),
+      readKeys: async () => [modules.jwk as never],
+    });
+  const ofPerson = (key: SigningKeyPair, header = {}) => signedBy(key, {}, header);
+  const ofModule = (key: SigningKeyPair, header = {}) => {
+    const claims = { aud: 'gatehouse-modules', sub: clientId, client_id: clientId };
+    const life = { integration: 17, exp: Date.now() / 1000 + 900 };
+    return signedBy(key, { ...claims, ...life }, { typ: 'module+jwt', ...header });
+  };
+
+  it('verifies the tokens of its kind', async () => {
+    expect(await verifier().verify(ofPerson(people))).toMatchObject({ id: 7 });
+    expect(await verifier().verify(ofModule(modules))).toEqual({ clientId, integrationId: 17 });
+  });
+
+  it.each([
+    ['a token of a person under the key of modules', () => ofPerson(modules)],
+    ['the same under the id of the other key', () => ofPerson(modules, { kid: people.jwk.kid })],
+    ['the same with the type of a module', () => ofPerson(modules, { typ: 'module+jwt' })],
+    ['a token of a module under the key of people', () => ofModule(people)],
+    ['the same with the other id', () => ofModule(people, { kid: modules.jwk.kid })],
+    ['the same with the type of a person', () => ofModule(people, { typ: 'at+jwt' })],
+    ['a token of an unknown type', () => ofPerson(people, { typ: 'JWT' })],
+  ])('never verifies %s', async (_, authorization) => {
+    await expect(verifier().verify(authorization())).rejects.toEqual(REJECTED);
   });
 });
 

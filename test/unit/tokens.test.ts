@@ -4,7 +4,12 @@ import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
-import { openSigner, readKeySet } from '../../lib/tokens/signing-keys.ts';
+import {
+  openModuleKeys,
+  openModuleSigner,
+  openSigner,
+  readKeySet,
+} from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { Caller } from '../../lib/users/caller.ts';
@@ -396,6 +401,22 @@ describe('openSigner', () => {
       true,
       true,
     ]);
+  });
+
+  it('leaves the keys of modules out of the table, and asks for them until KMS answers', async () => {
+    vi.stubEnv('MODULE_KEYS', 'one,two');
+    const { calls } = stubKms(outage, one.response, one.response, other.response);
+    const [signer, readKeys] = [openModuleSigner(), openModuleKeys()];
+
+    await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
+    const { kid } = await signer();
+    await signer();
+    const keys = await readKeys();
+    await readKeys();
+    vi.unstubAllEnvs();
+
+    expect([kid, keys]).toEqual([one.jwk.kid, [one.jwk, other.jwk]]);
+    expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'one', 'one', 'two']);
   });
 
   it('reads its keys from SIGNING_KEYS', async () => {

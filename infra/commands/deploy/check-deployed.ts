@@ -290,7 +290,7 @@ export async function earlierData({
     ];
   }
   const isMissing = (id: string) => keyOf(settings, found, id) === undefined;
-  const ids = keyIds({ ...settings, signingKeys: [] });
+  const ids = keyIds({ ...settings, signingKeys: [], moduleKeys: [] });
   if (!ids.some(isMissing)) return [];
   const rows: Row[] = [];
   for (const KeyId of await tagged(region, environment, 'kms:key')) {

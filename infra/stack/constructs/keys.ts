@@ -35,11 +35,14 @@ export class Keys extends Construct {
   readonly pepper: readonly IKey[];
   /** Derives the secrets of second factors. */
   private readonly factor: IKey;
-  /** The first one signs tokens; all are published. */
+  /** The first one signs tokens of people; all are published. */
   private readonly signing: readonly IKey[];
+  /** The first one signs tokens of modules; all verify. */
+  private readonly module: readonly IKey[];
 
-  constructor(scope: Construct, id: string, { pepperKeys, signingKeys, existing }: Settings) {
+  constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
+    const { pepperKeys, signingKeys, moduleKeys, existing } = settings;
     const addKey = (logicalId: string, props: typeof SYMMETRIC): IKey => {
       const arn = existing?.keys?.[logicalId];
       if (arn) return Key.fromKeyArn(this, logicalId, arn);
@@ -54,10 +57,11 @@ export class Keys extends Construct {
     this.pepper = pepperKeys.map((name) => addKey(name, HMAC));
     this.factor = addKey('FactorKey', HMAC);
     this.signing = signingKeys.map((name) => addKey(name, SIGNING));
+    this.module = moduleKeys.map((name) => addKey(name, SIGNING));
   }
 
   get all(): readonly IKey[] {
-    return [this.table, this.values, ...this.pepper, this.factor, ...this.signing];
+    return [this.table, this.values, ...this.pepper, this.factor, ...this.signing, ...this.module];
   }
 
   /** The keys of which a second region needs replicas. */
@@ -74,6 +78,8 @@ export class Keys extends Construct {
     };
     const uses = {
       sign: ['SIGNING_KEYS', this.signing, ['kms:Sign', 'kms:GetPublicKey']],
+      signModule: ['MODULE_KEYS', this.module, ['kms:Sign', 'kms:GetPublicKey']],
+      verifyModule: ['MODULE_KEYS', this.module, ['kms:GetPublicKey']],
       pepper: ['PEPPER_KEYS', this.pepper, ['kms:GenerateMac']],
       factor: ['FACTOR_KEY', [this.factor], ['kms:GenerateMac']],
       seal: ['VALUES_KEY', [this.values], ['kms:GenerateDataKey'], conditions],

@@ -1,8 +1,12 @@
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { KMSClient } from '@aws-sdk/client-kms';
+import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import type { Item } from '../../../lib/table/table.ts';
 import { publicKeyItemKey } from '../../../lib/tokens/key-items.ts';
+import { openModuleSigner } from '../../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../../lib/tokens/thumbprint.ts';
 import type { User } from '../../../lib/users/user.ts';
+import type { Gatehouse } from './launch.ts';
 
 /** The header or the claims of a token. */
 export type Part = Record<string, unknown>;
@@ -75,22 +79,29 @@ export function makeTokens(real: string) {
       const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;
       return `${input}.${es256(input, privateKey)}`;
     },
-    /** A token of the module with this credential. */
-    ofModule(integrationId: number, clientId: string, own: Part = {}): string {
-      const iat = Math.floor(Date.now() / 1000);
-      const mine = {
-        iss: claims?.iss,
-        aud: 'gatehouse-modules',
-        sub: clientId,
-        client_id: clientId,
-        integration: integrationId,
-        jti: randomUUID(),
-        iat,
-        exp: iat + 900,
-        ...own,
-      };
-      const input = `${encode({ alg: 'ES256', typ: 'module+jwt', kid: jwk.kid })}.${encode(mine)}`;
-      return `${input}.${es256(input, privateKey)}`;
-    },
+  };
+}
+
+/** Mints tokens of modules, which KMS signs: nothing else can. */
+export function makeModuleTokens({ endpoint, region, functions }: Gatehouse['cloud']) {
+  const { MODULE_KEYS = '', TOKEN_ISSUER } =
+    functions.find(({ environment }) => environment.MODULE_KEYS)?.environment ?? {};
+  const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
+  const signer = openModuleSigner(MODULE_KEYS.split(','), kms);
+  return async (integrationId: number, clientId: string): Promise<string> => {
+    const { kid, sign } = await signer();
+    const iat = Math.floor(Date.now() / 1000);
+    const claims = {
+      iss: TOKEN_ISSUER,
+      aud: 'gatehouse-modules',
+      sub: clientId,
+      client_id: clientId,
+      integration: integrationId,
+      jti: randomUUID(),
+      iat,
+      exp: iat + 900,
+    };
+    const input = `${encode({ alg: 'ES256', typ: 'module+jwt', kid })}.${encode(claims)}`;
+    return `${input}.${(await sign(input)).toString('base64url')}`;
   };
 }

@@ -18,7 +18,7 @@ import type { User } from '../../../lib/users/user.ts';
 import { creation } from '../../../lib/users/user-table.ts';
 import { storedSession } from '../doubles/stored-session.ts';
 import type { Gatehouse } from './gatehouse.ts';
-import { makeTokens } from './mint.ts';
+import { makeModuleTokens, makeTokens } from './mint.ts';
 
 /**
  * Creates the prerequisites of requests, straight in the table, so that only the function under
@@ -56,6 +56,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const kms = new KMSClient({ endpoint, region, credentials: OPERATOR });
   const factorSecrets = openFactorSecrets(factorKeyOf(cloud), kms);
   const tokens = makeTokens(await gatehouse.adminToken());
+  const moduleToken = makeModuleTokens(cloud);
   const { pk, sk, jwk } = tokens.publicKey;
   await commit(table, [claim({ pk, sk }, { jwk }, 'retry')]);
   const passwordHash = await openHasher(pepperKeys, kms).hash('pass');
@@ -139,7 +140,7 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
           claim(credentialKey(clientId), item, 'retry'),
         ]),
       );
-      return { clientId, clientSecret, token: tokens.ofModule(integrationId, clientId) };
+      return { clientId, clientSecret, token: await moduleToken(integrationId, clientId) };
     },
     openParameter() {
       openParameter ??= (async () => {

@@ -6,7 +6,7 @@ import type { User } from '../../../lib/users/user.ts';
 import { findUser } from '../../../lib/users/user-table.ts';
 import { itemsOf, restoreItems } from '../instance/items.ts';
 import { type Gatehouse, type LaunchOptions, launch } from '../instance/launch.ts';
-import { makeTokens } from '../instance/mint.ts';
+import { makeModuleTokens, makeTokens } from '../instance/mint.ts';
 import { openSetup } from '../instance/setup.ts';
 import { RELEASE } from '../release/mixed-versions.ts';
 import { type Barrier, openBarrier } from './barrier.ts';
@@ -27,7 +27,7 @@ export interface Bench {
    */
   token(id: number, passwordChanges?: number, sessionEndings?: number): Promise<string>;
   /** A token of the module with this credential of the integration with this id. */
-  moduleToken(integrationId: number, clientId: string): string;
+  moduleToken(integrationId: number, clientId: string): Promise<string>;
   /** The client id of the credential of the integration. */
   readonly clientId: string;
   /** The recovery codes of ann, whose second factor is on. */
@@ -113,7 +113,7 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
       wait = next;
     },
     token: tokenOf,
-    moduleToken: (integrationId, client) => tokens.ofModule(integrationId, client),
+    moduleToken: makeModuleTokens(gatehouse.cloud),
     get clientId() {
       return currentClientId();
     },

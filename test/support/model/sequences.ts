@@ -87,7 +87,7 @@ export function startRun(bench: Bench) {
     const received = await gatehouse.call(method, path, {
       token:
         request.do === 'read module'
-          ? moduleTokenOf(request.credential)
+          ? await moduleTokenOf(request.credential)
           : await tokenOf('callerSession' in request ? request.callerSession : 'admin'),
       body,
       ...(version !== undefined && { headers: { 'If-Match': await etagOf(request, version) } }),
@@ -110,7 +110,7 @@ export function startRun(bench: Bench) {
   }
 
   /** A token of a credential, also after it was deleted. */
-  function moduleTokenOf(credential: string): string {
+  function moduleTokenOf(credential: string): Promise<string> {
     const clientId = clientIds.get(credential) ?? 'module-1-none';
     return bench.moduleToken(Number(clientId.split('-')[1]), clientId);
   }

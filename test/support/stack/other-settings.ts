@@ -37,6 +37,7 @@ export const OTHER_SETTINGS = {
     loginsPerSource: 31,
   },
   signingKeys: ['SigningKeyB', 'SigningKeyA'],
+  moduleKeys: ['ModuleKeyB', 'ModuleKeyA'],
   pepperKeys: ['PepperKeyB', 'PepperKeyA'],
   passwords: { minimum: 15, rejectCommon: true },
   console: true,
