@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest';
+import { deploy } from '../../infra/local/deploy.ts';
+import { readTemplate } from '../../infra/local/stack/template.ts';
+import { openMemoryState } from '../../infra/local/state/state.ts';
+import { credentialKey } from '../../lib/integrations/integration-items.ts';
+import { entityKey, type Key } from '../../lib/table/keys.ts';
+import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { resetItemKey } from '../../lib/users/user-items.ts';
+import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
+
+/*
+ * What a function can do if somebody takes it over, by its policy in the template of production.
+ * SECURITY.md says the same in words.
+ */
+
+synthesizeInProcess('prod', {});
+const state = openMemoryState();
+const { authorization, functions, table } = deploy(readTemplate(assemblyOf('prod', {})), state);
+state.close();
+
+type Attempt = Parameters<typeof authorization.denialReason>[1];
+
+/** Each way to write an item: alone or in a transaction. */
+function writesOf({ pk, sk }: Key, acts: readonly ('Put' | 'Update' | 'Delete')[]): Attempt[] {
+  const key = { pk: { S: pk }, sk: { S: sk } };
+  return acts.flatMap((act) => {
+    const parts = { TableName: table.TableName, [act === 'Put' ? 'Item' : 'Key']: key };
+    return [
+      { service: 'DynamoDB', operation: `${act}Item`, input: parts },
+      {
+        service: 'DynamoDB',
+        operation: 'TransactWriteItems',
+        input: { TransactItems: [{ [act]: parts }] },
+      },
+    ] satisfies Attempt[];
+  });
+}
+
+/** A call of KMS with the first key that a variable names. */
+function withKey(variable: string, operation: string): Attempt[] {
+  const keys = functions.find(({ environment }) => environment[variable])?.environment[variable];
+  const EncryptionContext = { service: 'gatehouse', integration: '1' };
+  const KeyId = keys?.split(',')[0];
+  return [{ service: 'KMS', operation, input: { KeyId, EncryptionContext } }];
+}
+
+/** The functions that can make one of these calls, of any function. */
+const reachedBy = (attempts: readonly Attempt[]): string[] =>
+  functions
+    .map(({ name }) => name)
+    .filter((name) => attempts.some((call) => !authorization.denialReason(name, call)));
+
+/** All users have one partition key, and a policy does not tell their attributes apart. */
+const CHANGES_USERS = [
+  'POST /api/authenticate',
+  'POST /api/account',
+  'POST /api/account/confirm-email',
+  'POST /api/account/change-password',
+  'POST /api/logout',
+  'POST /api/account/end-other-sessions',
+  'POST /api/account/sessions/{series}/end',
+  'POST /api/account/second-factor',
+  'POST /api/account/second-factor/confirm',
+  'POST /api/account/second-factor/disable',
+  'POST /api/account/second-factor/recovery-codes',
+  'POST /api/account/reset-password/finish',
+  'POST /api/users',
+  'PUT /api/users',
+  'POST /api/users/{login}/end-sessions',
+  'POST /api/users/{login}/sessions/{series}/end',
+  'POST /api/users/{login}/second-factor/remove',
+];
+
+const AUDIT: Key = { pk: 'AUDIT#2026-11', sk: '2026-11-22T06:24:30.123Z#id' };
+
+it.each<[string, Attempt[], string[]]>([
+  ['sign a token of a person', withKey('SIGNING_KEYS', 'Sign'), ['POST /api/authenticate']],
+  ['sign a token of a module', withKey('MODULE_KEYS', 'Sign'), ['POST /api/oauth2/token']],
+  [
+    'publish a public key',
+    writesOf(publicKeyItemKey('kid'), ['Put', 'Update']),
+    ['POST /api/authenticate'],
+  ],
+  ['accept ended tokens again', writesOf(notBeforeKey, ['Update', 'Delete']), []],
+  [
+    'read a sealed value',
+    withKey('VALUES_KEY', 'Decrypt'),
+    [
+      'GET /api/utm-integrations/{id}/module',
+      'GET /api/utm-integration-confs',
+      'GET /api/utm-integration-confs/{id}',
+    ],
+  ],
+  [
+    'make a credential',
+    writesOf(credentialKey('module-1-a'), ['Put', 'Update']),
+    ['POST /api/utm-integrations/{id}/credentials'],
+  ],
+  ['change a role or a password', writesOf(entityKey('USER', 1), ['Put', 'Update']), CHANGES_USERS],
+  ['change the audit trail', writesOf(AUDIT, ['Update', 'Delete']), []],
+  [
+    'make a key that sets a password',
+    writesOf(resetItemKey('a'), ['Put', 'Update']),
+    ['sends mail'],
+  ],
+  [
+    'scan the table',
+    [{ service: 'DynamoDB', operation: 'Scan', input: { TableName: table.TableName } }],
+    ['verifies the table once a day'],
+  ],
+])('only these functions can %s', (_, attempts, expected) => {
+  expect(reachedBy(attempts)).toEqual(expected);
+});
