@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,7 +6,7 @@ import { build, type Plugin } from 'esbuild';
 import type { Transport } from '../settings/transport.ts';
 import { buildInfo } from './build-info.ts';
 import { buildConsole } from './console.ts';
-import { compressedJson, unusedConstants } from './smaller-sources.ts';
+import { compressedDocument, unusedConstants } from './smaller-sources.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -54,6 +54,8 @@ function esModuleOf(name: string): string {
   ].join('\n');
 }
 
+const COMMON_PASSWORDS = 'lib/passwords/common-passwords';
+
 /** The function that states the release and the commit. */
 const BUILD_FILE = 'get-info';
 
@@ -79,8 +81,9 @@ export async function bundle(
   if (files.includes('get-console')) await buildConsole(join(folder, 'get-console/console'));
 
   async function bundleTogether(names: string[], define: Record<string, string>): Promise<void> {
-    const { outputFiles = [] } = await build({
+    const { outputFiles, metafile } = await build({
       write: false,
+      metafile: true,
       entryPoints: names.map((file) => `functions/${file}.ts`),
       absWorkingDir: ROOT,
       // A link to node_modules elsewhere would otherwise put that path into the source maps, and so
@@ -88,7 +91,7 @@ export async function bundle(
       preserveSymlinks: true,
       // The paths in source maps are relative to it: a bundle does not depend on its own folder.
       outdir: ROOT,
-      plugins: [...plugins, builtins, unusedConstants, compressedJson],
+      plugins: [...plugins, builtins, unusedConstants, compressedDocument],
       bundle: true,
       minify: !forDebugger,
       // For the file names and lines in the log, which need no sources.
@@ -110,5 +113,11 @@ export async function bundle(
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, contents);
     }
+    for (const [output, { inputs }] of Object.entries(metafile.outputs))
+      if (inputs[`${COMMON_PASSWORDS}.ts`])
+        cpSync(
+          join(ROOT, `${COMMON_PASSWORDS}.json`),
+          join(folder, basename(output, '.js'), 'common-passwords.json'),
+        );
   }
 }

@@ -35,11 +35,11 @@ function withPureConstants(source: string): string {
   );
 }
 
-/** Stores large JSON compressed: it would be most of a bundle. */
-export const compressedJson: Plugin = {
-  name: 'compressed-json',
+/** Stores the API document compressed: it would be most of its bundle. */
+export const compressedDocument: Plugin = {
+  name: 'compressed-document',
   setup(build) {
-    build.onLoad({ filter: /\/(openapi|common-passwords)\.json$/ }, ({ path }) => {
+    build.onLoad({ filter: /\/openapi\.json$/ }, ({ path }) => {
       const text = JSON.stringify(JSON.parse(readFileSync(path, 'utf8')));
       const base64 = deflateRawSync(text, { level: 9 }).toString('base64');
       return {

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fold } from '../contract/folding.ts';
-import data from './common-passwords.json' with { type: 'json' };
 
 /*
  * Which passwords are easy to guess because many people use them, or because they consist of the
@@ -69,9 +70,12 @@ function* coresOf(folded: string): Generator<string> {
  * rest.
  */
 export function readCommonPasswords(): ReadonlySet<string> {
+  // infra/bundle/bundle.ts puts it beside the function: only a setting requires it.
+  const file = join(import.meta.dirname, 'common-passwords.json');
+  const { passwords } = JSON.parse(readFileSync(file, 'utf8')) as { passwords: string };
   const words = new Set<string>();
   let word = '';
-  for (const [, shared = '', rest = ''] of data.passwords.matchAll(/([A-Z])([^A-Z]*)/g)) {
+  for (const [, shared = '', rest = ''] of passwords.matchAll(/([A-Z])([^A-Z]*)/g)) {
     word = word.slice(0, shared.charCodeAt(0) - 'A'.charCodeAt(0)) + rest;
     words.add(word);
   }
