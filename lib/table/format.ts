@@ -65,8 +65,6 @@ export interface FormatGuard {
    * in parallel, so that the check costs no time.
    */
   confirm<T>(table: Table, read: Promise<T>): Promise<T>;
-  /** Throws unless the format has turned out to be readable. */
-  requireReadable(table: Table): Promise<void>;
   /** Stores the format that this code writes, if the stored one is lower. */
   prepareToWrite(table: Table): Promise<void>;
 }
@@ -88,9 +86,6 @@ export function guardFormat(): FormatGuard {
       const [, result] = await settleAll([readable(table), read]);
       return result;
     },
-    async requireReadable(table) {
-      await readable(table);
-    },
     prepareToWrite,
   };
 }
@@ -111,8 +106,7 @@ function untilItSucceeds<T>(work: (table: Table) => Promise<T>): (table: Table) 
 }
 
 /** A table that is used only as the guard allows. */
-export function withGuard(table: Table, guard = guardFormat()): Table {
-  const { confirm, prepareToWrite } = guard;
+export function withGuard(table: Table, { confirm, prepareToWrite } = guardFormat()): Table {
   return {
     get: (key) => confirm(table, table.get(key)),
     getAll: (keys, onConsumed) => confirm(table, table.getAll(keys, onConsumed)),
@@ -124,7 +118,7 @@ export function withGuard(table: Table, guard = guardFormat()): Table {
     // Outside of transactions, only counts and times are written, which no format is about. So a
     // function that reads, and charges for it, needs no right to raise the format.
     async update(write) {
-      await guard.requireReadable(table);
+      await confirm(table, Promise.resolve());
       return table.update(write);
     },
     async transact(writes, token) {
