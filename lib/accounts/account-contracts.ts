@@ -5,7 +5,7 @@ import { email, ownAccountChange, userResponse } from '../users/user-schema.ts';
 
 const key = v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank'));
 
-const about = { tag: 'Account', entityName: 'userManagement' } as const;
+const shared = { tag: 'Account', entityName: 'userManagement' } as const;
 
 const date = v.pipe(v.string(), v.isoDate());
 
@@ -14,7 +14,7 @@ const date = v.pipe(v.string(), v.isoDate());
  * simply wrong.
  */
 export const Authenticate = {
-  ...about,
+  ...shared,
   tag: 'Tokens',
   kind: 'login',
   summary: 'Exchange a login and password for a token',
@@ -35,7 +35,7 @@ export const Authenticate = {
 
 /** GET /api/account */
 export const GetAccount = {
-  ...about,
+  ...shared,
   summary: "Get the caller's own account",
   access: 'enrolling',
   response: v.strictObject({
@@ -48,7 +48,7 @@ export const GetAccount = {
 
 /** POST /api/account */
 export const UpdateAccount = {
-  ...about,
+  ...shared,
   summary: "Update the caller's own account",
   access: 'authenticated',
   body: ownAccountChange,
@@ -58,7 +58,7 @@ export const UpdateAccount = {
 
 /** POST /api/account/confirm-email */
 export const ConfirmEmail = {
-  ...about,
+  ...shared,
   summary: 'Confirm a new e-mail address with a mailed key',
   access: 'public',
   body: v.object({ key }),
@@ -67,7 +67,7 @@ export const ConfirmEmail = {
 
 /** POST /api/account/change-password */
 export const ChangePassword = {
-  ...about,
+  ...shared,
   summary: "Change the caller's password",
   access: 'authenticated',
   body: v.object({ currentPassword: v.string('TypeMismatch'), newPassword: password }),
@@ -79,7 +79,7 @@ export const ChangePassword = {
  * accepted too.
  */
 export const RequestReset = {
-  ...about,
+  ...shared,
   kind: 'reset',
   summary: 'Request a key by mail that resets a forgotten password',
   access: 'public',
@@ -90,7 +90,7 @@ export const RequestReset = {
 
 /** POST /api/account/reset-password/finish */
 export const FinishReset = {
-  ...about,
+  ...shared,
   kind: 'reset',
   summary: 'Set a new password with a mailed key',
   access: 'public',

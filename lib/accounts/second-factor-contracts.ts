@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 
-const about = { tag: 'Second factor', entityName: 'userManagement' } as const;
+const shared = { tag: 'Second factor', entityName: 'userManagement' } as const;
 
 const currentPassword = v.string('TypeMismatch');
 const code = v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank'));
@@ -10,7 +10,7 @@ const recoveryCodes = v.strictObject({ recoveryCodes: v.array(v.string()) });
 
 /** POST /api/account/second-factor */
 export const RequestFactor = {
-  ...about,
+  ...shared,
   summary: "Request a secret for the caller's second factor",
   access: 'enrolling',
   body: v.object({ currentPassword }),
@@ -20,7 +20,7 @@ export const RequestFactor = {
 
 /** POST /api/account/second-factor/confirm */
 export const ConfirmFactor = {
-  ...about,
+  ...shared,
   summary: "Turn on the caller's second factor with a code under the requested secret",
   access: 'enrolling',
   body: v.object({ code }),
@@ -30,7 +30,7 @@ export const ConfirmFactor = {
 
 /** POST /api/account/second-factor/disable */
 export const DisableFactor = {
-  ...about,
+  ...shared,
   summary: "Turn off the caller's second factor",
   access: 'authenticated',
   body: proof,
@@ -39,7 +39,7 @@ export const DisableFactor = {
 
 /** POST /api/account/second-factor/recovery-codes */
 export const ReplaceRecoveryCodes = {
-  ...about,
+  ...shared,
   summary: "Replace the caller's recovery codes",
   access: 'authenticated',
   body: proof,

@@ -19,7 +19,7 @@ import {
   INTEGRATION_TYPES,
 } from './integration.ts';
 
-const about = { tag: 'Integrations', entityName: 'utmIntegration' } as const;
+const shared = { tag: 'Integrations', entityName: 'utmIntegration' } as const;
 
 /** The access required to change integrations and to read or change their parameters. */
 export const integrators = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'] } as const satisfies Access;
@@ -67,7 +67,7 @@ export const integrationResponse = v.strictObject({
 
 /** POST /api/utm-integrations */
 export const CreateIntegration = {
-  ...about,
+  ...shared,
   summary: 'Create an integration',
   access: integrators,
   body: newIntegration,
@@ -79,7 +79,7 @@ export const CreateIntegration = {
 
 /** PUT /api/utm-integrations */
 export const UpdateIntegration = {
-  ...about,
+  ...shared,
   summary: 'Update an integration',
   access: integrators,
   body: integrationChange,
@@ -90,7 +90,7 @@ export const UpdateIntegration = {
 
 /** DELETE /api/utm-integrations/{id} */
 export const DeleteIntegration = {
-  ...about,
+  ...shared,
   summary: 'Delete an integration with its parameters',
   access: integrators,
   path: idInPath,
@@ -103,7 +103,7 @@ export const DeleteIntegration = {
  * they read.
  */
 export const ReportRestart = {
-  ...about,
+  ...shared,
   summary: 'Report that a module has restarted',
   access: integrators,
   path: idInPath,
@@ -121,7 +121,7 @@ export const ReportRestart = {
 
 /** GET /api/utm-integrations/{id} */
 export const GetIntegration = {
-  ...about,
+  ...shared,
   summary: 'Get an integration',
   access: 'authenticated',
   path: idInPath,
@@ -136,7 +136,7 @@ const query = listQuery(filterableFields(INTEGRATION_FIELDS), {
 
 /** GET /api/utm-integrations/count */
 export const CountIntegrations = {
-  ...about,
+  ...shared,
   summary: 'Count integrations',
   access: 'authenticated',
   query,
@@ -146,7 +146,7 @@ export const CountIntegrations = {
 
 /** GET /api/utm-integrations */
 export const ListIntegrations = {
-  ...about,
+  ...shared,
   summary: 'List integrations',
   access: 'authenticated',
   query,

@@ -18,7 +18,7 @@ import { listQuery } from '../contract/list-query.ts';
 import { integrators, moduleResponse } from './integration-contracts.ts';
 import { PARAMETER_FIELDS } from './parameter.ts';
 
-const about = { tag: 'Parameters', entityName: 'utmIntegrationConf' } as const;
+const shared = { tag: 'Parameters', entityName: 'utmIntegrationConf' } as const;
 
 const VALUE_LENGTH = { min: 1, max: 16_384, unit: 'bytes' } as const;
 /** Lower than for other lists because each value on a page costs a KMS decryption. */
@@ -65,7 +65,7 @@ export const parameterResponse = v.strictObject({
 
 /** POST /api/utm-integration-confs */
 export const CreateParameter = {
-  ...about,
+  ...shared,
   summary: 'Add a parameter to an integration',
   access: integrators,
   body: newParameter,
@@ -83,7 +83,7 @@ export const CreateParameter = {
 
 /** PUT /api/utm-integration-confs */
 export const UpdateParameter = {
-  ...about,
+  ...shared,
   summary: 'Update a parameter and flag its module for restart',
   access: integrators,
   body: parameterChange,
@@ -94,7 +94,7 @@ export const UpdateParameter = {
 
 /** DELETE /api/utm-integration-confs/{id} */
 export const DeleteParameter = {
-  ...about,
+  ...shared,
   summary: 'Delete a parameter',
   access: integrators,
   path: idInPath,
@@ -104,7 +104,7 @@ export const DeleteParameter = {
 
 /** GET /api/utm-integration-confs/{id} */
 export const GetParameter = {
-  ...about,
+  ...shared,
   summary: 'Get a parameter with its value',
   access: integrators,
   path: idInPath,
@@ -120,7 +120,7 @@ const query = listQuery(
 
 /** GET /api/utm-integration-confs/count */
 export const CountParameters = {
-  ...about,
+  ...shared,
   summary: 'Count parameters',
   access: integrators,
   query,
@@ -130,7 +130,7 @@ export const CountParameters = {
 
 /** GET /api/utm-integration-confs */
 export const ListParameters = {
-  ...about,
+  ...shared,
   summary: 'List parameters with their values',
   access: integrators,
   query,

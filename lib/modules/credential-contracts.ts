@@ -3,7 +3,7 @@ import { type Access, ALERT, type Contract } from '../contract/contract.ts';
 import { idInPath, optionalText } from '../contract/fields.ts';
 import { instant } from '../contract/instant.ts';
 
-const about = { tag: 'Modules', entityName: 'utmIntegration' } as const;
+const shared = { tag: 'Modules', entityName: 'utmIntegration' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const satisfies Access;
 
 const time = v.pipe(v.string(), v.isoTimestamp());
@@ -18,7 +18,7 @@ const clientId = v.string();
 
 /** POST /api/utm-integrations/{id}/credentials */
 export const CreateCredential = {
-  ...about,
+  ...shared,
   summary: 'Create a credential for the module of an integration',
   access: administrators,
   path: idInPath,
@@ -31,7 +31,7 @@ export const CreateCredential = {
 
 /** GET /api/utm-integrations/{id}/credentials */
 export const ListCredentials = {
-  ...about,
+  ...shared,
   summary: 'List the credentials of the module of an integration, without their secrets',
   access: administrators,
   path: idInPath,
@@ -49,7 +49,7 @@ export const ListCredentials = {
 
 /** POST /api/utm-integrations/{id}/credentials/{clientId}/delete */
 export const DeleteCredential = {
-  ...about,
+  ...shared,
   summary: 'Delete a credential, whose tokens are refused from then on',
   access: administrators,
   path: v.object({ ...idInPath.entries, clientId }),

@@ -8,7 +8,7 @@ import { integrationResponse, integrators } from '../integrations/integration-co
 import { parameterResponse } from '../integrations/parameter-contracts.ts';
 import { MODULE_STATE_FIELDS, PROGRESS } from './module-state.ts';
 
-const about = { tag: 'Modules', entityName: 'utmIntegration' } as const;
+const shared = { tag: 'Modules', entityName: 'utmIntegration' } as const;
 
 const number = v.pipe(
   v.number('TypeMismatch'),
@@ -38,7 +38,7 @@ export const MODULE_FIELDS = {
 
 /** GET /api/modules */
 export const ListModules = {
-  ...about,
+  ...shared,
   summary: 'List what the modules of all integrations run, and when their credentials expire',
   access: integrators,
   query: listQuery(filterableFields(MODULE_FIELDS), { others: [] }),
@@ -57,7 +57,7 @@ export const ListModules = {
 
 /** GET /api/utm-integrations/{id}/module */
 export const ReadModule = {
-  ...about,
+  ...shared,
   summary: 'Get what the module of an integration is wanted to run, as of one moment',
   access: { ...integrators, module: true },
   path: idInPath,
@@ -73,7 +73,7 @@ export const ReadModule = {
 
 /** POST /api/utm-integrations/{id}/module/report */
 export const ReportModule = {
-  ...about,
+  ...shared,
   summary: 'Report what a module runs, and why it could not apply a configuration',
   access: { anyRole: [], module: true } as const,
   path: idInPath,

@@ -3,7 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 import { matching } from '../contract/limits.ts';
 import { loginInPath } from '../users/user-schema.ts';
 
-const about = { tag: 'Sessions', entityName: 'userManagement' } as const;
+const shared = { tag: 'Sessions', entityName: 'userManagement' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const;
 
 /** The `{series}` of a path. A path without a valid series names no session. */
@@ -28,14 +28,14 @@ const sessions = v.array(
 
 /** POST /api/logout. Also with a token whose session has ended already. */
 export const LogOut = {
-  ...about,
+  ...shared,
   summary: "End the caller's session, if it has not ended",
   access: 'issued-token',
 } satisfies Contract;
 
 /** GET /api/account/sessions */
 export const ListSessions = {
-  ...about,
+  ...shared,
   summary: "List the caller's sessions, the latest first",
   access: 'authenticated',
   response: sessions,
@@ -44,14 +44,14 @@ export const ListSessions = {
 
 /** POST /api/account/end-other-sessions */
 export const EndOtherSessions = {
-  ...about,
+  ...shared,
   summary: "End the caller's other sessions",
   access: 'authenticated',
 } satisfies Contract;
 
 /** POST /api/account/sessions/{series}/end */
 export const EndSession = {
-  ...about,
+  ...shared,
   summary: "End one of the caller's sessions",
   access: 'authenticated',
   path: seriesInPath,
@@ -59,7 +59,7 @@ export const EndSession = {
 
 /** GET /api/users/{login}/sessions */
 export const ListUserSessions = {
-  ...about,
+  ...shared,
   summary: 'List the sessions of a user, the latest first',
   access: administrators,
   path: loginInPath,
@@ -69,7 +69,7 @@ export const ListUserSessions = {
 
 /** POST /api/users/{login}/end-sessions */
 export const EndUserSessions = {
-  ...about,
+  ...shared,
   summary: 'End all sessions of a user',
   access: administrators,
   path: loginInPath,
@@ -77,7 +77,7 @@ export const EndUserSessions = {
 
 /** POST /api/users/{login}/sessions/{series}/end */
 export const EndUserSession = {
-  ...about,
+  ...shared,
   summary: 'End a session of a user',
   access: administrators,
   path: seriesOfUserInPath,

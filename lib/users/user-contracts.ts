@@ -7,13 +7,13 @@ import { loginInPath, newUser, userChange, userForAdministrators } from './user-
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators = { anyRole: ADMIN } as const satisfies Access;
-const about = { tag: 'Users', entityName: 'userManagement' } as const;
+const shared = { tag: 'Users', entityName: 'userManagement' } as const;
 
 const query = listQuery(filterableFields(USER_FIELDS), { others: Object.keys(USER_FIELDS) });
 
 /** POST /api/users */
 export const CreateUser = {
-  ...about,
+  ...shared,
   summary: 'Create a user',
   access: administrators,
   body: newUser,
@@ -25,7 +25,7 @@ export const CreateUser = {
 
 /** PUT /api/users */
 export const UpdateUser = {
-  ...about,
+  ...shared,
   summary: 'Update a user',
   access: administrators,
   body: userChange,
@@ -44,7 +44,7 @@ export const UpdateUser = {
 
 /** DELETE /api/users/{login} */
 export const DeleteUser = {
-  ...about,
+  ...shared,
   summary: 'Delete a user',
   access: administrators,
   path: loginInPath,
@@ -54,7 +54,7 @@ export const DeleteUser = {
 
 /** POST /api/users/{login}/second-factor/remove */
 export const RemoveSecondFactor = {
-  ...about,
+  ...shared,
   tag: 'Second factor',
   summary: 'Remove the second factor of another user and end all their sessions',
   access: administrators,
@@ -64,7 +64,7 @@ export const RemoveSecondFactor = {
 
 /** GET /api/users/{login} */
 export const GetUser = {
-  ...about,
+  ...shared,
   summary: 'Get a user',
   access: 'authenticated',
   path: loginInPath,
@@ -75,7 +75,7 @@ export const GetUser = {
 
 /** GET /api/users */
 export const ListUsers = {
-  ...about,
+  ...shared,
   summary: 'List users',
   access: 'authenticated',
   query,
@@ -87,7 +87,7 @@ export const ListUsers = {
 
 /** GET /api/users/authorities */
 export const ListAuthorities = {
-  ...about,
+  ...shared,
   summary: 'List the roles that a user can hold',
   access: administrators,
   response: v.array(v.picklist(ROLES)),
