@@ -11,9 +11,9 @@ import {
   confirmable,
   confirmedFactor,
   factorAfter,
+  formatRecoveryCode,
   newPendingFactor,
   newRecoveryCodes,
-  readable,
   type SecondFactor,
 } from '../second-factor/second-factor.ts';
 import { base32, otpauthUri } from '../second-factor/totp.ts';
@@ -118,7 +118,7 @@ export async function confirmFactor(
                 notified('secondFactorChanged', callerUser, now),
                 ...clearFailures(now),
               ],
-              result: secrets.recoveryCodes(factor.recoveryNonce).map(readable),
+              result: secrets.recoveryCodes(factor.recoveryNonce).map(formatRecoveryCode),
               event: auditEventFor('secondFactor.enabled', callerUser, []),
             };
           },
@@ -165,7 +165,7 @@ export function replaceRecoveryCodes(
   return changeFactor(services, caller, source, proof, {
     action: 'recoveryCodes.replaced',
     changed: (factor) => ({ ...factor, ...recovery }),
-    result: ({ recoveryCodes }) => recoveryCodes(recovery.recoveryNonce).map(readable),
+    result: ({ recoveryCodes }) => recoveryCodes(recovery.recoveryNonce).map(formatRecoveryCode),
   });
 }
 

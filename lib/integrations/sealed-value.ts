@@ -150,13 +150,13 @@ export function openUnseal({
   }
 
   return async (sealed, parameterId) => {
-    const { wrapped, nonce, tag, encrypted } = readable(() => partsOf(sealed));
+    const { wrapped, nonce, tag, encrypted } = orUnreadable(() => partsOf(sealed));
     const integrationId = integrationIdOf(parameterId);
     const name = `${integrationId} ${wrapped.toString('base64')}`;
     const unwrapping = dataKeys.get(name) ?? unwrap(wrapped, integrationId);
     dataKeys.set(name, unwrapping);
     const dataKey = await unwrapping;
-    return readable(() => {
+    return orUnreadable(() => {
       const decipher = createDecipheriv(CIPHER, dataKey, nonce, { authTagLength: TAG_BYTES });
       decipher.setAAD(additionalData(parameterId));
       decipher.setAuthTag(tag);
@@ -166,7 +166,7 @@ export function openUnseal({
   };
 }
 
-function readable<T>(read: () => T): T {
+function orUnreadable<T>(read: () => T): T {
   try {
     return read();
   } catch (cause) {

@@ -77,7 +77,8 @@ export const recoveryCodesLeft = ({ recoveryCodes }: SecondFactor): number =>
   recoveryCodes.toString(2).replaceAll('0', '').length;
 
 /** A recovery code as people read and type it. */
-export const readable = (recoveryCode: string): string => recoveryCode.replace(/^.{4}/, '$&-');
+export const formatRecoveryCode = (recoveryCode: string): string =>
+  recoveryCode.replace(/^.{4}/, '$&-');
 
 /** Whether a code has the form of a recovery code, of which nobody can guess one. */
 export const isRecoveryForm = (code: string): boolean =>

@@ -14,10 +14,10 @@ import {
   confirmedFactor,
   endsWithCode,
   factorAfter,
+  formatRecoveryCode,
   newNonce,
   newPendingFactor,
   newRecoveryCodes,
-  readable,
   type SecondFactor,
   separateCode,
 } from '../../lib/second-factor/second-factor.ts';
@@ -234,7 +234,7 @@ describe('a second factor', () => {
     expect(afterUse('ｃＯＤＥ－２３４a')?.recoveryCodes).toBe(0b11_1111_1110);
     expect(afterUse('c0de-2341')?.recoveryCodes).toBe(0b10_1111_1111);
     expect(afterUse('C\uff10DE٢٣٤\uff11')?.recoveryCodes).toBe(0b10_1111_1111);
-    expect(readable('CODE234A')).toBe('CODE-234A');
+    expect(formatRecoveryCode('CODE234A')).toBe('CODE-234A');
   });
 
   it.each(['', '0', '000000', 'CODE2349', 'CODE234', `${codeOf(KEY, STEP)}0`])(

@@ -13,7 +13,7 @@ export function personalData(
     id,
     logins: [...logins].sort(),
     account: account ? administratorView(account) : null,
-    items: Object.groupBy(own.map(readable), ({ kind }) => kind),
+    items: Object.groupBy(own.map(shownItem), ({ kind }) => kind),
     auditEntries: auditEntries
       .toSorted((one, other) => (one.sk < other.sk ? -1 : 1))
       .map((item) => auditView(entryOf(item))),
@@ -26,7 +26,7 @@ export function personalData(
 }
 
 /** Without the keys, of which some contain hashes. */
-function readable({ pk, sk: _, expires, ...attributes }: Item) {
+function shownItem({ pk, sk: _, expires, ...attributes }: Item) {
   return {
     kind: pk.slice(0, pk.indexOf('#')),
     ...attributes,
