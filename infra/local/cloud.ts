@@ -70,7 +70,7 @@ async function start(options: CloudOptions, stops: AsyncDisposableStack): Promis
 
   const cloud = cloudOf(running, stream, () => stops.disposeAsync());
   await requireMatchingKeys(cloud, options);
-  if (state.folder) await handOverLeft(cloud, stream);
+  if (state.folder) await replayStream(cloud, stream);
   return cloud;
 }
 
@@ -172,7 +172,7 @@ function cloudOf(running: Running, stream: Stream, stop: () => Promise<void>) {
 }
 
 /** Hands over what was committed before the last end of the service, as a stream would. */
-async function handOverLeft({ endpoint, region, tableName }: Cloud, stream: Stream): Promise<void> {
+async function replayStream({ endpoint, region, tableName }: Cloud, stream: Stream): Promise<void> {
   const client = scannerClient({ endpoint, region, credentials: OPERATOR });
   for await (const items of openTableScanner([], tableName, client).scan()) {
     for (const { pk, sk } of items) {

@@ -101,7 +101,7 @@ export async function exchangeCredential(
     await count();
     throw new Failure('invalid-client');
   }
-  await ignoreUnavailable(noteUse(table, credential, items[2], now));
+  await ignoreUnavailable(recordUse(table, credential, items[2], now));
   return { ...(await issue(credential, now)), clientId };
 }
 
@@ -135,7 +135,7 @@ function formDecoded(text: string): string {
 const NO_CONDITION: Condition = { condition: '', onConditionFailed: 'retry' };
 
 /** Stores the hour in which a credential was used last; not more often. */
-async function noteUse(
+async function recordUse(
   table: Table,
   { clientId, expires }: ConfirmedCredential,
   used: Item | undefined,

@@ -34,7 +34,7 @@ export async function recordReport(
 ): Promise<Integration> {
   const seen = hourOf(Date.now());
   if (!report || isKnown(module.integration, report)) {
-    if (module.integration.seen !== seen) await noteSeen(table, module.integration, seen);
+    if (module.integration.seen !== seen) await recordSeen(table, module.integration, seen);
     return module.integration;
   }
   let known: Integration | undefined = module.integration;
@@ -109,6 +109,6 @@ function isKnown({ report }: Integration, { running, failed, reason }: ModuleRep
   );
 }
 
-async function noteSeen(table: Table, { id }: Integration, seen: string): Promise<void> {
+async function recordSeen(table: Table, { id }: Integration, seen: string): Promise<void> {
   await table.update(set(entityKey('INTEGRATION', id), { seen }, EXISTS));
 }

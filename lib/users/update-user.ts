@@ -65,21 +65,21 @@ export function modify(
   };
   const hasNewAddress = changed.email !== user.email;
   // A new spelling is no news, and a thief could use up the limit of notices with it.
-  const isMoved = hasNewAddress && !isSameRecipient(changed.email, user.email);
+  const hasNewRecipient = hasNewAddress && !isSameRecipient(changed.email, user.email);
   const isOwn = modifiedBy === user.login;
-  const after = isMoved ? { ...changed, emailUnproven: isOwn || undefined } : changed;
+  const after = hasNewRecipient ? { ...changed, emailUnproven: isOwn || undefined } : changed;
   const isDeactivated = user.activated && !after.activated;
-  const isReadmitted = after.activated && !user.activated;
+  const isReactivated = after.activated && !user.activated;
   const isInvited =
     action === 'user.updated' &&
     !user.passwordHash &&
     after.activated &&
-    (hasNewAddress || isReadmitted);
+    (hasNewAddress || isReactivated);
   const voidsResetKeys = isDeactivated || (hasNewAddress && !isOwn);
   return {
     writes: [
       ...modification(user, after, { voidsResetKeys }),
-      ...(isMoved ? [notified('emailChanged', user, now)] : []),
+      ...(hasNewRecipient ? [notified('emailChanged', user, now)] : []),
       ...(isInvited ? [invited(user, now)] : []),
     ],
     result: after,

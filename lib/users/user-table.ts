@@ -163,16 +163,16 @@ export function modification(
   after: User,
   { voidsResetKeys }: { voidsResetKeys: boolean },
 ): Write[] {
-  const isMoved = !isSameEmail(before.email, after.email);
+  const hasNewEmail = !isSameEmail(before.email, after.email);
   const renamed = before.login !== after.login;
   const isDeactivated = before.activated && !after.activated;
   const { version, sessionEndings } = before;
   return [
     ...(renamed ? [claimLogin(after)] : []),
-    ...(isMoved ? [claimEmail(after)] : []),
+    ...(hasNewEmail ? [claimEmail(after)] : []),
     ...membership(before, after),
     ...(renamed ? [releaseLogin(before)] : []),
-    ...(isMoved ? [releaseEmail(before)] : []),
+    ...(hasNewEmail ? [releaseEmail(before)] : []),
     set(
       entityKey('USER', before.id),
       {
