@@ -36,7 +36,7 @@ interface Part {
 }
 
 /** A collection in a table, and the budget of the caller who reads it. */
-interface Source<E> extends Collection<E> {
+interface OpenCollection<E> extends Collection<E> {
   readonly table: Table;
   readonly budget: ReadBudget;
 }
@@ -50,21 +50,21 @@ interface Source<E> extends Collection<E> {
  * collection's `tooLong`.
  */
 export async function listPage<E extends Entity>(
-  source: Source<E>,
+  collection: OpenCollection<E>,
   query: ListQuery,
 ): Promise<Page<E>> {
   const [{ field, descending } = { field: 'id', descending: false }] = query.sort;
   if (field === 'id' && query.filters.length === 0) {
     const readPage = query.page === 0 || query.after !== undefined ? pageAfter : pageByNumber;
-    return readPage(source, query, descending);
+    return readPage(collection, query, descending);
   }
   if (query.after !== undefined) {
-    await source.budget.requireUnspent();
-    return filteredPage(source, query, descending);
+    await collection.budget.requireUnspent();
+    return filteredPage(collection, query, descending);
   }
-  const selected = await select(source, query.filters);
-  if (!selected && field === 'id') return filteredPage(source, query, descending);
-  const entities = sorted(selected ?? rejected(source), query.sort);
+  const selected = await select(collection, query.filters);
+  if (!selected && field === 'id') return filteredPage(collection, query, descending);
+  const entities = sorted(selected ?? rejected(collection), query.sort);
   const start = query.page * query.size;
   const end = start + query.size;
   return {
@@ -77,11 +77,11 @@ export async function listPage<E extends Entity>(
 
 /** Counts the entities that match the filters and charges the read. Fails as `listPage` does. */
 export async function countEntities<E extends Entity>(
-  source: Source<E>,
+  collection: OpenCollection<E>,
   query: ListQuery,
 ): Promise<number> {
-  if (query.filters.length === 0) return readTotal(source);
-  return ((await select(source, query.filters)) ?? rejected(source)).length;
+  if (query.filters.length === 0) return readTotal(collection);
+  return ((await select(collection, query.filters)) ?? rejected(collection)).length;
 }
 
 function rejected<E>({ tooLong = 'list-too-long' }: Collection<E>): never {
@@ -90,38 +90,38 @@ function rejected<E>({ tooLong = 'list-too-long' }: Collection<E>): never {
 
 /** The first page, or the page after a cursor. */
 async function pageAfter<E extends Entity>(
-  source: Source<E>,
+  collection: OpenCollection<E>,
   { size, after }: ListQuery,
   backwards: boolean,
 ): Promise<Page<E>> {
   // One extra item tells whether more follow, even if the total changes between the two reads.
   const limit = size + 1;
   const range = { ...(after !== undefined && rangeAfter(after, backwards)), backwards, limit };
-  const total = await readTotal(source);
-  const items = await readItems(source, range, Math.min(limit, total));
-  return pageOf(source, items.slice(0, size), total, items.length > size);
+  const total = await readTotal(collection);
+  const items = await readItems(collection, range, Math.min(limit, total));
+  return pageOf(collection, items.slice(0, size), total, items.length > size);
 }
 
 /** A page by its number, read from the nearer end of the collection. */
 async function pageByNumber<E extends Entity>(
-  source: Source<E>,
+  collection: OpenCollection<E>,
   { page, size }: ListQuery,
   backwards: boolean,
 ): Promise<Page<E>> {
-  const total = await readTotal(source);
+  const total = await readTotal(collection);
   const [start, end] = [page * size, (page + 1) * size];
-  if (start >= total) return pageOf(source, [], total, false);
+  if (start >= total) return pageOf(collection, [], total, false);
   const fromStart = end <= total - start;
   const limit = fromStart ? end : total - start;
   const tooLong = 'page-too-deep';
   if (limit > LIST_ITEMS_MAX) throw new Failure(tooLong);
   const items = await readItems(
-    source,
+    collection,
     { backwards: fromStart ? backwards : !backwards, limit, tooLong },
     limit,
   );
   return pageOf(
-    source,
+    collection,
     fromStart ? items.slice(start) : items.reverse().slice(0, size),
     total,
     end < total,
@@ -129,7 +129,7 @@ async function pageByNumber<E extends Entity>(
 }
 
 function pageOf<E extends Entity>(
-  { entityOf }: Source<E>,
+  { entityOf }: OpenCollection<E>,
   items: readonly Item[],
   total: number,
   more: boolean,
@@ -143,21 +143,24 @@ function pageOf<E extends Entity>(
  * The number of entities, which every list reads first, together with the budget. Fails as
  * `requireUnspent` does.
  */
-async function readTotal<E>({ budget, kind }: Source<E>): Promise<number> {
+async function readTotal<E>({ budget, kind }: OpenCollection<E>): Promise<number> {
   const [total] = await budget.requireUnspent([totalKey(kind)]);
   return (total?.n as number | undefined) ?? 0;
 }
 
 /** Reads a range that is expected to have this many entities. */
-const readItems = <E>(source: Source<E>, range: Range, entities: number): Promise<Item[]> =>
-  chargedQuery(source, range, entities * source.unitsPerEntity);
+const readItems = <E>(
+  collection: OpenCollection<E>,
+  range: Range,
+  entities: number,
+): Promise<Item[]> => chargedQuery(collection, range, entities * collection.unitsPerEntity);
 
 /**
  * Reads a range and charges it: the expected units before the read, at most those after which it
  * would be rejected, and what it costs beyond them afterwards.
  */
 async function chargedQuery<E>(
-  { table, kind, budget }: Source<E>,
+  { table, kind, budget }: OpenCollection<E>,
   range: Range,
   expectedUnits: number,
 ): Promise<Item[]> {
@@ -182,7 +185,7 @@ const ALL_IDS: Bounds = { from: idText(0), to: idText(Number.MAX_SAFE_INTEGER) }
 
 /** A page of the entities that match the filters in the order of ids, read in steps. */
 async function filteredPage<E extends Entity>(
-  { kind, partOf, unitsPerEntity, ...source }: Source<E>,
+  { kind, partOf, unitsPerEntity, ...collection }: OpenCollection<E>,
   query: ListQuery,
   backwards: boolean,
 ): Promise<Page<E>> {
@@ -193,7 +196,7 @@ async function filteredPage<E extends Entity>(
   const bounds = after === undefined ? range : boundsAfter(after, range, backwards);
   return pageInSteps(
     {
-      ...source,
+      ...collection,
       unitsPerItem: unitsPerEntity,
       tooLong: 'page-too-deep',
       itemsBy: (reader) => itemsOf(reader, [kind], bounds, { backwards, after }),
@@ -204,23 +207,23 @@ async function filteredPage<E extends Entity>(
 
 /** All entities that match the filters; undefined if they are too many to be read. */
 async function select<E extends Entity>(
-  source: Source<E>,
+  collection: OpenCollection<E>,
   filters: readonly Filter[],
 ): Promise<E[] | undefined> {
-  const items = await selectedItems(source, filters);
-  return items?.map(source.entityOf).filter(matcherOf(filters));
+  const items = await selectedItems(collection, filters);
+  return items?.map(collection.entityOf).filter(matcherOf(filters));
 }
 
 async function selectedItems<E>(
-  source: Source<E>,
+  collection: OpenCollection<E>,
   filters: readonly Filter[],
 ): Promise<Item[] | undefined> {
   const ids = idsIn(filters);
-  const keys = ids ? [] : source.keysToIds?.(filters);
-  if (!keys) return partOrAll(source, filters);
-  const holders = await source.budget.requireUnspent(keys);
+  const keys = ids ? [] : collection.keysToIds?.(filters);
+  if (!keys) return partOrAll(collection, filters);
+  const holders = await collection.budget.requireUnspent(keys);
   const held = holders.flatMap((holder) => (holder ? [holder.id as number] : []));
-  return itemsByIds(source, ids ?? [...new Set(held)]);
+  return itemsByIds(collection, ids ?? [...new Set(held)]);
 }
 
 /** The most items that one call reads by their keys. */
@@ -236,7 +239,7 @@ export function idsIn(filters: readonly Filter[]): readonly number[] | undefined
 }
 
 async function itemsByIds<E>(
-  { table, kind, budget, unitsPerEntity }: Source<E>,
+  { table, kind, budget, unitsPerEntity }: OpenCollection<E>,
   ids: readonly number[],
 ): Promise<Item[]> {
   if (ids.length === 0) return [];
@@ -254,15 +257,15 @@ async function itemsByIds<E>(
 
 /** The items of the part that the filters name, or all; undefined if all are too many. */
 async function partOrAll<E>(
-  source: Source<E>,
+  collection: OpenCollection<E>,
   filters: readonly Filter[],
 ): Promise<Item[] | undefined> {
-  const { unitsPerEntity, tooLong = 'list-too-long', partOf } = source;
+  const { unitsPerEntity, tooLong = 'list-too-long', partOf } = collection;
   const part = partOf?.(filters);
   if (part && !part.range) return [];
-  const total = await readTotal(source);
+  const total = await readTotal(collection);
   // The query would be rejected after 10,000 entities, so it is not started.
   if (!part && total > LIST_ITEMS_MAX) return undefined;
   const units = part ? 0 : total * unitsPerEntity;
-  return chargedQuery(source, { ...part?.range, tooLong }, units);
+  return chargedQuery(collection, { ...part?.range, tooLong }, units);
 }

@@ -18,7 +18,7 @@ const CHUNK_UNITS = 110;
 const CHUNKS_MAX = 10;
 
 /** What a list selects from. */
-interface Source<E> {
+interface StepsInput<E> {
   readonly table: Table;
   readonly budget: ReadBudget;
   /** Average cost of reading an item, in read units of 4 KB. */
@@ -40,7 +40,7 @@ interface Source<E> {
  * unavailable.
  */
 export async function pageInSteps<E extends object, P>(
-  { table, budget, unitsPerItem, tooLong, itemsBy, entityOf }: Source<E>,
+  { table, budget, unitsPerItem, tooLong, itemsBy, entityOf }: StepsInput<E>,
   { page, size, filters, after }: ListQuery<P>,
 ): Promise<Page<E>> {
   const start = after === undefined ? page * size : 0;
