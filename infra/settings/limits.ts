@@ -115,8 +115,8 @@ export const limitSettings = {
     count(
       'per 15 minutes',
       'Wrong passwords of one source address, across all accounts. [The login ' +
-        'throttle](performance.md#the-login-throttle) allows it as many requests for resets, and ten ' +
-        'times as many logins; beyond them, the service responds with 429.',
+        'throttle](performance.md#the-login-throttle) allows it as many requests for resets, and ' +
+        'ten times as many logins; beyond them, the service responds with 429.',
     ),
     100,
   ),

@@ -20,7 +20,9 @@ async function call({ target, body }) {
   const signed = ['AWS4-HMAC-SHA256', time, scope.join('/'), hash(canonical)].join('\n');
   const signature = hmac(scope.reduce(hmac, `AWS4${AWS_SECRET_ACCESS_KEY}`), signed);
   const credential = `Credential=${AWS_ACCESS_KEY_ID}/${scope.join('/')}`;
-  headers.authorization = `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${NAMES}, Signature=${signature.toString('hex')}`;
+  headers.authorization =
+    `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${NAMES}, ` +
+    `Signature=${signature.toString('hex')}`;
   const options = { agent, method: 'POST', headers };
   const response = await new Promise((resolve, reject) => {
     request(AWS_ENDPOINT_URL, options, resolve).on('error', reject).end(body);

@@ -1,7 +1,13 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
-import { type Finding, type FindingKind, nameOf } from '../../lib/operations/integrity/finding.ts';
+import {
+  type Finding,
+  type FindingKind,
+  keyLabel,
+} from '../../lib/operations/integrity/finding.ts';
+
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
@@ -72,7 +78,7 @@ function describeWrite({ act, key, names = {}, values = {}, ...write }: Write): 
     });
   const { update, condition, attributes, onConditionFailed } = write;
   const text = [
-    `${act} ${nameOf(key)}`,
+    `${act} ${keyLabel(key)}`,
     ...(update ? [resolve(update)] : []),
     ...(attributes ? [inspect(attributes)] : []),
     ...(condition ? [`if ${resolve(condition)}, else ${onConditionFailed}`] : []),
@@ -82,7 +88,7 @@ function describeWrite({ act, key, names = {}, values = {}, ...write }: Write): 
 }
 
 const describeFinding = ({ kind, keys, message, remedy }: Finding) => [
-  `${kind} [${keys.map(nameOf).join(', ')}]`,
+  `${kind} [${keys.map(keyLabel).join(', ')}]`,
   message,
   ...('advice' in remedy
     ? [`advice: ${remedy.advice}`]
@@ -252,7 +258,7 @@ describe('the verification finds', () => {
       ...(['USER', 'INTEGRATION', 'CONF'] as const).map((kind) => put(totalKey(kind), { n: 7 })),
     ]);
 
-    expect(findings.map(({ kind, keys }) => `${kind} ${keys.slice(0, 1).map(nameOf)}`)).toEqual([
+    expect(findings.map(({ kind, keys }) => `${kind} ${keys.slice(0, 1).map(keyLabel)}`)).toEqual([
       'unknown-item GHOST / x',
       'login-guard-missing LOGIN#alice / GUARD',
       'email-guard-orphan EMAIL#former@example.com / GUARD',

@@ -403,7 +403,7 @@ describe('openSigner', () => {
     ]);
   });
 
-  it('leaves the keys of modules out of the table, and asks for them until KMS answers', async () => {
+  it('leaves the keys of modules out of the table, and asks until KMS answers', async () => {
     vi.stubEnv('MODULE_KEYS', 'one,two');
     const { calls } = stubKms(outage, one.response, one.response, other.response);
     const [signer, readKeys] = [openModuleSigner(), openModuleKeys()];

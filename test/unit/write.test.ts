@@ -201,7 +201,7 @@ describe('the keys of the table', () => {
     expect(kindOf(itemKey)).toBe(ITEMS[kind as keyof typeof ITEMS]);
   });
 
-  it('keep some audit entries for ever, and count resets of a mailbox and attempts elsewhere', () => {
+  it('keep some audit entries for ever, and count resets and attempts elsewhere', () => {
     expect(auditPartition('2030-02')).toBe(auditKey(TIME, 'x').pk);
     expect(permanentAuditKey(TIME, 'x')).toEqual({ pk: 'AUDIT#PERMANENT', sk: `${TIME}#x` });
     expect(mailboxResetsKey('hash')).toEqual({ pk: `MAILS#${'0'.repeat(16)}`, sk: 'reset#hash' });

@@ -180,8 +180,8 @@ export async function gatewayQuota({ region, settings }: Target): Promise<Row[]>
   const { rateLimit = 0, burstLimit = 0 } = throttleSettings ?? {};
   const { rate, burst } = throttleOf(settings).login;
   const problem =
-    `requestsPerSecond exceeds it: beyond ${rateLimit} requests a second, and bursts of ${burstLimit}, ` +
-    'clients of all APIs of the account get 429';
+    `requestsPerSecond exceeds it: beyond ${rateLimit} requests a second, and bursts of ` +
+    `${burstLimit}, clients of all APIs of the account get 429`;
   return [
     [
       rate > rateLimit,

@@ -21,7 +21,7 @@ import {
   withCondition,
 } from '../../table/write.ts';
 import { findDefect } from './find-defect.ts';
-import { type Finding, nameOf } from './finding.ts';
+import { type Finding, keyLabel } from './finding.ts';
 import { countedBytes, NO_PARAMETERS, type Survey } from './survey.ts';
 
 /** The findings of a check; `undecided` says what kept changing and could not be verified. */
@@ -98,7 +98,7 @@ export async function verifyTotal(table: TableScanner, seen: Survey, kind: Kind)
     const total = (after ?? {}) as Total;
     return (total.n ?? 0) === count ? [] : [wrongTotal(kind, total, count)];
   };
-  return confirmed(check, `${nameOf(key)} could not be verified: it kept changing`);
+  return confirmed(check, `${keyLabel(key)} could not be verified: it kept changing`);
 }
 
 function wrongTotal(kind: Kind, total: Total, count: number): Finding {
@@ -107,9 +107,9 @@ function wrongTotal(kind: Kind, total: Total, count: number): Finding {
   return {
     kind: 'wrong-total',
     keys: [key],
-    message: `${nameOf(key)} is ${total.n ?? 'absent'}, but the table holds ${count}.`,
+    message: `${keyLabel(key)} is ${total.n ?? 'absent'}, but the table holds ${count}.`,
     remedy: {
-      description: `adds ${difference} to ${nameOf(key)}`,
+      description: `adds ${difference} to ${keyLabel(key)}`,
       writes: [withCondition(changeTotal(kind, difference), totalIs(total))],
     },
   };
@@ -141,10 +141,10 @@ export async function verifySequence(
     kind: 'sequence-behind',
     keys: [key],
     message:
-      `${nameOf(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be ` +
+      `${keyLabel(key)} is ${item?.n ?? 'absent'}, but id ${highest} exists: ids would be ` +
       'assigned twice.',
     remedy: {
-      description: `sets ${nameOf(key)} to ${highest}`,
+      description: `sets ${keyLabel(key)} to ${highest}`,
       writes: [set(key, { n: highest }, behind)],
     },
   };
@@ -233,7 +233,7 @@ function withoutIntegration(id: number, sk: string): Finding {
   return {
     kind: 'parameter-without-integration',
     keys: [key, entityKey('INTEGRATION', id)],
-    message: `Parameter ${nameOf(key)} belongs to integration ${id}, which does not exist.`,
+    message: `Parameter ${keyLabel(key)} belongs to integration ${id}, which does not exist.`,
     remedy: {
       advice:
         'no other item holds the integration; restore it from a backup, or delete the ' +

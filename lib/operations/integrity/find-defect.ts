@@ -3,7 +3,7 @@ import { collectionOf } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
 import { thumbprint } from '../../tokens/thumbprint.ts';
 import { ITEM_KINDS, ITEMS, kindOf } from '../item-kinds.ts';
-import { type Finding, nameOf } from './finding.ts';
+import { type Finding, keyLabel } from './finding.ts';
 
 /**
  * All attributes that the verification reads; no password hash and no parameter value is among
@@ -23,7 +23,7 @@ export function findDefect(item: Item): Finding | undefined {
   const defect = (kind: Finding['kind'], predicate: string, advice: string): Finding => ({
     kind,
     keys: [{ pk: item.pk, sk: item.sk }],
-    message: `${nameOf(item)} ${predicate}.`,
+    message: `${keyLabel(item)} ${predicate}.`,
     remedy: { advice },
   });
   const kind = kindOf(item);

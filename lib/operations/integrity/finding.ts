@@ -35,5 +35,5 @@ export interface Finding {
     | { readonly advice: string };
 }
 
-/** The name of an item in messages. */
-export const nameOf = ({ pk, sk }: Key): string => `${pk} / ${sk}`;
+/** An item in messages. */
+export const keyLabel = ({ pk, sk }: Key): string => `${pk} / ${sk}`;

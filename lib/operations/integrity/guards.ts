@@ -15,7 +15,7 @@ import { emailKey } from '../../users/email-key.ts';
 import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
 import { PARTITION } from '../item-kinds.ts';
 import { findDefect } from './find-defect.ts';
-import { type Finding, nameOf } from './finding.ts';
+import { type Finding, keyLabel } from './finding.ts';
 import { type Survey, type VerifiedUser, verifiedUserOf } from './survey.ts';
 
 /** The unique fields of a user, and the keys of their uniqueness guards. */
@@ -123,7 +123,7 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
     const ids = [holder, ...others].map(({ id }) => id).join(' and ');
     return found(
       `${unique}-shared`,
-      `${nameOf(key)} is the ${noun} of the users ${ids}, but must belong to one of them only.`,
+      `${keyLabel(key)} is the ${noun} of the users ${ids}, but must belong to one of them only.`,
       {
         advice:
           `decide which user keeps it, give each of the others another ${noun} in the ` +
@@ -134,9 +134,9 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
   if (holder && !guard) {
     return found(
       `${unique}-guard-missing`,
-      `User ${holder.id} has ${article} ${noun} whose guard ${nameOf(key)} does not exist.`,
+      `User ${holder.id} has ${article} ${noun} whose guard ${keyLabel(key)} does not exist.`,
       {
-        description: `claims ${nameOf(key)} for user ${holder.id}`,
+        description: `claims ${keyLabel(key)} for user ${holder.id}`,
         writes: [claim(key, { id: holder.id }, 'retry'), userIs(holder)],
       },
     );
@@ -148,10 +148,10 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
   if (holder) {
     return found(
       `${unique}-guard-wrong`,
-      `${nameOf(key)} names user ${id}, but should name user ${holder.id}, whose ${noun} ` +
+      `${keyLabel(key)} names user ${id}, but should name user ${holder.id}, whose ${noun} ` +
         'it guards.',
       {
-        description: `sets the user of ${nameOf(key)} to ${holder.id}`,
+        description: `sets the user of ${keyLabel(key)} to ${holder.id}`,
         writes: [
           set(key, { id: holder.id }, stillNamed),
           userIs(holder),
@@ -162,9 +162,9 @@ function findingsOf(unique: Unique, { key, guard, users }: GuardSnapshot): Findi
   }
   return found(
     `${unique}-guard-orphan`,
-    `${nameOf(key)} names user ${id}, who ${named ? `has another ${noun}` : 'does not exist'}.`,
+    `${keyLabel(key)} names user ${id}, who ${named ? `has another ${noun}` : 'does not exist'}.`,
     {
-      description: `removes ${nameOf(key)}`,
+      description: `removes ${keyLabel(key)}`,
       writes: [remove(key, stillNamed), unchangedSinceRead(id, named)],
     },
   );

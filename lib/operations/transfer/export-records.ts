@@ -10,7 +10,7 @@ import type { Item, Table } from '../../table/table.ts';
 import { EDITABLE_USER_FIELDS } from '../../users/user.ts';
 import { userOf } from '../../users/user-table.ts';
 import { findDefect } from '../integrity/find-defect.ts';
-import { nameOf } from '../integrity/finding.ts';
+import { keyLabel } from '../integrity/finding.ts';
 import { itemsOf } from './entities.ts';
 
 /**
@@ -78,7 +78,7 @@ async function decryptedParameters(
       const confValue = await unseal(parameter.confValue, parameter.id).catch((error) => {
         if (!isAboutValue(error)) throw error;
         const remedy = 'set it again with PUT /api/utm-integration-confs, or delete the parameter.';
-        throw new Error(`The value of ${nameOf(item)} cannot be decrypted: ${remedy}`);
+        throw new Error(`The value of ${keyLabel(item)} cannot be decrypted: ${remedy}`);
       });
       return { ...named, confValue };
     },
