@@ -84,8 +84,8 @@ export const limitSettings = {
     v.pipe(
       count(
         'requests per second',
-        'The sustained rate of [each route](performance.md#throttles), twice as much for logins and ' +
-          'resets; beyond it and its burst, API Gateway responds with 429.',
+        'The sustained rate of [each route](performance.md#throttles), twice as much for logins ' +
+          'and resets; beyond it and its burst, API Gateway responds with 429.',
       ),
       atMost(50_000, 'five times the default quota of an account'),
     ),

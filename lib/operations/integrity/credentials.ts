@@ -5,7 +5,7 @@ import { entityKey } from '../../table/keys.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { check, EXISTS, isAbsent, remove } from '../../table/write.ts';
 import { findDefect } from './find-defect.ts';
-import { type Finding, nameOf } from './finding.ts';
+import { type Finding, keyLabel } from './finding.ts';
 import type { Survey } from './survey.ts';
 
 /**
@@ -37,7 +37,7 @@ async function findingOf(table: TableScanner, clientId: string): Promise<Finding
     return {
       kind: 'credential-item-missing',
       keys: [integrationKey, key],
-      message: `Integration ${id} has the credential ${clientId}, but ${nameOf(key)} does not exist.`,
+      message: `Integration ${id} has the credential ${clientId}, but ${keyLabel(key)} does not exist.`,
       remedy: {
         advice:
           'no other item has the hash of its secret, so the module is refused; create another ' +
@@ -48,9 +48,9 @@ async function findingOf(table: TableScanner, clientId: string): Promise<Finding
   return {
     kind: 'credential-orphan',
     keys: [key],
-    message: `${nameOf(key)} is no credential of integration ${id}.`,
+    message: `${keyLabel(key)} is no credential of integration ${id}.`,
     remedy: {
-      description: `removes ${nameOf(key)}`,
+      description: `removes ${keyLabel(key)}`,
       writes: [
         remove(key, EXISTS),
         check(integrationKey, integration ? revisionIs(integration) : isAbsent()),
