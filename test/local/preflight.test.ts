@@ -468,6 +468,14 @@ const BROKEN: Case[] = [
     },
   ],
   [
+    'has a trail that was stopped beside one that it cannot read',
+    {
+      DescribeTrails: { trailList: [TRAIL, TRAIL_OF_ORGANIZATION] },
+      GetTrailStatus: ({ Name }) =>
+        Name === TRAIL.TrailARN ? { IsLogging: false } : { error: 'TrailNotFoundException' },
+    },
+  ],
+  [
     'has an alarm that stops a canary',
     { DescribeAlarms: { MetricAlarms: [{ AlarmName: 'Gatehouse-moon-defects' }] } },
   ],
