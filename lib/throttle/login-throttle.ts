@@ -106,10 +106,10 @@ const limitsFor = (failuresPerSource: number): Limits => ({
  */
 export function openLoginThrottle(
   table: Table,
-  limits = limitsFor(Number(requireEnv('FAILURES_PER_SOURCE'))),
   pepperKeys: readonly string[] = requireEnv('PEPPER_KEYS').split(','),
   kms = sharedKms(),
 ): LoginThrottle {
+  const limits = limitsFor(Number(requireEnv('FAILURES_PER_SOURCE')));
   const attemptKeys = openAttemptKeys(pepperKeys[0] as string, kms);
   openConnection('dynamodb');
 

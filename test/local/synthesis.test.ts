@@ -1,7 +1,9 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   globSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -13,6 +15,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readCdkJson } from '../../infra/settings/read-cdk-json.ts';
+import { LOCAL } from '../../infra/settings/read-settings.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
@@ -72,6 +75,17 @@ describe('a synthesis of a copy at another path, into a folder outside of it', (
       stderr: expect.stringMatching(
         /^Synthesizing the environment prod for eu-central-1\nDo not deploy this template: placeholders in account, .+\nThe template is .*Gatehouse-prod\.template\.json\nThe template is .*GatehouseEdge-prod\.template\.json\nThe template is .*GatehouseBackup-prod\.template\.json\n$/,
       ),
+    });
+  });
+
+  it('ends with one sentence if the own texts of mails lack the default language', async () => {
+    mkdirSync(join(root, 'environments/mail'), { recursive: true });
+    cpSync(join(root, 'examples/environments/prod.json'), join(root, 'environments/prod.json'));
+    writeFileSync(join(root, 'environments/mail/fr.json'), '{}');
+
+    expect(await synthesize({ env: 'prod', [LOCAL]: true }, { root })).toMatchObject({
+      code: 1,
+      stderr: 'mail.language is en, but there is no environments/mail/en.json.\n',
     });
   });
 
@@ -154,8 +168,8 @@ describe('a synthesis', () => {
       'placeholders',
       { env: 'prod' },
       'The settings in environments/prod.json are invalid. account: replace the placeholder ' +
-        '"123456789012"; mail.sender: replace the placeholder "gatehouse@example.com"; ' +
-        'alarms: replace the placeholder "operators@example.com".',
+        '"123456789012"; alarms: replace the placeholder "operators@example.com"; ' +
+        'mail.sender: replace the placeholder "gatehouse@example.com".',
     ],
     [
       'no environment',

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import type { Source } from '../../lib/contract/source.ts';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
@@ -29,17 +29,17 @@ const OUTAGE = { error: 'KMSInternalException', status: 500 };
 /** The counts of sources are numbered by their windows, of which one begins now. */
 const WINDOW = NOW / 900_000;
 const WINDOW_END_SECONDS = NOW / 1000 + 900;
-const LIMITS = { failuresPerSource: 100, requestsPerSource: 1000, resetsPerSource: 50 };
 const ADA = { login: 'ada', password: 'guess' };
 const hmac = (text: string) => createHmac('sha256', SECRET).update(text).digest('base64url');
 
 const connections = useOpenedConnections();
 useFrozenClock(NOW);
+beforeEach(() => vi.stubEnv('FAILURES_PER_SOURCE', '100'));
 
 async function throttleOn(table: Table, ...responses: ScriptedResponse[]) {
   const { settings, requests, inputs } = scriptedClient(...(responses.length ? responses : [MAC]));
   vi.stubEnv('PEPPER_KEYS', 'pepper,former');
-  const throttle = openLoginThrottle(table, LIMITS, undefined, new KMSClient(settings));
+  const throttle = openLoginThrottle(table, undefined, new KMSClient(settings));
   await finishColdStart();
   setDeadline(Number.POSITIVE_INFINITY);
   return { throttle, requests, inputs };
@@ -110,7 +110,7 @@ describe('the secret that pseudonymizes logins and addresses', () => {
     const { settings, requests } = scriptedClient(MAC);
     const timeout = vi.spyOn(AbortSignal, 'timeout');
 
-    openLoginThrottle(recordingTable(), LIMITS, ['pepper', 'former'], new KMSClient(settings));
+    openLoginThrottle(recordingTable(), ['pepper', 'former'], new KMSClient(settings));
     await finishColdStart();
 
     expect(timeout.mock.calls).toEqual([[2000]]);
@@ -673,7 +673,7 @@ describe('a reset', () => {
 
   it('of any address is rejected when its /48 has sent ten times what a /64 may', async () => {
     const full = (requests: number) => ({ ...site, n: 0, requests });
-    const [below, above] = [await opened(full(499)), await opened(full(500))];
+    const [below, above] = [await opened(full(999)), await opened(full(1000))];
 
     await countReset(below.throttle, from(address));
     const rejected = countReset(above.throttle, from('2001:db8:1:ffff::1'));
