@@ -1,14 +1,10 @@
-import * as v from 'valibot';
-import { setting } from './setting.ts';
+import { flag } from './setting.ts';
 
 /* The console, which the API serves below /console. */
 
-export const console = v.optional(
-  setting(
-    'Whether the [console](deploying.md#the-console) is deployed. Without it, `mail.linkBase` is ' +
-      'required.',
-    v.boolean(),
-  ),
+export const console = flag(
+  'Whether the [console](deploying.md#the-console) is deployed. Without it, `mail.linkBase` is ' +
+    'required.',
   true,
 );
 

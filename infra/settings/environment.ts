@@ -2,7 +2,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as v from 'valibot';
 import { isHttpUrl } from './http-url.ts';
-import { count, matching, setting } from './setting.ts';
+import { count, flag, matching, setting } from './setting.ts';
 import { TRANSPORTS } from './transport.ts';
 
 /* Where an environment is deployed and how, what outlives it, and who learns of its alarms. */
@@ -57,12 +57,9 @@ export const environmentSettings = {
       ),
     ),
   ),
-  keepData: v.optional(
-    setting(
-      'Enables deletion protection and point-in-time recovery, and retains table, keys and ' +
-        'logs when the stack is deleted.',
-      v.boolean(),
-    ),
+  keepData: flag(
+    'Enables deletion protection and point-in-time recovery, and retains table, keys and ' +
+      'logs when the stack is deleted.',
     true,
   ),
   logRetentionDays: v.optional(
@@ -93,13 +90,9 @@ export const environmentSettings = {
       { unit: 'days', example: 1827 },
     ),
   ),
-  dailyVerification: v.optional(
-    setting(
-      'Deploys a function that [verifies the table](operating.md#daily-verification) once a ' +
-        'day. Without it, no function may scan the table.',
-      v.boolean(),
-      { example: true },
-    ),
+  dailyVerification: flag(
+    'Deploys a function that [verifies the table](operating.md#daily-verification) once a ' +
+      'day. Without it, no function may scan the table.',
     false,
   ),
   alarms: v.optional(

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ROLES } from '../../lib/contract/contract.ts';
 import { LENGTH as PASSWORD_LENGTH } from '../../lib/passwords/password-schema.ts';
-import { atMost, count, distinct, matching, setting } from './setting.ts';
+import { atMost, count, distinct, flag, matching, setting } from './setting.ts';
 
 /* The KMS keys, new passwords, and how long tokens last. */
 
@@ -92,13 +92,9 @@ export const keySettings = {
           ),
           PASSWORD_LENGTH.min,
         ),
-        rejectCommon: v.optional(
-          setting(
-            'Whether the 10,000 most common passwords, the login, the e-mail address, and their ' +
-              '[simple variations](api.md#common-passwords) are rejected.',
-            v.boolean(),
-            { example: true },
-          ),
+        rejectCommon: flag(
+          'Whether the 10,000 most common passwords, the login, the e-mail address, and their ' +
+            '[simple variations](api.md#common-passwords) are rejected.',
           false,
         ),
       }),
@@ -155,23 +151,15 @@ export const keySettings = {
     ),
     {},
   ),
-  confirmEmailChanges: v.optional(
-    setting(
-      'Whether a change of the own e-mail address takes effect only when [the present address ' +
-        'confirms it](api.md#confirming-a-new-address). Without the console, it requires ' +
-        '`mail.confirmLinkBase`.',
-      v.boolean(),
-      { example: true },
-    ),
+  confirmEmailChanges: flag(
+    'Whether a change of the own e-mail address takes effect only when [the present address ' +
+      'confirms it](api.md#confirming-a-new-address). Without the console, it requires ' +
+      '`mail.confirmLinkBase`.',
     false,
   ),
-  deletionEndsSessions: v.optional(
-    setting(
-      'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
-        'read what requires no role until they expire.',
-      v.boolean(),
-      { example: true },
-    ),
+  deletionEndsSessions: flag(
+    'Whether the deletion of a user ends their sessions at once. Without it, their tokens can ' +
+      'read what requires no role until they expire.',
     false,
   ),
 };

@@ -13,6 +13,10 @@ export const setting = <S extends v.GenericSchema>(
   metadata: Metadata = {},
 ) => v.pipe(schema, v.description(meaning), v.metadata({ ...metadata }));
 
+/** A choice between yes and no. */
+export const flag = (meaning: string, byDefault: boolean) =>
+  v.optional(setting(meaning, v.boolean(), { example: !byDefault }), byDefault);
+
 /** A text that matches a pattern; `mistake` explains which texts do. */
 export const matching = (pattern: RegExp, mistake: string) =>
   v.pipe(v.string(), v.regex(pattern, mistake));

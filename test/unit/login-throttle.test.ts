@@ -712,7 +712,7 @@ describe('a reset', () => {
 
   it('is counted in the window of its arrival, and waits until that ends', async () => {
     const late = { address: '203.0.113.7', arrivedAt: NOW - 1 };
-    const full = { ...ofHome, sk: `RESETS#${WINDOW - 1}`, n: 0, requests: 50 };
+    const full = { ...ofHome, sk: `RESETS#${WINDOW - 1}`, n: 0, requests: 100 };
     const { table, throttle } = await opened(full);
 
     await countReset(throttle);
