@@ -1,6 +1,7 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
+import type { Integration } from '../../../lib/integrations/integration.ts';
 import { credentialKey } from '../../../lib/integrations/integration-items.ts';
 import { hashOfSecret, newClientId, newSecret } from '../../../lib/modules/credential.ts';
 import { openHasher } from '../../../lib/passwords/hasher.ts';
@@ -12,7 +13,7 @@ import { newPendingFactor, newRecoveryCodes } from '../../../lib/second-factor/s
 import { sessionStarted } from '../../../lib/sessions/session-table.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey, parameterId } from '../../../lib/table/keys.ts';
-import { changeTotal, claim, EXISTS, set } from '../../../lib/table/write.ts';
+import { changeTotal, claim, EXISTS, remove, set } from '../../../lib/table/write.ts';
 import { newAccount } from '../../../lib/users/create-user.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { creation } from '../../../lib/users/user-table.ts';
@@ -134,9 +135,12 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         hash: hashOfSecret(clientSecret),
         expires: Math.ceil(Date.parse(credential.expires) / 1000),
       };
+      const key = entityKey('INTEGRATION', integrationId);
+      const { credentials: replaced = [] } = (await table.get(key)) as Partial<Integration>;
       await untilCommitted(() =>
         commit(table, [
-          set(entityKey('INTEGRATION', integrationId), { credentials: [credential] }, EXISTS),
+          set(key, { credentials: [credential] }, EXISTS),
+          ...replaced.map((each) => remove(credentialKey(each.clientId))),
           claim(credentialKey(clientId), item, 'retry'),
         ]),
       );
