@@ -45,7 +45,7 @@ const SETTINGS = {
   mail: { sender: 'gatehouse@gatehouse.dev' },
 };
 
-const KEYS = ['TableKey', 'ValuesKey', 'FactorKey', 'SigningKey', 'PepperKey'];
+const KEYS = ['TableKey', 'ValuesKey', 'FactorKey', 'SigningKey', 'ModuleKey', 'PepperKey'];
 
 const PASSWORD = /^Password: (\S+)$/m;
 
