@@ -120,8 +120,11 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
     recoveryCodes,
     async restore() {
       restores++;
-      const items = new Map([...start].map(([name, item]) => [name, restored(item)]));
-      await restoreItems(gatehouse.cloud, items);
+      const items = [...start.values()].map(restored);
+      await restoreItems(
+        gatehouse.cloud,
+        new Map(items.map((item) => [`${item.pk} ${item.sk}`, item])),
+      );
       for (const id of incarnations.keys()) incarnations.set(id, await incarnationOf(id));
     },
   };
