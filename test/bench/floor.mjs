@@ -1,11 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
-import { Agent, request } from 'node:http';
+import { request } from 'node:http';
 import { json } from 'node:stream/consumers';
 
 /* A handler that makes the calls of another one, signed by hand (SigV4), and nothing else. */
 
 const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL } = process.env;
-const agent = new Agent({ keepAlive: true });
 const { host } = new URL(AWS_ENDPOINT_URL);
 const NAMES = 'host;x-amz-date;x-amz-target';
 const hmac = (key, part) => createHmac('sha256', key).update(part).digest();
@@ -20,15 +19,13 @@ async function call({ target, body }) {
   const signed = ['AWS4-HMAC-SHA256', time, scope.join('/'), hash(canonical)].join('\n');
   const signature = hmac(scope.reduce(hmac, `AWS4${AWS_SECRET_ACCESS_KEY}`), signed);
   const credential = `Credential=${AWS_ACCESS_KEY_ID}/${scope.join('/')}`;
-  headers.authorization =
-    `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${NAMES}, ` +
-    `Signature=${signature.toString('hex')}`;
-  const options = { agent, method: 'POST', headers };
+  const signedBy = `${credential}, SignedHeaders=${NAMES}`;
+  headers.authorization = `AWS4-HMAC-SHA256 ${signedBy}, Signature=${signature.toString('hex')}`;
   const response = await new Promise((resolve, reject) => {
-    request(AWS_ENDPOINT_URL, options, resolve).on('error', reject).end(body);
+    request(AWS_ENDPOINT_URL, { method: 'POST', headers }, resolve).on('error', reject).end(body);
   });
   const received = await json(response);
-  if (response.statusCode !== 200) throw new Error(`${target}: ${JSON.stringify(received)}`);
+  if (response.statusCode !== 200) throw new Error(`$target: $JSON.stringify(received)`);
 }
 
 export async function handler(calls) {

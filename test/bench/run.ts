@@ -8,14 +8,16 @@ import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { integrationIdOf } from '../../lib/table/keys.ts';
 import { digits, table } from '../support/costs/tables.ts';
-import { REQUESTS } from '../support/instance/example-requests.ts';
+import { type PreparedRequest, REQUESTS } from '../support/instance/example-requests.ts';
 import { launch, type Sent } from '../support/instance/launch.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
-type Request = Sent & { readonly path: string };
-
-const POLL = 'GET /api/utm-integrations/{id}/module';
-const STATUSES = { 'GET /api/account': 200, 'PUT /api/users': 200, [POLL]: 304 };
+const STATUSES = {
+  'GET /api/account': 200,
+  'PUT /api/users': 200,
+  'GET /api/utm-integrations/{id}/module': 304,
+};
+const FLOOR = join(import.meta.dirname, 'floor.mjs');
 const INSTANCES = 5;
 /** Calls of each instance after its first one, the later half of which is measured. */
 const WARM = 60;
@@ -29,10 +31,7 @@ export const command = defineCommand({
 DynamoDB, signed by hand, and nothing else: in turns, each in fresh processes, on this machine.`,
   options: {},
   statuses: {
-    within: [
-      0,
-      `at most ${MOST.cold} times the floor for a first call, ${MOST.warm} for a later one`,
-    ],
+    within: [0, `no ratio is above ${MOST.cold} for a first call or ${MOST.warm} for a later one`],
     failed: [1, 'one takes longer, or a measurement failed'],
   },
   async run() {
@@ -59,7 +58,8 @@ async function measure(assembly: string) {
   });
   const setup = await openSetup(gatehouse);
   const requestTo = async (route: string) =>
-    (await REQUESTS.find((each) => each.route === route)?.prepare(setup))?.request as Request;
+    (await REQUESTS.find((each) => each.route === route)?.prepare(setup))
+      ?.request as PreparedRequest;
   // Always the same one, because another credential would end its token.
   const id = integrationIdOf(await setup.openParameter());
   const poll = { path: `/api/utm-integrations/${id}/module`, ...(await setup.module(id)) };
@@ -68,11 +68,11 @@ async function measure(assembly: string) {
   for (const [route, status] of Object.entries(STATUSES)) {
     const config = gatehouse.cloud.functions.find(({ name }) => name === route) as FunctionConfig;
     const env = environmentOf(config, OPERATOR.accessKeyId);
-    const costs = [];
+    const costs: number[][] = [];
     for (let instance = 0; instance < INSTANCES; instance++) {
       const events = [];
       while (events.length <= WARM)
-        events.push(eventOf(route, route === POLL ? poll : await requestTo(route), etag));
+        events.push(eventOf(route, status === 304 ? poll : await requestTo(route), etag));
       calls.length = 0;
       const [cold, warm] = await costOf(config.file, events, env, status);
       // The first call also reads keys and the format. DynamoDB does not repeat a transaction that
@@ -80,9 +80,11 @@ async function measure(assembly: string) {
       const each = Math.floor(calls.length / events.length);
       const first = calls.splice(0, calls.length - each * WARM);
       const same = [first, ...Array.from({ length: WARM }, () => calls.splice(0, each))];
-      costs.push([cold, warm, ...(await costOf(fileOf('floor.mjs'), same, env, 200))]);
+      costs.push([cold, warm, ...(await costOf(FLOOR, same, env, 200))]);
     }
-    const [cold = 0, warm = 0, coldFloor = 0, warmFloor = 0] = medians(costs);
+    const median = (column: number) =>
+      costs.map((row) => row[column] as number).toSorted((a, b) => a - b)[INSTANCES >> 1] as number;
+    const [cold, warm, coldFloor, warmFloor] = [median(0), median(1), median(2), median(3)];
     const [coldRatio, warmRatio] = [cold / coldFloor, warm / warmFloor];
     const values = [cold, coldFloor, coldRatio, warm, warmFloor, warmRatio];
     rows.push({ route, values, isWithin: coldRatio <= MOST.cold && warmRatio <= MOST.warm });
@@ -91,10 +93,8 @@ async function measure(assembly: string) {
   return rows;
 }
 
-const fileOf = (name: string) => join(import.meta.dirname, name);
-
 /** What API Gateway sends, as far as functions read it. */
-const eventOf = (routeKey: string, { path, token, body }: Request, etag = '') => ({
+const eventOf = (routeKey: string, { path, token, body }: Sent & { path: string }, etag = '') => ({
   routeKey,
   rawPath: path,
   rawQueryString: '',
@@ -111,15 +111,8 @@ const eventOf = (routeKey: string, { path, token, body }: Request, etag = '') =>
 /** The CPU time of the first call of a fresh process, with its start, and of a later call. */
 async function costOf(bundle: string, events: object[], env: NodeJS.ProcessEnv, status: number) {
   const stdio: IOType[] = ['pipe', 'ignore', 'inherit', 'pipe'];
-  const child = spawn(process.execPath, [fileOf('child.mjs')], { env, stdio });
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'child.mjs')], { env, stdio });
   child.stdin?.end(JSON.stringify({ bundle, events, status }));
   const report = JSON.parse(await text(child.stdio[3] as NodeJS.ReadableStream));
   return [report[0], (report[WARM] - report[WARM / 2]) / (WARM / 2)] as [number, number];
 }
-
-/** The median of each column. */
-const medians = (rows: readonly number[][]): number[] =>
-  [0, 1, 2, 3].map((column) => {
-    const sorted = rows.map((row) => row[column] as number).toSorted((a, b) => a - b);
-    return sorted[Math.floor(rows.length / 2)] as number;
-  });
