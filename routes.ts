@@ -645,4 +645,6 @@ export function permissionsOf({ route, contract, permissions }: Route): Permissi
 /** Whether the caller's changes by this route are counted (lib/authorization/change-budget.ts). */
 export const countsChanges = ({ route, contract: { access } }: Pick<Route, 'route' | 'contract'>) =>
   !route.startsWith('GET ') &&
-  (access === 'authenticated' || (typeof access === 'object' && access.anyRole.length > 0));
+  (typeof access === 'object'
+    ? access.anyRole.length > 0
+    : access === 'authenticated' || access === 'enrolling');

@@ -62,8 +62,8 @@ const PUBLISHING_INTERVAL_MS = 60_000;
  * Opens the signing keys of people's tokens. The first key signs, and is published in the table
  * before the first token is issued, so that every verifier knows it. The others, which are the next
  * or a previous key, are published too, but a failure there is only logged: it must not prevent a
- * login. KMS is called at the first login, and at the first one after each interval; after a failure
- * the next login tries again.
+ * login. KMS is called at the first login, and at the first one after each interval; after a
+ * failure the next login tries again.
  */
 export function openSigner(
   table: Table,
