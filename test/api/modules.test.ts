@@ -81,7 +81,7 @@ describe('a credential', () => {
 
     expect([status, headers.location]).toEqual([
       201,
-      `/api/utm-integrations/${id}/credentials/${body.client_id}`,
+      `/api/utm-integrations/${id}/credentials/${body.clientId}`,
     ]);
     expect(isSecret(body.clientSecret)).toBe(true);
     expect(

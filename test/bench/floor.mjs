@@ -25,7 +25,7 @@ async function call({ target, body }) {
     request(AWS_ENDPOINT_URL, { method: 'POST', headers }, resolve).on('error', reject).end(body);
   });
   const received = await json(response);
-  if (response.statusCode !== 200) throw new Error(`$target: $JSON.stringify(received)`);
+  if (response.statusCode !== 200) throw new Error(`${target}: ${JSON.stringify(received)}`);
 }
 
 export async function handler(calls) {
