@@ -61,7 +61,8 @@ async function verify(options: readonly string[] = [], more: Record<string, stri
   return { code, lines: stdout.trim().split('\n'), stderr: errors.join('\n') };
 }
 
-const SUMMARY = '12 items (users: 2, integrations: 0, parameters: 0): no findings';
+// Some items count by windows of time.
+const SUMMARY = /^\d+ items \(users: 2, integrations: 0, parameters: 0\): no findings$/;
 
 describe('beside a running service', () => {
   it('verifies its table, located by folder or by name', async () => {
@@ -70,7 +71,11 @@ describe('beside a running service', () => {
       verify(['--table', cloud?.tableName ?? ''], operatorsEnvironment(cloud as Cloud)),
     ]);
 
-    const intact = { code: 0, lines: [`Verifying ${cloud?.tableName}`, SUMMARY], stderr: '' };
+    const intact = {
+      code: 0,
+      lines: [`Verifying ${cloud?.tableName}`, expect.stringMatching(SUMMARY)],
+      stderr: '',
+    };
     expect([byFolder, byName]).toEqual([intact, intact]);
   });
 });
@@ -99,7 +104,7 @@ describe('without a service', () => {
     const { code, lines, stderr } = await verify();
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(lines.at(-1)).toContain(SUMMARY);
+    expect(lines.at(-1)).toMatch(SUMMARY);
     expect(readdirSync(folder).sort()).toEqual(before);
   });
 

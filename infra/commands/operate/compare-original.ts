@@ -1,4 +1,5 @@
 import type { ListedEntry } from '../../../lib/audit/audit-entry.ts';
+import type { Change } from '../../../lib/audit/changes.ts';
 import {
   findChangedAccess,
   voidPasswords,
@@ -36,6 +37,12 @@ export async function compareOriginal(
 
 /** Names and values are JSON, because they can contain any character. */
 function describe({ time, actor, action, target, targetName, changes }: ListedEntry): string {
-  const values = changes ? ` ${JSON.stringify(changes)}` : '';
+  const values = changes ? ` ${JSON.stringify(changes.map(inOrder))}` : '';
   return `${time} ${actor}: ${action} ${target} ${JSON.stringify(targetName)}${values}`;
 }
+
+/** The parts of a change as they are read; DynamoDB returns them in any order. */
+const inOrder = ({ field, from, to, added, removed }: Change): Change =>
+  Object.fromEntries(
+    Object.entries({ field, from, to, added, removed }).filter(([, part]) => part !== undefined),
+  ) as unknown as Change;
