@@ -1,3 +1,4 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import { Failure } from '../contract/failure.ts';
 import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
@@ -126,6 +127,7 @@ export function openVerifier<T = never>(
             audience: kind.audience,
             customJwtCheck: (jwt) => checkClaims(jwt.header, jwt.payload, kind, notBefore),
           },
+          keyObjectOf,
         );
         const caller = kind.callerOf(claims);
         if (verified.size >= VERIFIED_TOKENS_MAX)
@@ -139,6 +141,17 @@ export function openVerifier<T = never>(
       }
     },
   };
+}
+
+const keyObjects = new WeakMap<object, KeyObject>();
+
+/** A public key as OpenSSL uses it. The import would take as long as a simple request's own work. */
+function keyObjectOf(jwk: object): KeyObject {
+  const known = keyObjects.get(jwk);
+  if (known) return known;
+  const imported = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' });
+  keyObjects.set(jwk, imported);
+  return imported;
 }
 
 /**

@@ -10,9 +10,9 @@ const NAMES = 'host;x-amz-date;x-amz-target';
 const hmac = (key, part) => createHmac('sha256', key).update(part).digest();
 const hash = (part) => createHash('sha256').update(part).digest('hex');
 
-async function call({ target, body }) {
+async function call({ service, target, body }) {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-  const scope = [time.slice(0, 8), AWS_REGION, 'dynamodb', 'aws4_request'];
+  const scope = [time.slice(0, 8), AWS_REGION, service, 'aws4_request'];
   const headers = { host, 'x-amz-date': time, 'x-amz-target': target };
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
   const canonical = ['POST', '/', '', lines.join(''), NAMES, hash(body)].join('\n');

@@ -51,8 +51,9 @@ async function measure(assembly: string) {
   const gatehouse = await launch({
     assembly,
     breaksData: true,
-    async intercept({ operation, input }, forward) {
-      calls.push({ target: `DynamoDB_20120810.${operation}`, body: JSON.stringify(input) });
+    async intercept({ service, operation, input }, forward) {
+      const target = `${service === 'KMS' ? 'TrentService' : 'DynamoDB_20120810'}.${operation}`;
+      calls.push({ service: service.toLowerCase(), target, body: JSON.stringify(input) });
       return forward();
     },
   });
@@ -71,8 +72,10 @@ async function measure(assembly: string) {
     const costs: number[][] = [];
     for (let instance = 0; instance < INSTANCES; instance++) {
       const events = [];
+      // Reads are repeated with their token, as clients do; each change is another one.
+      const read = status === 304 ? poll : await requestTo(route);
       while (events.length <= WARM)
-        events.push(eventOf(route, status === 304 ? poll : await requestTo(route), etag));
+        events.push(eventOf(route, route.startsWith('GET') ? read : await requestTo(route), etag));
       calls.length = 0;
       const [cold, warm] = await costOf(config.file, events, env, status);
       // The first call also reads keys and the format. DynamoDB does not repeat a transaction that
