@@ -50,6 +50,14 @@ export interface ReadBudget {
 export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
   const counter = windowCounter(readsPartition(caller.id), WINDOW_MS);
   const spent = () => new Failure('read-budget-spent', { retryAfter: counter.secondsLeft() });
+
+  /** Charges the next window with what exceeds this one: a caller could otherwise repeat it there. */
+  async function charge(units: number): Promise<void> {
+    const charged = await table.update(counter.add(units));
+    const excess = Number(charged?.n) - UNITS_MAX;
+    if (excess > 0) await table.update(counter.next().add(Math.min(units, excess)));
+  }
+
   return {
     async requireUnspent(keys = []) {
       const [, [item, ...items]] = await settleAll([
@@ -66,7 +74,7 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
     },
     async settle(units) {
       if (units <= FREE_UNITS) return;
-      await table.update(counter.add(units)).catch((error) => logError('readNotCharged', error));
+      await charge(units).catch((error) => logError('readNotCharged', error));
     },
   };
 }

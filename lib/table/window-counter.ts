@@ -11,11 +11,16 @@ export interface WindowCounter {
   add(amount: number, max?: number): Write;
   /** The time until the next window, in whole seconds. */
   secondsLeft(): number;
+  /** The counter of the next window. */
+  next(): WindowCounter;
 }
 
-/** The counter in this partition for the present window. */
-export function windowCounter(pk: string, windowMs: number): WindowCounter {
-  const window = Math.floor(Date.now() / windowMs);
+/** The counter in this partition for the present window, or another one by its number. */
+export function windowCounter(
+  pk: string,
+  windowMs: number,
+  window = Math.floor(Date.now() / windowMs),
+): WindowCounter {
   const endMs = (window + 1) * windowMs;
   const key = { pk, sk: String(window) };
   return {
@@ -34,5 +39,6 @@ export function windowCounter(pk: string, windowMs: number): WindowCounter {
     }),
     // A request that has taken longer than its window may try again at once.
     secondsLeft: () => Math.max(1, Math.ceil((endMs - Date.now()) / 1000)),
+    next: () => windowCounter(pk, windowMs, window + 1),
   };
 }

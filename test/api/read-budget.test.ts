@@ -66,6 +66,17 @@ describe('the count of a window', () => {
     await expect(budget.spend(5)).rejects.toMatchObject({ code: 'read-budget-spent' });
   });
 
+  it.concurrent('passes on to the next window what a read has cost beyond this one', async () => {
+    const caller = newCaller();
+    const budget = readBudget(table, caller);
+    await budget.spend(4000);
+
+    await Promise.all(Array.from({ length: 4 }, () => budget.settle(1000)));
+
+    // 8,000 in this window, of which the next one is charged the 3,904 beyond 4,096.
+    expect(await readsOf(table, caller.id)).toBe(8000 + 3904);
+  });
+
   it.concurrent('admits the most expensive list first, and nothing after it', async () => {
     const budget = readBudget(table, newCaller());
 
