@@ -31,16 +31,17 @@ const LOG_BYTES = 1000;
 /** A response with its headers: most are a single entity. */
 const RESPONSE_BYTES = 2000;
 /**
- * The routes that cause a mail. PUT /api/users does so only for a new address, which its budget
- * does not contain either.
+ * The routes that cause a mail. PUT /api/users does so only for a new address, and a login only
+ * after a wrong code, which their budgets do not contain either.
  */
+const RARELY_MAILING = new Set<string>(['PUT /api/users', 'POST /api/authenticate']);
 const MAILING = new Set<string>(
   routes
     .filter(({ permissions: { put = [] } }) =>
       MAIL_PARTITIONS.some((partition) => put.includes(partition)),
     )
     .map(({ route }) => route)
-    .filter((route) => route !== 'PUT /api/users'),
+    .filter((route) => !RARELY_MAILING.has(route)),
 );
 /** What the function that sends mail does for one mail with a key. */
 const DELIVERY = { reads: 7, writes: 8, gigabyteSeconds: 0.5 * 0.15 };
