@@ -17,8 +17,8 @@ Environment variables; an invalid value is treated like a wrong argument:
   PORT                       the port to listen on; default 3000; 0 chooses a free port
   STATE_DIR                  the folder for data and keys; default .local; :memory: keeps nothing
   AWS_ENDPOINT_URL_DYNAMODB  the URL of a DynamoDB engine to use instead of the embedded one
-  MAIL_LINK_BASE             the page that sets a password by a mailed link; default: that
-                             of the settings, or else of the console
+  MAIL_LINK_BASE             the page that sets a password by a mailed link; default: the
+                             page in the settings, or else of the console
   TRANSPORT                  minimal or sdk: what functions call AWS with; default minimal
 
 The settings are in environments/dev.json, or else in examples/environments/dev.json.`,

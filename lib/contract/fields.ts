@@ -61,8 +61,8 @@ export const clearable = (schema: v.GenericSchema<string>) =>
 
 /**
  * An optional text of a creation or an import, where an empty one means none although the schema
- * rejects it. The schema must not transform the text: valibot would then report its errors as those
- * of a wrong type.
+ * rejects it. The schema must not transform the text: valibot would then report a wrong type for
+ * each of its errors.
  */
 export function optionalText<F extends string | undefined>(
   schema: v.GenericSchema<string>,

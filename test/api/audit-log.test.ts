@@ -38,7 +38,7 @@ async function listed() {
   return body;
 }
 
-it('has every entry as the list has it, those of the operator included', async () => {
+it('has every entry as the list has it, also entries of the operator', async () => {
   await gatehouse.call('POST', '/api/utm-integrations', { token, body: INTEGRATION });
   await gatehouse.makeUser('watched');
   await gatehouse.logIn('watched');

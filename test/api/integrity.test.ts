@@ -52,8 +52,8 @@ let intact: Items;
 let admin: string;
 
 /**
- * Items per page of a scan; pages of two make a short scan span many changes, like that of a long
- * table.
+ * Items per page of a scan. With pages of two, the scan of a short table spans many changes, as
+ * with a long one.
  */
 let pageSize = 100;
 

@@ -47,8 +47,8 @@ const parameterOf = (owner: { id: number }) => ({
 const user = (login: string) => ({ login, email: `${login}@example.com` });
 
 /**
- * 46 similar users, 40 integrations (two full pages) and 105 parameters created in an order other
- * than that of their ids.
+ * 46 similar users, 40 integrations (two full pages) and 105 parameters created in another
+ * order than their ids have.
  */
 async function fill() {
   const FIRST_NAMES = ['Ada', 'bob', undefined, 'Čeněk', ''];

@@ -741,7 +741,7 @@ it('no module receives 304 while a newer change is committed', async () => {
       const { status, body } = await poll(id, token, { 'If-None-Match': `"${held}"` });
       if (status === 200) held = body.module.wanted;
       if (held < atStart) wrong.push({ status, held, atStart });
-      // The value is that of the change with this number.
+      // The change with this number has set this value.
       const [{ confValue }] = status === 200 ? body.parameters : [{ confValue: undefined }];
       if (status === 200 && /^\d/.test(confValue) && Number(confValue) !== held)
         wrong.push({ confValue, held });

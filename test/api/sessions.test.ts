@@ -145,7 +145,7 @@ describe('the sessions of an account', () => {
     expect([after, status, await read()]).toEqual([[200, 401, 200], 200, [200, 401, 401]]);
   });
 
-  it('are those of the account only, whatever series is given', async () => {
+  it('are ended by their own account only, whatever series is given', async () => {
     const [, own] = await loggedIn('nosy', 1);
     const [, foreign] = await loggedIn('target', 1);
     const path = `/api/account/sessions/${seriesOf(foreign as string)}/end`;

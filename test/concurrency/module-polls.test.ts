@@ -180,7 +180,7 @@ async function pollWhileChanging(
       if (disturbed === disturbedBefore && status < 400 && random() < 0.1) {
         const { body: seen } = await read();
         const stored = seen?.module && [seen.module.running, seen.module.failed ?? undefined];
-        // A call that was disturbed meanwhile may have been that of this poll.
+        // A call that was disturbed meanwhile may have been this poll's.
         const recent = stated.filter(([at]) => at >= since).map(([, text]) => text);
         if (stored && disturbed === disturbedBefore && !recent.includes(`${stored}`))
           wrong.push(`${stored} is stored, and ${[running, failed]} was stated`);

@@ -48,7 +48,7 @@ it('sorts the other way at the second click on the same column', () => {
   expect(sortedBy({}, 'id', BY_ID).sort).toBe('id,desc');
 });
 
-it('reads the order that is set, or that of the list', () => {
+it('reads the order that is set, or else the order of the list', () => {
   expect(sortOf({ sort: 'login,desc' }, BY_ID)).toEqual({ field: 'login', descending: true });
   expect(sortOf({ sort: 'login' }, BY_ID)).toEqual({ field: 'login', descending: false });
   expect(sortOf({}, BY_ID)).toEqual(BY_ID);

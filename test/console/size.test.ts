@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), 'console-size-'));
 beforeAll(() => buildConsole(folder));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The files that the page loads before it shows the log-in: without those of `import()`. */
+/** The files that the page loads before it shows the log-in, without what `import()` loads. */
 function firstLoad(): string[] {
   const page = readFileSync(join(folder, 'index.html'), 'utf8');
   const named = [...page.matchAll(/\/console\/(assets\/[\w-]+\.(?:js|css))/g)].map(([, name]) =>

@@ -235,7 +235,7 @@ describe('the documented permissions of', () => {
   );
 });
 
-it('the documented roles of a deployment are those of the cloud assembly', () => {
+it('the documented roles of a deployment are the roles in the cloud assembly', () => {
   const files = ['manifest.json', 'Gatehouse-dev.assets.json'].map((name) =>
     join(inject('assembly'), name),
   );

@@ -39,7 +39,7 @@ afterAll(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** Replaces the response to a call; undefined for that of the table. */
+/** Replaces the response to a call; undefined for the table's own. */
 type Override = (operation: string, input: Input) => ScriptedResponse | undefined;
 const overrideOf =
   (operation: string, response: ScriptedResponse): Override =>
@@ -228,7 +228,7 @@ describe('npm run admin -- verify', () => {
   it.concurrent.for<[string, Override, string[]]>([
     ['items', overrideOf('Scan', FOREIGN), ['Verifying Gate']],
     ['keys', overrideOf('GetItem', { error: 'ValidationException' }), []],
-  ])('exits with 2 when the %s of the local table are not those of Gatehouse', async (row) => {
+  ])('exits with 2 when the %s of the local table are foreign', async (row) => {
     const [, override, stdout] = row;
     const local = await serveLocally([], override);
 

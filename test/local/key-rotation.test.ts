@@ -6,7 +6,7 @@ import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts
 import { decode } from '../support/instance/mint.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
-/* The steps are those of docs/keys.md. */
+/* The steps of docs/keys.md. */
 describe('a rotation of the signing key', () => {
   let gatehouse: Gatehouse;
   /** The key ids of all GetPublicKey calls, and the key that is disabled in KMS. */

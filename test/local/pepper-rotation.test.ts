@@ -4,7 +4,7 @@ import { operatorsEnvironment, runCommand } from '../support/commands/run-comman
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
-/* The steps are those of docs/keys.md. */
+/* The steps of docs/keys.md. */
 describe('a replacement of the pepper key', () => {
   let gatehouse: Gatehouse;
   beforeAll(async () => {

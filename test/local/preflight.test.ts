@@ -414,7 +414,7 @@ const BROKEN: Case[] = [
   ],
   ['shares other executions than the settings say', concurrency(500, 172)],
   ['throttles all APIs below the rate of a route', gatewayQuota(21, 44)],
-  ['throttles bursts below those of a route', gatewayQuota(22, 43)],
+  ['throttles bursts below the burst of a route', gatewayQuota(22, 43)],
   ['has no such certificate', { DescribeCertificate: NO_RESOURCE }],
   // Without an edge, the host is no origin that the name of the certificate must hide.
   ['has no such certificate, and no edge', { DescribeCertificate: NO_RESOURCE }, withoutEdge],

@@ -76,7 +76,7 @@ describe('while a transaction is in progress', () => {
     },
   );
 
-  it('its items stay held, and those of a cancelled one are not', async () => {
+  it('its items stay held, and the items of a cancelled one are not', async () => {
     const second = transaction('second', { Update: item('X') }, { Update: item('A') });
     await pass('TransactWriteItems', second, succeed);
 

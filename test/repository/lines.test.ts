@@ -52,9 +52,8 @@ it('no file contains a private key', () => {
 });
 
 it('no text says "that of" for what it can name: English repeats the noun', () => {
-  const texts = [...SOURCES.filter(({ file }) => !file.startsWith('test/')), ...DOCUMENTS];
+  const phrase = /\b(?:that|those)[\s*/]+of\b/i;
+  const texts = [...SOURCES, ...DOCUMENTS].filter(({ file }) => !file.endsWith('/lines.test.ts'));
 
-  expect(
-    texts.filter(({ text }) => /\b(?:that|those) of\b/i.test(text)).map(({ file }) => file),
-  ).toEqual([]);
+  expect(texts.filter(({ text }) => phrase.test(text)).map(({ file }) => file)).toEqual([]);
 });

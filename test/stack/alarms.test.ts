@@ -463,7 +463,7 @@ describe('the rules', () => {
     ['the edge has recovered', false, changed('GatehouseEdge-prod-errors', 'OK')],
     ['another alarm begins', false, changed('other', 'ALARM')],
     ['a certificate expires in 30 days', true, expiry(domain.certificate, 30)],
-    ['that of the edge expires in a day', true, expiry(edge.certificate, 1)],
+    ['the certificate of the edge expires in a day', true, expiry(edge.certificate, 1)],
     ['one expires in 31 days', false, expiry(domain.certificate, 31)],
     ['a foreign certificate expires', false, expiry('arn', 1)],
   ])('notify when %s: %s', (_, expected, event) => {

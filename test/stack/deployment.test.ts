@@ -15,7 +15,7 @@ import {
 
 const prod = templateOf('prod');
 const dev = templateOf('dev');
-/** One row for each function: those of the console share one. */
+/** One row for each function: the rows of the console share one. */
 const served = [...routes, ...consoleRoutes.slice(0, 1)];
 
 /** Of the 500 that CloudFormation accepts; the rest is for the next endpoints. */

@@ -176,7 +176,7 @@ describe('a stack with an existing table and existing keys', () => {
   const STREAM =
     'arn:aws:dynamodb:eu-central-1:123456789012:table/Restored/stream/2030-01-01T00:00:00.000';
 
-  it('creates neither, and uses their name and ARNs where it would use those of its own', () => {
+  it('creates neither, and uses their name and ARNs in place of its own', () => {
     const adopting = templateOf('prod', {
       existing: { table: 'Restored', tableStream: STREAM, keys },
     });

@@ -459,8 +459,8 @@ describe('the oldest pending restart', () => {
   it.each([
     ['the first', [3, 5, 4], { integrationId: 5, since: 3 }],
     ['the last', [5, 4, 3], { integrationId: 7, since: 3 }],
-    ['that at the time 0', [1, 0, 1], { integrationId: 6, since: 0 }],
-  ])('is that of the earliest time: %s', async (_, times, oldest) => {
+    ['the one at the time 0', [1, 0, 1], { integrationId: 6, since: 0 }],
+  ])('has waited the longest: %s', async (_, times, oldest) => {
     const modules = times.map((needsRestartSince) => ({
       needsRestart: true,
       needsRestartSince,

@@ -25,7 +25,7 @@ describe('a stored format', () => {
   it.each([
     ['none', undefined, 0, 1],
     ['a lower one', stored(WRITTEN_FORMAT - 1), WRITTEN_FORMAT - 1, 1],
-    ['that of this code', stored(WRITTEN_FORMAT), WRITTEN_FORMAT, 0],
+    ['the one that this code writes', stored(WRITTEN_FORMAT), WRITTEN_FORMAT, 0],
     ['the newest that this code understands', stored(READABLE_FORMAT), READABLE_FORMAT, 0],
   ])('is readable, and raised if it is lower: %s', (_, item, format, writes) => {
     expect(requireReadable(item)).toBe(format);

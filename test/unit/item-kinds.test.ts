@@ -54,7 +54,7 @@ const KEYS: Record<keyof typeof ITEMS, string[]> = {
   audit: [`AUDIT#2026-11 / ${TIME}#id`, `AUDIT#PERMANENT / ${TIME}#id`],
 };
 
-/** Keys that resemble those of a kind. */
+/** Keys that resemble the keys of a kind. */
 const UNKNOWN = [
   'GHOST / x',
   ...[

@@ -31,7 +31,7 @@ it('every body of a link is an expression: generators of Java clients reject any
 });
 
 it.each(routes.map(({ route }) => route))(
-  'the 429 of API Gateway and that of an edge are in the document: %s',
+  'the 429 of API Gateway and of an edge are in the document: %s',
   (route) => {
     const check = (body: object, headers: object) => {
       const received = { status: 429, headers: { 'content-type': 'application/json', ...headers } };

@@ -66,7 +66,7 @@ function hashOf(
   return argon2Sync('argon2id', options).toString('base64');
 }
 
-/** The cost and the salt that stand in for those of an unusable hash. */
+/** The cost and the salt in place of an unusable hash's. */
 const DUMMY = { memory: 19_456, passes: 2, salt: Buffer.alloc(16) };
 
 describe('a new password hash', () => {

@@ -27,7 +27,7 @@ describe('a password policy', () => {
   it.each([
     ['6', 'true', ['invalid', 'common-password']],
     ['5', undefined, []],
-  ])('is that of the stack: %s, %s', (minimum, rejectCommon, expected) => {
+  ])('comes from the settings of the stack: %s, %s', (minimum, rejectCommon, expected) => {
     vi.stubEnv('PASSWORD_MINIMUM', minimum);
     vi.stubEnv('REJECT_COMMON_PASSWORDS', rejectCommon);
 

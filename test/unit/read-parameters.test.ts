@@ -235,8 +235,8 @@ describe('reading parameters', () => {
       readParameters(table, asIntegrator(table), queryOf({ size, filters }));
     // A transaction that reads two items costs 4 units, a decryption 1.
     expect(await charge(items, one)).toEqual([5]);
-    // Those of one integration are charged afterwards: a snapshot of 3 items, and the decryption of
-    // their data key.
+    // The parameters of one integration are charged afterwards: a snapshot of 3 items, and the
+    // decryption of their data key.
     expect(await charge(items, page(2, filters))).toEqual([7]);
     // Before: 2 items and 90 decryptions, which are not given back.
     expect(await charge(items, page(90, []))).toEqual([93]);

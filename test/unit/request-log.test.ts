@@ -42,7 +42,7 @@ it('shows a request on one line, without its metrics, and keeps the line of the 
   ]);
 });
 
-it('shows no other line of the log, such as that of an error', async () => {
+it('shows no other line of the log, such as the line of an error', async () => {
   const lines = ['{"requestId":"r","defect":"RangeError"}', '{"mails":1,"_aws":{"Timestamp":1}}'];
 
   expect(await printedFor(lines, lines)).toEqual([]);

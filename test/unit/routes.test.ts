@@ -29,7 +29,7 @@ const all = [...routes, ...consoleRoutes];
 const files = readdirSync(FUNCTIONS).filter((file) => !WITHOUT_ROUTE.includes(file));
 
 describe('the route table', () => {
-  it('lists every function exactly once, except that of the console', () => {
+  it('lists every function exactly once, except the one of the console', () => {
     const handlers = routes.map(({ handler }) => `${handler}.ts`);
 
     expect([...handlers, 'get-console.ts'].sort()).toEqual(files.sort());

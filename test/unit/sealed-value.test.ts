@@ -232,7 +232,7 @@ describe('a data key', () => {
     expect(integrations).toEqual(['7']);
   });
 
-  it('is displaced by those of 20 other integrations, the oldest first', async () => {
+  it('is displaced by the keys of 20 other integrations, the oldest first', async () => {
     const integrations = stubKmsWithDistinctKeys();
     for (let id = 1; id <= 21; id++) await openSeal(id);
     integrations.length = 0;

@@ -45,7 +45,7 @@ describe('a code', () => {
     [1_234_567_890, '005924'],
     [2_000_000_000, '279037'],
     [20_000_000_000, '353130'],
-  ])('of second %i is that of RFC 6238: %s', (second, code) => {
+  ])('of second %i is as in RFC 6238: %s', (second, code) => {
     expect(codeOf(KEY, stepAt(second * 1000))).toBe(code);
   });
 
@@ -55,7 +55,7 @@ describe('a code', () => {
     [1, '287082'],
     [2, '359152'],
     [9, '520489'],
-  ])('of step %i is that of RFC 4226: %s', (step, code) => {
+  ])('of step %i is as in RFC 4226: %s', (step, code) => {
     expect(codeOf(KEY, step)).toBe(code);
   });
 
@@ -343,7 +343,7 @@ describe('the requirement of a second factor', () => {
     ).toEqual({ secondFactor: true, recoveryCodesLeft: 2, secondFactorRequiredFrom: null });
   });
 
-  it('is that of the stack, if it has one', () => {
+  it('comes from the settings of the stack, if it has one', () => {
     expect(openFactorRequirement()).toBeUndefined();
     vi.stubEnv('FACTOR_REQUIRED_FOR', 'ROLE_ADMIN,ROLE_ANALYST');
     vi.stubEnv('FACTOR_REQUIRED_FROM', '2030-01-01');

@@ -215,7 +215,7 @@ describe('ending', () => {
   it.each<[string, Ending]>([
     ["one's own", (table) => endSession(table, by(table), 'none')],
     ['an expired one', (table) => endSession(table, by(table), 'past')],
-    ['that of another', (table) => endSession(table, by(table), 'his')],
+    ["another user's", (table) => endSession(table, by(table), 'his')],
     ['of a user', (table) => endSessionOf(table, admin(table), { login: 'bob', series: 'x' })],
     ['of nobody', (table) => endSessionOf(table, admin(table), { login: 'eve', series: 'x' })],
     ['all of nobody', (table) => endSessionsOf(table, admin(table), 'eve')],
@@ -247,7 +247,7 @@ describe('ending', () => {
 
   it.each([
     ['has ended', { sessionsEnded: new Set([`${expires}-mine`]) }],
-    ['is that of a deactivated user', { activated: false }],
+    ['belongs to a deactivated user', { activated: false }],
   ])('the current session succeeds and changes nothing if it %s', async (_, fields) => {
     const table = tableWith({ ...ada, ...fields } as never);
 

@@ -70,7 +70,7 @@ function withValue(path: string, value: unknown, from: object = VALID): Record<s
 
 const readValid = (environment: object) => read(environment).settings;
 
-// The only tests of the operator's own settings: all others have those of the examples.
+// The only tests of the operator's own settings: all others use the examples.
 it.each(
   [OWN_FOLDER, EXAMPLE_FOLDER].flatMap((folder) =>
     environmentNames(folder).map((name) => [folder, name]),

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { listTags } from '../../infra/commands/table-tags.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
-it('the tags of a table are read page by page, without those of AWS itself', async () => {
+it('the tags of a table are read page by page, without the tags of AWS itself', async () => {
   const { settings, inputs } = scriptedClient(
     { Tags: [{ Key: 'team', Value: 'a' }], NextToken: 'more' },
     {

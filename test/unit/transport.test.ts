@@ -437,7 +437,7 @@ describe('the transport', () => {
     },
   );
 
-  it('limits the time to connect, but not that of the response, by connectionTimeout', async () => {
+  it('limits the time to connect, but not to respond, by connectionTimeout', async () => {
     const { endpoint } = await serverWith({ delayMs: 150, body: { Item: { pk: { S: 'USER' } } } });
     const httpAgent = new Agent({ keepAlive: true });
     onTestFinished(() => httpAgent.destroy());
@@ -620,7 +620,7 @@ describe('the transport', () => {
         [failure(500, 'X'), 2],
       ],
     ],
-    // A hundred retries of throttled calls cost 500, and those of 50 calls are a hundred.
+    // A hundred retries of throttled calls cost 500, and 50 calls are retried a hundred times.
     [
       '50 throttled calls leave nothing for a retry',
       51,

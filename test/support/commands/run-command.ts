@@ -21,7 +21,7 @@ export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint
   AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
 });
 
-/** Runs a command to its end, in its own process, or that of a copy of the repository. */
+/** Runs a command to its end, in a process of this repository or of a copy of it. */
 export const runCommand = (
   verb: string,
   options: readonly string[],

@@ -5,7 +5,7 @@ interface TimedCall {
 
 /**
  * Groups calls into rounds: a call is in a later round than every call that had ended when it
- * started. The number of rounds is that of sequential round trips.
+ * started. There are as many rounds as sequential round trips.
  */
 export function roundsOf<Call extends TimedCall>(calls: readonly Call[]): Call[][] {
   const rounds: Call[][] = [];

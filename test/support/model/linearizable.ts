@@ -35,7 +35,7 @@ const DEAD_ENDS_MAX = 50_000;
 /**
  * Searches for one order of the operations that explains every response and respects real time: an
  * operation that returned before another was invoked precedes it. Returns undefined if there is
- * one. The algorithm is that of Wing and Gong, with Lowe's memoization of dead ends.
+ * one. The algorithm is Wing and Gong's, with Lowe's memoization of dead ends.
  */
 export function linearize<I>(
   history: readonly Operation<I>[],

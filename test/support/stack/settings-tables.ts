@@ -85,7 +85,7 @@ function ruleOf({ kind, type, message, requirement }: Schema): string | undefine
   return RULES[type]?.(requirement);
 }
 
-/** The steps of a pipe, including those of the pipe that it starts with. */
+/** The steps of a pipe, including the steps of the pipe that it starts with. */
 const stepsOf = (schema: Schema): readonly Schema[] =>
   schema.pipe?.flatMap((step, index) => (index === 0 && step.pipe ? stepsOf(step) : [step])) ?? [
     schema,
