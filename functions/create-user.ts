@@ -11,7 +11,7 @@ const table = openTable();
 const hasher = openHasher();
 const policy = openPasswordPolicy();
 
-/** POST /api/users: creates an account; its user is invited by mail if it has no password. */
+/** POST /api/users: creates a user, who is invited by mail unless a password is given. */
 export const handler = endpoint(CreateUser, async ({ caller, body }) => {
   const user = await createUser({ table, hasher, policy }, caller, body);
   const location = `/api/users/${encodeURIComponent(user.login)}`;

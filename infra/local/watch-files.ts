@@ -18,10 +18,10 @@ const WATCHED = [
  * replaced by a rename, which is how git and many editors write.
  */
 export function watchFiles(root: string, onChange: (files: readonly string[]) => void): void {
-  let before = fingerprints(root);
+  let before = versions(root);
   const changed = new Set<string>();
   const poll = () => {
-    const now = fingerprints(root);
+    const now = versions(root);
     const differences = [...before.keys(), ...now.keys()].filter(
       (file) => before.get(file) !== now.get(file),
     );
@@ -36,8 +36,8 @@ export function watchFiles(root: string, onChange: (files: readonly string[]) =>
   setInterval(poll, INTERVAL_MS).unref();
 }
 
-/** Identifies the content of each file, also after a rename that keeps the time of the change. */
-function fingerprints(root: string): ReadonlyMap<string, string> {
+/** Tells versions of each file apart, also after a rename that keeps the time of the change. */
+function versions(root: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const file of globSync(WATCHED, { cwd: root })) {
     const stats = statSync(join(root, file), { throwIfNoEntry: false });

@@ -26,6 +26,7 @@ export async function confirmEmail(
   const userId = userIdIn(key);
   const userKey = entityKey('USER', userId);
   const pendingKey = pendingEmailKey(userId);
+  // Like a reset, a confirmation needs no token: both have one count per source.
   const { count } = await throttle.beginReset(source);
   const counted = count();
   const load = async () => {
@@ -45,10 +46,10 @@ export async function confirmEmail(
     );
     const actor = actorOf(user, { source: source.address, session: undefined });
     // A new password creates no version, and voids the key.
-    const isSameStamp = attributesAre({ securityStamp: user.securityStamp });
+    const hasSecurityStamp = attributesAre({ securityStamp: user.securityStamp });
     return {
       writes: [
-        ...withConditionOn(userKey, isSameStamp, writes),
+        ...withConditionOn(userKey, hasSecurityStamp, writes),
         remove(pendingKey, attributesAre({ keyHash: pending.keyHash })),
         auditEntry(actor, event, now),
       ],

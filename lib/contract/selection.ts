@@ -35,6 +35,7 @@ function isSelected(
   const isHeld = (operand: Value) => values.includes(operand);
   const isPart = (operand: Value) =>
     values.some((value) => String(value).includes(String(operand)));
+  const isSet = values.length > 0;
   switch (operator) {
     case 'equals':
       return operands.every(isHeld);
@@ -44,7 +45,7 @@ function isSelected(
     case 'notIn':
       return !operands.some(isHeld);
     case 'specified':
-      return operands.every((operand) => values.length > 0 === operand);
+      return operands.every((operand) => operand === isSet);
     case 'contains':
       return operands.every(isPart);
     case 'doesNotContain':
@@ -91,5 +92,6 @@ function compare(a: Value | undefined, b: Value | undefined, descending: boolean
   if (a === undefined) return 1;
   if (b === undefined) return -1;
   // Stryker disable next-line EqualityOperator: equal values have returned above
-  return a < b === descending ? 1 : -1;
+  const isBefore = a < b;
+  return isBefore === descending ? 1 : -1;
 }

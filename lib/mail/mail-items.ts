@@ -11,7 +11,7 @@ const mailAttributes = () =>
     source: v.optional(text),
   });
 
-/** Of requests, invitations and notices. */
+/** The personal attributes of requests, invitations and notices together. */
 const PERSONAL = [
   'id',
   'userId',
@@ -70,7 +70,10 @@ export const mailboxResetsKey = (mailboxHash: string): Key =>
   mailCountKey(ALL_USERS, `reset#${mailboxHash}`);
 export const sourceResetMailsKey = (source: string): Key =>
   mailCountKey(ALL_USERS, `reset#from ${source}`);
-/** For resets also of all users (the id 0), of a mailbox, and from an address or an IPv6 /48. */
+/**
+ * Resets are also counted for all users (the id 0), for each mailbox, and for each source: an
+ * address or an IPv6 /48.
+ */
 export const mailCountItem: ItemDeclaration = {
   pk: 'MAILS#<user id>',
   sk: ['<occasion>', 'reset#<SHA-256>', 'reset#from <source>'],

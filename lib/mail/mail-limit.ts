@@ -61,8 +61,8 @@ export interface MailCount {
   /** The start of the window in milliseconds since 1970. */
   readonly since: number;
   /**
-   * Of resets to a mailbox: when the last key was mailed, in milliseconds since 1970, and the stamp
-   * that it is bound to.
+   * Of resets to a mailbox: when the last key was mailed, in milliseconds since 1970, and the
+   * security stamp that it is bound to.
    */
   readonly lastAt?: number;
   readonly securityStamp?: string | undefined;
@@ -70,7 +70,7 @@ export interface MailCount {
 
 /**
  * Whether the mailbox has received a key a short time ago that still works: each use of a key
- * replaces the stamp.
+ * replaces the security stamp.
  */
 export const hasFreshKey = (
   { lastAt = 0, securityStamp }: MailCount,

@@ -19,7 +19,7 @@ export interface Recipient {
 export interface Mailer {
   /**
    * Sends one mail. Its link, if any, ends with the key. `newEmail` is the address that the link
-   * confirms. Throws SDK errors.
+   * confirms; without it, `{email}` stays as it is. Throws SDK errors.
    */
   send(occasion: Occasion, recipient: Recipient, key?: string, newEmail?: string): Promise<void>;
 }
@@ -40,12 +40,12 @@ export function openMailer(
 ): Mailer {
   const sender = requireEnv('MAIL_SENDER');
   const linkBase = requireEnv('MAIL_LINK_BASE');
-  const byDefault = requireEnv('MAIL_LANGUAGE');
+  const defaultLanguage = requireEnv('MAIL_LANGUAGE');
   const { MAIL_CONFIGURATION_SET: configurationSet } = process.env;
   return {
     // Stryker disable next-line StringLiteral: a mail without a key has no link
     async send(occasion, { login, email, langKey }, key = '', newEmail = '{email}') {
-      const inLanguage = texts[languageIn(Object.keys(texts), langKey) ?? byDefault] as Texts;
+      const inLanguage = texts[languageIn(Object.keys(texts), langKey) ?? defaultLanguage] as Texts;
       const { subject, text } = inLanguage[occasion];
       const base =
         occasion === 'emailConfirmation' ? requireEnv('MAIL_CONFIRM_LINK_BASE') : linkBase;

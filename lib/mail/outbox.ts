@@ -31,7 +31,7 @@ interface Invitation {
 
 /**
  * A request to confirm a new address. It is sent to the address that the account has by then,
- * unless the stamp has changed.
+ * unless the security stamp has changed.
  */
 interface Confirmation {
   readonly occasion: 'emailConfirmation';

@@ -12,7 +12,7 @@ import {
 /**
  * Logs the audit entries of a batch of stream records, one line each in the form of
  * `GET /api/audits`, unless they have been deleted since. If they cannot be read, the whole batch
- * is handed over again: an entry is logged at least once, and its `id` tells a repetition.
+ * is handed over again: an entry is logged at least once, and duplicates have its `id`.
  */
 export async function logAudit(
   { Records }: { readonly Records: readonly StreamRecord[] },

@@ -104,8 +104,8 @@ function pauses(): () => Promise<void> {
  * `unavailable` if the outcome is unknown.
  *
  * A lost response leaves the outcome unknown. Sending the transaction again with the same client
- * request token resolves it, because DynamoDB applies a token at most once. A conflict on such a
- * repetition says nothing about the earlier attempts: only a transaction that was rejected at its
+ * request token resolves it, because DynamoDB applies a token at most once. A conflict on a later
+ * attempt says nothing about the earlier attempts: only a transaction that was rejected at its
  * first attempt is known not to have been committed.
  */
 export const commit = async (table: Table, writes: readonly Write[]): Promise<Attempt['outcome']> =>
@@ -162,7 +162,7 @@ function outcomeOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy'
   if (otherCodes.some((code) => code !== 'TransactionConflict' && !isThrottlingCode(code)))
     throw error;
   if (otherCodes.length > 0) return 'busy';
-  // Stale data takes precedence: a uniqueness guard may fail only because the same rename was made
+  // Stale data takes priority: a uniqueness guard may fail only because the same rename was made
   // twice at once.
   if (failedWrites.some((write) => write.onConditionFailed === 'retry')) return 'changed';
   const rule = failedWrites[0]?.onConditionFailed;

@@ -63,7 +63,10 @@ export interface LoginThrottle {
    * period, and as `runAttempt` does.
    */
   attempt<T, R>(attempt: PasswordAttempt, check: Check<T, R>): Promise<R>;
-  /** Reads how many resets this source has requested, and the items under `keys`. */
+  /**
+   * Reads how many resets and confirmations of addresses this source has requested, and the items
+   * under `keys`.
+   */
   beginReset(source: Source, keys?: readonly Key[]): Promise<Begun>;
   /**
    * Likewise for rejected credentials of modules. Call `count` only after a rejection: a module

@@ -47,8 +47,8 @@ export const userIdIn = (key: string): number =>
   Number(/^(\d{1,16})-[\w-]{43}$/.exec(key)?.[1] ?? 0);
 
 /**
- * Whether a key confirms the pending address: the account is activated, has had the same stamp
- * since, and has the mailbox that the key was mailed to.
+ * Whether a key confirms the pending address: the account is activated, has had the same
+ * security stamp since, and has the mailbox that the key was mailed to.
  */
 export const confirms = (key: string, pending: PendingEmail, user: User, now: number): boolean =>
   hashOf(key) === pending.keyHash &&

@@ -57,9 +57,9 @@ export const provesMailbox = ({ mailbox }: StoredResetKey, user: User): boolean 
 
 /**
  * Whether a key still sets the password of its user: the account is activated, has had the same
- * stamp since, and has the mailbox that the key was mailed to. A recent key outlasts a change of
- * that mailbox which leaves the stamp, as one by the user does: otherwise a thief with a token
- * could void every key before it can be used.
+ * security stamp since, and has the mailbox that the key was mailed to. A recent key outlasts a
+ * change of that mailbox by the user, which keeps the security stamp: otherwise a thief with a
+ * token could void every key before it can be used.
  */
 export function isUsable(key: StoredResetKey, user: User, now: number): boolean {
   const { expires, securityStamp, issuedAt } = key;

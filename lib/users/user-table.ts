@@ -155,8 +155,8 @@ const CHANGED_ATTRIBUTES = [
 
 /**
  * The writes of a visible change. Password and token attributes are left out, so that neither
- * change undoes the other. `voidsResetKeys` replaces the stamp that mailed keys are bound to. A
- * deactivation ends all sessions for good: the tokens stay invalid after a later activation.
+ * change undoes the other. `voidsResetKeys` replaces the security stamp that mailed keys are bound
+ * to. A deactivation ends all sessions for good: the tokens stay invalid after a later activation.
  */
 export function modification(
   before: User,
@@ -177,7 +177,7 @@ export function modification(
       entityKey('USER', before.id),
       {
         ...pick(after, CHANGED_ATTRIBUTES),
-        // Otherwise the stamp is left alone: a concurrent password change may have replaced it.
+        // Otherwise it is left alone: a concurrent password change may have replaced it.
         ...(voidsResetKeys && { securityStamp: newRandomText() }),
         ...(before.emailUnproven !== after.emailUnproven && pick(after, ['emailUnproven'])),
         ...(isDeactivated && allSessionsEnded(before)),
@@ -190,10 +190,7 @@ export function modification(
 /** For how long the tokens of a deleted user can still read, at most. */
 const FORMER_USER_SECONDS = 30 * 24 * 60 * 60;
 
-/**
- * What decides on the tokens of a deleted user. What is optional is absent in users that an earlier
- * release has deleted.
- */
+/** What decides on the tokens of a deleted user. A stored user satisfies it. */
 export type FormerUser = TokenState &
   Pick<User, 'authorities'> & {
     readonly secondFactor?: boolean | SecondFactor | undefined;

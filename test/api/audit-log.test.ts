@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => gatehouse.stop());
 
-/** The logged entries so far, without repetitions, in their order. */
+/** The logged entries so far, without duplicates, in their order. */
 async function logged() {
   await gatehouse.cloud.mailsHandedOver();
   const entries = gatehouse.lines

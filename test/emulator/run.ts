@@ -83,9 +83,9 @@ venv; installs ministack from PyPI into node_modules/.cache.`,
 
 /** Installs the emulator unless it is installed; prints why if that is impossible. */
 async function install(): Promise<boolean> {
-  const stamp = join(VIRTUAL_ENVIRONMENT, 'requirements.txt');
+  const installed = join(VIRTUAL_ENVIRONMENT, 'requirements.txt');
   const requirements = readFileSync(REQUIREMENTS, 'utf8');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === requirements) return true;
+  if (existsSync(installed) && readFileSync(installed, 'utf8') === requirements) return true;
   rmSync(VIRTUAL_ENVIRONMENT, { recursive: true, force: true });
   try {
     await promisify(execFile)('python3', ['-m', 'venv', VIRTUAL_ENVIRONMENT]);
@@ -96,7 +96,7 @@ async function install(): Promise<boolean> {
     print(`The emulator needs Python 3 with venv, and PyPI: ${(error as Error).message}`);
     return false;
   }
-  writeFileSync(stamp, requirements);
+  writeFileSync(installed, requirements);
   return true;
 }
 

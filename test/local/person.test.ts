@@ -78,9 +78,9 @@ beforeAll(async () => {
   [dora, carl] = [former.id, made.body.id];
   const [time, expires] = [new Date().toISOString(), SOON];
   const notice = { occasion: 'passwordChanged', userId: dora, login: 'dora', expires };
-  const pending = { email: 'new@dora.example', keyHash: 'canary-hash', mailbox: 'canary-box' };
+  const pending = { email: 'new@dora.example', keyHash: 'secret-hash', mailbox: 'secret-box' };
   const request = { occasion: 'reset', email: 'd@dora.example', expires };
-  const factor = { nonce: 'canary-1', key: 'k', lastStep: 1, recoveryNonce: 'canary-2' };
+  const factor = { nonce: 'secret-1', key: 'k', lastStep: 1, recoveryNonce: 'secret-2' };
   await commit(table, [
     set(mailKey(dora, time, 'one'), { ...notice, email: 'd@dora.example' }, isAbsent()),
     set(resetMailKey(time, 'one'), request, isAbsent()),
@@ -132,7 +132,7 @@ describe('npm run admin -- person', () => {
     const { passwordHash, incarnation, securityStamp } = (await gatehouse.table.get(
       entityKey('USER', dora),
     )) as Record<string, string>;
-    for (const secret of [passwordHash, incarnation, securityStamp, 'canary'])
+    for (const secret of [passwordHash, incarnation, securityStamp, 'secret-'])
       expect(stdout).not.toContain(secret);
     expect(stdout).not.toMatch(/[0-9a-f]{64}/);
   });

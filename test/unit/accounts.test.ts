@@ -705,7 +705,7 @@ describe('confirmEmail', () => {
     return table;
   };
 
-  it('changes the address once, on condition that the key and the stamp stay', async () => {
+  it('changes the address once, if the key and the security stamp stay', async () => {
     const table = tableWithKey();
 
     await confirm(table);

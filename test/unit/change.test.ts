@@ -223,7 +223,7 @@ describe('a change', () => {
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
   });
 
-  it('is known to have changed nothing when its repetition meets changed data', async () => {
+  it('is known to have changed nothing when its second attempt meets changed data', async () => {
     const { table } = tableThatResponds(lost(), cancelledBy('ConditionalCheckFailed'));
 
     await expect(commit(table, [write('retry')])).resolves.toBe('changed');

@@ -201,11 +201,11 @@ describe('a public key', () => {
   });
 });
 
-it('the verification reads no password, incarnation, stamp, value or personal name', () => {
+it('the verification reads no password, security stamp, value or personal name', () => {
   const attributes = VERIFIED_ATTRIBUTES.join(' ');
 
   expect(attributes).not.toMatch(
-    /password(?!Changes)|incarnation|stamp|value|firstName|lastName|image/i,
+    /password(?!Changes)|incarnation|securityStamp|value|firstName|lastName|image/i,
   );
   expect(new Set(VERIFIED_ATTRIBUTES).size).toBe(VERIFIED_ATTRIBUTES.length);
 });

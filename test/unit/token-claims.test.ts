@@ -52,7 +52,7 @@ describe('a token with a valid signature', () => {
     sub: [undefined, '', '0', '07', '-1', '1.5', '1e3', ' 7', '7\n', 'admin', '1'.repeat(17), 7],
     jti: [undefined, 7],
     preferred_username: [7, null, ['ada']],
-    incarnation: [undefined, 7, null, ['stamp']],
+    incarnation: [undefined, 7, null, ['text']],
     passwordChanges: [undefined, '3', 3.5, Number.MAX_SAFE_INTEGER + 1, null],
   };
   const rejected = Object.entries(invalid).flatMap(([name, values]) =>

@@ -54,7 +54,7 @@ export const vault = (
 /** A daily backup of the table, and a copy of it in the vault of the other region. */
 export class Backup extends Construct {
   readonly planId: string;
-  /** Of the copies. */
+  /** The region of the copies. */
   readonly region: string;
 
   constructor(scope: Construct, id: string, { environment, backup, table, keys }: Props) {
@@ -70,7 +70,7 @@ export class Backup extends Construct {
           deleteAfter: Duration.days(Math.min(KEPT_HERE_DAYS, backup.days)),
           copyActions: [
             {
-              destinationBackupVault: this.copies(environment, backup.region),
+              destinationBackupVault: this.vaultOfCopies(environment, backup.region),
               deleteAfter: Duration.days(backup.days),
             },
           ],
@@ -100,8 +100,11 @@ export class Backup extends Construct {
       new CfnOutput(Stack.of(this), keyOutput(node.id), { value: keyArn });
   }
 
-  /** Named by convention: the stack of this vault depends on the keys of this one. */
-  private copies(environment: string, region: string): IBackupVault {
+  /**
+   * The vault in the other region. Its name follows a convention, because its stack refers to this
+   * one.
+   */
+  private vaultOfCopies(environment: string, region: string): IBackupVault {
     const arn = Stack.of(this).formatArn({
       service: 'backup',
       region,

@@ -25,13 +25,13 @@ export async function createFirstAdministrator(
     ...person
   }: { login: string; email: string; password: string; firstName?: string; lastName?: string },
 ): Promise<User | undefined> {
-  let reserved: Promise<readonly [number, string]> | undefined;
+  let idAndHash: Promise<readonly [number, string]> | undefined;
   const load = async () => {
     const roster = await table.get(rosterKey);
     if (roster?.ids) return undefined;
-    // Reserve an id only when it is needed, and only once across retries.
-    reserved ??= settleAll([table.nextId('USER'), hasher.hash(password)]);
-    return reserved;
+    // Only when they are needed, and once for all retries.
+    idAndHash ??= settleAll([table.nextId('USER'), hasher.hash(password)]);
+    return idAndHash;
   };
   return loadDecideCommit(table, load, (loaded, now) => {
     if (!loaded) return { writes: [], result: undefined };

@@ -30,7 +30,7 @@ export interface Forgotten {
 
 /**
  * Deletes an account as the operator. False if there is none. Its entry in the audit trail does not
- * expire, so a repetition of `forgetPerson` finds the login there. Fails with last-administrator
+ * expire, so a second run of `forgetPerson` finds the login there. Fails with last-administrator
  * and unavailable.
  */
 export function deleteAccount(table: Table, id: number): Promise<boolean> {
@@ -48,7 +48,7 @@ export function deleteAccount(table: Table, id: number): Promise<boolean> {
 
 /**
  * Replaces the logins of a deleted account wherever the table has them, and deletes the other items
- * about its user. Can be repeated: the audit entries come last, because they tell a repetition
+ * about its user. Can be repeated: the audit entries come last, because they tell a second run
  * which logins the account had. Fails with unavailable, or with SDK errors.
  */
 export async function forgetPerson(
