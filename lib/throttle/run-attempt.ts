@@ -66,8 +66,9 @@ export interface AttemptSteps {
 /**
  * Runs an attempt. It is counted before the password is verified, so that no hash is computed for
  * an uncounted attempt, and a wrong password is counted against its source before it is revealed.
- * An attempt that ends without a verdict, or whose request ends in an outage after the right
- * password, is taken back: users would otherwise lock themselves out with correct passwords.
+ * An attempt that ends without a verdict, or whose request ends in an outage or has no change left
+ * after the right password, is taken back: users would otherwise lock themselves out with correct
+ * passwords.
  *
  * Fails with what `verify` returns, with too-many-attempts, with unavailable, and as the check and
  * the request do.
@@ -99,8 +100,11 @@ export async function runAttempt<T, R>(
     return proceed(() => []);
   }
   return proceed(steps.clearFailures).catch(async (error) => {
-    if (isOutage(error) || (error instanceof Failure && error.code === 'unavailable'))
-      await steps.takeBack();
+    if (isOutage(error) || isNoFault(error)) await steps.takeBack();
     throw error;
   });
 }
+
+/** Whether the request fails for a reason that lies neither in its password nor in its change. */
+const isNoFault = (error: unknown): boolean =>
+  error instanceof Failure && ['unavailable', 'change-budget-spent'].includes(error.code);

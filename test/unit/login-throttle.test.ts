@@ -442,6 +442,7 @@ describe('a login attempt', () => {
   it.each<[string, Error, number]>([
     ['an outage', lost(), 1],
     ['unavailable', new Failure('unavailable'), 1],
+    ['too many changes', new Failure('change-budget-spent'), 1],
     ['another failure', new Failure('last-administrator'), 0],
   ])(
     'is taken back when the request fails after the right password: %s',
