@@ -4,7 +4,7 @@ import { count, matching, setting } from './setting.ts';
 /* How mails are sent. */
 
 /** The environment of a function, which contains it, may have 4,096 bytes. */
-const page = v.pipe(v.string(), v.url(), v.maxLength(1000, 'must have 1,000 characters at most'));
+const page = v.pipe(v.string(), v.url(), v.maxBytes(1000, 'must have 1,000 bytes at most'));
 
 export const mail = setting(
   'How mails are sent; [Mail](deploying.md#mail) explains the conditions in AWS.',

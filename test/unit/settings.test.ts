@@ -215,7 +215,9 @@ const WRONG: Record<string, readonly unknown[]> = {
   'mail.sender': [ABSENT, 'gate@', 'Gate <gate@example.com>'],
   'mail.configurationSet': ['', 'with space', 'x'.repeat(65), 'pünktchen'],
   'mail.linkBase': ['one.example/key=', 'http://one.example/', `https://a.io/${'x'.repeat(988)}`],
-  'mail.confirmLinkBase': ['one.example/key=', 'http://one.example/'],
+  'mail.confirmLinkBase': [
+    ...['one.example/key=', 'http://one.example/', `https://a.io/${'ü'.repeat(494)}`],
+  ],
   corsOrigins: [
     ...[['one.example'], ['null'], ['https://*'], ['https://*.one.example']],
     ...['/', '/path', ':443'].map((end) => [`https://one.example${end}`]),
@@ -341,6 +343,7 @@ describe('a setting', () => {
     ['tokenLife', { minutes: 1440, rememberedMinutes: 43_200 }],
     ['signingKeys', ['SigningKey2026', 'SigningKeyA', 'SigningKey']],
     ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3']],
+    ['mail.linkBase', `https://a.io/${'x'.repeat(987)}`],
     ['mail.configurationSet', 'x'],
     ['mail.configurationSet', `aZ0_-${'x'.repeat(59)}`],
     ['corsOrigins', []],
