@@ -47,14 +47,15 @@ it('finds a user among more than the service sorts, counts or filters at once', 
   const tab = await openTab({ url: large.cloud.url });
   const { page } = tab;
   await logIn(tab, 'admin');
-  const requests: string[] = [];
-  page.on('request', (request) => requests.push(request.url()));
   await page.goto('/console/users');
   await page.locator('tbody tr').nth(19).waitFor();
+  // From here on: the page after the log-in may have requested a list that nobody waited for.
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
   await page.getByRole('link', { name: 'Next page' }).click();
   await page.getByRole('link', { name: 'First page' }).waitFor();
   const pages = () => requests.filter((url) => url.includes('/api/users'));
-  await expect.poll(pages).toHaveLength(2);
+  await expect.poll(pages).toHaveLength(1);
   const search = async (login: string) => {
     await page.getByRole('textbox', { name: 'Login' }).fill(login);
     await page.keyboard.press('Enter');
