@@ -122,15 +122,21 @@ export function openModuleSigner(
   });
 }
 
-/** Opens the public keys that verify modules' tokens, which KMS tells once. Throws SDK errors. */
-export const openModuleKeys = (): (() => Promise<PublicJwk[]>) =>
-  untilItSucceeds(() =>
-    settleAll(
-      requireEnv('MODULE_KEYS')
-        .split(',')
-        .map((id) => readPublicKey(id, sharedKms())),
-    ),
-  );
+/**
+ * Opens the public keys that verify modules' tokens, each of which KMS tells once. A failure to read
+ * another key than the first is only logged: that key may be disabled while it is replaced. Throws
+ * SDK errors.
+ */
+export function openModuleKeys(): () => Promise<PublicJwk[]> {
+  const ids = requireEnv('MODULE_KEYS').split(',');
+  const reads = ids.map((id) => untilItSucceeds(() => readPublicKey(id, sharedKms())));
+  return async () => {
+    const read = (each: () => Promise<PublicJwk>, index: number) =>
+      index === 0 ? each() : each().catch((error) => logError('keyNotRead', error));
+    const keys = await settleAll(reads.map(read));
+    return keys.filter((key) => key !== undefined);
+  };
+}
 
 /** The result of the first call that succeeds. */
 function untilItSucceeds<T>(read: () => Promise<T>): () => Promise<T> {

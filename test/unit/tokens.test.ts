@@ -419,6 +419,19 @@ describe('openSigner', () => {
     expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'one', 'one', 'two']);
   });
 
+  it('verifies tokens of modules by the first key while another is disabled', async () => {
+    vi.stubEnv('MODULE_KEYS', 'one,two');
+    stubKms(one.response, awsError('DisabledException'), other.response);
+    const readKeys = openModuleKeys();
+
+    const [first, second] = [await readKeys(), await readKeys()];
+    vi.unstubAllEnvs();
+
+    expect(first).toEqual([one.jwk]);
+    expect(lines).toMatchObject([{ keyNotRead: 'DisabledException' }]);
+    expect(second).toEqual([one.jwk, other.jwk]);
+  });
+
   it('reads its keys from SIGNING_KEYS', async () => {
     vi.stubEnv('SIGNING_KEYS', 'one,two');
     const { calls } = stubKms(one.response, other.response);
