@@ -123,14 +123,15 @@ export function openModuleSigner(
 }
 
 /**
- * Opens the public keys that verify modules' tokens, each of which KMS tells once. A failure to read
- * another key than the first is only logged: that key may be disabled while it is replaced. Throws
- * SDK errors.
+ * Opens the public keys that verify modules' tokens, each of which KMS tells once. A failure to
+ * read another key than the first is only logged: that key may be disabled while it is replaced.
+ * Throws SDK errors.
  */
 export function openModuleKeys(): () => Promise<PublicJwk[]> {
-  const ids = requireEnv('MODULE_KEYS').split(',');
-  const reads = ids.map((id) => untilItSucceeds(() => readPublicKey(id, sharedKms())));
+  const open = (id: string) => untilItSucceeds(() => readPublicKey(id, sharedKms()));
+  let reads: (() => Promise<PublicJwk>)[] | undefined;
   return async () => {
+    reads ??= requireEnv('MODULE_KEYS').split(',').map(open);
     const read = (each: () => Promise<PublicJwk>, index: number) =>
       index === 0 ? each() : each().catch((error) => logError('keyNotRead', error));
     const keys = await settleAll(reads.map(read));
