@@ -4,8 +4,9 @@
  * the table.
  */
 
-/** An entity that has an item collection, ids and a total. */
-export type Kind = 'USER' | 'INTEGRATION' | 'CONF';
+/** The entities that have an item collection, ids and a total, by the partition key. */
+export const KINDS = ['USER', 'INTEGRATION', 'CONF'] as const;
+export type Kind = (typeof KINDS)[number];
 
 export interface Key {
   readonly pk: string;
@@ -29,8 +30,6 @@ export function collectionOf({ pk, sk }: Key): Kind | undefined {
   if (!Number.isSafeInteger(id) || id < 1 || sk !== idText(id)) return undefined;
   return KINDS.find((kind) => kind === pk);
 }
-
-const KINDS: readonly Kind[] = ['USER', 'INTEGRATION', 'CONF'];
 
 /** Whether this is the key of an entity. */
 export const isEntity = (key: Key): boolean => collectionOf(key) !== undefined;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { count, type ItemDeclaration, whole } from './item-kind.ts';
-import { idText, type Key, type Kind } from './keys.ts';
+import { idText, type Key, KINDS, type Kind } from './keys.ts';
 
 /* The items of the table itself. */
 
@@ -19,7 +19,7 @@ export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
 /** How many entities of a kind there are, and how often that has changed. */
 export const totalItem: ItemDeclaration = {
   pk: 'TOTAL',
-  sk: ['USER', 'INTEGRATION', 'CONF'],
+  sk: KINDS,
   name: 'total of a kind',
   attributes: () => v.object({ n: whole, changes: v.optional(count) }),
   onForget: 'keep',

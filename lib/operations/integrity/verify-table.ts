@@ -1,3 +1,4 @@
+import { KINDS } from '../../table/keys.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './counters.ts';
 import { verifyCredentials } from './credentials.ts';
@@ -43,10 +44,8 @@ export async function verifyTable(
     await verifyParameters(table, seen),
     await verifySequence(table, seen, 'USER'),
     await verifySequence(table, seen, 'INTEGRATION'),
-    await verifyTotal(table, seen, 'USER'),
-    await verifyTotal(table, seen, 'INTEGRATION'),
-    await verifyTotal(table, seen, 'CONF'),
   ];
+  for (const kind of KINDS) verdicts.push(await verifyTotal(table, seen, kind));
   return {
     items: seen.items,
     users: seen.counts.USER,
