@@ -65,8 +65,9 @@ function resolved<T>(part: T): T {
 function operationOf(route: string): Operation {
   const [method = '', path = ''] = route.split(' ');
   const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
-  const operation = paths[path]?.[method.toLowerCase()] as Operation;
-  return operation?.parameters
+  const operation = paths[path]?.[method.toLowerCase()];
+  assert(operation, `openapi.json lacks ${route}: docs/adding-an-endpoint.md says how to write it`);
+  return operation.parameters
     ? { ...operation, parameters: operation.parameters.map(resolved) }
     : operation;
 }
