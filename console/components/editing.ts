@@ -27,8 +27,11 @@ export interface Editing<Entity, Fields> {
 }
 
 interface Properties<Entity, Fields> {
-  /** The labels of the fields that the form changes. */
-  readonly labels: Readonly<Record<string, string>>;
+  /**
+   * The label of every field that the form changes: another person's change of a field without one
+   * would be overwritten.
+   */
+  readonly labels: { readonly [K in keyof Fields]: string };
   readonly loaded: Success<Entity>;
   readonly put: (fields: Fields, ifMatch: string | undefined) => Promise<Answer<Entity>>;
   readonly get: () => Promise<Answer<Entity>>;

@@ -2,7 +2,7 @@ import type { Integration as IntegrationData } from '../api/generated/types.gen.
 import type { Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
-import { type Editing, useEditing } from '../components/editing.ts';
+import { useEditing } from '../components/editing.ts';
 import { Form } from '../components/form.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
@@ -78,8 +78,6 @@ function Restart({ module }: { module: IntegrationData['module'] }) {
   );
 }
 
-type EditingIntegration = Editing<IntegrationData, IntegrationFields>;
-
 interface Properties {
   readonly loaded: Success<IntegrationData>;
   /** The integration or a parameter was changed, which the title and its module show. */
@@ -89,7 +87,7 @@ interface Properties {
 function EditIntegration({ loaded, onChanged }: Properties) {
   const t = texts();
   const { id } = loaded.data;
-  const editing: EditingIntegration = useEditing({
+  const editing = useEditing<IntegrationData, IntegrationFields>({
     labels: {
       name: t.name,
       shortName: t.shortName,

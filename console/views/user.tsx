@@ -80,7 +80,7 @@ type EditingUser = Editing<UserData, UserFields>;
 function EditUser({ loaded }: { loaded: Success<UserData> }) {
   const t = texts();
   const { id, login } = loaded.data;
-  const editing: EditingUser = useEditing({
+  const editing = useEditing<UserData, UserFields>({
     labels: {
       login: t.login,
       email: t.email,
