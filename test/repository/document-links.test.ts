@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 /*
  * Every relative link in the documents, and every document that a source names, leads to a file
- * and, with a fragment, to one of its headings.
+ * and, with a fragment, to one of its headings; every npm script that they name exists.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -67,5 +67,16 @@ it('the documents that sources name exist', () => {
   );
 
   expect(SOURCES.length).toBeGreaterThan(500);
+  expect(missing).toEqual([]);
+});
+
+it('the npm scripts that documents and sources name exist', () => {
+  const scripts = JSON.parse(read('package.json')).scripts;
+  const missing = [...DOCUMENTS, ...SOURCES].flatMap((file) =>
+    [...read(file).matchAll(/\bnpm\s+run\s+(?:--silent\s+)?([a-z][\w:-]*)/g)]
+      .filter(([, script = '']) => !Object.hasOwn(scripts, script))
+      .map(([name]) => `${file}: ${name}`),
+  );
+
   expect(missing).toEqual([]);
 });
