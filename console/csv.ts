@@ -1,6 +1,6 @@
 /** A spreadsheet would execute a cell that begins with one of these as a formula. */
 const FORMULA = /^(?=["'\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
-/** The same within a cell that a spreadsheet with other settings divides here. */
+/** The same where a spreadsheet that expects another separator would divide the cell. */
 const DIVIDED_FORMULA = /([,;\t\r\n]["'\s]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
 /**

@@ -9,7 +9,7 @@ const administrators = { anyRole: ['ROLE_ADMIN'] } as const satisfies Access;
 const time = v.pipe(v.string(), v.isoTimestamp());
 
 const newCredential = v.object({
-  /** The maximum is a setting. */
+  /** By default, and at most, a year from now. */
   expires: optionalText(instant, undefined),
 });
 export type NewCredential = v.InferOutput<typeof newCredential>;

@@ -16,8 +16,8 @@ export interface Decision<R> {
 }
 
 /**
- * How long a change is retried, in a request with its 10 seconds as well, and how much of the
- * request's time it leaves for the response.
+ * How long a change is retried, and how much of the 10 seconds of a request it leaves for the
+ * response.
  */
 const DURATION_MS_MAX = 8000;
 const RESPONSE_RESERVE_MS = 2000;

@@ -3,9 +3,9 @@ import { authenticator } from './authenticator.ts';
 import type { Checks } from './smoke-checks.ts';
 
 /*
- * Every other route once, on a user and an integration that the test creates: its function starts,
- * and has the permissions for the request. A mark makes both recognizable, so that the next run can
- * remove what an interrupted one has left.
+ * Calls the routes that smoke-checks.ts leaves out, on a user and an integration that the test
+ * creates: each function starts, and has the permissions for the request. A mark makes both
+ * recognizable, so that the next run can remove what an interrupted one has left.
  */
 
 const MARK = 'Created by npm run admin -- smoke';
