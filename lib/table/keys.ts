@@ -4,8 +4,12 @@
  * the table.
  */
 
-/** The entities that have an item collection, ids and a total, by the partition key. */
-export const KINDS = ['USER', 'INTEGRATION', 'CONF'] as const;
+/** The entities whose ids a sequence assigns. */
+export const SEQUENCES = ['USER', 'INTEGRATION'] as const;
+export type Sequence = (typeof SEQUENCES)[number];
+
+/** The entities that have an item collection, ids and a total, by their partition keys. */
+export const KINDS = [...SEQUENCES, 'CONF'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface Key {

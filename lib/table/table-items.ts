@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { count, type ItemDeclaration, whole } from './item-kind.ts';
-import { idText, type Key, KINDS, type Kind } from './keys.ts';
+import { idText, type Key, KINDS, type Kind, SEQUENCES, type Sequence } from './keys.ts';
 
 /* The items of the table itself. */
 
-export const sequenceKey = (kind: Kind): Key => ({ pk: 'SEQUENCE', sk: kind });
+export const sequenceKey = (kind: Sequence): Key => ({ pk: 'SEQUENCE', sk: kind });
 /** The last id of a kind that was assigned. */
 export const sequenceItem: ItemDeclaration = {
   pk: 'SEQUENCE',
-  sk: ['USER', 'INTEGRATION'],
+  sk: SEQUENCES,
   name: 'last id of a kind',
   attributes: () => v.object({ n: whole }),
   onForget: 'keep',

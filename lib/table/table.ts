@@ -1,5 +1,5 @@
 import type { TooLong } from '../contract/failure.ts';
-import type { Key, Kind } from './keys.ts';
+import type { Key, Sequence } from './keys.ts';
 import type { Write } from './write.ts';
 
 /** A stored item. The attributes of each entity are defined in its `*-table.ts`. */
@@ -47,7 +47,7 @@ export interface Table {
    */
   query(pk: string, range?: Range, onConsumed?: OnConsumed): Promise<Item[]>;
   /** The next id of a kind: never assigned before and never assigned again. */
-  nextId(kind: Kind): Promise<number>;
+  nextId(kind: Sequence): Promise<number>;
   /**
    * Updates one item outside of a transaction, so that parallel updates never conflict. Returns the
    * item after the update, or undefined if the condition failed. May be applied twice if a response

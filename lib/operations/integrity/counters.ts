@@ -9,6 +9,7 @@ import {
   PARAMETERS_PER_INTEGRATION_EVER,
   parameterId,
   parametersRange,
+  type Sequence,
 } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
 import { sequenceKey, totalKey } from '../../table/table-items.ts';
@@ -125,7 +126,7 @@ const totalIs = ({ n, changes }: Total): Condition => attributesAre({ n, changes
 export async function verifySequence(
   table: TableScanner,
   seen: Survey,
-  kind: 'USER' | 'INTEGRATION',
+  kind: Sequence,
 ): Promise<Verdict> {
   const key = sequenceKey(kind);
   const highest = seen.highestIds[kind];

@@ -8,6 +8,7 @@ import {
   collectionOf,
   integrationIdOf,
   type Key,
+  KINDS,
   type Kind,
   PARAMETERS_PER_INTEGRATION_EVER,
 } from '../../table/keys.ts';
@@ -80,6 +81,8 @@ export const NO_PARAMETERS: SeenParameters = { count: 0, highest: 0, bytes: 0 };
 /** The bytes of a parameter; zero in items written before bytes were counted. */
 export const countedBytes = ({ bytes }: Item): number => (bytes as number | undefined) ?? 0;
 
+const zeros = () => Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<Kind, number>;
+
 /**
  * Scans the whole table; `onProgress` receives the number of items read. Fails with
  * NotGatehouseTable, and with NewerFormat.
@@ -90,9 +93,9 @@ export async function survey(
 ): Promise<Survey> {
   const seen: Survey = {
     items: 0,
-    counts: { USER: 0, INTEGRATION: 0, CONF: 0 },
-    highestIds: { USER: 0, INTEGRATION: 0, CONF: 0 },
-    totals: { USER: 0, INTEGRATION: 0, CONF: 0 },
+    counts: zeros(),
+    highestIds: zeros(),
+    totals: zeros(),
     defective: [],
     users: new Map(),
     guards: new Map(),

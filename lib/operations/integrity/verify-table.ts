@@ -1,4 +1,4 @@
-import { KINDS } from '../../table/keys.ts';
+import { KINDS, SEQUENCES } from '../../table/keys.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './counters.ts';
 import { verifyCredentials } from './credentials.ts';
@@ -42,9 +42,8 @@ export async function verifyTable(
     { findings: await verifyRoster(table, seen) },
     { findings: await verifyCredentials(table, seen) },
     await verifyParameters(table, seen),
-    await verifySequence(table, seen, 'USER'),
-    await verifySequence(table, seen, 'INTEGRATION'),
   ];
+  for (const kind of SEQUENCES) verdicts.push(await verifySequence(table, seen, kind));
   for (const kind of KINDS) verdicts.push(await verifyTotal(table, seen, kind));
   return {
     items: seen.items,

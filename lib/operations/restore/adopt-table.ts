@@ -8,7 +8,13 @@ import { credentialKey } from '../../integrations/integration-items.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
 import { commit, loadDecideCommit } from '../../table/change.ts';
 import type { ItemKind } from '../../table/item-kind.ts';
-import { collectionOf, type Key, PARAMETERS_PER_INTEGRATION_EVER } from '../../table/keys.ts';
+import {
+  collectionOf,
+  type Key,
+  PARAMETERS_PER_INTEGRATION_EVER,
+  SEQUENCES,
+  type Sequence,
+} from '../../table/keys.ts';
 import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Table } from '../../table/table.ts';
 import { sequenceKey } from '../../table/table-items.ts';
@@ -94,9 +100,11 @@ export async function adoptTable(
   { skippedIds = SKIPPED_IDS, original, onProgress = () => undefined }: Options = {},
 ): Promise<Adoption> {
   if (!(await table.get(rosterKey))) throw new NotGatehouseTable();
-  const advance = async (kind: 'USER' | 'INTEGRATION') =>
-    advanceSequence(table, kind, skippedIds, original ? await lastId(original, kind) : 0);
-  const sequences = [await advance('USER'), await advance('INTEGRATION')];
+  const sequences: Adoption['sequences'][number][] = [];
+  for (const kind of SEQUENCES) {
+    const atLeast = original ? await lastId(original, kind) : 0;
+    sequences.push(await advanceSequence(table, kind, skippedIds, atLeast));
+  }
   const seconds = await rejectIssuedTokens(table);
   const counts = await adoptItems(table, scanner, original, onProgress);
   // A token that is issued after this function returns is accepted.
@@ -105,15 +113,10 @@ export async function adoptTable(
 }
 
 /** The last id of a kind that a table has assigned. */
-export const lastId = async (table: Table, kind: 'USER' | 'INTEGRATION'): Promise<number> =>
+export const lastId = async (table: Table, kind: Sequence): Promise<number> =>
   ((await table.get(sequenceKey(kind)))?.n as number | undefined) ?? 0;
 
-async function advanceSequence(
-  table: Table,
-  kind: 'USER' | 'INTEGRATION',
-  skippedIds: number,
-  atLeast: number,
-) {
+async function advanceSequence(table: Table, kind: Sequence, skippedIds: number, atLeast: number) {
   const key = sequenceKey(kind);
   return loadDecideCommit(
     table,
