@@ -7,7 +7,7 @@ import {
 } from '../../lib/contract/list-query.ts';
 import { INTEGRATIONS } from '../../lib/integrations/integration-table.ts';
 import { PARAMETERS } from '../../lib/integrations/parameter-table.ts';
-import { entityKey, type Kind } from '../../lib/table/keys.ts';
+import { entityKey } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -44,6 +44,7 @@ const usersOf = (total: number) =>
   Array.from({ length: total }, (_, n) => itemOf('USER', n + 1, `name ${n % 3}`));
 
 const COLLECTIONS = { USER: USERS, INTEGRATION: INTEGRATIONS, CONF: PARAMETERS };
+type Kind = keyof typeof COLLECTIONS;
 
 /**
  * A list of these items, with the units that its queries spend and settle and the calls that they
