@@ -131,6 +131,18 @@ describe('a key of one kind of tokens', () => {
   ])('never verifies %s', async (_, authorization) => {
     await expect(verifier().verify(authorization())).rejects.toEqual(REJECTED);
   });
+
+  it('fails as KMS does while KMS does not tell it, and verifies once it does', async () => {
+    const outage = new Error('KMS is unavailable');
+    const readKeys = vi.fn(async () => [modules.jwk as never]);
+    readKeys.mockRejectedValueOnce(outage).mockRejectedValueOnce(outage);
+    const table = tableOf(people) as unknown as Table;
+    const { verify } = openVerifier(table, { ...moduleToken(), readKeys });
+
+    await expect(verify(ofModule(modules))).rejects.toBe(outage);
+
+    expect(await verify(ofModule(modules))).toEqual({ clientId, integrationId: 17 });
+  });
 });
 
 describe('a signature from KMS', () => {
