@@ -143,8 +143,8 @@ describe('a planted fault is found', () => {
       const Statement = [{ Resource: 'x'.repeat(10_240) }];
       first(resources, 'AWS::IAM::Role').Policies = [{ PolicyDocument: { Statement } }];
     },
-    'an event pattern has at most 4,096 characters': (resources) => {
-      first(resources, 'AWS::Events::Rule', hasPattern).EventPattern.source = ['x'.repeat(4096)];
+    'an event pattern has at most 2,048 characters, the default quota': (resources) => {
+      first(resources, 'AWS::Events::Rule', hasPattern).EventPattern.source = ['x'.repeat(2048)];
     },
     'an alarm evaluates at most a day, or a week in periods of an hour': (resources) => {
       first(resources, 'AWS::CloudWatch::Alarm').EvaluationPeriods = 1441;

@@ -75,10 +75,10 @@ export const LIMITS = {
       const documents = policies.map(({ PolicyDocument }) => JSON.stringify(PolicyDocument));
       return documents.join('').length > 10_240 ? [policies[0]?.PolicyName] : [];
     }),
-  'an event pattern has at most 4,096 characters': (resources) =>
+  'an event pattern has at most 2,048 characters, the default quota': (resources) =>
     of(resources, 'AWS::Events::Rule')
       .map(({ EventPattern = {} }) => JSON.stringify(EventPattern))
-      .filter((text) => text.length > 4096),
+      .filter((text) => text.length > 2048),
   'an alarm evaluates at most a day, or a week in periods of an hour': (resources) =>
     of(resources, 'AWS::CloudWatch::Alarm').flatMap((alarm) =>
       periods(alarm)
