@@ -103,7 +103,7 @@ export const de: Dictionary = {
     'error.http.412': 'Jemand anderes hat es inzwischen geändert.',
     'error.http.413': 'Der Text ist zu lang.',
     'error.http.415': 'Der Dienst nimmt das Format nicht an.',
-    'error.http.429': 'Zu viele Versuche.',
+    'error.http.429': 'Zu viele Anfragen.',
     'error.http.500': 'Der Dienst hat einen Fehler.',
     'error.http.503':
       'Der Dienst ist überlastet. Die Änderung ist vielleicht erfolgt: Sehen Sie nach.',

@@ -100,7 +100,7 @@ export const en = {
     'error.http.412': 'Somebody else has changed it in the meantime.',
     'error.http.413': 'The text is too long.',
     'error.http.415': 'The service does not accept this format.',
-    'error.http.429': 'Too many attempts.',
+    'error.http.429': 'Too many requests.',
     'error.http.500': 'The service has failed.',
     'error.http.503':
       'The service is busy. The change may or may not have been made: look before you repeat it.',

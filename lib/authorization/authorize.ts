@@ -192,8 +192,9 @@ async function changeBy<R, E, L, P>(
     const [callerUser, early] = await settleAll([loadUser(), rule.loadEarly?.() as Promise<E>]);
     // After the caller is confirmed: an ended token must not use up the changes of its account. A
     // log-out always succeeds.
-    if (required.access !== 'issued-token') counting ??= requireChangeLeft(table, caller.id);
-    const [loaded] = await settleAll([load(early), counting ?? Promise.resolve()]);
+    counting ??=
+      required.access === 'issued-token' ? Promise.resolve() : requireChangeLeft(table, caller.id);
+    const [loaded] = await settleAll([load(early), counting]);
     preparing ??= rule.prepare?.(loaded);
     return { callerUser, loaded, prepared: (await preparing) as P };
   };

@@ -95,13 +95,14 @@ export async function exchangeCredential(
     ...keysOfCredential(integrationId ?? 0, integrationId === undefined ? '' : clientId),
     credentialUseKey(integrationId === undefined ? '' : clientId),
   ]);
+  const [, , used] = items;
   const now = Date.now();
   const credential = confirmedCredential(items, clientId, now);
   if (!credential || !isSecret(secret) || !isSecretOf(credential, secret)) {
     await count();
     throw new Failure('invalid-client');
   }
-  await ignoreUnavailable(recordUse(table, credential, items[2], now));
+  await ignoreUnavailable(recordUse(table, credential, used, now));
   return { ...(await issue(credential, now)), clientId };
 }
 

@@ -36,8 +36,7 @@ interface StepsInput<E> {
  * cursor costs only that page. The first page and a page after a cursor are incomplete if filters
  * select too few of the items that a request reads, or when the read budget is spent; their cursor
  * continues after these items. Any other page fails with `tooLong` instead, and may read beyond the
- * budget. The budget must be unspent. Fails with read-budget-spent and
- * unavailable.
+ * budget. The budget must be unspent. Fails with read-budget-spent and unavailable.
  */
 export async function pageInSteps<E extends object, P>(
   { table, budget, unitsPerItem, tooLong, itemsBy, entityOf }: StepsInput<E>,

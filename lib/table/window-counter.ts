@@ -1,8 +1,15 @@
 import type { Key } from './keys.ts';
 import type { Write } from './write.ts';
 
-/** How long a counter is kept after its window, to tolerate clock skew. */
+/** How long a counter is kept after its window, to tolerate clock skew and queued requests. */
 const TTL_MARGIN_SECONDS = 60;
+
+/** The window of a time: its number, its end, and when items about it expire, in seconds. */
+export function windowAt(time: number, windowMs: number) {
+  const number = Math.floor(time / windowMs);
+  const endMs = (number + 1) * windowMs;
+  return { number, endMs, expires: Math.ceil(endMs / 1000) + TTL_MARGIN_SECONDS };
+}
 
 /** What is counted for an account in the present window of time, in an item of its own. */
 export interface WindowCounter {
@@ -15,14 +22,10 @@ export interface WindowCounter {
   next(): WindowCounter;
 }
 
-/** The counter in this partition for the present window, or another one by its number. */
-export function windowCounter(
-  pk: string,
-  windowMs: number,
-  window = Math.floor(Date.now() / windowMs),
-): WindowCounter {
-  const endMs = (window + 1) * windowMs;
-  const key = { pk, sk: String(window) };
+/** The counter in this partition for the present window, or for the window of another time. */
+export function windowCounter(pk: string, windowMs: number, time = Date.now()): WindowCounter {
+  const { number, endMs, expires } = windowAt(time, windowMs);
+  const key = { pk, sk: String(number) };
   return {
     key,
     add: (amount, max) => ({
@@ -32,13 +35,13 @@ export function windowCounter(
       names: { '#n': 'n', '#expires': 'expires' },
       values: {
         ':amount': amount,
-        ':expires': Math.ceil(endMs / 1000) + TTL_MARGIN_SECONDS,
+        ':expires': expires,
         ...(max !== undefined && { ':rest': max - amount }),
       },
       ...(max !== undefined && { condition: 'attribute_not_exists(#n) OR #n <= :rest' }),
     }),
     // A request that has taken longer than its window may try again at once.
     secondsLeft: () => Math.max(1, Math.ceil((endMs - Date.now()) / 1000)),
-    next: () => windowCounter(pk, windowMs, window + 1),
+    next: () => windowCounter(pk, windowMs, endMs),
   };
 }

@@ -50,7 +50,7 @@ export function openAttemptKeys(pepperKey: string, kms: KMSClient): AttemptKeys 
     keyOf: (source: string, window: number) => Key,
   ): Promise<SourceKeys> {
     const hash = await keyedHash();
-    const key = (source: string) => keyOf(hash(source), windowOf(arrivedAt));
+    const key = (source: string) => keyOf(hash(source), windowOf(arrivedAt).number);
     const [machine, site] = [machineOf(address), siteOf(address)];
     return { source: key(machine), ...(site !== machine && { site: key(site) }) };
   }

@@ -2,6 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
+import { windowAt } from '../table/window-counter.ts';
 import type { Write } from '../table/write.ts';
 
 /*
@@ -11,8 +12,6 @@ import type { Write } from '../table/write.ts';
  */
 
 const WINDOW_MS = 15 * 60 * 1000;
-/** How long a count outlives its window, to tolerate clock skew and requests that were queued. */
-const MARGIN_MS = 60_000;
 /** A number of requests that no source reaches. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** How many times as much a /48 of IPv6 may do as one of its /64: it can be an office. */
@@ -50,9 +49,7 @@ export type SourceEvent = 'request' | 'failure';
  * The window in which a request is counted: by its arrival, so that the time that it spent in a
  * queue does not count as waiting.
  */
-export const windowOf = (arrivedAt: number): number => Math.floor(arrivedAt / WINDOW_MS);
-
-const endOfWindow = (arrivedAt: number): number => (windowOf(arrivedAt) + 1) * WINDOW_MS;
+export const windowOf = (arrivedAt: number) => windowAt(arrivedAt, WINDOW_MS);
 
 const ofSite = ({ failuresPerSource, requestsPerSource }: SourceLimits): SourceLimits => ({
   failuresPerSource: MACHINES_OF_A_SITE * failuresPerSource,
@@ -70,7 +67,7 @@ export function sourceBlockedUntil(
 ): number {
   const isFull = (count: SourceCount | undefined, of: SourceLimits) =>
     count && (count.n >= of.failuresPerSource || count.requests >= of.requestsPerSource);
-  return isFull(source, limits) || isFull(site, ofSite(limits)) ? endOfWindow(arrivedAt) : 0;
+  return isFull(source, limits) || isFull(site, ofSite(limits)) ? windowOf(arrivedAt).endMs : 0;
 }
 
 /**
@@ -89,7 +86,7 @@ export async function countAgainstSource(
     // A separate update rather than part of a transaction: transactions on one item conflict, and
     // would make the users behind a shared address wait for each other.
     const counted = await table.update(countOf(key, event, arrivedAt, of));
-    if (!counted) throw tooManyAttempts(endOfWindow(arrivedAt), Date.now());
+    if (!counted) throw tooManyAttempts(windowOf(arrivedAt).endMs, Date.now());
   };
   await settleAll([count(source, limits), ...(site ? [count(site, ofSite(limits))] : [])]);
 }
@@ -110,7 +107,7 @@ const countOf = (
     ':requests': event === 'request' ? 1 : 0,
     ':failuresMax': failuresPerSource,
     ':requestsMax': event === 'request' ? requestsPerSource : UNLIMITED,
-    ':expires': Math.ceil((endOfWindow(arrivedAt) + MARGIN_MS) / 1000),
+    ':expires': windowOf(arrivedAt).expires,
   },
 });
 

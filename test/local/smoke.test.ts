@@ -234,7 +234,7 @@ describe.concurrent('npm run admin -- smoke', () => {
     });
 
     it('deletes no user without its mark', async () => {
-      const user = await gatehouse.makeUser('gatehouse-smoke');
+      const user = await gatehouse.makeUser('gatehouse-smoke', { lastName: 'Smoke' });
 
       const { code, failures } = await smoke();
       const { status, body } = await gatehouse.call('GET', '/api/users/gatehouse-smoke', {

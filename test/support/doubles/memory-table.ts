@@ -2,8 +2,8 @@ import { entityKey, type Key, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../../lib/table/table.ts';
 import type { Write } from '../../../lib/table/write.ts';
-import { holds, updated } from '../../interleavings/expressions.ts';
 import { cancelledBy } from './aws-errors.ts';
+import { holds, updated } from './expressions.ts';
 import { waitMicrotasks } from './microtasks.ts';
 
 /** A table in memory that records reads when they begin and writes when they have ended. */

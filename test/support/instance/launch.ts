@@ -134,7 +134,7 @@ export async function launch({
     ...options,
     async intercept(call, forward) {
       const forwarded = () =>
-        !limitsChanges && countsChange(call) ? Promise.resolve(COUNTED) : forward();
+        !limitsChanges && isChangeCount(call) ? Promise.resolve(COUNTED) : forward();
       const response = await (options.intercept ? options.intercept(call, forwarded) : forwarded());
       secrets.called(call, response);
       return response;
@@ -247,7 +247,7 @@ export async function launch({
   return gatehouse;
 }
 
-const countsChange = ({ operation, input }: AwsCall): boolean =>
+const isChangeCount = ({ operation, input }: AwsCall): boolean =>
   operation === 'UpdateItem' && JSON.stringify(input.Key).includes('"CHANGES#');
 const COUNTED: AwsResponse = { status: 200, body: { Attributes: { n: { N: '1' } } } };
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { WINDOW_MS } from '../../../lib/table/read-budget.ts';
 import type { Table } from '../../../lib/table/table.ts';
 import { readsPartition } from '../../../lib/table/table-items.ts';
-import { put } from '../../../lib/table/write.ts';
+import { windowCounter } from '../../../lib/table/window-counter.ts';
 
 /** The read units of a caller that are stored, of all windows. */
 export async function readsOf(table: Table, userId: number): Promise<number> {
@@ -18,12 +18,7 @@ export async function forgetReads(table: Table, userId: number): Promise<void> {
 
 /** Lets a caller have read these units in the present window, and in the next as well. */
 export async function setReads(table: Table, userId: number, n: number): Promise<void> {
-  const window = Math.floor(Date.now() / WINDOW_MS);
-  const writes = [window, window + 1].map((each) =>
-    put(
-      { pk: readsPartition(userId), sk: String(each) },
-      { n, expires: Math.ceil(((each + 1) * WINDOW_MS) / 1000) + 60 },
-    ),
-  );
-  await table.transact(writes, randomUUID());
+  const present = windowCounter(readsPartition(userId), WINDOW_MS);
+  await forgetReads(table, userId);
+  await table.transact([present.add(n), present.next().add(n)], randomUUID());
 }

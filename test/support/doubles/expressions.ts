@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Item } from '../../lib/table/table.ts';
+import type { Item } from '../../../lib/table/table.ts';
 
 /*
  * DynamoDB's expressions, as far as lib uses them: parsed to a tree, so that tests can remove a

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { holds, parseCondition, updated } from './expressions.ts';
+import { holds, parseCondition, updated } from '../support/doubles/expressions.ts';
 
 const ITEM = { pk: 'A', sk: 'B', n: 5, name: 'ada', ids: new Set([1, 2]), list: ['x'] };
 const placeholders = {
