@@ -128,13 +128,8 @@ function periodOf(filters: readonly Filter[], oldest: string, newest: string): B
 /** The months of a period as `yyyy-mm`, in ascending order. */
 function monthsOf({ from, to }: Bounds): string[] {
   const months: string[] = [];
-  for (
-    let at = new Date(`${from.slice(0, 7)}-01`);
-    // Stryker disable next-line EqualityOperator: `to` is longer than a time
-    at.toISOString() < to;
-    at.setUTCMonth(at.getUTCMonth() + 1)
-  ) {
-    months.push(at.toISOString().slice(0, 7));
-  }
+  const at = new Date(`${from.slice(0, 7)}-01`);
+  const month = () => at.toISOString().slice(0, 7);
+  for (; month() <= to.slice(0, 7); at.setUTCMonth(at.getUTCMonth() + 1)) months.push(month());
   return months;
 }

@@ -11,7 +11,6 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:
 export function parseJson(text: string): unknown {
   return JSON.parse(unambiguousJson(text), (key, value) => {
     if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(value), 'prototype')))
-      // Stryker disable next-line StringLiteral: only the type of the error is used
       throw new SyntaxError('The key could change a prototype');
     return reviveNumber(key, value);
   });
@@ -25,7 +24,6 @@ export function unambiguousJson(text: string): string {
   // First: only in a valid text, where every string ends, do the searches below take linear time.
   JSON.parse(text);
   if (isTooDeepOrAmbiguous(text))
-    // Stryker disable next-line StringLiteral: only the type of the error is used
     throw new SyntaxError('Nested too deeply, or duplicate keys in one object');
   return text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') || !isRounded(Number(token), token) ? token : '1e999',
@@ -53,14 +51,17 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
  * expanded.
  */
 function normalized(number: string): string {
-  // Stryker disable next-line StringLiteral,ArrayDeclaration: every number of JSON matches
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(number) ?? [];
-  const digits = (whole + fraction).replace(/^0+/, '');
-  // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.
-  const significant = digits.replace(/(?<!0)0+$/, '');
-  if (significant === '') return significant;
-  const power = Number(exponent) - fraction.length + digits.length;
-  return `${sign}.${significant}e${power}`;
+  return number.replace(
+    NUMBER,
+    (_, sign: string, whole: string, fraction = '', exponent: string | number = 0) => {
+      const digits = (whole + fraction).replace(/^0+/, '');
+      // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.
+      const significant = digits.replace(/(?<!0)0+$/, '');
+      if (significant === '') return significant;
+      const power = Number(exponent) - fraction.length + digits.length;
+      return `${sign}.${significant}e${power}`;
+    },
+  );
 }
 
 /** Whether a valid JSON text is nested too deeply or has duplicate keys in one object. */

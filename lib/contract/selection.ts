@@ -88,10 +88,7 @@ export function sorted<E extends { readonly id: number }>(
 }
 
 function compare(a: Value | undefined, b: Value | undefined, descending: boolean): number {
-  if (a === b) return 0;
-  if (a === undefined) return 1;
-  if (b === undefined) return -1;
-  // Stryker disable next-line EqualityOperator: equal values have returned above
-  const isBefore = a < b;
-  return isBefore === descending ? 1 : -1;
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  const order = Number(a > b) - Number(a < b);
+  return descending ? -order : order;
 }

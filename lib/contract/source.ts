@@ -34,11 +34,10 @@ const first64Bits = (address: string): string => firstGroups(address, 4);
 
 /** Groups of 16 bits. Normalized, because one IPv6 address can be written in several ways. */
 function firstGroups(address: string, count: number): string {
-  const [left, right] = address.split('::').map((side) => side.split(':'));
-  const missing = right && left ? 8 - left.length - right.length : 0;
-  // Stryker disable next-line ArrayDeclaration,StringLiteral: an empty group counts as 0
-  const groups = [...(left ?? []), ...Array(Math.max(0, missing)).fill('0'), ...(right ?? [])];
-  return groups
+  const missing = Math.max(0, 9 - address.split(':').length);
+  return address
+    .replace('::', `:${'0:'.repeat(missing)}`)
+    .split(':')
     .slice(0, count)
     .map((group) => Number.parseInt(group || '0', 16).toString(16))
     .join(':');

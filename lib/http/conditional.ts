@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Failure } from '../contract/failure.ts';
 import type { Precondition } from '../table/version.ts';
+import { isRead } from './event.ts';
 import type { Response } from './response.ts';
 
 /*
@@ -26,13 +27,10 @@ export function preconditionOf({
  * version-changed if If-Match does not accept the entity; the responses of changes are returned
  * unchanged.
  */
-export function respondConditionally(
-  { headers, requestContext }: APIGatewayProxyEventV2,
-  response: Response,
-): Response {
+export function respondConditionally(event: APIGatewayProxyEventV2, response: Response): Response {
   const etag = response.headers?.ETag;
-  const isRead = ['GET', 'HEAD'].includes(requestContext.http.method);
-  if (!isRead || etag === undefined) return response;
+  if (!isRead(event) || etag === undefined) return response;
+  const { headers } = event;
   const version = etag.slice(1, -1);
   if (!isAcceptedByIfMatch(headers['if-match'], version)) throw new Failure('version-changed');
   if (!isKnown(headers['if-none-match'], version)) return response;
@@ -41,12 +39,12 @@ export function respondConditionally(
 
 /** If-Match compares strongly, and a header that is not a list of tags accepts no version. */
 const isAcceptedByIfMatch = (ifMatch: string | undefined, version: string): boolean =>
-  ifMatch === undefined || isAny(ifMatch) || tagsIn(ifMatch).includes(`"${version}"`);
+  ifMatch === undefined || isAny(ifMatch) || tagsIn(ifMatch).has(`"${version}"`);
 
 /** If-None-Match compares weakly, and a header that is not a list of tags names no version. */
 const isKnown = (ifNoneMatch: string | undefined, version: string): boolean =>
   ifNoneMatch !== undefined &&
-  (isAny(ifNoneMatch) || tagsIn(ifNoneMatch).some((tag) => tag.endsWith(`"${version}"`)));
+  (isAny(ifNoneMatch) || [...tagsIn(ifNoneMatch)].some((tag) => tag.endsWith(`"${version}"`)));
 
 const isAny = (header: string): boolean => header.trim() === '*';
 
@@ -56,8 +54,7 @@ const ENTITY_TAG = /(W\/)?"[\x21\x23-\x7e\x80-\uffff]*"/g;
  * The entity tags of a list; none if it contains anything else, or tags without a comma between
  * them.
  */
-function tagsIn(list: string): readonly string[] {
+function tagsIn(list: string): ReadonlySet<string> {
   const isList = /^[\s,]*(\0\s*(,[\s,]*|$))*$/.test(list.replaceAll(ENTITY_TAG, '\0'));
-  // Stryker disable next-line ArrayDeclaration: no other text is a tag either
-  return (isList && list.match(ENTITY_TAG)) || [];
+  return new Set(isList ? list.match(ENTITY_TAG) : undefined);
 }

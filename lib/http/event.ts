@@ -12,3 +12,7 @@ export type Event = APIGatewayProxyEventV2 & {
   callerId?: number;
   clientId?: string;
 };
+
+/** Whether a request reads, by its method. */
+export const isRead = ({ requestContext }: APIGatewayProxyEventV2): boolean =>
+  ['GET', 'HEAD'].includes(requestContext.http.method);

@@ -127,8 +127,7 @@ function respondAndLog(contract: Contract): MiddlewareObj<Event, Result> {
       await finishColdStart();
     },
     after({ event, response }) {
-      // Stryker disable next-line OptionalChaining: the handler has returned a response
-      logRequest(contract, event, response?.statusCode, Date.now() - started);
+      logRequest(contract, event, (response as Result).statusCode, Date.now() - started);
     },
     onError(request) {
       const { event, error } = request;

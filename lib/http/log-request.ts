@@ -2,7 +2,7 @@ import type { Contract } from '../contract/contract.ts';
 import type { Failure } from '../contract/failure.ts';
 import { log, logError, type Metric } from '../runtime/log.ts';
 import { retryCount } from '../runtime/retries.ts';
-import type { Event } from './event.ts';
+import { type Event, isRead } from './event.ts';
 
 const RETRIES: Metric = { field: 'retries', unit: 'Count', dimensions: [[]] };
 
@@ -30,8 +30,7 @@ export function logRequest(
     {
       requestId: requestContext.requestId,
       route,
-      // Stryker disable next-line Regex: a path contains no space
-      kind: contract.kind ?? (/^(GET|HEAD) /.test(route) ? 'read' : 'change'),
+      kind: contract.kind ?? (isRead(event) ? 'read' : 'change'),
       status,
       milliseconds,
       callerId: caller && 'id' in caller ? caller.id : event.callerId,

@@ -20,12 +20,11 @@ export function mediaTypeInUtf8(contentType: string): string | undefined {
   if (type === undefined) return undefined;
   PARAMETER.lastIndex = type.length;
   while (PARAMETER.lastIndex < header.length) {
-    // Stryker disable next-line StringLiteral: without a value, there is no name
-    const [parameter, name, token, quoted = ''] = PARAMETER.exec(header) ?? [];
+    const [parameter, name, token, quoted] = PARAMETER.exec(header) ?? [];
     if (parameter === undefined) return undefined;
-    const value = token ?? quoted.replaceAll(/\\(.)/g, '$1');
+    const value = token ?? quoted?.replaceAll(/\\(.)/g, '$1');
     // "utf8" is a label of UTF-8 in the Encoding standard.
-    if (name?.toLowerCase() === 'charset' && !/^utf-?8$/i.test(value)) return undefined;
+    if (name?.toLowerCase() === 'charset' && !/^utf-?8$/i.test(value as string)) return undefined;
   }
   return type.toLowerCase();
 }

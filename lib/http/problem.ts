@@ -356,7 +356,6 @@ export function problem(
       ...((status === 400 || status === 404) && { params: entityName }),
       ...(failure.fieldErrors && {
         fieldErrors: failure.fieldErrors.map((error) => ({
-          // Stryker disable next-line StringLiteral: every endpoint with fields has an entity
           objectName: entityName ? OBJECT_NAME[entityName] : 'request',
           ...error,
         })),

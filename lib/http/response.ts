@@ -160,8 +160,7 @@ function linksTo(
 function longestParameter({ parameters }: ListQuery<unknown>): string {
   const bytes = ([name, value]: QueryParameter) =>
     new URLSearchParams([[name, value]]).toString().length;
-  const [longest] = parameters.toSorted((a, b) => bytes(b) - bytes(a));
   // Without parameters, a link is never too long.
-  // Stryker disable next-line StringLiteral,OptionalChaining: see above
-  return longest?.[0] ?? '';
+  const [name] = parameters.toSorted((a, b) => bytes(b) - bytes(a))[0] as QueryParameter;
+  return name;
 }

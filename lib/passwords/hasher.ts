@@ -73,8 +73,7 @@ export const stackPepperKeys = (): readonly string[] => requireEnv('PEPPER_KEYS'
 
 /** Opens password hashing with the first HMAC key of the stack, or of others. */
 export function openHasher(pepperKeys = stackPepperKeys(), kms = sharedKms()): PasswordHasher {
-  // Stryker disable next-line StringLiteral: there is always a first key
-  const key = idOfKey(pepperKeys[0] ?? '');
+  const key = idOfKey(pepperKeys[0] as string);
   const parameters = parametersUnder(key);
   return {
     async hash(password) {

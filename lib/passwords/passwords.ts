@@ -46,8 +46,7 @@ export interface Passwords extends PasswordHasher {
  */
 export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms()): Passwords {
   const keyIds = pepperKeys.map(idOfKey);
-  // Stryker disable next-line StringLiteral: there is always a first key
-  const parameters = parametersUnder(keyIds[0] ?? '');
+  const parameters = parametersUnder(keyIds[0] as string);
   const zeros = (bytes: number) => base64(Buffer.alloc(bytes));
   const dummyHash = `${parameters}${zeros(SALT_BYTES)}$${zeros(HASH_BYTES)}`;
 
@@ -55,8 +54,7 @@ export function openPasswords(pepperKeys = stackPepperKeys(), kms = sharedKms())
     ...openHasher(pepperKeys, kms),
 
     async matches(password, stored) {
-      // Stryker disable next-line ConditionalExpression: `undefined` is not a bcrypt hash either
-      const bcryptHash = stored !== undefined && isBcrypt(stored) ? stored : undefined;
+      const bcryptHash = isBcrypt(String(stored)) ? stored : undefined;
       const phc = bcryptHash === undefined ? stored : undefined;
       const isUsable = phc !== undefined && keyIds.includes(parse(phc).key);
       const {
@@ -112,9 +110,10 @@ function parse(phc: string) {
 }
 
 function read(phc: string) {
-  const { memory, passes, parallelism, key, salt, mac } = PHC.exec(phc)?.groups ?? {};
-  // Stryker disable next-line LogicalOperator,ConditionalExpression: all groups match, or none
-  if (!key || !salt || !mac || Number(memory) > 262_144 || Number(passes) > 10) return undefined;
+  type Parts = Record<'memory' | 'passes' | 'parallelism' | 'key' | 'salt' | 'mac', string>;
+  const parts = PHC.exec(phc)?.groups as Parts | undefined;
+  if (!parts || Number(parts.memory) > 262_144 || Number(parts.passes) > 10) return undefined;
+  const { memory, passes, parallelism, key, salt, mac } = parts;
   return {
     memory: Number(memory),
     passes: Number(passes),

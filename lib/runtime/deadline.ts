@@ -35,8 +35,7 @@ const UNDO_MS = 300;
 
 /** Lets the following calls undo work even if the deadline of the request leaves them no time. */
 export function allowTimeToUndo(): void {
-  // Stryker disable next-line EqualityOperator: it is the same deadline
-  if (deadline - CALL_RESERVE_MS - Date.now() < UNDO_MS) setDeadline(CALL_RESERVE_MS + UNDO_MS);
+  setDeadline(Math.max(deadline - Date.now(), CALL_RESERVE_MS + UNDO_MS));
 }
 
 /**

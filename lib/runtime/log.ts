@@ -81,7 +81,7 @@ export function logError(
       code: typeof code === 'string' ? code : undefined,
       awsStatus: $metadata?.httpStatusCode,
       awsRequestId: $metadata?.requestId,
-      at: stackFrames(stack),
+      at: stack && stackFrames(stack),
     },
     ...metrics,
   );
@@ -91,8 +91,7 @@ export function logError(
  * The stack frames that name a line of a file. Other lines can belong to the message and are
  * dropped.
  */
-// Stryker disable next-line StringLiteral: no other text is a frame either
-function stackFrames(stack = ''): string {
+function stackFrames(stack: string): string {
   const frames = stack.split('\n').filter((line) => /^ +at .+:\d+:\d+\)?$/.test(line));
   return frames.map((line) => sourceFrame(line.trim())).join('\n');
 }
@@ -105,8 +104,8 @@ const sourceMaps = new Map<string, SourceMap>();
  * `--enable-source-maps`, every cold start would parse the source map.
  */
 function sourceFrame(frame: string): string {
-  // Stryker disable next-line ArrayDeclaration: the element at 1 stays undefined
-  const [, bundle, line, column] = /(file:\/\/\/\S+\.mjs):(\d+):(\d+)/.exec(frame) ?? [];
+  const position = /(?<bundle>file:\/\/\/\S+\.mjs):(?<line>\d+):(?<column>\d+)/.exec(frame);
+  const { bundle, line, column } = position?.groups ?? {};
   if (!bundle || !existsSync(new URL(`${bundle}.map`))) return frame;
   const map =
     sourceMaps.get(bundle) ??

@@ -4,7 +4,7 @@
  */
 
 const NO_RESPONSE = new Set(['TimeoutError', 'AbortError', 'TransactionInProgressException']);
-const NO_CONNECTION = new Set([
+const NO_CONNECTION = new Set<string | undefined>([
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTUNREACH',
@@ -45,8 +45,7 @@ export function isOutage(error: unknown): boolean {
     THROTTLED.has(error.name) ||
     $retryable !== undefined ||
     ($metadata?.httpStatusCode ?? 0) >= 500 ||
-    // Stryker disable next-line StringLiteral: no other text is a known code either
-    NO_CONNECTION.has(code ?? '')
+    NO_CONNECTION.has(code)
   );
 }
 
@@ -57,10 +56,8 @@ export const isThrottlingCode = (code: string): boolean =>
 /** Why DynamoDB has cancelled a transaction, by its positions; undefined for any other error. */
 export function cancellationCodes(error: unknown): string[] | undefined {
   if (!(error instanceof Error) || error.name !== 'TransactionCanceledException') return undefined;
-  const reasons =
-    // Stryker disable next-line ArrayDeclaration: neither has a reason with a code
-    (error as Error & { CancellationReasons?: { Code?: string }[] }).CancellationReasons ?? [];
-  return reasons.map((reason) => reason.Code ?? 'None');
+  const { CancellationReasons } = error as Error & { CancellationReasons?: { Code?: string }[] };
+  return CancellationReasons?.map((reason) => reason.Code ?? 'None');
 }
 
 /** Whether DynamoDB has cancelled a transaction because of throttling. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Failure } from '../contract/failure.ts';
+import { Failure, type FailureCode } from '../contract/failure.ts';
 import { currentDeadline, throttledTriesMax } from '../runtime/deadline.ts';
 import { cancellationCodes, isOutage, isThrottled, isThrottlingCode } from '../runtime/outage.ts';
 import { countRetry } from '../runtime/retries.ts';
@@ -58,7 +58,6 @@ export async function loadDecideCommit<L, R>(
     if (timesThrottled === throttledTriesMax()) throw new Failure('unavailable', { cause });
     countRetry();
     if (outcome === 'busy' || timesChanged > 1) await pause();
-    // Stryker disable next-line EqualityOperator: at the very millisecond
     if (Date.now() >= until) throw new Failure('unavailable', { cause });
   }
 }
@@ -139,7 +138,6 @@ async function tryToCommit(
       const outcome = outcomeOf(error, writes);
       inDoubt ||= attemptsOf(error) > 1;
       if (outcome !== 'busy' || !inDoubt) return { outcome, cause: error };
-      // Stryker disable next-line EqualityOperator: at the very millisecond
       if (Date.now() >= until) throw new Failure('unavailable', { cause: error });
       await pause();
     }
@@ -165,8 +163,6 @@ function outcomeOf(error: unknown, writes: readonly Write[]): 'changed' | 'busy'
   // Stale data takes priority: a uniqueness guard may fail only because the same rename was made
   // twice at once.
   if (failedWrites.some((write) => write.onConditionFailed === 'retry')) return 'changed';
-  const rule = failedWrites[0]?.onConditionFailed;
-  // Stryker disable next-line ConditionalExpression,StringLiteral: `retry` has returned above
-  if (rule === undefined || rule === 'retry') throw error;
-  throw new Failure(rule);
+  const code = failedWrites[0]?.onConditionFailed as FailureCode | undefined;
+  throw code ? new Failure(code) : error;
 }

@@ -47,7 +47,7 @@ export function snapshotsOf(name: string, client: DynamoDBClient): SnapshotTable
   return async (keys, onConsumed) => {
     const reads = keys.map((Key) => ({ TableName: name, Key }));
     try {
-      return await transactGet(documents, reads, abortBeforeDeadline, onConsumed);
+      return await transactGet(documents, reads, onConsumed);
     } catch (error) {
       throw isCancelled(error) ? new Failure('unavailable', { cause: error }) : error;
     }
@@ -65,24 +65,21 @@ const WAIT_MS_MAX = 200;
 export async function transactGet(
   documents: DynamoDBDocumentClient,
   reads: readonly GetCommandInput[],
-  // Stryker disable next-line ArrowFunction: the client accepts undefined as well
-  options: () => { abortSignal?: AbortSignal } = () => ({}),
   onConsumed?: OnConsumed,
 ): Promise<(Item | undefined)[]> {
   const TransactItems = reads.map((Get) => ({ Get }));
   let timesThrottled = 0;
   for (let tries = 1; ; tries++) {
     try {
-      // Stryker disable next-line ArrayDeclaration: no text has an `Item`
-      const { Responses = [], ConsumedCapacity } = await documents.send(
+      const { Responses, ConsumedCapacity } = await documents.send(
         new TransactGetCommand({
           TransactItems,
           ...(onConsumed && { ReturnConsumedCapacity: 'TOTAL' }),
         }),
-        options(),
+        abortBeforeDeadline(),
       );
       onConsumed?.(ConsumedCapacity?.[0]?.CapacityUnits ?? 0);
-      return reads.map((_, index) => Responses[index]?.Item as Item | undefined);
+      return reads.map((_, index) => Responses?.[index]?.Item as Item | undefined);
     } catch (error) {
       if (tries === TRIES_MAX || !isCancelled(error)) throw error;
       if (!isThrottled(error)) await sleepJittered(WAIT_MS_MAX);

@@ -74,8 +74,7 @@ export function openSigner(
   let publishedAt = 0;
 
   async function publish(): Promise<Signer> {
-    // Stryker disable next-line StringLiteral: there is always a first key
-    const [first = '', ...others] = keyIds;
+    const [first, ...others] = keyIds as [string, ...string[]];
     const [kid] = await settleAll([
       publishKey(first),
       ...others.map((id) => publishKey(id).catch((error) => logError('keyNotPublished', error))),

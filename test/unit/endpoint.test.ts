@@ -282,6 +282,7 @@ describe('a request body', () => {
   it.each<[string, Parts, string]>([
     ['JSON', { body: '{"email":"a@b.c"}' }, 'a@b.c'],
     ['text', { body: ' a@b.c\n', headers: { 'content-type': 'text/plain' } }, 'a@b.c'],
+    ['no text', { headers: { 'content-type': 'text/plain' } }, ''],
     [
       'text in base64',
       {

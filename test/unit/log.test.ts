@@ -85,9 +85,12 @@ describe('the log line of a request', () => {
     ['GET /api/account', 'read'],
     ['HEAD /api/account', 'read'],
   ])('has the kind of its route: %s is a %s', async (routeKey, kind) => {
-    expect(
-      await logged(() => logRequest(contractOf(routeKey), event({ routeKey }), 200, 0)),
-    ).toMatchObject([{ kind }]);
+    const requestContext = { http: { method: routeKey.split(' ')[0] } };
+    const received = event({ routeKey, requestContext });
+
+    expect(await logged(() => logRequest(contractOf(routeKey), received, 200, 0))).toMatchObject([
+      { kind },
+    ]);
   });
 });
 
@@ -271,7 +274,7 @@ describe('the log line of an error', () => {
     const error = new Error('secret');
     delete error.stack;
 
-    expect(await logged(() => logError('defect', error))).toEqual([{ defect: 'Error', at: '' }]);
+    expect(await logged(() => logError('defect', error))).toEqual([{ defect: 'Error' }]);
   });
 });
 

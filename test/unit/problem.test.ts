@@ -104,6 +104,7 @@ describe('a problem', () => {
     ['userManagement', 'user'],
     ['utmIntegration', 'utmIntegration'],
     ['utmIntegrationConf', 'utmIntegrationConf'],
+    [undefined, 'request'],
   ] as const)(
     'with field errors of %s names the object %s and has no alert headers',
     (entityName, objectName) => {

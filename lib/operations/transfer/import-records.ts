@@ -164,8 +164,7 @@ async function write(
       const creation = await prepared;
       return (now) => [mark(record.markerKey, marker, creation.id), ...creation.writesAt(now)];
     }
-    // Stryker disable next-line ConditionalExpression: only a new record has no id
-    const marking = marker || id === undefined ? [] : [mark(record.markerKey, marker, id)];
+    const marking = marker ? [] : [mark(record.markerKey, marker, id as number)];
     return () => marking;
   };
   const load = async () => {

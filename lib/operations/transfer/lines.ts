@@ -12,7 +12,6 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Bu
   let parts: Buffer[] = [];
   let bytes = 0;
   const keep = (part: Buffer) => {
-    // Stryker disable next-line EqualityOperator: a line is cut off either way
     if (bytes < LINE_BYTES_MAX) parts.push(part);
     bytes += part.length;
   };

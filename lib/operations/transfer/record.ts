@@ -43,7 +43,6 @@ const date = v.pipe(
 
 /** Whether the time has come, by a clock that may be slow. */
 function isPast(time: string): boolean {
-  // Stryker disable next-line EqualityOperator: at the very millisecond
   return Date.parse(instantOf(time) as string) <= Date.now() + CLOCK_SKEW_SECONDS * 1000;
 }
 
