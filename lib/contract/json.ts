@@ -38,30 +38,17 @@ export const reviveNumber = (_key: string, value: unknown): unknown =>
 
 /**
  * Whether the shortest text of a parsed number denotes another number than its source, as for
- * 9007199254740993.
+ * 9007199254740993. Their digits tell: rounding never changes only the position of the point.
  */
 function isRounded(value: number, source: string): boolean {
-  return !Number.isFinite(value) || normalized(String(value)) !== normalized(source);
+  return !Number.isFinite(value) || digitsOf(String(value)) !== digitsOf(source);
 }
 
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
-
-/**
- * Sign, significant digits and exponent, which are the same for equal numbers. 1e999999999 is not
- * expanded.
- */
-function normalized(number: string): string {
-  return number.replace(
-    NUMBER,
-    (_, sign: string, whole: string, fraction = '', exponent: string | number = 0) => {
-      const digits = (whole + fraction).replace(/^0+/, '');
-      // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.
-      const significant = digits.replace(/(?<!0)0+$/, '');
-      if (significant === '') return significant;
-      const power = Number(exponent) - fraction.length + digits.length;
-      return `${sign}.${significant}e${power}`;
-    },
-  );
+/** The digits of a number without leading and trailing zeros. */
+function digitsOf(number: string): string {
+  const digits = number.replace(/e.*/i, '').replace(/[-.]/g, '').replace(/^0+/, '');
+  // The lookbehind keeps the search linear: otherwise it would try each zero of a run in turn.
+  return digits.replace(/(?<!0)0+$/, '');
 }
 
 /** Whether a valid JSON text is nested too deeply or has duplicate keys in one object. */

@@ -254,6 +254,11 @@ describe('a request body', () => {
       { body: Buffer.from('{"name":"Ädä"}').toString('base64'), base64: true },
       200,
     ],
+    [
+      'an object of a stated charset',
+      { body: '{}', headers: { 'content-type': 'application/json; charset=UTF-8' } },
+      200,
+    ],
     ['64 KiB', { body: spaces(65_536) }, 200],
     ['64 KiB plus one byte', { body: spaces(65_537) }, 413],
     ['more than 64 KiB of two-byte characters', { body: twoBytes(65_538) }, 413],
