@@ -1,7 +1,7 @@
 import { GetAccount } from '../lib/accounts/account-contracts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
-import { factorView, openFactorRequirement } from '../lib/second-factor/requirement.ts';
+import { factorView, openFactorRequirement } from '../lib/second-factor/user-factor.ts';
 import { userView } from '../lib/users/user.ts';
 
 const requirement = openFactorRequirement();

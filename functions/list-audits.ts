@@ -1,6 +1,5 @@
 import { ListAudits } from '../lib/audit/audit-contracts.ts';
-import { auditView } from '../lib/audit/audit-entry.ts';
-import { readAudits } from '../lib/audit/read-audits.ts';
+import { auditView, readAudits } from '../lib/audit/read-audits.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { pageResponse } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/open-table.ts';

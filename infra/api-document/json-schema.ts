@@ -1,5 +1,5 @@
 import type { ConversionConfig, JsonSchema } from '@valibot/to-json-schema';
-import { type Limits, limitsOf } from '../../lib/contract/limits.ts';
+import { type Limits, limitsOf } from '../../lib/contract/fields.ts';
 
 /** Converts schemas to the JSON Schema of what they accept, with the limits of their checks. */
 export const CONVERSION: ConversionConfig = {

@@ -2,7 +2,7 @@ import type { Contract, ResponseHeader } from '../../lib/contract/contract.ts';
 import { Failure, type FailureCode } from '../../lib/contract/failure.ts';
 import { oauthError } from '../../lib/http/oauth-error.ts';
 import { problem } from '../../lib/http/problem.ts';
-import { needsFactor } from '../../lib/second-factor/requirement.ts';
+import { needsFactor } from '../../lib/second-factor/user-factor.ts';
 import { countsChanges, type Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../stack/edge-rejection.ts';
 import { jsonSchemaOf } from './schemas.ts';

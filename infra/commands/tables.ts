@@ -1,11 +1,10 @@
 import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { requireReadable, withGuard } from '../../lib/table/format.ts';
+import { formatKey, requireReadable, withGuard } from '../../lib/table/format.ts';
 import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import { openTableWith } from '../../lib/table/open-table.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { formatKey } from '../../lib/table/table-items.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
 import { requireKnownAccount } from './account.ts';
 import { namingTable } from './explain-error.ts';

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as v from 'valibot';
 import type { Texts } from '../../lib/mail/mail.ts';
-import type { Occasion } from '../../lib/mail/occasion.ts';
+import type { Occasion } from '../../lib/mail/outbox.ts';
 import { ROOT, readJson } from './environment-files.ts';
 import { parse } from './parse.ts';
 

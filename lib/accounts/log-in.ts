@@ -7,12 +7,12 @@ import {
   type FactorSecrets,
   openFactorSecrets,
 } from '../second-factor/factor-secrets.ts';
+import { factorAfter, separateCode } from '../second-factor/second-factor.ts';
 import {
   type FactorRequirement,
   factorRequiredFrom,
   openFactorRequirement,
-} from '../second-factor/requirement.ts';
-import { factorAfter, separateCode } from '../second-factor/second-factor.ts';
+} from '../second-factor/user-factor.ts';
 import { newSession, type Session } from '../sessions/session.ts';
 import { sessionStarted } from '../sessions/session-table.ts';
 import { loadDecideCommit } from '../table/change.ts';

@@ -14,9 +14,9 @@ import {
   formatRecoveryCode,
   newPendingFactor,
   newRecoveryCodes,
-  type SecondFactor,
 } from '../second-factor/second-factor.ts';
 import { base32, otpauthUri } from '../second-factor/totp.ts';
+import type { SecondFactor } from '../second-factor/user-factor.ts';
 import type { Table } from '../table/table.ts';
 import { attemptBy, type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
 import { issuer } from '../tokens/token.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { count, responseId } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
-import { AUDITED_ACTIONS, positionOf } from './audit-entry.ts';
+import { AUDITED_ACTIONS } from './audit-entry.ts';
 
 const value = v.optional(v.union([v.string(), v.number(), v.boolean()]));
 const values = v.optional(v.array(v.string()));
@@ -13,6 +13,19 @@ const change = v.strictObject({
   added: values,
   removed: values,
 });
+
+const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)#[\da-f-]{1,36}$/;
+
+/**
+ * Parses the position of an entry in the trail, which is its sort key; undefined if there is no
+ * such time.
+ */
+export function positionOf(text: string): string | undefined {
+  const instant = new Date(POSITION.exec(text)?.[1] ?? Number.NaN);
+  return !Number.isNaN(instant.getTime()) && text.startsWith(instant.toISOString())
+    ? text
+    : undefined;
+}
 
 /** GET /api/audits: who changed what, when and from where; newest entries first by default. */
 export const ListAudits = {

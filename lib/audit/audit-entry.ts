@@ -1,10 +1,61 @@
 import { randomUUID } from 'node:crypto';
-import { integrationIdOf } from '../table/keys.ts';
-import type { Item } from '../table/table.ts';
+import * as v from 'valibot';
+import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
+import type { Key } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
-import { auditKey, permanentAuditKey } from './audit-item.ts';
-import type { Change } from './changes.ts';
-import { ANONYMOUS_NAME, OPERATOR_NAME } from './service-names.ts';
+
+const PARTITION = 'AUDIT#';
+export const auditPartition = (month: string): string => `${PARTITION}${month}`;
+export const auditKey = (time: string, entryId: string): Key => ({
+  pk: auditPartition(time.slice(0, 7)),
+  sk: `${time}#${entryId}`,
+});
+/**
+ * Permanent entries have their own partition: finding them among the monthly ones would mean
+ * reading every month.
+ */
+export const PERMANENT_AUDIT_PARTITION = 'AUDIT#PERMANENT';
+export const permanentAuditKey = (time: string, entryId: string): Key => ({
+  pk: PERMANENT_AUDIT_PARTITION,
+  sk: `${time}#${entryId}`,
+});
+export const auditItem: ItemDeclaration = {
+  pk: ['AUDIT#<month>', PERMANENT_AUDIT_PARTITION],
+  sk: '<time>#<entry id>',
+  name: 'audit entry',
+  attributes: () =>
+    v.object({
+      time: text,
+      actor: text,
+      actorId: count,
+      action: text,
+      target: text,
+      targetName: text,
+      integrationName: v.optional(text),
+      changes: v.optional(v.array(v.object({ field: text }))),
+      session: v.optional(text),
+      source: v.optional(text),
+      count: v.optional(count),
+      expires: v.optional(count),
+    }),
+  personal: [
+    'time',
+    'actor',
+    'actorId',
+    'action',
+    'target',
+    'targetName',
+    'integrationName',
+    'fields',
+    'changes',
+    'session',
+    'source',
+  ],
+  matches: ({ pk, sk }) =>
+    pk === PERMANENT_AUDIT_PARTITION || sk.startsWith(pk.slice(PARTITION.length)),
+  onForget: 'rename',
+  onRestore: 'keep',
+};
 
 /** The actions that the audit trail records. */
 export const AUDITED_ACTIONS = [
@@ -40,6 +91,61 @@ export const AUDITED_ACTIONS = [
 ] as const;
 export type AuditedAction = (typeof AUDITED_ACTIONS)[number];
 
+/**
+ * What became of a field. `from` and `to` are missing where there is no value; both are, if the
+ * values are secret. The values of a set are those that were `added` to it and `removed` from it.
+ */
+export interface Change {
+  readonly field: string;
+  readonly from?: Value;
+  readonly to?: Value;
+  readonly added?: readonly string[];
+  readonly removed?: readonly string[];
+}
+type Value = string | number | boolean;
+
+/**
+ * In code points: all logins, addresses and names are shorter. Descriptions would make most entries
+ * that contain one larger than the 1 KB that two write units pay for.
+ */
+const TEXT_LENGTH_MAX = 256;
+
+/**
+ * The changes between two states of an entity, which is undefined before its creation and after its
+ * deletion. Lists are sets: their order does not matter.
+ */
+export const changesBetween = <E extends object>(
+  before: E | undefined,
+  after: E | undefined,
+  fields: readonly (keyof E & string)[],
+): Change[] => fields.flatMap((field) => changeOf(field, before?.[field], after?.[field]));
+
+function changeOf(field: string, from: unknown, to: unknown): Change[] {
+  if (Array.isArray(from ?? to)) {
+    const [former = [], latter = []] = [from, to] as (string[] | undefined)[];
+    const added = latter.filter((each) => !former.includes(each));
+    const removed = former.filter((each) => !latter.includes(each));
+    const isChanged = added.length + removed.length > 0;
+    return isChanged ? [{ field, ...(added[0] && { added }), ...(removed[0] && { removed }) }] : [];
+  }
+  if (from === to) return [];
+  return [
+    {
+      field,
+      ...(from !== undefined && { from: shortened(from as Value) }),
+      ...(to !== undefined && { to: shortened(to as Value) }),
+    },
+  ];
+}
+
+function shortened(value: Value): Value {
+  if (typeof value !== 'string' || value.length <= TEXT_LENGTH_MAX) return value;
+  const characters = [...value];
+  return characters.length > TEXT_LENGTH_MAX
+    ? `${characters.slice(0, TEXT_LENGTH_MAX).join('')}…`
+    : value;
+}
+
 /** An audited event. */
 export interface AuditEvent {
   readonly action: AuditedAction;
@@ -70,8 +176,31 @@ export interface Actor {
   readonly session: string | undefined;
 }
 
+/*
+ * The names that the service itself writes as an actor or author. No account can receive one: in
+ * the audit trail and in `createdBy`, nobody could tell them apart.
+ */
+
+export const OPERATOR_NAME = 'system';
+export const ANONYMOUS_NAME = 'anonymous';
+
+/** The name of a module: the client id of its credential. */
+export const moduleName = (integrationId: number, random: string): string =>
+  `module-${integrationId}-${random}`;
+
+/** The name that replaces the logins of a user who is forgotten. */
+export const forgottenName = (userId: number): string => `deleted-${userId}`;
+
+/** What all these names match, in any case: readers and filters with `contains` ignore it. */
+export const SERVICE_NAMES: readonly RegExp[] = [
+  new RegExp(`^${OPERATOR_NAME}$`, 'i'),
+  new RegExp(`^${ANONYMOUS_NAME}$`, 'i'),
+  /^module-\d+-/i,
+  /^deleted-\d+$/i,
+];
+
 /** A stored entry of the audit trail without its keys. */
-interface AuditEntry extends Omit<AuditEvent, 'changes'> {
+export interface AuditEntry extends Omit<AuditEvent, 'changes'> {
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly time: string;
@@ -138,79 +267,4 @@ export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write 
   const key =
     auditDays > 0 ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
   return claim(key, { ...entry }, 'retry');
-}
-
-/** An entry as it is listed: with the integration that it is about, if any. */
-export interface ListedEntry extends AuditEntry {
-  readonly integrationId?: number;
-  /** The values that the event has given to fields and taken from them, for filters. */
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-}
-
-/** Converts a table item to an entry. The id of a parameter contains its integration's id. */
-export function entryOf({ pk: _pk, sk: _sk, ...stored }: Item): ListedEntry {
-  const { changes = [] } = stored as unknown as AuditEntry;
-  const entry: ListedEntry = {
-    ...(stored as unknown as AuditEntry),
-    added: changes.flatMap(({ added, to = [] }) => [added ?? to].flat().map(String)),
-    removed: changes.flatMap(({ removed, from = [] }) => [removed ?? from].flat().map(String)),
-  };
-  const [kind, id] = entry.target.split('/');
-  if (kind === 'integration')
-    return { ...entry, integrationId: Number(id), integrationName: entry.targetName };
-  return kind === 'parameter' ? { ...entry, integrationId: integrationIdOf(Number(id)) } : entry;
-}
-
-/** The response form of an entry: everything but its expiry. */
-export function auditView({
-  id,
-  time,
-  actor,
-  actorId,
-  action,
-  target,
-  targetName,
-  fields,
-  ...rest
-}: ListedEntry) {
-  const { integrationId = null, integrationName = null } = rest;
-  const { session = null, source = null, count = null } = rest;
-  const { changes = [] } = rest;
-  return {
-    id,
-    time,
-    actor,
-    actorId,
-    action,
-    target,
-    targetName,
-    integrationId,
-    integrationName,
-    fields,
-    // The table keeps no order of attributes.
-    changes: changes.map(({ field, from, to, added, removed }) => ({
-      field,
-      from,
-      to,
-      added,
-      removed,
-    })),
-    session,
-    source,
-    count,
-  };
-}
-
-const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)#[\da-f-]{1,36}$/;
-
-/**
- * Parses the position of an entry in the trail, which is its sort key; undefined if there is no
- * such time.
- */
-export function positionOf(text: string): string | undefined {
-  const instant = new Date(POSITION.exec(text)?.[1] ?? Number.NaN);
-  return !Number.isNaN(instant.getTime()) && text.startsWith(instant.toISOString())
-    ? text
-    : undefined;
 }

@@ -1,6 +1,7 @@
 import type { Filter, ListQuery } from '../contract/list-query.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { settleAll } from '../runtime/settle-all.ts';
+import { integrationIdOf } from '../table/keys.ts';
 import type { Page } from '../table/page.ts';
 import { type ChargedCaller, readBudget } from '../table/read-budget.ts';
 import {
@@ -11,8 +12,74 @@ import {
   pageInSteps,
 } from '../table/steps.ts';
 import type { Item, Table } from '../table/table.ts';
-import { entryOf, type ListedEntry, MILLISECONDS_PER_DAY } from './audit-entry.ts';
-import { auditPartition, PERMANENT_AUDIT_PARTITION } from './audit-item.ts';
+import {
+  type AuditEntry,
+  auditPartition,
+  MILLISECONDS_PER_DAY,
+  PERMANENT_AUDIT_PARTITION,
+} from './audit-entry.ts';
+
+/** An entry as it is listed: with the integration that it is about, if any. */
+export interface ListedEntry extends AuditEntry {
+  readonly integrationId?: number;
+  /** The values that the event has given to fields and taken from them, for filters. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** Converts a table item to an entry. The id of a parameter contains its integration's id. */
+export function entryOf({ pk: _pk, sk: _sk, ...stored }: Item): ListedEntry {
+  const { changes = [] } = stored as unknown as AuditEntry;
+  const entry: ListedEntry = {
+    ...(stored as unknown as AuditEntry),
+    added: changes.flatMap(({ added, to = [] }) => [added ?? to].flat().map(String)),
+    removed: changes.flatMap(({ removed, from = [] }) => [removed ?? from].flat().map(String)),
+  };
+  const [kind, id] = entry.target.split('/');
+  if (kind === 'integration')
+    return { ...entry, integrationId: Number(id), integrationName: entry.targetName };
+  return kind === 'parameter' ? { ...entry, integrationId: integrationIdOf(Number(id)) } : entry;
+}
+
+/** The response form of an entry: everything but its expiry. */
+export function auditView({
+  id,
+  time,
+  actor,
+  actorId,
+  action,
+  target,
+  targetName,
+  fields,
+  ...rest
+}: ListedEntry) {
+  const { integrationId = null, integrationName = null } = rest;
+  const { session = null, source = null, count = null } = rest;
+  const { changes = [] } = rest;
+  return {
+    id,
+    time,
+    actor,
+    actorId,
+    action,
+    target,
+    targetName,
+    integrationId,
+    integrationName,
+    fields,
+    // The table keeps no order of attributes.
+    changes: changes.map(({ field, from, to, added, removed }) => ({
+      field,
+      from,
+      to,
+      added,
+      removed,
+    })),
+    session,
+    source,
+    count,
+  };
+}
 
 /** Average cost of reading an entry, in read units of 4 KB. */
 const UNITS_PER_ENTRY = 0.11;
@@ -130,6 +197,6 @@ function monthsOf({ from, to }: Bounds): string[] {
   const months: string[] = [];
   const at = new Date(`${from.slice(0, 7)}-01`);
   const month = () => at.toISOString().slice(0, 7);
-  for (; month() <= to.slice(0, 7); at.setUTCMonth(at.getUTCMonth() + 1)) months.push(month());
+  for (; month() <= to; at.setUTCMonth(at.getUTCMonth() + 1)) months.push(month());
   return months;
 }

@@ -4,10 +4,11 @@ import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import {
   type FactorRequirement,
+  isInForce,
   lacksFactor,
   needsFactor,
   openFactorRequirement,
-} from '../second-factor/requirement.ts';
+} from '../second-factor/user-factor.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -19,7 +20,6 @@ import type { User } from '../users/user.ts';
 import { actorOf, type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';
 import { requireChangeLeft } from './change-budget.ts';
 import { type EndedTokens, endedTokens } from './ended-tokens.ts';
-import { hasRequiredFactor } from './factor-condition.ts';
 
 /** What a request requires of its caller. */
 interface Requirements {
@@ -50,6 +50,24 @@ function denialReason(
   const isAuthorized =
     typeof access !== 'object' || access.anyRole.some((role) => user.authorities?.includes(role));
   return isAuthorized ? undefined : 'forbidden';
+}
+
+/**
+ * The rule of `lacksFactor` as a condition on the user's item: undefined while nothing is required.
+ */
+export function hasRequiredFactor(
+  requirement: FactorRequirement | undefined,
+  now: number,
+): Condition | undefined {
+  if (!requirement || !isInForce(requirement, now)) return undefined;
+  const roles = requirement.roles.map((role, index) => ({ name: `:factorRole${index}`, role }));
+  const hasRole = roles.map(({ name }) => `contains(#factorRoles, ${name})`).join(' OR ');
+  return {
+    condition: `attribute_exists(#factor) OR NOT (${hasRole})`,
+    names: { '#factor': 'secondFactor', '#factorRoles': 'authorities' },
+    values: Object.fromEntries(roles.map(({ name, role }) => [name, role])),
+    onConditionFailed: 'retry',
+  };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Limits } from './limits.ts';
+import type { Limits } from './fields.ts';
 
 /** Every reason for rejecting a request. `lib/http/problem.ts` maps each code to its response. */
 export type FailureCode =

@@ -1,5 +1,52 @@
 import * as v from 'valibot';
-import { limited, matching } from './limits.ts';
+
+/**
+ * What clients can know about a rule: part of the field error, and of the schemas in openapi.json.
+ */
+export interface Limits {
+  /** The bounds of a number, or of the length of a text in code points or in `unit`. */
+  readonly min?: number;
+  readonly max?: number;
+  /** The length is counted in bytes of UTF-8. */
+  readonly unit?: 'bytes';
+  /**
+   * The only accepted values; for an unknown filter, the fields of the list or the operators of the
+   * field.
+   */
+  readonly allowed?: readonly string[];
+  /** A regular expression (ECMA-262) that matches all accepted values. */
+  readonly pattern?: string;
+  /** What the limits do not tell, in English. */
+  readonly reason?: string;
+}
+
+/** A check that states its limits. `limitsOf` reads them from the check or its issue. */
+export function limited<T>(limits: Limits, holds: (value: T) => boolean, message: string) {
+  return v.check<T, string>(
+    Object.assign((value: T) => holds(value), { limits }),
+    message,
+  );
+}
+
+type Limited = { readonly limits?: Limits } | null | undefined;
+
+/**
+ * The limits of a check; for an issue, the limits of its check or of the end of its path. Undefined
+ * if there are none.
+ */
+export const limitsOf = ({
+  requirement,
+  path,
+}: {
+  readonly requirement?: unknown;
+  readonly path?: unknown;
+}) =>
+  (requirement as Limited)?.limits ??
+  ((path as readonly unknown[] | undefined)?.at(-1) as Limited)?.limits;
+
+/** A text that matches a regular expression. */
+export const matching = (pattern: RegExp) =>
+  limited<string>({ pattern: pattern.source }, (value) => pattern.test(value), 'Pattern');
 
 /*
  * Fields that several resources share. The message of a constraint is the code that clients
@@ -143,3 +190,39 @@ export const idInPath = v.object({
     v.transform(Number),
   ),
 });
+
+/*
+ * Dates that clients and operators write (ISO 8601, extended format): a day, or a time with an
+ * optional fraction and zone, which is Z, +01:00, +0100 or +01. Databases write a space for the T.
+ */
+
+const DATE =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(?:(?<=:\d{2}:\d{2})[.,](\d+))?(?:Z|([+-]\d{2})(?::?(\d{2}))?)?)?$/;
+
+/**
+ * The instant of a date in UTC, which is the zone by default. Drops what is beyond milliseconds.
+ * Undefined if the text is no date, the day does not exist, or its year in UTC does not have four
+ * digits, without which dates are not compared correctly as texts.
+ */
+export function instantOf(text: string): string | undefined {
+  const [, day, time = '00:00', fraction, hours, minutes = '00'] = DATE.exec(text) ?? [];
+  const midnight = new Date(day as string);
+  const zone = hours ? `${hours}:${minutes}` : 'Z';
+  const instant = new Date(`${day}T${time}${fraction ? `.${fraction.slice(0, 3)}` : ''}${zone}`);
+  if (Number.isNaN(midnight.getTime()) || Number.isNaN(instant.getTime())) return undefined;
+  const written = instant.toISOString();
+  return midnight.toISOString().startsWith(day as string) && /^\d{4}-/.test(written)
+    ? written
+    : undefined;
+}
+
+/** A time with its zone, without which it would depend on who wrote it. */
+export const instant = v.pipe(
+  v.string('TypeMismatch'),
+  v.metadata({ format: 'date-time' }),
+  limited(
+    { reason: 'a time that exists, in ISO 8601 with its zone' },
+    (text) => /[T ].*[Z+-]/.test(text) && instantOf(text) !== undefined,
+    'Pattern',
+  ),
+);

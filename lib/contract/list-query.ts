@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { instantOf } from './instant.ts';
-import type { Limits } from './limits.ts';
+import { instantOf, type Limits } from './fields.ts';
 
 /**
  * The kind of value in a field, which determines its filter operators. A field `asSet` has any

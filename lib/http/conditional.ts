@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Failure } from '../contract/failure.ts';
 import type { Precondition } from '../table/version.ts';
-import { isRead } from './event.ts';
+import { isRead } from './request.ts';
 import type { Response } from './response.ts';
 
 /*

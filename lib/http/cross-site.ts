@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import { type Event, isRead } from './event.ts';
+import { type Event, isRead } from './request.ts';
 
 /** Where a navigation loads a document into a page, which may belong to another site. */
 const EMBEDDED = new Set<string | undefined>(['embed', 'fencedframe', 'frame', 'iframe', 'object']);

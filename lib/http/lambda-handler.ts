@@ -13,11 +13,10 @@ import type { Caller } from '../users/caller.ts';
 import { parseBody } from './body.ts';
 import { preconditionOf, respondConditionally } from './conditional.ts';
 import { openEdge } from './edge.ts';
-import type { Event } from './event.ts';
 import { logDefect, logOutage, logRequest } from './log-request.ts';
 import { oauthError } from './oauth-error.ts';
 import { problem } from './problem.ts';
-import { readPath, readQueryAndBody } from './request.ts';
+import { type Event, readPath, readQueryAndBody } from './request.ts';
 import type { Response } from './response.ts';
 
 /** A validated request, which contains only what the contract declares. */

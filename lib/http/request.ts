@@ -2,7 +2,24 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { Failure, FIELD_CODES, type FieldError } from '../contract/failure.ts';
-import { limitsOf } from '../contract/limits.ts';
+import { limitsOf } from '../contract/fields.ts';
+import type { ModuleCaller } from '../modules/module-token.ts';
+import type { Caller } from '../users/caller.ts';
+
+/**
+ * The API Gateway event, with the client's address if there is an edge, its caller once
+ * authenticated, and for the log the user that it has authenticated by a password.
+ */
+export type Event = APIGatewayProxyEventV2 & {
+  clientAddress?: string;
+  caller?: Caller | ModuleCaller;
+  callerId?: number;
+  clientId?: string;
+};
+
+/** Whether a request reads, by its method. */
+export const isRead = ({ requestContext }: APIGatewayProxyEventV2): boolean =>
+  ['GET', 'HEAD'].includes(requestContext.http.method);
 
 /**
  * Parses the parameters of the path. Fails with not-found: a path with an invalid parameter names

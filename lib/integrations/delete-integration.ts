@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import { sleepJittered } from '../runtime/sleep.ts';
+import { sleepJittered } from '../runtime/retries.ts';
 import { entityKey } from '../table/keys.ts';
 import { type ReadBudget, readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';

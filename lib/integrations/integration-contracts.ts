@@ -5,13 +5,13 @@ import {
   count,
   description,
   idInPath,
+  limited,
   name,
   noId,
   oneOf,
   responseId,
   updatedId,
 } from '../contract/fields.ts';
-import { limited } from '../contract/limits.ts';
 import { listQuery } from '../contract/list-query.ts';
 import {
   type EditableIntegrationField,

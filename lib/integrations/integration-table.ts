@@ -1,5 +1,4 @@
-import type { AuditEvent } from '../audit/audit-entry.ts';
-import { type Change, changesBetween } from '../audit/changes.ts';
+import { type AuditEvent, type Change, changesBetween } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';

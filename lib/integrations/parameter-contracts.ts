@@ -6,6 +6,7 @@ import {
   count,
   description,
   idInPath,
+  limited,
   name,
   noId,
   requiredId,
@@ -13,7 +14,6 @@ import {
   updatedId,
   wellFormed,
 } from '../contract/fields.ts';
-import { limited } from '../contract/limits.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { integrators, moduleResponse } from './integration-contracts.ts';
 import { PARAMETER_FIELDS } from './parameter.ts';

@@ -1,5 +1,4 @@
-import type { AuditEvent } from '../audit/audit-entry.ts';
-import { type Change, changesBetween } from '../audit/changes.ts';
+import { type AuditEvent, type Change, changesBetween } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Filter } from '../contract/list-query.ts';
 import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '../table/keys.ts';

@@ -1,6 +1,8 @@
-import type { Key } from '../table/keys.ts';
+import * as v from 'valibot';
+import { count, type ItemDeclaration } from '../table/item-kind.ts';
+import { idText, type Key } from '../table/keys.ts';
 import { attributesAre, isAbsent, put, type Write } from '../table/write.ts';
-import type { Occasion } from './occasion.ts';
+import { OCCASIONS, type Occasion } from './outbox.ts';
 
 /** Invitations need no limit: only administrators cause them. */
 export type LimitedOccasion = Exclude<Occasion, 'invitation'>;
@@ -100,3 +102,30 @@ export function countMail(
   const unchanged = count ? attributesAre({ n: count.n, since: count.since }) : isAbsent();
   return { ...put(key, { ...known, n: n + 1, since, expires }), ...unchanged };
 }
+
+export const mailCountKey = (userId: number, occasion: string): Key => ({
+  pk: `MAILS#${idText(userId)}`,
+  sk: occasion,
+});
+/** No user has this id: under it, the reset mails of all accounts are counted. */
+const ALL_USERS = 0;
+export const allResetsKey = mailCountKey(ALL_USERS, 'reset');
+/** Whichever accounts have the mailbox in turn, it receives no more mails. */
+export const mailboxResetsKey = (mailboxHash: string): Key =>
+  mailCountKey(ALL_USERS, `reset#${mailboxHash}`);
+export const sourceResetMailsKey = (source: string): Key =>
+  mailCountKey(ALL_USERS, `reset#from ${source}`);
+/**
+ * Resets are also counted for all users (the id 0), for each mailbox, and for each source: an
+ * address or an IPv6 /48.
+ */
+export const mailCountItem: ItemDeclaration = {
+  pk: 'MAILS#<user id>',
+  sk: ['<occasion>', 'reset#<SHA-256>', 'reset#from <source>'],
+  matches: ({ sk }) => sk.startsWith('reset#') || OCCASIONS.includes(sk as Occasion),
+  name: 'number of mails sent',
+  attributes: () => v.object({ n: count, since: count, lastAt: v.optional(count), expires: count }),
+  personal: ['expires'],
+  onForget: 'delete',
+  onRestore: 'keep',
+};

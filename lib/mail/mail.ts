@@ -3,7 +3,7 @@ import { clientSettings } from '../runtime/aws.ts';
 import { abortBeforeDeadline } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { recipientOf } from './address.ts';
-import type { Occasion } from './occasion.ts';
+import type { Occasion } from './outbox.ts';
 
 /** Subject and text of each mail. `{login}`, `{link}` and `{email}` are placeholders. */
 export type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;

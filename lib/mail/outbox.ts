@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Key } from '../table/keys.ts';
+import * as v from 'valibot';
+import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
+import { idText, type Key } from '../table/keys.ts';
 import { claim, type Write } from '../table/write.ts';
-import { mailKey, resetMailKey } from './mail-items.ts';
-import type { NoticeOccasion } from './occasion.ts';
 
 /*
  * A mail is an item of the transaction that causes it, so neither can exist without the other. The
@@ -10,6 +10,77 @@ import type { NoticeOccasion } from './occasion.ts';
  * accepted the mail. No item contains a mailed key: that function issues the key when it sends the
  * mail.
  */
+
+/**
+ * The occasions of a mail to a user: it has a link for setting a password or for confirming a new
+ * address, or is a notice of a change.
+ */
+export const OCCASIONS = [
+  'reset',
+  'invitation',
+  'emailConfirmation',
+  'passwordChanged',
+  'emailChanged',
+  'secondFactorChanged',
+  'codeRejected',
+] as const;
+export type Occasion = (typeof OCCASIONS)[number];
+export type NoticeOccasion = Exclude<Occasion, 'reset' | 'invitation' | 'emailConfirmation'>;
+
+const mailAttributes = () =>
+  v.object({
+    occasion: v.picklist(OCCASIONS),
+    expires: count,
+    counted: v.optional(v.literal(true)),
+    source: v.optional(text),
+  });
+
+/** The personal attributes of requests, invitations and notices together. */
+const PERSONAL = [
+  'id',
+  'userId',
+  'login',
+  'email',
+  'newEmail',
+  'langKey',
+  'occasion',
+  'source',
+  'expires',
+];
+
+/**
+ * Mails of one user share a partition key, because the stream of the table keeps the order within a
+ * key.
+ */
+export const mailKey = (userId: number, time: string, random: string): Key => ({
+  pk: `MAIL#${idText(userId)}`,
+  sk: `${time}#${random}`,
+});
+export const mailItem: ItemDeclaration = {
+  pk: 'MAIL#<user id>',
+  sk: '<time>#<random id>',
+  name: 'mail to be sent',
+  attributes: mailAttributes,
+  personal: PERSONAL,
+  onForget: 'delete',
+  onRestore: 'keep',
+};
+
+export const resetMailKey = (time: string, random: string): Key => ({
+  pk: `RESET-MAIL#${random}`,
+  sk: `${time}#${random}`,
+});
+/** In partitions of their own, so that a request for a reset may create no other mail. */
+export const resetMailItem: ItemDeclaration = {
+  pk: 'RESET-MAIL#<random id>',
+  sk: '<time>#<random id>',
+  name: 'mail to be sent for a request of a reset',
+  attributes: mailAttributes,
+  personal: PERSONAL,
+  onForget: 'delete',
+  onRestore: 'keep',
+  personIn: 'email',
+};
 
 /**
  * A request to reset the password of the user with this address. It does not tell whether anybody

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { type Access, ALERT, type Contract } from '../contract/contract.ts';
-import { idInPath, optionalText } from '../contract/fields.ts';
-import { instant } from '../contract/instant.ts';
+import { idInPath, instant, optionalText } from '../contract/fields.ts';
 
 const shared = { tag: 'Modules', entityName: 'utmIntegration' } as const;
 const administrators = { anyRole: ['ROLE_ADMIN'] } as const satisfies Access;

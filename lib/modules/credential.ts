@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { moduleName } from '../audit/service-names.ts';
+import { moduleName } from '../audit/audit-entry.ts';
 import { idFromText } from '../contract/fields.ts';
 import type { Integration, StoredCredential } from '../integrations/integration.ts';
 import { credentialKey } from '../integrations/integration-items.ts';

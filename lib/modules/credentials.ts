@@ -1,6 +1,6 @@
 import { MILLISECONDS_PER_DAY } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
-import { instantOf } from '../contract/instant.ts';
+import { instantOf } from '../contract/fields.ts';
 import type { Integration, StoredCredential } from '../integrations/integration.ts';
 import { credentialKey } from '../integrations/integration-items.ts';
 import {

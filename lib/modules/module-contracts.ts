@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import type { Contract, ModuleContract } from '../contract/contract.ts';
 import { type FieldUse, filterableFields } from '../contract/entity-fields.ts';
-import { count, idInPath, line } from '../contract/fields.ts';
-import { limited } from '../contract/limits.ts';
+import { count, idInPath, limited, line } from '../contract/fields.ts';
 import { listQuery } from '../contract/list-query.ts';
 import { integrationResponse, integrators } from '../integrations/integration-contracts.ts';
 import { parameterResponse } from '../integrations/parameter-contracts.ts';

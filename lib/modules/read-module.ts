@@ -4,8 +4,8 @@ import { findIntegration, integrationOf } from '../integrations/integration-tabl
 import { MASK } from '../integrations/parameter.ts';
 import { type Parameter, parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
 import { CONCURRENT_DECRYPTIONS_MAX, openUnseal } from '../integrations/sealed-value.ts';
+import { sleepJittered } from '../runtime/retries.ts';
 import { mapConcurrently } from '../runtime/settle-all.ts';
-import { sleepJittered } from '../runtime/sleep.ts';
 import { entityKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';

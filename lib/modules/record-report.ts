@@ -1,5 +1,4 @@
-import { auditEntry } from '../audit/audit-entry.ts';
-import { changesBetween } from '../audit/changes.ts';
+import { auditEntry, changesBetween } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Integration, ModuleReport } from '../integrations/integration.ts';
 import { auditEventForIntegration, revisionIs } from '../integrations/integration-table.ts';

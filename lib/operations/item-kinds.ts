@@ -1,18 +1,21 @@
-import { auditItem } from '../audit/audit-item.ts';
+import { auditItem } from '../audit/audit-entry.ts';
 import { changeCountItem } from '../authorization/change-budget.ts';
 import {
   credentialItem,
   integrationItem,
   parameterItem,
 } from '../integrations/integration-items.ts';
-import { mailCountItem, mailItem, resetMailItem } from '../mail/mail-items.ts';
+import { mailCountItem } from '../mail/mail-limit.ts';
+import { mailItem, resetMailItem } from '../mail/outbox.ts';
 import { credentialUseItem } from '../modules/credential-use-item.ts';
 import { sessionItem } from '../sessions/session-item.ts';
+import { formatItem } from '../table/format.ts';
 import { type ItemDeclaration, type ItemKind, itemKind } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
-import { formatItem, readCountItem, sequenceItem, totalItem } from '../table/table-items.ts';
+import { readCountItem } from '../table/read-budget.ts';
+import { sequenceItem, totalItem } from '../table/write.ts';
 import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-items.ts';
-import { notBeforeItem, publicKeyItem } from '../tokens/key-items.ts';
+import { notBeforeItem, publicKeyItem } from '../tokens/key-set.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
 

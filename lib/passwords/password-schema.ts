@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { codePoints, wellFormed } from '../contract/fields.ts';
-import { limited } from '../contract/limits.ts';
+import { codePoints, limited, wellFormed } from '../contract/fields.ts';
 
 /** The length of a new password in code points, given by the API contract. */
 export const LENGTH = { min: 4, max: 100 };

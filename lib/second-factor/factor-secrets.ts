@@ -2,6 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import { requireEnv } from '../runtime/env.ts';
 import { generateMac, idOfKey, sharedKms } from '../runtime/kms.ts';
 import { base32 } from './totp.ts';
+import { RECOVERY_CODES } from './user-factor.ts';
 
 /** The secrets of a second factor, which are never stored. */
 export interface FactorSecrets {
@@ -21,8 +22,6 @@ export type DeriveFactorSecrets = (
   userId: number,
   factor: { readonly nonce: string; readonly key?: string },
 ) => Promise<FactorSecrets>;
-
-export const RECOVERY_CODES = 10;
 
 const TOTP_BYTES = 20;
 const RECOVERY_CODE_BYTES = 5;

@@ -1,27 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type FactorSecrets, RECOVERY_CODES } from './factor-secrets.ts';
+import type { FactorSecrets } from './factor-secrets.ts';
 import { isEqual, stepOf } from './totp.ts';
 import { appendedCode, asRecoveryCode, typedCode } from './typed-code.ts';
-
-/** A second factor as stored in its user. Nothing in it helps to compute a code. */
-export interface SecondFactor {
-  /** The secrets are derived from it. */
-  readonly nonce: string;
-  /** The id of the key in KMS under which they are derived. */
-  readonly key: string;
-  /**
-   * The latest time step whose code was accepted: no code of this step or an earlier one is
-   * accepted again (RFC 6238, 5.2).
-   */
-  readonly lastStep: number;
-  /** The recovery codes are derived from it. New codes have a new one. */
-  readonly recoveryNonce: string;
-  /** Bit n is set while recovery code n can be used. */
-  readonly recoveryCodes: number;
-}
-
-/** The value of `recoveryCodes` while all can be used. */
-export const ALL_RECOVERY_CODES = 2 ** RECOVERY_CODES - 1;
+import { ALL_RECOVERY_CODES, type SecondFactor } from './user-factor.ts';
 
 /** A second factor that no code has confirmed: only the session that has requested it can do so. */
 export interface PendingFactor {
@@ -71,10 +52,6 @@ export const newRecoveryCodes = () => ({
 });
 
 const NO_RECOVERY_CODES = { recoveryNonce: '', recoveryCodes: 0 };
-
-/** The number of recovery codes that can still be used. */
-export const recoveryCodesLeft = ({ recoveryCodes }: SecondFactor): number =>
-  recoveryCodes.toString(2).replaceAll('0', '').length;
 
 /** A recovery code as people read and type it. */
 export const formatRecoveryCode = (recoveryCode: string): string =>

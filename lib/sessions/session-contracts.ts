@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
-import { matching } from '../contract/limits.ts';
+import { matching } from '../contract/fields.ts';
 import { loginInPath } from '../users/user-schema.ts';
 
 const shared = { tag: 'Sessions', entityName: 'userManagement' } as const;

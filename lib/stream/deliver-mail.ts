@@ -4,23 +4,20 @@ import { siteOf } from '../contract/source.ts';
 import { isReachable } from '../mail/address.ts';
 import type { Mailer, Recipient } from '../mail/mail.ts';
 import {
-  allResetsKey,
-  mailboxResetsKey,
-  mailCountKey,
-  sourceResetMailsKey,
-} from '../mail/mail-items.ts';
-import {
   type Addressee,
+  allResetsKey,
   countMail,
   hasFreshKey,
   type LimitedOccasion,
   type MailCount,
+  mailboxResetsKey,
+  mailCountKey,
   mailsTo,
   resetsFor,
   resetsToMailbox,
+  sourceResetMailsKey,
 } from '../mail/mail-limit.ts';
-import type { Occasion } from '../mail/occasion.ts';
-import { isNotice, type OutboxMail } from '../mail/outbox.ts';
+import { isNotice, type Occasion, type OutboxMail } from '../mail/outbox.ts';
 import { log, logError } from '../runtime/log.ts';
 import { commit, type Decision, loadDecideCommit } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';

@@ -1,4 +1,4 @@
-import { auditView, entryOf } from '../audit/audit-entry.ts';
+import { auditView, entryOf } from '../audit/read-audits.ts';
 import { setDeadline } from '../runtime/deadline.ts';
 import { log, logError } from '../runtime/log.ts';
 import type { Table } from '../table/table.ts';

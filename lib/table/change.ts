@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { currentDeadline, throttledTriesMax } from '../runtime/deadline.ts';
 import { cancellationCodes, isOutage, isThrottled, isThrottlingCode } from '../runtime/outage.ts';
-import { countRetry } from '../runtime/retries.ts';
-import { sleepJittered } from '../runtime/sleep.ts';
+import { countRetry, sleepJittered } from '../runtime/retries.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 

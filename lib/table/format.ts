@@ -1,8 +1,10 @@
+import * as v from 'valibot';
 import { Failure } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { type Decision, loadDecideCommit } from './change.ts';
+import { type ItemDeclaration, whole } from './item-kind.ts';
+import type { Key } from './keys.ts';
 import type { Item, Table } from './table.ts';
-import { formatKey } from './table-items.ts';
 import { set } from './write.ts';
 
 /*
@@ -11,6 +13,16 @@ import { set } from './write.ts';
  * was written; code that does not understand it, such as after a rollback, refuses to run instead
  * of misreading items.
  */
+
+export const formatKey: Key = { pk: 'FORMAT', sk: 'FORMAT' };
+export const formatItem: ItemDeclaration = {
+  pk: 'FORMAT',
+  sk: 'FORMAT',
+  name: 'newest format that was written',
+  attributes: () => v.object({ format: v.pipe(whole, v.minValue(1)) }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
 
 /** The format that this code writes. Raise it one release after READABLE_FORMAT. */
 export const WRITTEN_FORMAT = 1;

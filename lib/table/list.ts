@@ -6,7 +6,7 @@ import type { Page } from './page.ts';
 import type { ReadBudget } from './read-budget.ts';
 import { type Bounds, boundsAfter, itemsOf, pageInSteps } from './steps.ts';
 import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Range, type Table } from './table.ts';
-import { totalKey } from './table-items.ts';
+import { totalKey } from './write.ts';
 
 interface Entity {
   readonly id: number;

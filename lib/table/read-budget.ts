@@ -1,9 +1,10 @@
+import * as v from 'valibot';
 import { Failure } from '../contract/failure.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import type { Key } from './keys.ts';
+import { count, type ItemDeclaration } from './item-kind.ts';
+import { idText, type Key } from './keys.ts';
 import { type Item, LIST_UNITS_MAX, type Table } from './table.ts';
-import { readsPartition } from './table-items.ts';
 import { windowCounter } from './window-counter.ts';
 
 /*
@@ -20,6 +21,17 @@ export const WINDOW_MS = 8000;
 const UNITS_MAX = LIST_UNITS_MAX;
 /** Up to 4 units are free: charging them, a write, would cost as much as reading them. */
 export const FREE_UNITS = 4;
+
+export const readsPartition = (userId: number): string => `READS#${idText(userId)}`;
+/** Expires within minutes. */
+export const readCountItem: ItemDeclaration = {
+  pk: ['READS#<user id>', 'READS#<negative integration id>'],
+  sk: '<window>',
+  name: 'read units of an account in 8 seconds',
+  attributes: () => v.object({ n: v.pipe(v.number(), v.minValue(0)), expires: count }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};
 
 /** The caller that is charged for reads. */
 export interface ChargedCaller {

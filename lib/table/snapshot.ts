@@ -9,7 +9,7 @@ import { THROTTLED_WAIT_MS } from '../runtime/aws.ts';
 import { abortBeforeDeadline, throttledTriesMax } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { isThrottled } from '../runtime/outage.ts';
-import { sleepJittered } from '../runtime/sleep.ts';
+import { sleepJittered } from '../runtime/retries.ts';
 import { withGuard } from './format.ts';
 import type { Key } from './keys.ts';
 import { openTableWith, sharedClient, sharedGuard } from './open-table.ts';

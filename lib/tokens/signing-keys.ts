@@ -6,42 +6,11 @@ import { sharedKms } from '../runtime/kms.ts';
 import { logError } from '../runtime/log.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { loadDecideCommit } from '../table/change.ts';
-import type { Item, Table } from '../table/table.ts';
+import type { Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
-import { notBeforeKey, publicKeyItemKey } from './key-items.ts';
+import { type PublicJwk, publicKeyItemKey } from './key-set.ts';
 import { thumbprint } from './thumbprint.ts';
 import { ALGORITHM } from './token.ts';
-
-/** A public signing key as a JWK (RFC 7517). */
-export interface PublicJwk {
-  readonly kty: 'EC';
-  readonly crv: 'P-256';
-  readonly x: string;
-  readonly y: string;
-  readonly kid: string;
-  readonly alg: 'ES256';
-  readonly use: 'sig';
-}
-
-/** The public keys that verify tokens of people, and the earliest accepted issue time. */
-interface KeySet {
-  readonly keys: PublicJwk[];
-  /**
-   * Tokens issued before this time, in seconds since 1970, are rejected. Set when a restored table
-   * is put into service.
-   */
-  readonly notBefore: number;
-}
-
-/** Reads the key set in one query. Throws SDK errors. */
-export async function readKeySet(table: Table): Promise<KeySet> {
-  const items = await table.query('JWKS');
-  const isNotBefore = ({ sk }: Item) => sk === notBeforeKey.sk;
-  return {
-    keys: items.filter((item) => !isNotBefore(item)).map((item) => item.jwk as PublicJwk),
-    notBefore: (items.find(isNotBefore)?.seconds as number | undefined) ?? 0,
-  };
-}
 
 /**
  * Signs with the private key in KMS. The signature has the 64 bytes that ES256 requires; SDK errors

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ALL_RECOVERY_CODES } from '../second-factor/second-factor.ts';
+import { ALL_RECOVERY_CODES } from '../second-factor/user-factor.ts';
 import { count, type ItemDeclaration, id, text } from '../table/item-kind.ts';
 import { idText, isEntity, type Key } from '../table/keys.ts';
 

@@ -3,7 +3,9 @@ import { ROLES } from '../contract/contract.ts';
 import {
   clearable,
   codePoints,
+  limited,
   line,
+  matching,
   noId,
   oneOf,
   optionalText,
@@ -11,10 +13,8 @@ import {
   text,
   updatedId,
 } from '../contract/fields.ts';
-import { limited, matching } from '../contract/limits.ts';
-import { asciiDomain } from '../mail/address.ts';
+import { asciiDomain, INVISIBLE } from '../mail/address.ts';
 import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
-import { INVISIBLE } from './email-key.ts';
 import type { EditableUserField } from './user.ts';
 
 /** Logins that would collide with other paths under /api/users. */

@@ -1,10 +1,15 @@
-import type { Actor, AuditEvent } from '../audit/audit-entry.ts';
-import { type Change, changesBetween } from '../audit/changes.ts';
-import { SERVICE_NAMES } from '../audit/service-names.ts';
+import {
+  type Actor,
+  type AuditEvent,
+  type Change,
+  changesBetween,
+  SERVICE_NAMES,
+} from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { canonical } from '../contract/folding.ts';
-import type { SecondFactor } from '../second-factor/second-factor.ts';
+import { emailKey } from '../mail/address.ts';
+import type { SecondFactor } from '../second-factor/user-factor.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
@@ -21,7 +26,6 @@ import {
 } from '../table/write.ts';
 import { membership } from './administrators.ts';
 import type { Caller } from './caller.ts';
-import { emailKey } from './email-key.ts';
 import { allSessionsEnded, sessionEnded, TOKEN_STATE, type TokenState } from './token-validity.ts';
 import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
 import { emailGuardKey, formerUserKey, loginGuardKey } from './user-items.ts';

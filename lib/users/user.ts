@@ -6,7 +6,8 @@ import {
   personalFields,
   viewOf,
 } from '../contract/entity-fields.ts';
-import type { PendingFactor, SecondFactor } from '../second-factor/second-factor.ts';
+import type { PendingFactor } from '../second-factor/second-factor.ts';
+import type { SecondFactor } from '../second-factor/user-factor.ts';
 import type { Version } from '../table/version.ts';
 
 /** A user account as stored, without the item's keys. */

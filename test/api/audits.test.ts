@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
-import { auditKey, auditPartition } from '../../lib/audit/audit-item.ts';
+import { auditEntry, auditKey, auditPartition, operator } from '../../lib/audit/audit-entry.ts';
 import { commit } from '../../lib/table/change.ts';
 import { claim } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';

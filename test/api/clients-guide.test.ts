@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { claim } from '../../lib/table/write.ts';
-import { publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { routes } from '../../routes.ts';
 import { type Gatehouse, startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
 import { makeSigningKeyPair, type Part } from '../support/instance/mint.ts';

@@ -1,9 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { mailKey } from '../../lib/mail/mail-items.ts';
+import { mailKey } from '../../lib/mail/outbox.ts';
 import { mapConcurrently } from '../../lib/runtime/settle-all.ts';
 import { commit } from '../../lib/table/change.ts';
-import { READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/format.ts';
-import { formatKey } from '../../lib/table/table-items.ts';
+import { formatKey, READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/format.ts';
 import { put, type Write } from '../../lib/table/write.ts';
 import { CHANGES, type Prepared, REQUESTS } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';

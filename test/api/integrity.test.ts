@@ -13,14 +13,13 @@ import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
-import { sequenceKey, totalKey } from '../../lib/table/table-items.ts';
 import {
   openTableScanner,
   scannerClient,
   type TableScanner,
 } from '../../lib/table/table-scanner.ts';
-import { put, type Write } from '../../lib/table/write.ts';
-import { publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { put, sequenceKey, totalKey, type Write } from '../../lib/table/write.ts';
+import { publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { allResetsKey, mailCountKey } from '../../lib/mail/mail-items.ts';
+import { allResetsKey, mailCountKey } from '../../lib/mail/mail-limit.ts';
 import { put } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';

@@ -9,8 +9,7 @@ import { createFirstAdministrator } from '../../lib/operations/administrators/fi
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import { commit } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { sequenceKey } from '../../lib/table/table-items.ts';
-import { remove } from '../../lib/table/write.ts';
+import { remove, sequenceKey } from '../../lib/table/write.ts';
 import { loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { remove } from '../../lib/table/write.ts';
-import { publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { decode } from '../support/instance/mint.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
-import { mailKey, resetMailKey } from '../../lib/mail/mail-items.ts';
+import { mailKey, resetMailKey } from '../../lib/mail/outbox.ts';
 import { commit } from '../../lib/table/change.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { command } from '../../infra/commands/operate/person.ts';
 import { type AwsResponse, errorResponse } from '../../infra/local/calls/aws-call.ts';
-import { mailKey, resetMailKey } from '../../lib/mail/mail-items.ts';
+import { mailKey, resetMailKey } from '../../lib/mail/outbox.ts';
 import { commit } from '../../lib/table/change.ts';
 import { entityKey, idText } from '../../lib/table/keys.ts';
 import { EXISTS, isAbsent, set } from '../../lib/table/write.ts';

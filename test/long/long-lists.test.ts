@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
-import { totalKey } from '../../lib/table/table-items.ts';
-import { changeTotal, claim } from '../../lib/table/write.ts';
+import { changeTotal, claim, totalKey } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { forgetReads } from '../support/instance/read-counts.ts';
 

@@ -3,11 +3,11 @@ import { Failure } from '../../lib/contract/failure.ts';
 import type { Recipient } from '../../lib/mail/mail.ts';
 import {
   allResetsKey,
+  MAILS_PER_WINDOW,
   mailboxResetsKey,
   mailCountKey,
   sourceResetMailsKey,
-} from '../../lib/mail/mail-items.ts';
-import { MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
+} from '../../lib/mail/mail-limit.ts';
 import { deliverBatch } from '../../lib/stream/deliver-batch.ts';
 import { deliverMail } from '../../lib/stream/deliver-mail.ts';
 import { entityKey } from '../../lib/table/keys.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emailKey } from '../../lib/users/email-key.ts';
+import { emailKey } from '../../lib/mail/address.ts';
 
 /**
  * Characters that change with case or normalization; no other character can make a key wrong.
@@ -74,7 +74,7 @@ describe('the key of an e-mail address', () => {
       'I\u0300J\u0301@example.com',
       '\u00DF\uFB01\uFF21\u212A@b.c',
     ];
-    const source = join(import.meta.dirname, '../../lib/users/email-key.ts');
+    const source = join(import.meta.dirname, '../../lib/mail/address.ts');
     const script = `import { emailKey } from ${JSON.stringify(source)};
       console.log(JSON.stringify([Intl.Collator().resolvedOptions().locale,
         ${JSON.stringify(addresses)}.map(emailKey)]));`;

@@ -13,8 +13,7 @@ import { countByKind, verifyTable } from '../../lib/operations/integrity/verify-
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { sequenceKey, totalKey } from '../../lib/table/table-items.ts';
-import type { Write } from '../../lib/table/write.ts';
+import { sequenceKey, totalKey, type Write } from '../../lib/table/write.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';

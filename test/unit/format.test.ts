@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  formatKey,
   NewerFormat,
   READABLE_FORMAT,
   raiseFormat,
@@ -8,7 +9,6 @@ import {
   withGuard,
 } from '../../lib/table/format.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { formatKey } from '../../lib/table/table-items.ts';
 import { put } from '../../lib/table/write.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';

@@ -1,11 +1,11 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
+import { emailKey } from '../../lib/mail/address.ts';
 import { importRecords } from '../../lib/operations/transfer/import-records.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { claim, EXISTS, set, type Write } from '../../lib/table/write.ts';
-import { emailKey } from '../../lib/users/email-key.ts';
 import { emailGuardKey, loginGuardKey } from '../../lib/users/user-items.ts';
 import { integrationRecord, userRecord } from '../support/commands/transfer.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { instant, instantOf } from '../../lib/contract/instant.ts';
+import { instant, instantOf } from '../../lib/contract/fields.ts';
 
 const isWithZone = (text: string) => v.safeParse(instant, text).success;
 

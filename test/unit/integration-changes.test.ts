@@ -14,9 +14,9 @@ import { updateIntegration } from '../../lib/integrations/update-integration.ts'
 import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
+import { readsPartition } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { readsPartition, totalKey } from '../../lib/table/table-items.ts';
-import { put } from '../../lib/table/write.ts';
+import { put, totalKey } from '../../lib/table/write.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';

@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import * as v from 'valibot';
 import { describe, expect, it, vi } from 'vitest';
-import { limitsOf } from '../../lib/contract/limits.ts';
+import { limitsOf } from '../../lib/contract/fields.ts';
 import {
   cursorAfter,
   type Filter,

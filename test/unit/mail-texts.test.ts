@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { ROOT } from '../../infra/settings/environment-files.ts';
 import { readMailTexts } from '../../infra/settings/mail-texts.ts';
-import { OCCASIONS } from '../../lib/mail/occasion.ts';
+import { OCCASIONS } from '../../lib/mail/outbox.ts';
 
 const folders: string[] = [];
 afterEach(() => {

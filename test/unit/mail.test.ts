@@ -2,7 +2,7 @@ import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openMailer, type Texts } from '../../lib/mail/mail.ts';
 import { countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
-import { OCCASIONS } from '../../lib/mail/occasion.ts';
+import { OCCASIONS } from '../../lib/mail/outbox.ts';
 import type { User } from '../../lib/users/user.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';

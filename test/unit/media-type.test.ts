@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mediaTypeInUtf8 } from '../../lib/http/media-type.ts';
+import { mediaTypeInUtf8 } from '../../lib/http/body.ts';
 import { cpuMsOf } from '../support/doubles/cpu-time.ts';
 
 it.each([

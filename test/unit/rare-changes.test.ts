@@ -5,10 +5,9 @@ import { adoptTable, SKIPPED_IDS } from '../../lib/operations/restore/adopt-tabl
 import { entityKey } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { sequenceKey } from '../../lib/table/table-items.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
-import { put } from '../../lib/table/write.ts';
-import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { put, sequenceKey } from '../../lib/table/write.ts';
+import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { rosterKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { auditKey, permanentAuditKey } from '../../lib/audit/audit-item.ts';
+import { auditKey, permanentAuditKey } from '../../lib/audit/audit-entry.ts';
 import { findChangedAccess, voidPasswords } from '../../lib/operations/restore/former-passwords.ts';
 import { lostChanges } from '../../lib/operations/restore/lost-changes.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { sequenceKey } from '../../lib/table/table-items.ts';
-import { put } from '../../lib/table/write.ts';
+import { put, sequenceKey } from '../../lib/table/write.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { storedUser } from '../support/doubles/stored-user.ts';
 

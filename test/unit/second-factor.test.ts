@@ -1,14 +1,8 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { hasRequiredFactor } from '../../lib/authorization/factor-condition.ts';
+import { hasRequiredFactor } from '../../lib/authorization/authorize.ts';
 import { type FactorSecrets, openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
-import {
-  factorRequiredFrom,
-  factorView,
-  lacksFactor,
-  openFactorRequirement,
-} from '../../lib/second-factor/requirement.ts';
 import {
   confirmable,
   confirmedFactor,
@@ -18,7 +12,6 @@ import {
   newNonce,
   newPendingFactor,
   newRecoveryCodes,
-  type SecondFactor,
   separateCode,
 } from '../../lib/second-factor/second-factor.ts';
 import {
@@ -29,6 +22,13 @@ import {
   stepAt,
   stepOf,
 } from '../../lib/second-factor/totp.ts';
+import {
+  factorRequiredFrom,
+  factorView,
+  lacksFactor,
+  openFactorRequirement,
+  type SecondFactor,
+} from '../../lib/second-factor/user-factor.ts';
 import { cpuMsOf } from '../support/doubles/cpu-time.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { auditKey, auditPartition, permanentAuditKey } from '../../lib/audit/audit-item.ts';
-import { mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-items.ts';
+import { auditKey, auditPartition, permanentAuditKey } from '../../lib/audit/audit-entry.ts';
+import { mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-limit.ts';
 import { importMarkerKey } from '../../lib/operations/import-marker.ts';
 import { ITEMS, kindOf } from '../../lib/operations/item-kinds.ts';
 import {
@@ -10,7 +10,6 @@ import {
   parameterId,
   parametersRange,
 } from '../../lib/table/keys.ts';
-import { sequenceKey, totalKey } from '../../lib/table/table-items.ts';
 import {
   add,
   attributesAre,
@@ -21,7 +20,9 @@ import {
   isAbsent,
   put,
   remove,
+  sequenceKey,
   set,
+  totalKey,
   versionIs,
   type Write,
   withCondition,
@@ -31,7 +32,7 @@ import {
   networkAttemptsKey,
   sourceAttemptsKey,
 } from '../../lib/throttle/attempt-items.ts';
-import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-items.ts';
+import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { joinRoster, leaveRoster, membership } from '../../lib/users/administrators.ts';
 import {
   emailGuardKey,

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { RequestOptions } from 'node:http';
 import { RequestSigner } from 'aws4';
-import { endpointOf, type Service } from '../../../lib/runtime/endpoint.ts';
+import { endpointOf, type Service } from '../../../lib/runtime/aws.ts';
 import { exchange, type HandlerOptions, type HttpResponse } from './http-exchange.ts';
 
 /** The part of an SDK client's configuration that is not in the environment. */

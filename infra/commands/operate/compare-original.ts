@@ -1,5 +1,5 @@
-import type { ListedEntry } from '../../../lib/audit/audit-entry.ts';
-import type { Change } from '../../../lib/audit/changes.ts';
+import type { Change } from '../../../lib/audit/audit-entry.ts';
+import type { ListedEntry } from '../../../lib/audit/read-audits.ts';
 import {
   findChangedAccess,
   voidPasswords,

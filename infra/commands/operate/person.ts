@@ -1,4 +1,4 @@
-import { forgottenName } from '../../../lib/audit/service-names.ts';
+import { forgottenName } from '../../../lib/audit/audit-entry.ts';
 import { Failure } from '../../../lib/contract/failure.ts';
 import {
   deleteAccount,

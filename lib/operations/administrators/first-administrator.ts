@@ -1,5 +1,4 @@
-import { auditEntry, operator } from '../../audit/audit-entry.ts';
-import { OPERATOR_NAME } from '../../audit/service-names.ts';
+import { auditEntry, OPERATOR_NAME, operator } from '../../audit/audit-entry.ts';
 import type { PasswordHasher } from '../../passwords/hasher.ts';
 import { settleAll } from '../../runtime/settle-all.ts';
 import { loadDecideCommit } from '../../table/change.ts';

@@ -1,7 +1,7 @@
 import type { Integration } from '../../integrations/integration.ts';
 import { revisionIs } from '../../integrations/integration-table.ts';
 import { counted } from '../../runtime/counted.ts';
-import { sleepJittered } from '../../runtime/sleep.ts';
+import { sleepJittered } from '../../runtime/retries.ts';
 import {
   collectionOf,
   entityKey,
@@ -12,13 +12,14 @@ import {
   type Sequence,
 } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
-import { sequenceKey, totalKey } from '../../table/table-items.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import {
   attributesAre,
   type Condition,
   changeTotal,
+  sequenceKey,
   set,
+  totalKey,
   withCondition,
 } from '../../table/write.ts';
 import { findDefect } from './find-defect.ts';

@@ -1,3 +1,4 @@
+import { emailKey } from '../../mail/address.ts';
 import { entityKey, type Key } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
@@ -11,7 +12,6 @@ import {
   versionIs,
   type Write,
 } from '../../table/write.ts';
-import { emailKey } from '../../users/email-key.ts';
 import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
 import { PARTITION } from '../item-kinds.ts';
 import { findDefect } from './find-defect.ts';

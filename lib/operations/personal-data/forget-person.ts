@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { auditEntry, operator } from '../../audit/audit-entry.ts';
-import type { Change } from '../../audit/changes.ts';
-import { forgottenName } from '../../audit/service-names.ts';
+import { auditEntry, type Change, forgottenName, operator } from '../../audit/audit-entry.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
 import { mapConcurrently } from '../../runtime/settle-all.ts';
 import { loadDecideCommit } from '../../table/change.ts';

@@ -1,4 +1,4 @@
-import { auditView, entryOf } from '../../audit/audit-entry.ts';
+import { auditView, entryOf } from '../../audit/read-audits.ts';
 import type { Item } from '../../table/table.ts';
 import { administratorView, type User } from '../../users/user.ts';
 import type { PersonalItems } from './personal-items.ts';

@@ -1,9 +1,8 @@
-import type { AuditEvent } from '../../audit/audit-entry.ts';
-import { forgottenName } from '../../audit/service-names.ts';
+import { type AuditEvent, forgottenName } from '../../audit/audit-entry.ts';
+import { emailKey } from '../../mail/address.ts';
 import { collectionOf, idText, type Key } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
-import { emailKey } from '../../users/email-key.ts';
 import { loginGuardKey } from '../../users/user-items.ts';
 import { ITEM_KINDS, ITEMS, kindOf } from '../item-kinds.ts';
 

@@ -1,4 +1,4 @@
-import type { SecondFactor } from '../../second-factor/second-factor.ts';
+import type { SecondFactor } from '../../second-factor/user-factor.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import type { Key } from '../../table/keys.ts';
 import type { Table } from '../../table/table.ts';

@@ -17,11 +17,10 @@ import {
 } from '../../table/keys.ts';
 import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Table } from '../../table/table.ts';
-import { sequenceKey } from '../../table/table-items.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { nextVersion } from '../../table/version.ts';
-import { attributesAre, EXISTS, remove, set } from '../../table/write.ts';
-import { notBeforeKey } from '../../tokens/key-items.ts';
+import { attributesAre, EXISTS, remove, sequenceKey, set } from '../../table/write.ts';
+import { notBeforeKey } from '../../tokens/key-set.ts';
 import { rosterKey } from '../../users/user-items.ts';
 import { findDefect } from '../integrity/find-defect.ts';
 import { ITEMS, kindOf } from '../item-kinds.ts';

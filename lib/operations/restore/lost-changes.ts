@@ -1,5 +1,9 @@
-import { type AuditedAction, entryOf, type ListedEntry } from '../../audit/audit-entry.ts';
-import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../../audit/audit-item.ts';
+import {
+  type AuditedAction,
+  auditPartition,
+  PERMANENT_AUDIT_PARTITION,
+} from '../../audit/audit-entry.ts';
+import { entryOf, type ListedEntry } from '../../audit/read-audits.ts';
 import type { Table } from '../../table/table.ts';
 
 /** Actions that leave nothing to repeat, or nothing that an adoption does not settle. */

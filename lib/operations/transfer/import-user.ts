@@ -1,9 +1,9 @@
 import { auditEntry, operator } from '../../audit/audit-entry.ts';
 import { pick } from '../../contract/entity-fields.ts';
+import { emailKey } from '../../mail/address.ts';
 import { isVerifiable } from '../../passwords/passwords.ts';
 import type { Item, Table } from '../../table/table.ts';
 import { newAccount } from '../../users/create-user.ts';
-import { emailKey } from '../../users/email-key.ts';
 import { EDITABLE_USER_FIELDS, type User } from '../../users/user.ts';
 import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
 import {

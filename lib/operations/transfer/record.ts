@@ -1,16 +1,21 @@
 import * as v from 'valibot';
-import { OPERATOR_NAME } from '../../audit/service-names.ts';
-import { line, optionalText } from '../../contract/fields.ts';
-import { instant, instantOf } from '../../contract/instant.ts';
+import { OPERATOR_NAME } from '../../audit/audit-entry.ts';
+import {
+  instant,
+  instantOf,
+  type Limits,
+  limitsOf,
+  line,
+  optionalText,
+} from '../../contract/fields.ts';
 import { parseJson } from '../../contract/json.ts';
-import { type Limits, limitsOf } from '../../contract/limits.ts';
 import { PARAMETER_BYTES_MAX, PARAMETERS_MAX } from '../../integrations/integration.ts';
 import { CreateIntegration } from '../../integrations/integration-contracts.ts';
 import { isMasked } from '../../integrations/parameter.ts';
 import { CreateParameter } from '../../integrations/parameter-contracts.ts';
 import { bytesOf } from '../../integrations/parameter-table.ts';
 import { isReadable } from '../../passwords/passwords.ts';
-import { CLOCK_SKEW_SECONDS } from '../../runtime/clock-skew.ts';
+import { CLOCK_SKEW_SECONDS } from '../../users/token-validity.ts';
 import { newUser } from '../../users/user-schema.ts';
 
 /*

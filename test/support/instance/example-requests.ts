@@ -1,5 +1,5 @@
 import { EXAMPLES, type Example } from '../../../infra/api-document/examples.ts';
-import { auditPartition } from '../../../lib/audit/audit-item.ts';
+import { auditPartition } from '../../../lib/audit/audit-entry.ts';
 import type { Access } from '../../../lib/contract/contract.ts';
 import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';

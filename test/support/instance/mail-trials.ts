@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { openFaults } from '../../../infra/local/aws/faults.ts';
-import { mailKey } from '../../../lib/mail/mail-items.ts';
+import { mailKey } from '../../../lib/mail/outbox.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /*

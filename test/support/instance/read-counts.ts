@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { WINDOW_MS } from '../../../lib/table/read-budget.ts';
+import { readsPartition, WINDOW_MS } from '../../../lib/table/read-budget.ts';
 import type { Table } from '../../../lib/table/table.ts';
-import { readsPartition } from '../../../lib/table/table-items.ts';
 import { windowCounter } from '../../../lib/table/window-counter.ts';
 
 /** The read units of a caller that are stored, of all windows. */

@@ -1,6 +1,30 @@
 import type { Access, Role } from '../contract/contract.ts';
 import { requireEnv } from '../runtime/env.ts';
-import { recoveryCodesLeft, type SecondFactor } from './second-factor.ts';
+
+/** A second factor as stored in its user. Nothing in it helps to compute a code. */
+export interface SecondFactor {
+  /** The secrets are derived from it. */
+  readonly nonce: string;
+  /** The id of the key in KMS under which they are derived. */
+  readonly key: string;
+  /**
+   * The latest time step whose code was accepted: no code of this step or an earlier one is
+   * accepted again (RFC 6238, 5.2).
+   */
+  readonly lastStep: number;
+  /** The recovery codes are derived from it. New codes have a new one. */
+  readonly recoveryNonce: string;
+  /** Bit n is set while recovery code n can be used. */
+  readonly recoveryCodes: number;
+}
+
+export const RECOVERY_CODES = 10;
+/** The value of `recoveryCodes` while all can be used. */
+export const ALL_RECOVERY_CODES = 2 ** RECOVERY_CODES - 1;
+
+/** The number of recovery codes that can still be used. */
+const recoveryCodesLeft = ({ recoveryCodes }: SecondFactor): number =>
+  recoveryCodes.toString(2).replaceAll('0', '').length;
 
 /** Which roles require a second factor, and from which day. */
 export interface FactorRequirement {

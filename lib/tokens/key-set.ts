@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
+import type { Key } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+
+export const publicKeyItemKey = (kid: string): Key => ({ pk: 'JWKS', sk: kid });
+/** Beside the keys, so that one query reads both. */
+export const notBeforeKey: Key = { pk: 'JWKS', sk: 'NOT-BEFORE' };
+
+export const publicKeyItem: ItemDeclaration = {
+  pk: 'JWKS',
+  sk: '<kid>',
+  name: 'public signing key',
+  attributes: () =>
+    v.object({ jwk: v.object({ kid: text, kty: text, crv: text, x: text, y: text }) }),
+  matches: ({ sk }) => sk !== notBeforeKey.sk,
+  onForget: 'keep',
+  onRestore: 'delete',
+};
+export const notBeforeItem: ItemDeclaration = {
+  pk: 'JWKS',
+  sk: 'NOT-BEFORE',
+  name: 'earliest time of issue of valid tokens',
+  attributes: () => v.object({ seconds: count }),
+  onForget: 'keep',
+  onRestore: 'change',
+};
+
+/** A public signing key as a JWK (RFC 7517). */
+export interface PublicJwk {
+  readonly kty: 'EC';
+  readonly crv: 'P-256';
+  readonly x: string;
+  readonly y: string;
+  readonly kid: string;
+  readonly alg: 'ES256';
+  readonly use: 'sig';
+}
+
+/** The public keys that verify tokens of people, and the earliest accepted issue time. */
+interface KeySet {
+  readonly keys: PublicJwk[];
+  /**
+   * Tokens issued before this time, in seconds since 1970, are rejected. Set when a restored table
+   * is put into service.
+   */
+  readonly notBefore: number;
+}
+
+/** Reads the key set in one query. Throws SDK errors. */
+export async function readKeySet(table: Table): Promise<KeySet> {
+  const items = await table.query('JWKS');
+  const isNotBefore = ({ sk }: Item) => sk === notBeforeKey.sk;
+  return {
+    keys: items.filter((item) => !isNotBefore(item)).map((item) => item.jwk as PublicJwk),
+    notBefore: (items.find(isNotBefore)?.seconds as number | undefined) ?? 0,
+  };
+}
