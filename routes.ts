@@ -14,6 +14,7 @@ import { GetHealth } from './lib/status/health.ts';
 import { GetInfo } from './lib/status/info.ts';
 import { GetOpenApi } from './lib/status/openapi.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
+import { ListUsers } from './lib/users/list-users.ts';
 import * as Users from './lib/users/user-contracts.ts';
 
 /*
@@ -256,7 +257,7 @@ export const routes: readonly Route[] = [
   {
     route: 'GET /api/users',
     handler: 'list-users',
-    contract: Users.ListUsers,
+    contract: ListUsers,
     permissions: {
       batchGet: [reads, total, login, email, user],
       query: [user],

@@ -3,9 +3,8 @@ import { pageResponse } from '../lib/http/response.ts';
 import { listPage } from '../lib/table/list.ts';
 import { openTable } from '../lib/table/open-table.ts';
 import { readBudget } from '../lib/table/read-budget.ts';
+import { ListUsers, USERS } from '../lib/users/list-users.ts';
 import { administratorView, userView } from '../lib/users/user.ts';
-import { ListUsers } from '../lib/users/user-contracts.ts';
-import { USERS } from '../lib/users/user-table.ts';
 
 const table = openTable();
 

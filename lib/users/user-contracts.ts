@@ -1,15 +1,10 @@
 import * as v from 'valibot';
 import { type Access, ALERT, type Contract, ROLES, type Role } from '../contract/contract.ts';
-import { filterableFields } from '../contract/entity-fields.ts';
-import { listQuery } from '../contract/list-query.ts';
-import { USER_FIELDS } from './user.ts';
 import { loginInPath, newUser, userChange, userForAdministrators } from './user-schema.ts';
 
 const ADMIN: readonly Role[] = ['ROLE_ADMIN'];
 const administrators = { anyRole: ADMIN } as const satisfies Access;
 const shared = { tag: 'Users', entityName: 'userManagement' } as const;
-
-const query = listQuery(filterableFields(USER_FIELDS), { others: Object.keys(USER_FIELDS) });
 
 /** POST /api/users */
 export const CreateUser = {
@@ -71,18 +66,6 @@ export const GetUser = {
   headers: ['ETag'],
   response: userForAdministrators,
   failures: ['not-found', 'version-changed'],
-} satisfies Contract;
-
-/** GET /api/users */
-export const ListUsers = {
-  ...shared,
-  summary: 'List users',
-  access: 'authenticated',
-  query,
-  headers: ['Link'],
-  optionalHeaders: ['X-Total-Count'],
-  response: v.array(userForAdministrators),
-  failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;
 
 /** GET /api/users/authorities */

@@ -7,11 +7,9 @@ import {
 } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
-import { canonical } from '../contract/folding.ts';
 import { emailKey } from '../mail/address.ts';
 import type { SecondFactor } from '../second-factor/user-factor.ts';
 import { entityKey, type Key } from '../table/keys.ts';
-import type { Collection } from '../table/list.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
   attributesAre,
@@ -35,32 +33,8 @@ export function userOf(item: Item): User {
   return attributesOf(item) as unknown as User;
 }
 
-/** The maximum length of a partition key, in bytes: DynamoDB rejects a read of a longer one. */
-const PARTITION_KEY_BYTES_MAX = 2048;
-
-/** All users; a filter for one login or address reads only the users that can have it. */
-export const USERS: Collection<User> = {
-  kind: 'USER',
-  entityOf: userOf,
-  unitsPerEntity: 0.11,
-  keysToIds(filters) {
-    const unique = filters.find(
-      ({ field, operator }) => operator === 'equals' && field in KEY_OF_VALUE,
-    );
-    if (!unique) return undefined;
-    const keyOf = KEY_OF_VALUE[unique.field as keyof typeof KEY_OF_VALUE];
-    const key = keyOf(String(unique.operands[0]));
-    return Buffer.byteLength(key.pk) <= PARTITION_KEY_BYTES_MAX ? [key] : [];
-  },
-};
-
-/** The key of the item that has the id of the user with a value, by the field. */
-const KEY_OF_VALUE = {
-  login: (login: string) => loginGuardKey(canonical(login)),
-  email: (address: string) => guardKeyOf(address),
-};
-
-const guardKeyOf = (address: string): Key => emailGuardKey(emailKey(address));
+/** The key of the item that has the id of the user with an address. */
+export const guardKeyOf = (address: string): Key => emailGuardKey(emailKey(address));
 
 /** The user with this id, or undefined. */
 export async function findUser(table: Table, id: number): Promise<User | undefined> {

@@ -11,7 +11,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { USERS } from '../../lib/users/user-table.ts';
+import { USERS } from '../../lib/users/list-users.ts';
 import { queryOf } from '../support/doubles/list-query.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';

@@ -1,0 +1,48 @@
+import * as v from 'valibot';
+import type { Contract } from '../contract/contract.ts';
+import { filterableFields } from '../contract/entity-fields.ts';
+import { canonical } from '../contract/folding.ts';
+import { listQuery } from '../contract/list-query.ts';
+import type { Collection } from '../table/list.ts';
+import { USER_FIELDS, type User } from './user.ts';
+import { loginGuardKey } from './user-items.ts';
+import { userForAdministrators } from './user-schema.ts';
+import { guardKeyOf, userOf } from './user-table.ts';
+
+/** GET /api/users */
+export const ListUsers = {
+  tag: 'Users',
+  entityName: 'userManagement',
+  summary: 'List users',
+  access: 'authenticated',
+  query: listQuery(filterableFields(USER_FIELDS), { others: Object.keys(USER_FIELDS) }),
+  headers: ['Link'],
+  optionalHeaders: ['X-Total-Count'],
+  response: v.array(userForAdministrators),
+  failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
+} satisfies Contract;
+
+/** The maximum length of a partition key, in bytes: DynamoDB rejects a read of a longer one. */
+const PARTITION_KEY_BYTES_MAX = 2048;
+
+/** All users; a filter for one login or address reads only the users that can have it. */
+export const USERS: Collection<User> = {
+  kind: 'USER',
+  entityOf: userOf,
+  unitsPerEntity: 0.11,
+  keysToIds(filters) {
+    const unique = filters.find(
+      ({ field, operator }) => operator === 'equals' && field in KEY_OF_VALUE,
+    );
+    if (!unique) return undefined;
+    const keyOf = KEY_OF_VALUE[unique.field as keyof typeof KEY_OF_VALUE];
+    const key = keyOf(String(unique.operands[0]));
+    return Buffer.byteLength(key.pk) <= PARTITION_KEY_BYTES_MAX ? [key] : [];
+  },
+};
+
+/** The key of the item that has the id of the user with a value, by the field. */
+const KEY_OF_VALUE = {
+  login: (login: string) => loginGuardKey(canonical(login)),
+  email: guardKeyOf,
+};
