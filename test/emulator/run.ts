@@ -23,7 +23,7 @@ import { defineCommand } from '../../infra/commands/define-command.ts';
 import { readStack } from '../../infra/commands/deploy/deployed.ts';
 import { stackName } from '../../infra/settings/environment.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';
-import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
+import { environmentWithoutAws } from '../support/commands/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const VIRTUAL_ENVIRONMENT = join(ROOT, 'node_modules/.cache/emulator');

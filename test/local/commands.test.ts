@@ -12,8 +12,8 @@ import { formatKey, READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/form
 import { idText } from '../../lib/table/keys.ts';
 import { totalKey } from '../../lib/table/write.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
-import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
-import { isProgress, PROGRAM } from '../support/commands/run-command.ts';
+import { execute } from '../support/commands/printed-by.ts';
+import { environmentWithoutAws, PROGRAM } from '../support/commands/run-command.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import {
@@ -25,8 +25,8 @@ import {
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /*
- * Exit codes and complete output of the operator's commands on a scripted table: as a process once
- * for each exit code, otherwise in this process. The snapshots have what is printed.
+ * Exit codes and sentences of the operator's commands on a scripted table, in this process unless the
+ * process matters.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -132,21 +132,8 @@ async function run(verb: string, args: readonly string[], environment: object = 
 /** Runs a command in this process, which takes less time than in its own. */
 async function runHere(verb: string, args: readonly string[], environment: object = {}) {
   const { command } = await COMMANDS[verb as Verb][1]();
-  const output = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
-      output[stream] += text;
-      return true;
-    }),
-  );
-  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  try {
-    const code = await command.execute(args);
-    return { code, stdout: linesOf(output.stdout), stderr: linesOf(output.stderr) };
-  } finally {
-    vi.unstubAllEnvs();
-    for (const spy of spies) spy.mockRestore();
-  }
+  const { code, stdout, stderr } = await execute(command, args, environment);
+  return { code, stdout: linesOf(stdout), stderr: linesOf(stderr) };
 }
 
 /** Starts a command, interrupts it when AWS got a call, and returns how it ended. */
@@ -190,27 +177,44 @@ describe('npm run admin -- verify', () => {
       ? { Item: marshall({ ...totalKey('USER'), n: 9, changes: ++changes }) }
       : undefined;
 
-  it.each<[string, number, string[], object[], Override?]>([
-    ['reports what cannot be repaired', 1, ['--repair'], [...INTACT_ITEMS, GHOST]],
-    ['repairs one of two findings', 1, ['--repair'], [...DAMAGED, GHOST]],
-    ['leaves a total undecided', 2, [], WRONG_TOTAL, keepsChanging],
-    ['has a finding beside an undecided total', 1, [], [...WRONG_TOTAL, GHOST], keepsChanging],
-    ['reads a table of another application', 2, [], [], overrideOf('Scan', FOREIGN)],
-    ['finds no table', 2, [], [], overrideOf('Scan', NO_TABLE)],
+  const UNDECIDED = /^Undecided: TOTAL \/ USER could not be verified/m;
+
+  it.each<[string, number, string[], object[], RegExp, Override?]>([
+    [
+      'repairs one of two findings',
+      1,
+      ['--repair'],
+      [...DAMAGED, GHOST],
+      /^unknown-item: GHOST(.|\n)*: 2 findings\nRepair: claims LOGIN#alice(.|\n)*: 1 finding$/m,
+    ],
+    ['leaves a total undecided', 2, [], WRONG_TOTAL, UNDECIDED, keepsChanging],
+    [
+      'has a finding beside an undecided total',
+      1,
+      [],
+      [...WRONG_TOTAL, GHOST],
+      UNDECIDED,
+      keepsChanging,
+    ],
+    ['reads a foreign table', 2, [], [], /is not a Gatehouse table/, overrideOf('Scan', FOREIGN)],
+    ['finds no table', 2, [], [], /^There is no table Gate in this/m, overrideOf('Scan', NO_TABLE)],
     [
       'does not learn the outcome of a repair',
       2,
       ['--repair'],
       DAMAGED,
+      /The last repair may have taken effect: verify again\.$/,
       overrideOf('TransactWriteItems', OUTAGE),
     ],
-  ])('%s and exits with %i', async (_, status, options, items, override) => {
+  ])('%s and exits with %i', async (_, status, options, items, printed, override) => {
     const { environment } = await serve(items, override);
 
-    const { code, ...printed } = await runHere('verify', [...GATE, ...options], environment);
+    const { code, stdout, stderr } = await runHere('verify', [...GATE, ...options], environment);
 
-    expect(code).toBe(status);
-    expect(printed).toMatchSnapshot();
+    expect([code, [...stdout, ...stderr].join('\n')]).toEqual([
+      status,
+      expect.stringMatching(printed),
+    ]);
   });
 
   it.concurrent.for<[string[], number, string]>([
@@ -225,27 +229,14 @@ describe('npm run admin -- verify', () => {
     expect(stdout.at(-1)).toMatch(`: ${summary}`);
   });
 
-  it.concurrent.for<[string, Override, string[]]>([
-    ['items', overrideOf('Scan', FOREIGN), ['Verifying Gate']],
-    ['keys', overrideOf('GetItem', { error: 'ValidationException' }), []],
-  ])('exits with 2 when the %s of the local table are foreign', async (row) => {
-    const [, override, stdout] = row;
-    const local = await serveLocally([], override);
+  it.concurrent('exits with 2 when the keys of the local table are foreign', async () => {
+    const local = await serveLocally([], overrideOf('GetItem', { error: 'ValidationException' }));
 
     expect(await run('verify', [], local)).toEqual({
       code: 2,
-      stdout,
+      stdout: [],
       stderr: ['Gate is not a Gatehouse table.'],
     });
-  });
-
-  it.concurrent('names the local database when its engine cannot read it', async () => {
-    const folder = newFolder();
-    writeFileSync(join(folder, 'gatehouse.db'), 'not a database');
-    const { code, stdout, stderr } = await run('verify', [], { STATE_DIR: folder });
-
-    expect({ code, stdout }).toEqual({ code: 2, stdout: [] });
-    expect(stderr[0]).toMatch(/gatehouse\.db is not a database: restore .* or delete it/);
   });
 });
 
@@ -270,63 +261,26 @@ describe('npm run admin -- adopt', () => {
     return { ...(await runHere('adopt', [...GATE, ...options], served.environment)), ...served };
   }
 
-  it.concurrent('sets what a restore does not copy, and prints every change', async ({
-    expect,
-  }) => {
-    const publicKey = { pk: 'JWKS', sk: 'kid', jwk: {} };
-    const { environment, table, inputs } = await serve([
-      ...[...INTACT_ITEMS, reset('a'), reset('b'), publicKey],
-    ]);
-
-    const { code, stdout, stderr } = await run('adopt', GATE, environment);
-
-    expect({ code, stderr: stderr.filter((line) => !isProgress(line)) }).toEqual({
-      code: 0,
-      stderr: [],
-    });
-    expect(stdout).toMatchSnapshot();
-    expect(table.items.filter(({ pk }) => pk.startsWith('RESET#'))).toEqual([]);
-    expect(inputs.TagResource).toEqual([{ ResourceArn: 'arn:gate', Tags: TAGS.slice(0, 3) }]);
-    expect(inputs.UpdateTimeToLive?.[0]?.TimeToLiveSpecification).toEqual({
-      AttributeName: 'expires',
-      Enabled: true,
-    });
-    expect(inputs.UpdateContinuousBackups?.[0]?.PointInTimeRecoverySpecification).toEqual({
-      PointInTimeRecoveryEnabled: true,
-    });
-    expect(inputs.UpdateTable).toEqual([
-      {
-        TableName: 'Gate',
-        StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
-      },
-      { TableName: 'Gate', DeletionProtectionEnabled: true },
-    ]);
-  });
-
   it.each([
     ['ahead of', 31_900],
     ['behind', -31_900],
-  ])('changes nothing with a clock that is %s DynamoDB', async (direction, aheadMs) => {
-    freezeClock(Date.now() + aheadMs);
-
-    const { code, stderr, calls } = await adopt();
-
-    expect(code).toBe(1);
-    expect(stderr).toEqual([
-      expect.stringMatching(
-        `^The clock of this machine is 3[123] seconds ${direction} DynamoDB's clock: ` +
-          'correct it. Nothing was changed.$',
-      ),
-    ]);
-    expect(calls).toEqual(['GetItem', 'DescribeTable']);
-  });
-
-  it.each([28_900, -28_900])(
-    'adopts a table with a clock that is %i ms ahead of DynamoDB',
-    async (aheadMs) => {
+    ['nearly like', 28_900],
+    ['nearly like', -28_900],
+  ])(
+    'needs a clock that is right: %s the clock of DynamoDB by %i ms',
+    async (direction, aheadMs) => {
       freezeClock(Date.now() + aheadMs);
 
-      expect((await adopt()).code).toBe(0);
+      const { code, stderr, calls } = await adopt();
+
+      if (direction === 'nearly like') return expect(code).toBe(0);
+      expect(code).toBe(1);
+      expect(stderr).toEqual([
+        expect.stringMatching(
+          `is 3[123] seconds ${direction} DynamoDB's clock: .* Nothing was changed`,
+        ),
+      ]);
+      expect(calls).toEqual(['GetItem', 'DescribeTable']);
     },
   );
 
@@ -382,9 +336,10 @@ describe('npm run admin -- adopt', () => {
     expect(inputs.UpdateTable).toMatchObject([{ StreamSpecification: {} }]);
   });
 
-  it.each<[string, Override]>([
+  it.each<[string, RegExp, Override]>([
     [
       'that the operator may not read',
+      /^The adoption is incomplete\. A permission is missing .* Run the command again\.$/,
       (operation, input) =>
         operation === 'GetItem' && !formatIn(operation, input, WRITTEN_FORMAT)
           ? { error: 'AccessDeniedException', message: 'not authorized' }
@@ -392,14 +347,20 @@ describe('npm run admin -- adopt', () => {
     ],
     [
       'that is unavailable',
+      /^The adoption is incomplete\. The table did not respond in time/,
       (operation, input) =>
         operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } },
     ],
-    ['that is missing', overrideOf('DescribeTable', NO_TABLE)],
-    ['of another application', () => undefined],
-    ['that is being restored', overrideOf('DescribeTable', tableWith({ TableStatus: 'CREATING' }))],
+    ['that is missing', /^There is no table Gate in/, overrideOf('DescribeTable', NO_TABLE)],
+    ['of another application', /^Gate is not a Gatehouse table/, () => undefined],
+    [
+      'that is being restored',
+      /^Gate is CREATING: run the command again when it is ACTIVE/,
+      overrideOf('DescribeTable', tableWith({ TableStatus: 'CREATING' })),
+    ],
     [
       'with a stream of other content',
+      /NEW_IMAGE instead of KEYS_ONLY: disable it with aws dynamodb update-table/,
       overrideOf(
         'DescribeTable',
         tableWith({
@@ -409,29 +370,29 @@ describe('npm run admin -- adopt', () => {
     ],
     [
       'without the tag of its environment',
+      /add --like TABLE or --environment/,
       overrideOf('ListTagsOfResource', { Tags: TAGS.slice(1) }),
     ],
-    ['without the tag of a key', overrideOf('ListTagsOfResource', { Tags: TAGS.slice(0, 2) })],
-  ])('prints one sentence for a table %s', async (_, override) => {
+    [
+      'without the tag of a key',
+      /add --like TABLE or --values-key/,
+      overrideOf('ListTagsOfResource', { Tags: TAGS.slice(0, 2) }),
+    ],
+  ])('prints one sentence for a table %s', async (_, sentence, override) => {
     const { code, stdout, stderr } = await adopt(override, SKIP_ONE, []);
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: ['Adopting Gate'] });
-    expect(stderr).toMatchSnapshot();
+    expect(stderr).toEqual([expect.stringMatching(sentence)]);
   });
 });
 
-it.each([
-  ['verify', 'RESET'],
-  ['adopt', 'X'],
-])('npm run admin -- %s reports its progress in items', async (script, kind) => {
-  const items = Array.from({ length: 10_000 }, (_, index) =>
-    marshall({ pk: `${kind}#${index}`, sk: kind, userId: 1, expires: 1 }),
-  );
+it('npm run admin -- verify reports its progress in items', async () => {
+  const items = Array.from({ length: 10_000 }, (_, index) => marshall(reset(String(index))));
   const pages = [{ Items: items }];
   const override: Override = (operation) => (operation === 'Scan' ? pages.shift() : undefined);
   const { environment } = await serve(INTACT_ITEMS, override);
 
-  const { code, stderr } = await runHere(script, GATE, environment);
+  const { code, stderr } = await runHere('verify', GATE, environment);
 
   expect([code, stderr[0]]).toEqual([0, expect.stringMatching(/^\d+ items read$/)]);
 });
@@ -457,17 +418,6 @@ it.each([
 });
 
 describe('npm run admin -- first-admin', () => {
-  it.concurrent('prints the password of the new administrator once', async ({ expect }) => {
-    const { environment, inputs } = await serve([]);
-    const { code, ...printed } = await run('first-admin', [...GATE, ...ADMINISTRATOR], environment);
-
-    expect(code).toBe(0);
-    expect(printed).toMatchSnapshot();
-    expect(inputs.DescribeTable?.[0]).toEqual({ TableName: 'Gate' });
-    expect(inputs.ListTagsOfResource?.[0]).toEqual({ ResourceArn: 'arn:gate' });
-    expect(inputs.GenerateMac?.[0]?.KeyId).toBe('gatehouse:pepper-key-1');
-  });
-
   const cancelledBy =
     (pk: string): Override =>
     (operation, { TransactItems = [] }) =>
@@ -480,21 +430,36 @@ describe('npm run admin -- first-admin', () => {
           }
         : undefined;
 
-  it.each<[string, Override]>([
-    ['an administrator exists', overrideOf('GetItem', { Item: { ids: { NS: ['1'] } } })],
-    ['the table has no tags', overrideOf('ListTagsOfResource', { Tags: [] })],
-    ['there is no table', overrideOf('DescribeTable', NO_TABLE)],
-    ['the login is taken', cancelledBy(loginGuardKey('root').pk)],
-    ['the address is taken', cancelledBy('EMAIL#root@example.com')],
-    ['the outcome is unknown', overrideOf('TransactWriteItems', OUTAGE)],
-  ])('exits with 1 and one sentence when %s', async (_, override) => {
+  it.each<[string, RegExp, Override]>([
+    [
+      'the table has no tags',
+      /lacks the tag gatehouse:pepper-key/,
+      overrideOf('ListTagsOfResource', { Tags: [] }),
+    ],
+    ['there is no table', /^There is no table Gate in/, overrideOf('DescribeTable', NO_TABLE)],
+    [
+      'the login is taken',
+      /^The login root is taken\. Nothing/,
+      cancelledBy(loginGuardKey('root').pk),
+    ],
+    [
+      'the address is taken',
+      /^The address root@example.com is taken\. Nothing/,
+      cancelledBy('EMAIL#root@example.com'),
+    ],
+    [
+      'the outcome is unknown',
+      /may or may not exist\. If it does, its password is PASSWORD; otherwise run/,
+      overrideOf('TransactWriteItems', OUTAGE),
+    ],
+  ])('exits with 1 and one sentence when %s', async (_, sentence, override) => {
     const { environment } = await serve([], override);
 
     const args = [...GATE, ...ADMINISTRATOR];
     const { code, stdout, stderr } = await runHere('first-admin', args, environment);
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
-    expect(stderr).toMatchSnapshot();
+    expect(stderr).toEqual([expect.stringMatching(sentence)]);
   });
 
   it('rejects the login of the operator, and consumes no id', async () => {
@@ -527,41 +492,43 @@ describe('npm run admin -- first-admin', () => {
   );
 
   it.each([
-    [RECOVERED, ['GenerateMac']],
-    [['--login', 'admin', '--remove-second-factor'], []],
-    [[...RECOVERED, '--remove-second-factor'], ['GenerateMac']],
-  ])('prints what %j may have changed if the outcome is unknown', async (args, ofKeys) => {
-    const override = overrideOf('TransactWriteItems', OUTAGE);
-    const { environment, calls } = await serve(WITH_FACTOR, override);
+    [
+      ['--login', 'admin', '--remove-second-factor'],
+      /not be changed\. Run the command again\.$/,
+      [],
+    ],
+    [
+      [...RECOVERED, '--remove-second-factor'],
+      /not be changed\. If it is, its password is PASSWORD; otherwise run/,
+      ['GenerateMac'],
+    ],
+  ])(
+    'prints what %j may have changed if the outcome is unknown',
+    async (args, sentence, ofKeys) => {
+      const override = overrideOf('TransactWriteItems', OUTAGE);
+      const { environment, calls } = await serve(WITH_FACTOR, override);
 
-    const { code, stdout, stderr } = await runHere('first-admin', [...GATE, ...args], environment);
+      const { code, stdout, stderr } = await runHere(
+        'first-admin',
+        [...GATE, ...args],
+        environment,
+      );
 
-    expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
-    expect(stderr).toMatchSnapshot();
-    expect(calls.filter((call) => call === 'GenerateMac')).toEqual(ofKeys);
-  });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: [] });
+      expect(stderr).toEqual([expect.stringMatching(sentence)]);
+      expect(calls.filter((call) => call === 'GenerateMac')).toEqual(ofKeys);
+    },
+  );
 
-  it('prints the new password of an administrator if it is interrupted', async () => {
-    expect(
-      await interrupt('SIGINT', 'first-admin', RECOVERED, 'TransactWriteItems', INTACT_ITEMS),
-    ).toEqual({
-      code: 1,
-      stderr: [
-        'The command was interrupted, so the account may or may not be changed. If it is, its ' +
-          'password is PASSWORD; otherwise run the command again.',
-      ],
-    });
-  });
-
-  it.each(['SIGINT', 'SIGTERM'] as const)(
+  it.each([
+    ['SIGINT', RECOVERED, INTACT_ITEMS, /changed\. If it is, its password is PASSWORD;/],
+    ['SIGTERM', ADMINISTRATOR, [], /exist\. If it does, its password is PASSWORD;/],
+  ] as const)(
     'prints the password and exits with 1 on %s',
-    async (signal) => {
-      expect(await interrupt(signal, 'first-admin', ADMINISTRATOR, 'TransactWriteItems')).toEqual({
+    async (signal, args, items, sentence) => {
+      expect(await interrupt(signal, 'first-admin', args, 'TransactWriteItems', items)).toEqual({
         code: 1,
-        stderr: [
-          'The command was interrupted, so the account may or may not exist. If it does, its ' +
-            'password is PASSWORD; otherwise run the command again.',
-        ],
+        stderr: [expect.stringMatching(sentence)],
       });
     },
   );
@@ -595,48 +562,45 @@ it.each([
   expect(printed.filter((line) => /^ {2}verify +\w/.test(line))).toHaveLength(1);
 });
 
-it.each<[string, string[]]>([
-  ['verify', ['--table', '']],
-  ['verify', ['Gate']],
-  ['adopt', ['--skip=']],
-  ['adopt', ['--skip=0']],
-  ['adopt', ['--skip=1.5']],
-  ['adopt', ['--skip=1000000000']],
-  ['adopt', ['--nonsense']],
-  ['first-admin', []],
-  ['first-admin', [...GATE, '--email', 'root@example.com']],
-  ['first-admin', [...GATE, '--login', 'root']],
-  ['first-admin', [...GATE, '--login', 'a b', '--email', 'root']],
-  ['first-admin', [...GATE, '--login', 'root', '--email', 'root']],
-  ['first-admin', [...GATE, '--new-password']],
-  ['first-admin', [...GATE, ...ADMINISTRATOR, '--new-password']],
-  ['first-admin', [...GATE, ...ADMINISTRATOR, '--remove-second-factor']],
-  ['person', ['--forget']],
-  ['person', ['--id', 'dora']],
-])('npm run admin -- %s exits with 2, one sentence and its usage for %j', async (script, args) => {
+const OF_TABLE =
+  '--like, --environment, --pepper-key, --values-key and --unprotected require --table.';
+const SKIP = '--skip must be a whole number from 1 to 999999999.';
+const KEY = 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+const FOR_NEW = '--email is for a new administrator only: leave it out.';
+it.each<[script: string, args: string[], sentence: string]>([
+  ['verify', ['--table', ''], '--table requires a value.'],
+  ['verify', ['Gate'], 'Unexpected argument: Gate.'],
+  ['adopt', ['--nonsense'], "Unknown option '--nonsense'."],
+  ['adopt', ['--skip=0'], SKIP],
+  ['adopt', ['--skip=1.5'], SKIP],
+  ['adopt', ['--skip=1000000000'], SKIP],
+  ['adopt', ['--like', 'Another'], OF_TABLE],
+  ['adopt', ['--unprotected'], OF_TABLE],
+  ['adopt', ['--original', 'T'], '--original requires --table, and must be another table.'],
+  ['adopt', [...GATE, '--original', 'Gate'], '--original requires --table, and must be another'],
+  ['adopt', [...GATE, '--environment', 'toString'], 'There is no environment toString'],
+  ['adopt', [...GATE, '--pepper-key', `${KEY} alias/k`], '--pepper-key must be the ARN of a KMS'],
+  ['adopt', [...GATE, '--values-key', `${KEY} ${KEY}`], '--values-key must be the ARN of a KMS'],
+  ['first-admin', [], '--table is missing.'],
+  ['first-admin', [...GATE, '--email', 'root@example.com'], '--login is missing.'],
+  ['first-admin', [...GATE, '--login', 'root'], '--email is missing.'],
+  ['first-admin', [...GATE, '--login', 'a b', '--email', 'root'], '--login must have 1 to 50'],
+  [
+    'first-admin',
+    [...GATE, '--login', 'root', '--email', 'r'],
+    '--email must be an e-mail address.',
+  ],
+  ['first-admin', [...GATE, ...ADMINISTRATOR, '--new-password'], FOR_NEW],
+  ['first-admin', [...GATE, ...ADMINISTRATOR, '--remove-second-factor'], FOR_NEW],
+  ['person', ['--forget'], '--login or --id is missing.'],
+  ['person', ['--id', 'dora'], '--id must be the id of a user.'],
+])('%s exits with 2 and its usage for %j', async (script, args, sentence) => {
   const { code, stdout, stderr } = await runHere(script, args);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: [] });
-  expect(stderr).toMatchSnapshot();
+  expect(stderr[0]?.slice(0, sentence.length)).toBe(sentence);
+  expect(stderr[1]).toMatch(`Usage: npm run admin -- ${script} `);
 });
-
-it.concurrent.for([
-  ['verify', 2],
-  ['adopt', 1],
-] as const)(
-  'npm run admin -- %s exits with %i when there is no local table',
-  async ([script, status]) => {
-    expect(await run(script, [])).toEqual({
-      code: status,
-      stdout: [],
-      stderr: [
-        expect.stringMatching(
-          /^There is no table in :memory:: `npm start` stores one, except with/,
-        ),
-      ],
-    });
-  },
-);
 
 describe('a command', () => {
   const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'operator', AWS_SECRET_ACCESS_KEY: 'local' };
@@ -650,11 +614,6 @@ describe('a command', () => {
       { ...NO_PROFILE, ...REGION },
       'There are no AWS credentials, for example in AWS_PROFILE: Could not load ' +
         'credentials from any providers.',
-    ],
-    [
-      'an endpoint without a server',
-      { ...CREDENTIALS, ...REGION, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' },
-      'The table cannot be reached: the service may have been stopped.',
     ],
     [
       'a host that does not exist',

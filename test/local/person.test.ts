@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { command } from '../../infra/commands/operate/person.ts';
 import { type AwsResponse, errorResponse } from '../../infra/local/calls/aws-call.ts';
 import { mailKey, resetMailKey } from '../../lib/mail/outbox.ts';
@@ -6,6 +6,7 @@ import { commit } from '../../lib/table/change.ts';
 import { entityKey, idText } from '../../lib/table/keys.ts';
 import { EXISTS, isAbsent, set } from '../../lib/table/write.ts';
 import { pendingEmailKey } from '../../lib/users/user-items.ts';
+import { execute } from '../support/commands/printed-by.ts';
 import { operatorsEnvironment } from '../support/commands/run-command.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/intact.ts';
@@ -29,22 +30,8 @@ const gatehouse = await useGatehouse({
 
 async function run(...options: string[]) {
   transactions = 0;
-  const output = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
-      output[stream] += text;
-      return true;
-    }),
-  );
-  const environment = Object.entries(operatorsEnvironment(gatehouse.cloud));
-  for (const [name, value] of environment) vi.stubEnv(name, value);
-  try {
-    const code = await command.execute(['--table', gatehouse.cloud.tableName, ...options]);
-    return { code, ...output };
-  } finally {
-    vi.unstubAllEnvs();
-    for (const spy of spies) spy.mockRestore();
-  }
+  const args = ['--table', gatehouse.cloud.tableName, ...options];
+  return execute(command, args, operatorsEnvironment(gatehouse.cloud));
 }
 
 const SOON = Math.ceil(Date.now() / 1000) + 600;

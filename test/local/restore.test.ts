@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { command } from '../../infra/commands/operate/adopt.ts';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { put } from '../../lib/table/write.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
@@ -140,38 +139,5 @@ describe('npm run admin -- adopt', () => {
     const changes = lostTap.module.changes - 1 + 1_000_000;
     expect(stale.body.module).toEqual({ needsRestart: true, changes });
     expect(cleared.body.module).toEqual({ needsRestart: false, changes });
-  });
-
-  const KEY = 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
-  const WITHOUT_TABLE =
-    '--like, --environment, --pepper-key, --values-key and --unprotected require --table.';
-  const ORIGINAL = '--original requires --table, and must be another table.';
-  const ofTable = (...options: string[]) => ['--table', 'T', ...options];
-
-  it.each([
-    [['--like', 'Another'], WITHOUT_TABLE],
-    [['--environment', 'prod'], WITHOUT_TABLE],
-    [['--unprotected'], WITHOUT_TABLE],
-    [['--original', 'Another'], ORIGINAL],
-    [ofTable('--original', 'T'), ORIGINAL],
-    [ofTable('--environment', 'toString'), 'There is no environment toString'],
-    [ofTable('--pepper-key', `${KEY} alias/k`), '--pepper-key must be the ARN of a KMS key.'],
-    [ofTable('--values-key', `${KEY} ${KEY}`), '--values-key must be the ARN of a KMS key.'],
-    [
-      ofTable('--pepper-key', `${KEY} ${KEY}`, '--skip', '0'),
-      '--skip must be a whole number from 1 to 999999999.',
-    ],
-  ])('exits with status 2 and a usage message for %j', async (options, message) => {
-    const print = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-
-    const status = await command.execute(options);
-    const [[printed] = []] = print.mock.calls;
-    print.mockRestore();
-
-    expect([status, printed]).toEqual([
-      2,
-      expect.stringMatching(/^.+\nUsage: npm run admin -- adopt /),
-    ]);
-    expect(String(printed).startsWith(message), String(printed)).toBe(true);
   });
 });

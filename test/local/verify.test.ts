@@ -10,8 +10,12 @@ import { openLocalTable } from '../../infra/local/aws/local-table.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { openState } from '../../infra/local/state/state.ts';
-import { environmentWithoutAws } from '../support/commands/environment-without-aws.ts';
-import { isProgress, operatorsEnvironment, PROGRAM } from '../support/commands/run-command.ts';
+import {
+  environmentWithoutAws,
+  isProgress,
+  operatorsEnvironment,
+  PROGRAM,
+} from '../support/commands/run-command.ts';
 
 /*
  * Runs `npm run admin -- verify` as an operator does, in a process beside a service that keeps its

@@ -14,3 +14,26 @@ export async function printedBy(work: () => unknown): Promise<string[]> {
   }
   return printed;
 }
+
+/** Runs a command in this process, which takes less time than in its own. */
+export async function execute(
+  command: { execute(args: readonly string[]): Promise<number> },
+  args: readonly string[],
+  environment: object,
+) {
+  const output = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      output[stream] += text;
+      return true;
+    }),
+  );
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  try {
+    const code = await command.execute(args);
+    return { code, ...output };
+  } finally {
+    vi.unstubAllEnvs();
+    for (const spy of spies) spy.mockRestore();
+  }
+}

@@ -21,6 +21,13 @@ export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint
   AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
 });
 
+/**
+ * The environment of the tests without the regions, endpoints and credentials of the shell that
+ * runs them.
+ */
+export const environmentWithoutAws = (): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_')));
+
 /** Runs a command to its end, in a process of this repository or of a copy of it. */
 export const runCommand = (
   verb: string,
