@@ -85,12 +85,19 @@ function statementsIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([name, inner]) =>
     // A rule of WAF has a statement too.
     name === 'Statement' && Array.isArray(inner)
-      ? (inner as Statement[]).map(textOf)
+      ? (inner as Statement[]).map(statementText)
       : statementsIn(inner),
   );
 }
 
-const textOf = ({ Effect, Action, Principal, Resource, Condition }: Statement): string =>
+/** A statement as one line. */
+export const statementText = ({
+  Effect,
+  Action,
+  Principal,
+  Resource,
+  Condition,
+}: Statement): string =>
   [
     `${Effect} ${listOf(Action)}`,
     Resource !== undefined && `on ${listOf(Resource)}`,
