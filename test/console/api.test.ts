@@ -67,12 +67,6 @@ describe('a request', () => {
       links: { next: { page: '1', size: '20', cursor: 'YWZ' }, last: { page: '2' } },
     });
   });
-
-  it('accepts a response without a body', async () => {
-    const { send } = connection([new Response('')]);
-
-    expect(await send('POST /api/logout', {})).toMatchObject({ ok: true, data: undefined });
-  });
 });
 
 describe('a problem', () => {
@@ -99,17 +93,11 @@ describe('a problem', () => {
     });
   });
 
-  it('tells that there was no response', async () => {
-    const { send } = connection([new TypeError('Failed to fetch')]);
-
-    expect(await send('GET /api/users', {})).toMatchObject({
-      ok: false,
-      problem: { status: 0, message: 'error.network' },
-    });
-  });
-
-  it('of a proxy that is no JSON is a problem of the network', async () => {
-    const { send } = connection([new Response('<html>Log in to the network</html>')]);
+  it.each([
+    ['there was no response', new TypeError('Failed to fetch')],
+    ['a proxy has responded', new Response('<html>Log in to the network</html>')],
+  ])('of the network is told if %s', async (_, response) => {
+    const { send } = connection([response]);
 
     expect(await send('GET /api/users', {})).toMatchObject({
       ok: false,
@@ -171,20 +159,5 @@ describe('a session that has ended', () => {
 
     expect(await send('GET /api/users', {})).toMatchObject({ ok: true });
     expect(asked).toBe(0);
-  });
-
-  it('does not ask for a wrong password of a log-in', async () => {
-    let asked = false;
-    const { send } = connection([ended()], {
-      token: () => undefined,
-      resume: async () => {
-        asked = true;
-        return true;
-      },
-    });
-
-    await send('POST /api/authenticate', { body: { username: 'a', password: 'b' } });
-
-    expect(asked).toBe(false);
   });
 });

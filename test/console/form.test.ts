@@ -1,13 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Problem } from '../../console/api/request.ts';
-import {
-  changed,
-  errorsByField,
-  fieldErrorText,
-  fieldOfMessage,
-  problemText,
-} from '../../console/form.ts';
+import { differences, same } from '../../console/conflict.ts';
+import { errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../../console/form.ts';
 import { en } from '../../console/languages/en.ts';
+import { UpdateAccount } from '../../lib/accounts/account-contracts.ts';
+import { CreateIntegration } from '../../lib/integrations/integration-contracts.ts';
+import { CreateParameter } from '../../lib/integrations/parameter-contracts.ts';
+import { UpdateUser } from '../../lib/users/user-contracts.ts';
 
 const problemOf = (message: string, rest: Partial<Problem> = {}): Problem => ({
   status: 400,
@@ -93,15 +94,45 @@ describe('the text of a problem', () => {
   });
 });
 
-it('a form is changed when a value or a box differs', () => {
-  const form = (...entries: [string, string][]): FormData => {
-    const data = new FormData();
-    for (const [name, value] of entries) data.append(name, value);
-    return data;
-  };
-  const initial = form(['login', 'anna'], ['authorities', 'ROLE_USER']);
+const base = { login: 'anna', email: 'a@example.com', firstName: null, authorities: ['ROLE_USER'] };
+const mine = { ...base, email: 'mine@example.com', firstName: 'Anna' };
+const theirs = { ...base, email: 'theirs@example.com', authorities: ['ROLE_ADMIN'] };
 
-  expect(changed(initial, form(['login', 'anna'], ['authorities', 'ROLE_USER']))).toBe(false);
-  expect(changed(initial, form(['login', 'bob'], ['authorities', 'ROLE_USER']))).toBe(true);
-  expect(changed(initial, form(['login', 'anna']))).toBe(true);
+it('keeps the field that one side has changed, and mine where both have', () => {
+  expect(
+    differences(Object.keys(base), base, mine, theirs).map(({ field, keep }) => [field, keep]),
+  ).toEqual([
+    ['email', 'mine'],
+    ['firstName', 'mine'],
+    ['authorities', 'theirs'],
+  ]);
+});
+
+it.each([
+  [null, '', true],
+  [undefined, null, true],
+  ['a', 'b', false],
+  [false, undefined, true],
+  [true, undefined, false],
+  [['a', 'b'], ['b', 'a'], true],
+  [['a'], ['a', 'b'], false],
+  [['a', 'a'], ['a', 'b'], false],
+])('%j and %j are the same: %s', (one, other, expected) => {
+  expect([same(one, other), same(other, one)]).toEqual([expected, expected]);
+});
+
+/** What the page knows, what has a button or a form of its own, and what only clients set. */
+const NOT_ON_FORMS = ['id', 'integration', 'activated', 'password', 'imageUrl'];
+
+it.each([
+  ['user-form.tsx', UpdateUser],
+  ['account.tsx', UpdateAccount],
+  ['integrations.tsx', CreateIntegration],
+  ['parameters.tsx', CreateParameter],
+])('%s has a control for every field', (view, { body }) => {
+  const source = readFileSync(join(import.meta.dirname, '../../console/views', view), 'utf8');
+
+  const fields = Object.keys(body.entries).filter((field) => !NOT_ON_FORMS.includes(field));
+  expect(fields.length).toBeGreaterThan(3);
+  expect(fields.filter((field) => !source.includes(`name="${field}"`))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { AuditEntry } from '../../console/api/generated/types.gen.ts';
 import { changesCell, sentenceOf } from '../../console/audit.ts';
 import { de } from '../../console/languages/de.ts';
 import { en } from '../../console/languages/en.ts';
-import { dateTime, day, fill, languageOf, plural } from '../../console/text.ts';
+import { dateTime, day, languageOf, plural } from '../../console/text.ts';
 import { EDITABLE_INTEGRATION_FIELDS } from '../../lib/integrations/integration.ts';
 import { EDITABLE_USER_FIELDS } from '../../lib/users/user.ts';
 
@@ -61,10 +61,6 @@ it.each([
   [[], 'en'],
 ])('of %j it chooses %s', (wanted, language) => {
   expect(languageOf(wanted)).toBe(language);
-});
-
-it('fills places, and leaves those empty that have no value', () => {
-  expect(fill('{a} and {b}{c}', { a: 1, b: 'x' })).toBe('1 and x');
 });
 
 it('counts in the way of the language', () => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { claimsOf, mustEnrol, storedToken, storeToken } from '../../console/session.ts';
+import { qrPath } from '../../console/qr.ts';
+import { claimsOf, mustEnrol } from '../../console/session.ts';
 
 const tokenOf = (claims: object): string =>
   `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
@@ -17,20 +18,6 @@ it.each(['', 'x', 'a.b.c', 'a.e30'])('has no login for the token %j', (token) =>
   expect(claimsOf(token)?.login ?? 'undefined').toBe('undefined');
 });
 
-it('keeps the token until it is removed', () => {
-  const items = new Map<string, string>();
-  const storage = {
-    getItem: (key: string) => items.get(key) ?? null,
-    setItem: (key: string, value: string) => void items.set(key, value),
-    removeItem: (key: string) => void items.delete(key),
-  };
-
-  storeToken(storage, 'a');
-  expect(storedToken(storage)).toBe('a');
-  storeToken(storage, undefined);
-  expect([storedToken(storage), items.size]).toEqual([undefined, 0]);
-});
-
 it.each([
   [{ secondFactor: false, secondFactorRequiredFrom: '2027-01-15' }, true],
   [{ secondFactor: false, secondFactorRequiredFrom: '2027-01-16' }, false],
@@ -38,4 +25,18 @@ it.each([
   [{ secondFactor: false, secondFactorRequiredFrom: null }, false],
 ])('on 2027-01-15, %j must enrol: %s', (account, expected) => {
   expect(mustEnrol(account, new Date('2027-01-15T00:00:00Z'))).toBe(expected);
+});
+
+it('draws a QR code with quiet modules around it', () => {
+  const { path, size } = qrPath('otpauth://totp/gatehouse-dev:admin?secret=JBSWY3DPEHPK3PXP');
+  const runs = [...path.matchAll(/M(\d+) (\d+)h(\d+)v1h-\d+z/g)].map((run) =>
+    run.slice(1).map(Number),
+  );
+
+  // The upper edges of the finder patterns are seven modules wide.
+  expect(runs[0]).toEqual([4, 4, 7]);
+  expect((size - 8 - 21) % 4).toBe(0);
+  expect(runs.every(([x = 0, y = 0, width = 0]) => x >= 4 && x + width <= size - 4 && y >= 4)).toBe(
+    true,
+  );
 });
