@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import { EXISTS, put, set } from '../../lib/table/write.ts';
+import { lastFailedAgo } from '../support/instance/attempts.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { lastFailedAgo } from '../support/instance/last-failures.ts';
 import { turnOnFactor } from '../support/instance/second-factor.ts';
 
 /*

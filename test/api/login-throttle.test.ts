@@ -2,16 +2,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import {
   AWAY,
   HOME,
+  lastFailedAgo,
   NEIGHBOUR,
   statusAndWait,
   statuses,
   useAttempts,
 } from '../support/instance/attempts.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
-import { lastFailedAgo } from '../support/instance/last-failures.ts';
 import { LONG } from '../support/instance/long.ts';
-import { buildMutantStack } from '../support/stack/mutant-stack.ts';
-import { stackMutants } from '../support/stack/mutants.ts';
+import { buildMutantStack, stackMutants } from '../support/stack/mutants.ts';
 
 /* How long attempts at a login wait, and what they reveal and cost. */
 

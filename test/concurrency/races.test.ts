@@ -7,8 +7,7 @@ import {
 } from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 import { openBarrier } from '../support/model/barrier.ts';
-import { buildMutantStack } from '../support/stack/mutant-stack.ts';
-import { stackMutants } from '../support/stack/mutants.ts';
+import { buildMutantStack, stackMutants } from '../support/stack/mutants.ts';
 
 /*
  * Races for unique values. A barrier holds both transactions until both requests have read and

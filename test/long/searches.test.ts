@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runHistory } from '../support/model/histories.ts';
 import { type Bench, openBench } from '../support/model/search-instance.ts';
 import { runSequences } from '../support/model/sequences.ts';
-import { buildMutantStack } from '../support/stack/mutant-stack.ts';
-import { type StackMutant, stackMutants } from '../support/stack/mutants.ts';
+import { buildMutantStack, type StackMutant, stackMutants } from '../support/stack/mutants.ts';
 
 /*
  * Both searches detect carelessly implemented rules: the sequences by pairs of concurrent changes

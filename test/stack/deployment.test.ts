@@ -1,7 +1,6 @@
-import { CfnResource, Stack } from 'aws-cdk-lib';
+import { CfnResource } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../infra/settings/settings.ts';
-import { CanaryDeployments } from '../../infra/stack/constructs/canary-deployments.ts';
 import { CANARY_ROUTES } from '../../infra/stack/constructs/endpoint-function.ts';
 import { routeId } from '../../infra/stack/constructs/route-id.ts';
 import { consoleRoutes, type Route, routes } from '../../routes.ts';
@@ -200,31 +199,6 @@ describe('a deployment', () => {
         expect.arrayContaining(waitedFor),
       );
     }
-  });
-
-  it('is not synthesized without the routes of its canary', () => {
-    const withoutRoutes = () =>
-      new CanaryDeployments(new Stack(), 'Deployments', { functions: [], alarms: [] });
-
-    expect(withoutRoutes).toThrow('routes.ts has no POST /api/authenticate');
-  });
-
-  it('lets CodeDeploy move the aliases of the canary, and nothing else', () => {
-    const roles = Object.values(resourcesOf(prod, 'AWS::IAM::Role')).filter(({ Properties }) =>
-      JSON.stringify(Properties).includes('lambda:UpdateAlias'),
-    );
-    const [move, ...rest] = roles.flatMap(
-      ({ Properties }) => Properties.Policies[0].PolicyDocument.Statement,
-    );
-    const arns = canaries.map(([, { Properties }]) => ({
-      'Fn::GetAtt': [Properties.FunctionName.Ref, 'Arn'],
-    }));
-    const expected = arns.flatMap((arn) => [arn, { 'Fn::Join': ['', [arn, ':*']] }]);
-
-    expect(move.Resource).toHaveLength(expected.length);
-    expect(move.Resource).toEqual(expect.arrayContaining(expected));
-    expect(rest).toEqual([{ Effect: 'Allow', Action: 'cloudwatch:DescribeAlarms', Resource: '*' }]);
-    expect(JSON.stringify(resourcesOf(prod, 'AWS::IAM::Role'))).not.toContain('ManagedPolicy');
   });
 });
 

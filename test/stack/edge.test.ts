@@ -52,26 +52,6 @@ describe('the stack of the edge', () => {
     ]);
   });
 
-  it('tags what can be tagged with the environment, but not its function', () => {
-    const tagged = Object.values(edge.toJSON().Resources as Record<string, Resource>).flatMap(
-      ({ Type, Properties: { Tags } }) => (Tags ? [[Type, Tags]] : []),
-    );
-
-    const tags = [{ Key: 'gatehouse:environment', Value: 'prod' }];
-    expect(new Map(tagged as [string, unknown][])).toEqual(
-      new Map(
-        [
-          'AWS::CloudFront::Distribution',
-          'AWS::CloudWatch::Alarm',
-          'AWS::Events::Rule',
-          'AWS::IAM::Role',
-          'AWS::Logs::LogGroup',
-          'AWS::WAFv2::WebACL',
-        ].map((type) => [type, tags]),
-      ),
-    );
-  });
-
   it.each([
     [true, false, true],
     [true, true, false],
@@ -107,17 +87,6 @@ describe('the stack of the edge', () => {
         Field: { FieldType: 'SINGLE_HEADER', FieldKeys: ['authorization'] },
         Action: 'SUBSTITUTION',
       },
-    ]);
-  });
-
-  it.each([
-    [true, 'RetainExceptOnCreate'],
-    [false, 'Delete'],
-  ])('with keepData %s has for its log the policy %s', (keepData, policy) => {
-    const template = Template.fromStack(newStack({ keepData }));
-
-    expect(Object.values(resourcesOf(template, 'AWS::Logs::LogGroup'))).toMatchObject([
-      { DeletionPolicy: policy },
     ]);
   });
 });

@@ -50,6 +50,10 @@ const reachedBy = (attempts: readonly Attempt[]): string[] =>
     .map(({ name }) => name)
     .filter((name) => attempts.some((call) => !authorization.denialReason(name, call)));
 
+const FACTOR = ['', '/confirm', '/disable', '/recovery-codes'].map(
+  (path) => `POST /api/account/second-factor${path}`,
+);
+
 /** All users have one partition key, and a policy does not tell their attributes apart. */
 const CHANGES_USERS = [
   'POST /api/authenticate',
@@ -59,10 +63,7 @@ const CHANGES_USERS = [
   'POST /api/logout',
   'POST /api/account/end-other-sessions',
   'POST /api/account/sessions/{series}/end',
-  'POST /api/account/second-factor',
-  'POST /api/account/second-factor/confirm',
-  'POST /api/account/second-factor/disable',
-  'POST /api/account/second-factor/recovery-codes',
+  ...FACTOR,
   'POST /api/account/reset-password/finish',
   'POST /api/users',
   'PUT /api/users',
@@ -76,6 +77,25 @@ const AUDIT: Key = { pk: 'AUDIT#2026-11', sk: '2026-11-22T06:24:30.123Z#id' };
 it.each<[string, Attempt[], string[]]>([
   ['sign a token of a person', withKey('SIGNING_KEYS', 'Sign'), ['POST /api/authenticate']],
   ['sign a token of a module', withKey('MODULE_KEYS', 'Sign'), ['POST /api/oauth2/token']],
+  [
+    'compute the hash of a password',
+    withKey('PEPPER_KEYS', 'GenerateMac'),
+    [
+      'POST /api/authenticate',
+      'POST /api/account/confirm-email',
+      'POST /api/account/change-password',
+      ...FACTOR,
+      'POST /api/account/reset-password/init',
+      'POST /api/account/reset-password/finish',
+      'POST /api/users',
+      'POST /api/oauth2/token',
+    ],
+  ],
+  [
+    'compute a code of a second factor',
+    withKey('FACTOR_KEY', 'GenerateMac'),
+    ['POST /api/authenticate', ...FACTOR],
+  ],
   [
     'publish a public key',
     writesOf(publicKeyItemKey('kid'), ['Put', 'Update']),

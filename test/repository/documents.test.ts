@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
+import { COMMANDS } from '../../infra/commands/admin.ts';
 
 /*
  * Every relative link in the documents, and every document that a source names, leads to a file
@@ -70,7 +71,7 @@ it('the documents that sources name exist', () => {
   expect(missing).toEqual([]);
 });
 
-it('the npm scripts that documents and sources name exist', () => {
+it('the npm scripts that documents, sources and examples name exist', () => {
   const scripts = JSON.parse(read('package.json')).scripts;
   const missing = [...DOCUMENTS, ...SOURCES].flatMap((file) =>
     [...read(file).matchAll(/\bnpm\s+run\s+(?:--silent\s+)?([a-z][\w:-]*)/g)]
@@ -79,4 +80,35 @@ it('the npm scripts that documents and sources name exist', () => {
   );
 
   expect(missing).toEqual([]);
+});
+
+/* examples/github-actions, which operators copy: their runs are the first to notice a mistake. */
+
+const WORKFLOW = read('examples/github-actions/deploy.yml');
+
+const matches = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, match = '']) => match);
+
+it('the workflow runs only commands that exist', () => {
+  const verbs = matches(WORKFLOW, /\bnpm run (?:--silent )?admin -- (\S+)/g);
+  expect(verbs.filter((verb) => !(verb in COMMANDS))).toEqual([]);
+  expect(verbs).toContain('preflight');
+});
+
+it('the workflow pins each action to a commit, and names its release', () => {
+  const actions = matches(WORKFLOW, /\buses: (.*)/g);
+
+  expect(actions.length).toBeGreaterThan(0);
+  expect(actions.filter((action) => !/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
+});
+
+it('the role has the permissions of preflight', () => {
+  const [table = ''] =
+    /^`preflight` changes nothing[\s\S]*?\n\n`/m.exec(read('docs/commands.md')) ?? [];
+  const role = read('examples/github-actions/role.yaml');
+
+  const permissions = matches(table, /`([a-z]+:[A-Z]\w+)`/g);
+
+  expect(permissions).toContain('ses:GetAccount');
+  expect(permissions.filter((permission) => !role.includes(permission))).toEqual([]);
 });
