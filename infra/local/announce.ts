@@ -28,7 +28,7 @@ export async function announcement(
 }
 
 /** Where the data and the keys are, and whether they are deleted when the service stops. */
-export function whereDataIs(folder: string | undefined, engineUrl: string | undefined): string {
+function whereDataIs(folder: string | undefined, engineUrl: string | undefined): string {
   if (!engineUrl)
     return folder
       ? `All data is in ${folder}/`

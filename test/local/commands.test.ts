@@ -25,8 +25,8 @@ import {
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /*
- * Exit codes and sentences of the operator's commands on a scripted table, in this process unless the
- * process matters.
+ * Exit codes and sentences of the operator's commands on a scripted table, in this process unless
+ * the process matters.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

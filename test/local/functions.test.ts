@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runFunctions } from '../../infra/local/lambda/functions.ts';
@@ -27,7 +27,7 @@ function run(
   const functions = runFunctions({ maxInstancesPerFunction: 1, onLine, timeoutMs });
   functions.replace([{ name: 'f', file, environment: {}, timeoutMs: ownTimeoutMs, memoryMb: 128 }]);
   onTestFinished(() => functions.stop());
-  return { assembly, functions, lines };
+  return { functions, lines };
 }
 
 describe('a function in the local cloud', () => {
@@ -43,43 +43,6 @@ describe('a function in the local cloud', () => {
         expect.stringMatching(/^f failed after it had responded: RangeError: Forgotten\n/),
       ]),
     );
-  });
-
-  it('prints text, bytes and warnings, and is told when they are written', async () => {
-    const { functions, lines } = run(
-      "process.stderr.write('a warning\\n');" +
-        "process.stdout.write(new TextEncoder().encode('bytes\\n'));" +
-        "await new Promise((done) => process.stdout.write('text\\n', 'utf8', done)); return 'written';",
-    );
-
-    expect(await functions.invoke('f', {}, 'id')).toBe('written');
-
-    await vi.waitFor(() => expect(lines.sort()).toEqual(['a warning', 'bytes', 'text']));
-  });
-
-  it('is compiled into the folder of its assembly, which is deleted together with it', async () => {
-    const { assembly, functions } = run("return 'ok';");
-    await functions.invoke('f', {}, 'id');
-
-    expect(existsSync(join(assembly, 'compiled'))).toBe(true);
-  });
-
-  it('gets the context of its request', async () => {
-    const { functions } = run(
-      'const before = context.getRemainingTimeInMillis(); await new Promise((done) => ' +
-        'setTimeout(done, 50));' +
-        'const { awsRequestId: id, memoryLimitInMB: memory } = context;' +
-        'return { id, memory, before, after: context.getRemainingTimeInMillis() };',
-    );
-
-    const { id, memory, before, after } = (await functions.invoke('f', {}, 'id')) as Record<
-      string,
-      number
-    >;
-
-    expect({ id, memory }).toEqual({ id: 'id', memory: '128' });
-    expect(before).toBeLessThanOrEqual(1000);
-    expect(after).toBeLessThan(before as number);
   });
 
   it.each([

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { copyRepository } from '../support/commands/copy-repository.ts';
 import { runProgram } from '../support/commands/run-command.ts';
 
@@ -16,28 +14,6 @@ describe('npm run admin -- new-endpoint', () => {
   const routesIn = (text: string) =>
     [...text.matchAll(/'([A-Z]+ \/[^']+)'/g)].map(([, route = '']) => route);
   const compile = () => bin('tsc', '--noEmit', '-p', 'tsconfig.json');
-
-  it('writes an endpoint that compiles, with its row and its example', async () => {
-    expect(await bin('admin', 'new-endpoint', 'GET /api/made-by-test/{id}')).toMatchObject({
-      stderr: '',
-    });
-
-    expect(await compile()).toMatchObject({ stdout: '', stderr: '' });
-    const print =
-      "import { openApiText } from './infra/api-document/document.ts';" +
-      'console.log(openApiText());';
-    const args = ['--input-type=module', '-e', print];
-    const { stdout } = await promisify(execFile)(process.execPath, args, {
-      cwd: folder,
-      maxBuffer: 8 * 1024 * 1024,
-    });
-    const document = JSON.parse(stdout);
-    expect(document.paths['/api/made-by-test/{id}'].get).toMatchObject({
-      operationId: 'getMadeByTest',
-      security: [{ token: [] }],
-      parameters: [{ name: 'id', in: 'path', example: 1 }],
-    });
-  });
 
   it.each([
     [
@@ -78,7 +54,8 @@ describe('npm run admin -- new-endpoint', () => {
 
   it('puts a change before the deletion of what it needs, with an unused id', async () => {
     const routes = ['PUT /api/utm-integrations/{id}/lock', 'DELETE /api/made-by-test/{id}'];
-    for (const route of routes) await bin('admin', 'new-endpoint', route);
+    for (const route of ['GET /api/made-by-test/{id}', ...routes])
+      await bin('admin', 'new-endpoint', route);
 
     const examples = read('infra/api-document/examples.ts');
     const order = routesIn(examples);
@@ -109,4 +86,40 @@ describe('npm run admin -- new-endpoint', () => {
       stderr: expect.stringMatching(`^${sentence}\nUsage: `),
     });
   });
+});
+
+const ROOT = join(import.meta.dirname, '../..');
+const OTHERS = ['docs', 'examples', 'test', 'vitest.config.ts', 'README.md', 'SECURITY.md'];
+
+it('the code of docs/adding-an-endpoint.md makes an endpoint and a list that pass the tests', {
+  timeout: 900_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-page-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  copyRepository(folder);
+  for (const name of OTHERS) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  const run = (...args: string[]) => runProgram(args, {}, folder);
+  const page = readFileSync(join(ROOT, 'docs/adding-an-endpoint.md'), 'utf8');
+
+  for (const route of ['GET /api/zone', 'GET /api/utm-integrations/names'])
+    expect(await run('admin', 'new-endpoint', route)).toMatchObject({ code: 0, stderr: '' });
+  for (const [, file = '', code = ''] of page.matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g)) {
+    const written = readFileSync(join(folder, file), 'utf8');
+    const [begin = ''] = /^ +(contract: \w+|'.+?')/.exec(code) ?? [];
+    const former = new RegExp(`^${begin}.*\\n( +permissions.*\\n)?`, 'm');
+    const changed = begin === '' ? code : written.replace(former, () => code);
+    expect(changed, file).not.toBe(written);
+    writeFileSync(join(folder, file), changed);
+  }
+  const openapi = ['--update=all', '--project', 'unit', 'test/unit/openapi.test.ts'];
+  const written = await run('vitest', 'run', ...openapi, '-t', 'current');
+  const compiled = await run('tsc');
+  const tests = ['openapi', 'unauthorized', 'refusal-costs'].map(
+    (name) => `test/api/${name}.test.ts`,
+  );
+  const tried = await run('vitest', 'run', '--project', 'stack', ...tests);
+
+  for (const { code, stdout, stderr } of [written, compiled, tried])
+    expect(code, stdout + stderr).toBe(0);
+  expect(readFileSync(join(folder, 'openapi.json'), 'utf8')).toContain('"/api/zone"');
 });

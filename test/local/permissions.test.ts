@@ -6,7 +6,6 @@ import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts
 
 interface Statement {
   Action: string | string[];
-  Resource: { 'Fn::GetAtt'?: [string, string] };
 }
 
 /** A copy of this run's stack whose IAM statements were changed or removed. */
@@ -34,8 +33,6 @@ const MISSING: Record<string, (statement: Statement) => boolean> = {
   GETapihealth: ({ Action }) => Action === 'dynamodb:GetItem',
   POSTapiaccountchangepassword: ({ Action }) => Action === 'kms:GenerateMac',
   POSTapiutmintegrations: ({ Action }) => Action === 'dynamodb:ConditionCheckItem',
-  GETwellknownjwksjson: ({ Resource }) => Resource['Fn::GetAtt']?.[0] === 'TableKey',
-  GETapiusersauthorities: ({ Action }) => Action === 'dynamodb:Query',
   MailFunction: ({ Action }) => Action === 'ses:SendEmail',
 };
 
@@ -79,18 +76,6 @@ describe('a function that lacks a permission', () => {
       '/api/utm-integrations',
       { name: 'Gate logs', shortName: 'gate', integrationType: 'API' },
       'is not authorized to perform dynamodb:ConditionCheckItem on Table for USER',
-    ],
-    [
-      'GET',
-      '/.well-known/jwks.json',
-      undefined,
-      'is not authorized to perform kms:Decrypt on TableKey',
-    ],
-    [
-      'GET',
-      '/api/users/authorities',
-      undefined,
-      'is not authorized to perform dynamodb:Query on Table for JWKS',
     ],
   ])('responds to %s %s with 500 and logs the denial once', async (method, path, body, message) => {
     const before = gatehouse.lines.length;

@@ -44,12 +44,6 @@ describe('allow (reference_policies_evaluation-logic)', () => {
   ])('%s', (_, statements, expected) => {
     expect(allows(statements)).toBe(expected);
   });
-
-  it('all policies of a role apply', () => {
-    const role = readPolicy([{ Statement: [] }, { Statement: GET }]);
-
-    expect(role.some(({ covers }) => covers(requestWith()))).toBe(true);
-  });
 });
 
 describe('a target', () => {
@@ -178,27 +172,17 @@ describe('a policy that the local cloud does not support', () => {
       'StringNotEquals',
       'StringLike',
       'ForAllValues:StringEquals',
-      'StringLikeIfExists',
-      'stringlike',
-      'null',
       'toString',
       'ForAllValues:Null',
-      'ForAllValues:toString',
       'ForSomeValues:StringLike',
-      'xForAllValues:StringLike',
     ].map((name): [string, object] => [`the condition operator ${name}`, condition(name)]),
     ['without ForAllValues or ForAnyValue', condition('StringEquals', KEYS)],
     ['true in a policy', condition('Null', KEYS, true)],
     ...[
       'aws:SourceIp',
-      'DYNAMODB:leadingkeys',
       'xdynamodb:LeadingKeys',
       'dynamodb:LeadingKeysX',
-      'dynamodb:EnclosingOperations',
-      'xkms:ViaService',
       'kms:EncryptionContext:',
-      'kms:EncryptionContextKeys',
-      'ses:FromAddresses',
     ].map((key): [string, object] => [`the condition key ${key}`, condition('StringEquals', key)]),
   ])('is rejected with an error that names %s', (name, element) => {
     const read = () => policy({ ...GET, ...element });
@@ -206,21 +190,6 @@ describe('a policy that the local cloud does not support', () => {
     expect(read).toThrow('The local cloud does not support');
     expect(read).toThrow(name);
   });
-});
-
-it.each([
-  'dynamodb:EnclosingOperation',
-  'kms:ViaService',
-  'kms:EncryptionContext:integration',
-  'ses:FromAddress',
-])('the condition key %s is supported', (key) => {
-  const Condition = { StringEquals: { [key]: 'a' } };
-
-  const results = ['a', 'b'].map((value) =>
-    allows([{ ...GET, Condition }], { context: { [key]: value } }),
-  );
-
-  expect(results).toEqual([true, false]);
 });
 
 describe('the grants of a policy', () => {

@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { processes } from '../support/commands/processes.ts';
 import { LONG } from '../support/instance/long.ts';
 import {
   type Launched,
@@ -35,6 +34,22 @@ async function createUser(url: string, token: string, login: string): Promise<nu
   });
   return response.status;
 }
+
+const STAT = /^(\d+) \(.*\) (\w) (\d+) (\d+)/s;
+
+/** All processes except zombies, from /proc, because not every machine has `ps`. */
+const processes = (): { pid: number; parent: number; group: number }[] =>
+  readdirSync('/proc').flatMap((name) => {
+    try {
+      const [, pid, state, parent, group] =
+        STAT.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
+      return pid && state !== 'Z'
+        ? [{ pid: Number(pid), parent: Number(parent), group: Number(group) }]
+        : [];
+    } catch {
+      return [];
+    }
+  });
 
 /** Whether a process, or a member of a process group, is alive. */
 const isRunning = (column: 'pid' | 'group', id: number): boolean =>
@@ -83,23 +98,6 @@ describe('npm start', () => {
     // The file is written in the background.
     await expect.poll(readLog).toContainEqual(expect.objectContaining(logged));
     expect(service.lines.join('\n') + JSON.stringify(readLog())).not.toContain('secret');
-  });
-
-  it('serves pages that link to the API reference and to the mailbox', async () => {
-    const textOf = async (path: string) => (await fetch(new URL(path, service.url))).text();
-    const home = await textOf('/');
-
-    expect(home).toContain('<a href="/console">');
-    expect(home).toContain('<a href="/docs">');
-    expect(service.lines).toContain(`The console: ${service.url}/console`);
-    expect(await textOf('/console')).toContain('<title>Gatehouse</title>');
-    expect(home).toContain('<a href="/mailbox">');
-    expect(service.lines).toContain(
-      `Mail that the service sends is shown at ${service.url}/mailbox`,
-    );
-    expect(await textOf('/mailbox')).toContain('<title>Mailbox');
-    expect(await textOf('/docs/')).toBe(await textOf('/docs'));
-    expect(await textOf('/docs')).toContain('<title>Gatehouse API</title>');
   });
 
   it('injects the faults of the file in its state folder until that is removed', async () => {
@@ -166,23 +164,6 @@ describe('npm start', () => {
     expect(isRunning('pid', engine)).toBe(false);
     expect(existsSync(join(folder, 'processes.json'))).toBe(false);
     expect(statSync(join(folder, 'keys.json')).mode & 0o777).toBe(0o600);
-  });
-
-  it('exits with status 1 and a sentence when a file of its folder is invalid', async () => {
-    const lock = join(folder, 'processes.json');
-    const damagedFolder = newFolder();
-
-    writeFileSync(join(damagedFolder, 'gatehouse.db'), 'not a database');
-    writeFileSync(lock, 'null');
-    const damaged = launchStart({ STATE_DIR: damagedFolder });
-    const locked = launchStart({ STATE_DIR: folder });
-
-    expect(await Promise.all([damaged.ended, locked.ended])).toEqual([1, 1]);
-    expect(damaged.lines.at(-1)).toMatch(/gatehouse\.db is not a database: .* or delete it/);
-    expect(locked.lines.at(-1)).toMatch(
-      /processes\.json is not valid JSON: delete it unless another Gatehouse uses/,
-    );
-    rmSync(lock);
   });
 
   it.each<[string, Record<string, string>, string]>([
@@ -271,4 +252,18 @@ describe('npm start', () => {
     expect(rejected.lines.join('\n')).toContain(`Port ${port} is taken`);
     other.close();
   });
+});
+
+it('an engine ends with its owner, even before it is ready', async () => {
+  const module = join(import.meta.dirname, '../../infra/local/aws/engine.ts');
+  const owner = `
+    const { startEngine } = await import(${JSON.stringify(module)});
+    await startEngine({}, (pid) => { console.log(pid); process.exit(); }, () => {});`;
+
+  const pid = Number(
+    execFileSync(process.execPath, ['--input-type=module', '-e', owner], { encoding: 'utf8' }),
+  );
+
+  expect(pid).toBeGreaterThan(0);
+  await expect.poll(() => isRunning('pid', pid)).toBe(false);
 });

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is the syntax of Fn::Sub
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,44 +14,24 @@ beforeEach(() => {
 afterEach(() => rmSync(assembly, { recursive: true, force: true }));
 
 /** Writes the cloud assembly that the CDK would synthesize for a stack of these resources. */
-function synthesized(
-  resources: Record<string, { Type: string; Properties?: object }>,
-  artifact: object = { environment: 'aws://unknown-account/eu-north-1' },
-): string {
+function synthesized(resources: Record<string, { Type: string; Properties?: object }>): string {
   const write = (file: string, content: object) =>
     writeFileSync(join(assembly, file), JSON.stringify(content));
-  mkdirSync(join(assembly, 'asset.abc'), { recursive: true });
   write('manifest.json', {
     artifacts: {
       Tree: { type: 'cdk:tree' },
       House: {
         type: 'aws:cloudformation:stack',
         properties: { templateFile: 'House.template.json' },
-        ...artifact,
       },
     },
   });
   write('House.template.json', { Resources: resources });
-  write('House.assets.json', { files: { abc: { source: { path: 'asset.abc' } } } });
+  write('House.assets.json', { files: {} });
   return assembly;
 }
 
 describe('a template', () => {
-  it('has a stack, a region, resources and assets', () => {
-    const template = readTemplate(
-      synthesized({
-        Table: { Type: 'AWS::DynamoDB::Table', Properties: { BillingMode: 'PAY_PER_REQUEST' } },
-        Key: { Type: 'AWS::KMS::Key', Properties: {} },
-      }),
-    );
-
-    expect(template).toMatchObject({ stack: 'House', region: 'eu-north-1' });
-    expect(template.ofType('AWS::DynamoDB::Table')).toEqual([
-      ['Table', { BillingMode: 'PAY_PER_REQUEST' }],
-    ]);
-    expect(template.assetFolder('abc.zip')).toBe(join(assembly, 'asset.abc'));
-  });
-
   it('is rejected with the name of a resource type that the local cloud does not support', () => {
     const folder = synthesized({ Bell: { Type: 'AWS::SQS::Queue', Properties: {} } });
 
@@ -74,50 +54,11 @@ describe('a template', () => {
       mappings({ First: mapping('f', 'stream'), ...others, Second: mapping('f', 'stream') }),
     ).toThrow('Second maps a stream to a function that another mapping maps it to');
   });
-
-  it('has the region us-east-1 unless it names one', () => {
-    expect(readTemplate(synthesized({}, {})).region).toBe('us-east-1');
-  });
-
-  it.each([{ type: 'cdk:asset-manifest' }, { properties: {} }])(
-    'is required in the assembly: %j',
-    (artifact) => {
-      expect(() => readTemplate(synthesized({}, artifact))).toThrow(
-        `${assembly} contains no stack`,
-      );
-    },
-  );
-
-  it('throws an error that names a missing asset', () => {
-    const template = readTemplate(synthesized({}));
-
-    expect(() => template.assetFolder('xyz.zip')).toThrow('xyz.zip');
-  });
 });
 
 describe('a value in a template', () => {
   const made = new Map([['Table', { ref: 'house-Table', attributes: { Arn: 'arn:table' } }]]);
   const value = (part: unknown) => resolve(part, made, 'eu-north-1');
-
-  it.each([
-    [{ Ref: 'Table' }, 'house-Table'],
-    [{ Ref: 'AWS::Region' }, 'eu-north-1'],
-    [{ 'Fn::GetAtt': ['Table', 'Arn'] }, 'arn:table'],
-    [{ 'Fn::Join': ['/', ['a', { Ref: 'Table' }]] }, 'a/house-Table'],
-    [{ 'Fn::Sub': '${AWS::Partition}:${Table}:$x' }, 'aws:house-Table:$x'],
-    [{ 'Fn::Join': ['', ['a', { 'Fn::Join': ['-', ['b', 'c']] }]] }, 'ab-c'],
-    [{ Reference: 'Table' }, { Reference: 'Table' }],
-    [
-      { A: [{ B: { Ref: 'Table' } }], C: 7, D: null },
-      { A: [{ B: 'house-Table' }], C: 7, D: null },
-    ],
-    [
-      { Ref: 'Table', Other: 1 },
-      { Ref: 'Table', Other: 1 },
-    ],
-  ])('%j resolves to %j', (part, expected) => {
-    expect(value(part)).toEqual(expected);
-  });
 
   it.each([
     [{ 'Fn::ImportValue': 'x' }, 'Fn::ImportValue'],

@@ -67,25 +67,16 @@ export async function importHere(
   return { tally, rejected, skipped };
 }
 
-/**
- * Runs an import or export to its end. How often it reports progress depends on the machine, so
- * that is separate.
- */
+/** Runs an import or export to its end, and leaves its progress out. */
 export async function runTransfer(
   script: 'import' | 'export',
   options: readonly string[],
   environment: object,
 ) {
   const { code, stdout, stderr } = await runCommand(script, options, environment);
-  const linesOf = (text: string) => text.split('\n').slice(0, -1);
-  return {
-    result: {
-      code,
-      stdout: linesOf(stdout),
-      stderr: linesOf(stderr).filter((line) => !isProgress(line)),
-    },
-    progress: linesOf(stderr).filter(isProgress),
-  };
+  const linesOf = (text: string) =>
+    text.split('\n').filter((line) => line !== '' && !isProgress(line));
+  return { code, stdout: linesOf(stdout), stderr: linesOf(stderr) };
 }
 
 /** Starts an import in its own process. */
