@@ -8,31 +8,22 @@ export const keyArn = matching(
   'must be the ARN of a KMS key, not of an alias',
 );
 
-const EXAMPLE_TABLE = 'Gatehouse-prod-restored';
-
 export const existing = v.optional(
   setting(
     'The table and the keys that the stack [adopts](restore.md#adopting-a-table-and-keys); it ' +
       'creates all others. They must be in the account and the region of the stack.',
     v.strictObject({
-      table: v.optional(
-        setting(
-          'The name of the table, which `npm run admin -- adopt` has prepared.',
-          matching(/^[\w.-]{3,255}$/, 'must be the name of a DynamoDB table'),
-          { example: EXAMPLE_TABLE },
-        ),
-      ),
       tableStream: v.optional(
         setting(
-          'The ARN of the stream of the table, which `npm run admin -- adopt` prints. ' +
-            'Required with `table`.',
+          'The table, by the ARN of its stream, which `npm run admin -- adopt` prints.',
           matching(
-            /^arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+\/stream\/[\w:.-]+$/,
-            'must be the ARN of a stream',
+            /^arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]{3,255}\/stream\/[\w:.-]+$/,
+            'must be the ARN of the stream of a table, which aws dynamodb describe-table ' +
+              '--table-name NAME --query Table.LatestStreamArn prints',
           ),
           {
             example:
-              `arn:aws:dynamodb:eu-central-1:123456789012:table/${EXAMPLE_TABLE}` +
+              'arn:aws:dynamodb:eu-central-1:123456789012:table/Gatehouse-prod-restored' +
               '/stream/2030-01-01T00:00:00.000',
           },
         ),
@@ -53,3 +44,8 @@ export const existing = v.optional(
     }),
   ),
 );
+
+/** The name of the table that a stack adopts, if it adopts one. */
+export const adoptedTable = (settings: {
+  readonly existing?: v.InferOutput<typeof existing>;
+}): string | undefined => settings.existing?.tableStream?.split('/')[1];

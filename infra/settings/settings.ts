@@ -145,22 +145,16 @@ export const settings = v.pipe(
   ),
   rule(
     ['existing'],
-    ({ keepData, existing: { table, keys = {} } = {} }) =>
-      keepData || (!table && Object.keys(keys).length === 0),
+    ({ keepData, existing: { tableStream, keys = {} } = {} }) =>
+      keepData || (!tableStream && Object.keys(keys).length === 0),
     'requires keepData: without it, a table and keys that the stack no longer manages ' +
       'would be deleted',
   ),
   rule(
     ['existing', 'tableStream'],
-    ({ region, existing: { table, tableStream } = {} }) =>
-      table === undefined
-        ? tableStream === undefined
-        : regionOf(tableStream ?? '') === region &&
-          tableStream?.includes(`:table/${table}/stream/`) === true,
-    'must be the ARN of the stream of `existing.table`, in the region of the environment. ' +
-      'Find it with aws dynamodb describe-table --table-name NAME --query ' +
-      'Table.LatestStreamArn. If there is none, enable it with aws dynamodb update-table ' +
-      '--table-name NAME --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY',
+    ({ region, existing: { tableStream } = {} }) =>
+      tableStream === undefined || regionOf(tableStream) === region,
+    'The table must be in the region of the environment',
   ),
   rule(
     ['existing', 'keys'],

@@ -248,5 +248,5 @@ async function existingOf(url: string): Promise<object> {
     return [id, KeyMetadata?.Arn];
   };
   const keys = await Promise.all(KEYS.map(arnOf));
-  return { table, tableStream: Table?.LatestStreamArn, keys: Object.fromEntries(keys) };
+  return { tableStream: Table?.LatestStreamArn, keys: Object.fromEntries(keys) };
 }

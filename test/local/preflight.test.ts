@@ -28,6 +28,7 @@ const SETTINGS: Settings = {
 const KEPT = { ...SETTINGS, keepData: true, unprotected: false };
 const KEYS = keyIds(SETTINGS);
 const KEY_ARN = 'arn:aws:kms:eu-north-1:1:key/mrk-2';
+const streamOf = (table: string) => `arn:aws:dynamodb:eu-north-1:1:table/${table}/stream/1`;
 const LOG_GROUPS = logGroupsOf('moon', SETTINGS);
 
 /** Responses by operations, which begin with the region if it is not the environment's. */
@@ -330,7 +331,7 @@ const BROKEN: Case[] = [
   [
     'has an adopted table with another maximum',
     table(true, 9),
-    { ...SETTINGS, existing: { table: 'Gate' } },
+    { ...SETTINGS, existing: { tableStream: streamOf('Gate') } },
   ],
   ['has disabled the mapping for mail', mapping(MAPPINGS['mail-delayed'], 'Disabled')],
   [
@@ -583,7 +584,7 @@ const SOUND: Case[] = [
       DescribeTable: ({ TableName }) =>
         TableName === 'Restored' ? (table().DescribeTable as object) : NO_RESOURCE,
     },
-    { ...SETTINGS, existing: { table: 'Restored' } },
+    { ...SETTINGS, existing: { tableStream: streamOf('Restored') } },
   ],
   [
     'has no stack yet, which creates the topic and changes what functions share',

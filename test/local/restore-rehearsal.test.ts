@@ -192,7 +192,7 @@ describe('a restore', () => {
   });
 
   it('is in service after a deployment that adopts the table', async () => {
-    await deploy({ table: RESTORED, tableStream });
+    await deploy({ tableStream });
 
     expect(gatehouse.cloud.tableName).toBe(RESTORED);
     admin = await gatehouse.logIn('admin');
@@ -273,7 +273,6 @@ describe('a restore', () => {
 
   it('serves a new stack that adopts the table and all keys', async () => {
     await deploy({
-      table: RESTORED,
       tableStream,
       keys: {
         TableKey: TABLE_KEY,

@@ -191,7 +191,7 @@ describe('the plan', () => {
       'arn:aws:dynamodb:eu-central-1:123456789012:table/restored/stream/2030-01-01T00:00:00.000';
     const adopted = templateOf('prod', {
       ...CHANGES,
-      existing: { table: 'restored', tableStream },
+      existing: { tableStream },
     });
 
     expect(selected()).toEqual([[{ 'Fn::GetAtt': ['Table', 'Arn'] }]]);

@@ -218,7 +218,7 @@ describe('the role of a function', () => {
 
   it('never changes, because an alias cannot lead to versions with different roles', () => {
     const adopting = templateOf('prod', {
-      existing: { table: 'restored', tableStream: 'arn:aws:dynamodb:::table/restored/stream/1' },
+      existing: { tableStream: 'arn:aws:dynamodb:::table/restored/stream/1' },
     });
     for (const { route } of served) {
       const roles = [prod, rotating, adopting].map((template) => idsOf(template, route).role);

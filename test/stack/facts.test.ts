@@ -175,7 +175,7 @@ describe('a stack with an existing table and existing keys', () => {
 
   it('creates neither, and uses their name and ARNs in place of its own', () => {
     const adopting = templateOf('prod', {
-      existing: { table: 'Restored', tableStream: STREAM, keys },
+      existing: { tableStream: STREAM, keys },
     });
     const replaced: [from: string, to: string][] = [
       [textOf('Table.StreamArn'), STREAM],
@@ -199,7 +199,7 @@ describe('a stack with an existing table and existing keys', () => {
 
   it('names the command that sets tableMaximum, which it cannot set itself', () => {
     const stack = synthesizeInProcess('prod', {
-      existing: { table: 'Restored', tableStream: STREAM },
+      existing: { tableStream: STREAM },
     });
     const infos = Annotations.fromStack(stack).findInfo(
       '*',
@@ -394,7 +394,6 @@ describe('the function', () => {
     );
     const pepperKeys = ['PepperKey', 'PepperKey2', 'PepperKey3'];
     const key = 'arn:aws:kms:ap-southeast-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab';
-    const table = 't'.repeat(255);
     const others = {
       ...JSON.parse(inLongestRegion),
       // No function has it.
@@ -402,8 +401,7 @@ describe('the function', () => {
       pepperKeys,
       edge: { ...OTHER_SETTINGS.edge, hostName: LONGEST_HOST_NAME },
       existing: {
-        table,
-        tableStream: `arn:aws:dynamodb:ap-southeast-1:123456789012:table/${table}/stream/1`,
+        tableStream: `arn:aws:dynamodb:ap-southeast-1:123456789012:table/${'t'.repeat(255)}/stream/1`,
         keys: Object.fromEntries(pepperKeys.map((id) => [id, key])),
       },
       tokenLife: { minutes: 1440, rememberedMinutes: 43_200 },

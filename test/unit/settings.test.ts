@@ -48,7 +48,6 @@ const VALID = {
     existingReplicas: ['ValuesKey'],
   },
   existing: {
-    table: 'Gate_house-prod.restored',
     tableStream: streamOf('Gate_house-prod.restored'),
     keys: {
       TableKey: 'arn:aws:kms:ap-southeast-1:123456789012:key/mrk-1234abcd12ab34cd56ef1234567890ab',
@@ -225,8 +224,10 @@ const WRONG: Record<string, readonly unknown[]> = {
     ['https://one.example', 'http://two.example'],
     [`https://${'x'.repeat(2478)}`],
   ],
-  'existing.table': ['ab', 'x'.repeat(256), 'a table'],
-  'existing.tableStream': ['latest', streamOf('other'), ABSENT],
+  'existing.tableStream': [
+    ...['latest', streamOf('ab'), streamOf('x'.repeat(256)), streamOf('a table')],
+    streamOf('abc').replace('ap-southeast-1', 'ap-southeast-2'),
+  ],
   'existing.keys': [
     ...[{ TableKey: KEY, ValueKey: KEY }, { toString: KEY }],
     { TableKey: KEY.replace('ap-southeast-1', 'ap-southeast-2') },
@@ -316,7 +317,6 @@ describe('a setting', () => {
     [
       'existing',
       {
-        table: 'abc',
         tableStream: streamOf('abc'),
         keys: {
           TableKey: KEY,

@@ -179,7 +179,7 @@ export async function table({ region, settings, stack }: Target): Promise<Row[]>
         `Enabled=${!expires},AttributeName=${expires ? attribute : 'expires'} ${ofTable}`,
     ],
     [
-      existing?.table !== undefined &&
+      existing?.tableStream !== undefined &&
         (reads !== tableMaximum.readUnits || writes !== tableMaximum.writeUnits),
       `${TableName} has another maximum than the settings, so its cost has another bound`,
       `aws ${updateMaximum(TableName, tableMaximum)} --region ${region}`,

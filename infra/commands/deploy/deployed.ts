@@ -3,6 +3,7 @@ import {
   paginateListStackResources,
   type Stack,
 } from '@aws-sdk/client-cloudformation';
+import { adoptedTable } from '../../settings/existing.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { ifFound, inRegion } from '../aws-clients.ts';
 
@@ -32,10 +33,8 @@ export async function readStack(
 }
 
 /** The name of the table that the stack has or will adopt; undefined before it has one. */
-export const tableOf = (
-  { existing }: Settings,
-  stack: DeployedStack | undefined,
-): string | undefined => existing?.table ?? stack?.resources.get('Table');
+export const tableOf = (settings: Settings, stack: DeployedStack | undefined): string | undefined =>
+  adoptedTable(settings) ?? stack?.resources.get('Table');
 
 /** The id or the ARN of a key that the stack has or will adopt; undefined before it has one. */
 export const keyOf = (

@@ -98,10 +98,7 @@ export async function planSettings(
         ? 'The table is not protected'
         : 'Deletion protection and point-in-time recovery are enabled',
     );
-    print(
-      `For the settings: "existing": { "table": "${TableName}", ` +
-        `"tableStream": "${streamArn}" }`,
-    );
+    print(`For the settings: "existing": { "tableStream": "${streamArn}" }`);
   };
 }
 

@@ -19,6 +19,7 @@ import { RegionInfo } from 'aws-cdk-lib/region-info';
 import { Construct } from 'constructs';
 import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import type { Permissions } from '../../../routes.ts';
+import { adoptedTable } from '../../settings/existing.ts';
 import { updateMaximum } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { GatehouseFunction } from './gatehouse-function.ts';
@@ -60,16 +61,14 @@ export class AdministrationTable extends Construct {
   constructor(scope: Construct, id: string, key: IKey, settings: Settings) {
     super(scope, id);
     this.key = key;
-    const { existing, tableMaximum } = settings;
-    if (existing?.table) {
+    const tableName = adoptedTable(settings);
+    if (tableName) {
       Annotations.of(this).addInfo(
-        `tableMaximum has no effect on ${existing.table}, which the stack adopts. To set it: aws ` +
-          updateMaximum(existing.table, tableMaximum),
+        `tableMaximum has no effect on ${tableName}, which the stack adopts. To set it: aws ` +
+          updateMaximum(tableName, settings.tableMaximum),
       );
-      this.table = Table.fromTableAttributes(this, 'Table', {
-        tableName: existing.table,
-        ...(existing.tableStream && { tableStreamArn: existing.tableStream }),
-      });
+      const tableStreamArn = settings.existing?.tableStream as string;
+      this.table = Table.fromTableAttributes(this, 'Table', { tableName, tableStreamArn });
     } else this.table = this.createTable(settings);
   }
 
@@ -146,9 +145,7 @@ export class AdministrationTable extends Construct {
       'batchSize' | 'parallelizationFactor' | 'maxRecordAge'
     >,
   ): void {
-    const eventSourceArn = this.table.tableStreamArn;
-    if (!eventSourceArn)
-      throw new Error('existing.tableStream is missing: `npm run admin -- adopt` prints it.');
+    const eventSourceArn = this.table.tableStreamArn as string;
     fn.allow(
       ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
       [eventSourceArn],
