@@ -5,7 +5,7 @@ import type { Route } from '../../routes.ts';
  * One example of a request to each route, with its response. The API document shows them, and
  * people send them from the API reference, as administrators and with real data, so examples of
  * changes name nothing that exists. Tests replace the placeholders, and send the requests in this
- * order to an instance without data.
+ * order to an instance without data; the smoke test sends them to a deployment.
  */
 
 /** Values that are valid, and that no entity or caller has. */

@@ -148,7 +148,7 @@ function failureOf(error: unknown): Failure {
   return new Failure('unexpected');
 }
 
-const COMMON_HEADERS = {
+export const COMMON_HEADERS = {
   // API Gateway adds CORS headers only for an allowed origin. Without this, a cache would serve
   // that origin a response without them.
   Vary: 'Origin',

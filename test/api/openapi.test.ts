@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/api-document/examples.ts';
+import { fillExample } from '../../infra/api-document/fill-example.ts';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { commit } from '../../lib/table/change.ts';
@@ -8,7 +9,6 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
-import { fillExample } from '../support/instance/fill-example.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { decode } from '../support/instance/mint.ts';

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import { localMailbox } from '../../infra/local/aws/mailbox.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
-import { mailKey, resetMailKey } from '../../lib/mail/mail-items.ts';
+import { mailKey, resetMailKey } from '../../lib/mail/outbox.ts';
 import { commit } from '../../lib/table/change.ts';
 import type { Key } from '../../lib/table/keys.ts';
 import { set } from '../../lib/table/write.ts';

@@ -1,64 +1,60 @@
 import * as v from 'valibot';
-import { type Route, routes } from '../../../routes.ts';
+import { COMMON_HEADERS } from '../../../lib/http/lambda-handler.ts';
+import { routes } from '../../../routes.ts';
+import { EXAMPLES, type Example } from '../../api-document/examples.ts';
+import { fillExample } from '../../api-document/fill-example.ts';
 import { print } from '../command-line.ts';
+import { authenticator } from './authenticator.ts';
 
-/** A request; without more, its response must be as the contract of its route states. */
-interface Step {
-  /** What is checked, if it is not the route. */
-  readonly name?: string;
-  /** The expected status, if it is not the contract's. */
+/** What responses have told, by the names of the placeholders of examples. */
+// biome-ignore lint/suspicious/noExplicitAny: responses differ
+export type Known = Record<string, any>;
+
+/** How a check differs from the example of its route and from its contract. */
+interface Sent {
   readonly status?: number;
-  /** If it is not the deployment's. */
+  /** What headers of the response must contain. */
+  readonly expect?: Readonly<Record<string, string>>;
   readonly url?: string;
-  /** If it is not the administrator's. */
-  readonly token?: string;
-  /** The values of `{…}` in the path. */
-  readonly path?: Readonly<Record<string, string | number>>;
-  /** With its question mark. */
-  readonly query?: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A check: a route with its values or their placeholders, and what is special about it. */
+export type Row = string | readonly [string, Sent | ((known: Known) => Sent | Promise<Sent>)];
+
 /** Longer than the 30 seconds after which API Gateway responds. */
 const TIMEOUT_MS = 35_000;
 
-const SECURITY_HEADERS = [
-  'Cache-Control',
-  'Content-Security-Policy',
-  'Referrer-Policy',
-  'Strict-Transport-Security',
-  'X-Content-Type-Options',
-];
+const contractOf = (route: string) =>
+  routes.find((row) => row.route === route.split('?')[0])?.contract;
 
-const contractOf = (route: string) => routes.find((row) => row.route === route)?.contract;
-
-/** Checks the service at a URL step by step, and prints a line for each check. */
+/** Checks the service at a URL row by row, and prints a line for each check. */
 export class Checks {
   readonly #url: string;
-  /** The token of the administrator, which public routes do not get. */
-  token = '';
+  readonly known: Known;
   passed = 0;
   failed = 0;
 
-  constructor(url: string) {
+  constructor(url: string, known: Known) {
     this.#url = url;
+    this.known = known;
   }
 
-  /** Prints a check that has passed; throws if something is wrong. */
-  report(name: string, mistake: string | false | undefined): void {
-    if (mistake) throw new Error(`${name}: ${mistake}`);
-    this.passed++;
-    print(`ok    ${name}`);
-  }
-
-  /**
-   * Runs checks that depend on each other: the first failure, which it prints, ends them, but not
-   * the test. Returns whether all have passed.
-   */
-  async sequence(checks: () => Promise<unknown>): Promise<boolean> {
+  /** Runs rows until one fails, which it prints. Returns whether all have passed. */
+  async run(rows: readonly Row[] | Promise<readonly Row[]>): Promise<boolean> {
     try {
-      await checks();
+      for (const row of await rows) {
+        const [route, special] = typeof row === 'string' ? [row, {}] : row;
+        const sent = typeof special === 'function' ? await special(this.known) : special;
+        const received = await this.send(route, sent);
+        const name = sent.status ? `${route} responds with ${sent.status}` : route;
+        const mistake = mistakeIn(received, route, sent);
+        if (mistake) throw new Error(`${name}: ${mistake}`);
+        this.passed++;
+        print(`ok    ${name}`);
+        this.#learn(route, received);
+      }
       return true;
     } catch (error) {
       this.failed++;
@@ -67,79 +63,81 @@ export class Checks {
     }
   }
 
-  /** Checks the response to a request. Returns it. */
-  async step(route: Route['route'] | 'HEAD /api/health', step: Step = {}) {
-    const { status, name = status ? `${route} responds with ${status}` : route } = step;
-    const received = await this.send(route, step);
-    this.report(name, mistakeIn(received, route, status));
-    return received;
-  }
-
   /** Sends a request. Fails only if there is no response. */
-  async send(route: string, step: Step = {}) {
-    const { url = this.#url, token = this.token, path = {}, query = '', body, headers } = step;
-    const [method = '', pattern = ''] = route.split(' ');
-    const target = pattern.replace(/\{(\w+)\}/g, (_, name: string) =>
-      encodeURIComponent(path[name] ?? ''),
+  async send(route: string, { url = this.#url, headers, body: changes }: Sent = {}) {
+    const [method, pattern = ''] = route.split(' ');
+    const { admin, module, own = admin } = this.known;
+    const id = this.known[route.includes('-confs') ? 'parameterId' : 'integrationId'];
+    const path = pattern.replace(/\{(\w+)\}/g, (_, name) =>
+      name === 'id' ? id : this.known[name],
     );
+    const example = fillExample(EXAMPLES[route as never] as Example, this.known)?.body;
+    const body: Known | undefined = (example || changes) && { ...Object(example), ...changes };
     const { access, oauth: isForm } = contractOf(route) ?? {};
-    const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
-    const form = () => String(new URLSearchParams(body as Record<string, string>));
-    const response = await fetch(`${url.replace(/\/$/, '')}${target}${query}`, {
+    const isModule = typeof access === 'object' && access.module;
+    const token = isModule ? module : route.includes('/api/account') ? own : admin;
+    const response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
       method,
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         ...(token && access !== 'public' && { Authorization: `Bearer ${token}` }),
-        ...(body && { 'Content-Type': type }),
+        ...(body && !isForm && { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      ...(body && { body: isForm ? form() : JSON.stringify(body) }),
+      body: isForm ? new URLSearchParams(body) : JSON.stringify(body),
     }).catch((error) => {
       const { code, message } = error.cause ?? error;
       throw new Error(`${route} at ${url}: no response: ${code ?? message}`);
     });
+    const { status, headers: received } = response;
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: parsed(text) };
+    const json = (await new Response(text).json().catch(() => undefined)) as Known | undefined;
+    return { status, headers: received, text, body: json };
+  }
+
+  /** The first login is the administrator's, a later one the marked user's. */
+  #learn(route: string, { headers, body }: Received): void {
+    const { known } = this;
+    const { id, id_token, access_token, secret, recoveryCodes, ...rest } = Object(body);
+    if (route === 'POST /api/users') known.userId = id;
+    if (route === 'POST /api/utm-integrations') known.integrationId = id;
+    if (route === 'POST /api/utm-integration-confs') known.parameterId = id;
+    if (route.endsWith('/sessions'))
+      known.series = body?.find(({ current }: Known) => !current)?.series;
+    if (id_token) known[known.admin ? 'own' : 'admin'] = id_token;
+    if (access_token) known.module = access_token;
+    if (secret) known.code = authenticator(secret).code();
+    if (recoveryCodes) known.code = recoveryCodes[0];
+    if (rest.clientSecret) Object.assign(known, rest);
+    known.build ??= rest.build;
+    known.etag = headers.get('etag');
   }
 }
 
 type Received = Awaited<ReturnType<Checks['send']>>;
 
-/** What is wrong with a response, if anything. Without a contract, it must have no body. */
+/** What is wrong with a response, if anything. */
 function mistakeIn(
   { status, headers, body }: Received,
   route: string,
-  otherStatus: number | undefined,
+  { status: otherStatus, expect = {} }: Sent,
 ): string | undefined {
-  const contract = contractOf(route);
-  const expected = otherStatus ?? contract?.status ?? 200;
+  const { status: success = 200, headers: promised = [], response } = contractOf(route) ?? {};
+  const expected = otherStatus ?? success;
   if (status !== expected) {
     const message = body?.message ? ` with ${body.message}` : '';
     const id = headers.get('apigw-requestid');
     const log = id ? `; the access log has its requestId ${id}` : '';
     return `${status}${message} instead of ${expected}${log}`;
   }
-  // API Gateway renames some headers of some kinds of API.
-  const renamed = [...headers.keys()].find((name) => name.startsWith('x-amzn-remapped-'));
-  if (renamed) return `a header was renamed to ${renamed}`;
-  const required = [...SECURITY_HEADERS, ...((expected < 300 && contract?.headers) || [])];
-  const missing = required.find((name) => !headers.has(name));
-  if (missing) return `the header ${missing} is missing`;
-  if (expected >= 400)
-    return body?.status === expected ? undefined : 'the body is not an error of the service';
-  if (!contract || expected === 304)
-    return body === undefined ? undefined : 'the response has a body';
-  const complies = !contract.response || v.is(contract.response, body);
-  return complies ? undefined : 'the body does not comply with the contract';
-}
-
-/** The JSON of a body; undefined if a proxy has responded with something else, or with nothing. */
-// biome-ignore lint/suspicious/noExplicitAny: the schema of the contract is checked
-function parsed(text: string): any {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+  const present = expected === success ? promised : [];
+  // API Gateway itself responds to what a browser asks before a request of another origin.
+  const own = route.startsWith('OPTIONS') ? [] : Object.keys(COMMON_HEADERS);
+  for (const name of [...own, ...present, ...Object.keys(expect)]) {
+    const value = headers.get(name);
+    if (!value?.includes(expect[name] ?? '')) return `the header ${name} is ${value ?? 'missing'}`;
   }
+  if (!response || expected !== success || v.is(response, body)) return undefined;
+  return 'the body does not comply with the contract';
 }

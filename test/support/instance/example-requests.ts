@@ -1,5 +1,6 @@
 import { EXAMPLES, type Example } from '../../../infra/api-document/examples.ts';
 import { auditPartition } from '../../../lib/audit/audit-entry.ts';
+import { type ExampleValues, fillExample } from '../../../infra/api-document/fill-example.ts';
 import type { Access } from '../../../lib/contract/contract.ts';
 import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import { codeOf, stepAt } from '../../../lib/second-factor/totp.ts';
@@ -9,7 +10,6 @@ import { newConfirmationKey } from '../../../lib/users/confirmation-key.ts';
 import { newResetKey } from '../../../lib/users/reset-key.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { type Route, routes } from '../../../routes.ts';
-import { type ExampleValues, fillExample } from './fill-example.ts';
 import type { Received } from './gatehouse.ts';
 import type { Sent } from './launch.ts';
 import { methodAndPath } from './method-and-path.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { EXAMPLES } from '../../../infra/api-document/examples.ts';
+import { type ExampleValues, fillExample } from '../../../infra/api-document/fill-example.ts';
 import { type Route, routes } from '../../../routes.ts';
-import { type ExampleValues, fillExample } from './fill-example.ts';
 
 /*
  * Generates malformed requests: requests of a route with corrupted parts, and requests that match

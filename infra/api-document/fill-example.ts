@@ -1,4 +1,4 @@
-import { PLACEHOLDERS } from '../../../infra/api-document/examples.ts';
+import { PLACEHOLDERS } from './examples.ts';
 
 /** Values for placeholders, by their names. */
 export type ExampleValues = Partial<Record<keyof typeof PLACEHOLDERS, string | number>>;
