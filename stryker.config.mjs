@@ -13,5 +13,6 @@ export default {
   jsonReporter: { fileName: 'node_modules/.cache/mutation/mutation.json' },
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
   concurrency: 2,
+  dryRunTimeoutMinutes: 40,
   thresholds: { high: 100, low: 98, break: 98 },
 };

@@ -1,13 +1,28 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Unit tests first: a mutant that they detect needs no local cloud. */
+class UnitFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isUnit = ({ moduleId }: TestSpecification) => moduleId.includes('/test/unit/');
+    return [...files.filter(isUnit), ...files.filter((file) => !isUnit(file))];
+  }
+}
 
 /** The tests that mutants are tried with. */
 export default defineConfig({
   test: {
-    include: ['test/unit/**/*.test.ts'],
+    include: ['test/{unit,api}/**/*.test.ts'],
     // These load functions, and with them lib, within a test: what a module makes when it is loaded
     // would count as tested by them.
     exclude: ['test/unit/daily-verification.test.ts', 'test/unit/openapi.test.ts'],
-    setupFiles: 'test/support/doubles/restore-worker.ts',
-    testTimeout: 20_000,
+    sequence: { sequencer: UnitFirst },
+    isolate: false,
+    globalSetup: 'test/support/stack/synthesize-once.ts',
+    execArgv: ['--import', './test/mutation/function-worker.mjs'],
+    setupFiles: ['test/mutation/connect-functions.ts', 'test/support/doubles/restore-worker.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 });
