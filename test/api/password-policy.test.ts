@@ -12,6 +12,8 @@ let gatehouse: Gatehouse;
 beforeAll(async () => {
   synthesizeInProcess('dev', CHANGES);
   gatehouse = await startGatehouse({ assembly: assemblyOf('dev', CHANGES) });
+  // The log-in changes the account that a test compares.
+  await gatehouse.adminToken();
 });
 afterAll(() => gatehouse.stop());
 
