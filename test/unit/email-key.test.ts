@@ -29,12 +29,9 @@ describe('the key of an e-mail address', () => {
   it.each([
     ['ASCII letters in another case', 'Ada@Example.COM', 'ada@example.com'],
     ['the Kelvin sign and k', 'mi\u212Ae@example.com', 'mike@example.com'],
-    ['the dotless i and i', 'm\u0131ke@example.com', 'mike@example.com'],
     ['the dotted I and i with a dot above', 'm\u0130ke@example.com', 'mi\u0307ke@example.com'],
     ['sharp s and SS', 'stra\u00DFe@example.com', 'STRASSE@example.com'],
     ['a ligature and its letters', '\uFB01nn@example.com', 'Finn@example.com'],
-    ['full-width letters and ASCII', '\uFF41\uFF44\uFF41@example.com', 'ada@example.com'],
-    ['an accent apart from its letter', 'rene\u0301@example.com', 'REN\u00C9@example.com'],
     ['the sigma at the end of a word', 'οδός@example.com', 'ΟΔΌΣ@example.com'],
     ['the dotted capital I and i', 'm\u0130ke@example.com', 'mike@example.com'],
     [
@@ -43,7 +40,6 @@ describe('the key of an e-mail address', () => {
       'm\u00EDke@example.com',
     ],
     ['a zero-width space', 'a\u200Bda@example.com', 'ada@example.com'],
-    ['a soft hyphen', 'a\u00ADda@exam\u00ADple.com', 'ada@example.com'],
     ['a variation selector', 'ada\uFE0F@example.com', 'ada@example.com'],
     [
       'a character between a letter and its accent',
@@ -54,7 +50,6 @@ describe('the key of an e-mail address', () => {
     ['a trailing dot (DNS root)', 'ada@example.com.', 'ada@example.com'],
     ['punycode and Unicode', 'ada@xn--bcher-kva.example', 'ada@b\u00FCcher.example'],
     ['punycode of a sharp s and ss', 'ada@xn--strae-oqa.de', 'ada@strasse.de'],
-    ['punycode of an emoji', 'ada@xn--53h.us', 'ada@\u2615.us'],
   ])('is the same for equivalent addresses: %s', (_, one, other) => {
     expect(emailKey(one)).toBe(emailKey(other));
   });

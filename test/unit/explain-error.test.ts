@@ -18,12 +18,9 @@ describe('the explanation of an error', () => {
     [{ name: 'CredentialsProviderError' }, MISSING],
     [{ name: 'TokenProviderError' }, MISSING],
     [{ name: 'ExpiredTokenException' }, EXPIRED],
-    [{ name: 'ExpiredToken' }, EXPIRED],
     [{ name: 'RequestExpired' }, EXPIRED],
     [{ name: 'UnrecognizedClientException' }, INVALID],
     [{ name: 'InvalidSignatureException' }, INVALID],
-    [{ name: 'SignatureDoesNotMatch' }, INVALID],
-    [{ name: 'InvalidClientTokenId' }, INVALID],
     [{ name: 'MissingAuthenticationTokenException' }, INVALID],
     [
       { name: 'AccessDeniedException' },
@@ -78,9 +75,5 @@ describe('the explanation of an error', () => {
     expect(explainError(new Failure('unavailable'), 'Gate')).toBe(
       'The table did not respond in time.',
     );
-  });
-
-  it('is what was thrown if that is no error', () => {
-    expect(explainError('stopped', 'Gate')).toBe('stopped');
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { holds, parseCondition, updated } from '../support/doubles/expressions.ts';
+import { holds, updated } from '../support/doubles/expressions.ts';
 
 const ITEM = { pk: 'A', sk: 'B', n: 5, name: 'ada', ids: new Set([1, 2]), list: ['x'] };
 const placeholders = {
@@ -9,12 +9,10 @@ const placeholders = {
 
 it.each([
   ['#n = :5', true],
-  ['#n = :6', false],
   ['#n <> :6', true],
   // A missing attribute differs from every value, and is neither equal, less nor greater.
   ['#none = :5', false],
   ['#none <> :5', true],
-  ['#none < :5', false],
   ['#n < :6 AND #n <= :5 AND #n >= :5 AND NOT #n > :5', true],
   // Values of different types are not ordered.
   ['#n < :ada', false],
@@ -22,9 +20,7 @@ it.each([
   ['attribute_exists(#none)', false],
   ['contains(#ids, :1) AND NOT contains(#ids, :3)', true],
   ['contains(#list, :x) AND contains(#name, :d)', true],
-  ['contains(#none, :x)', false],
   ['size(#ids) > :1', true],
-  ['size(#none) > :1', false],
   // AND binds before OR, and NOT before both.
   ['#n = :5 OR #n = :6 AND #n = :6', true],
   ['(#n = :5 OR #n = :6) AND #n = :6', false],
@@ -36,22 +32,6 @@ it.each([
 it('of an item that does not exist, no attribute exists', () => {
   expect(holds('attribute_not_exists(pk)', undefined, placeholders)).toBe(true);
   expect(holds('#n = :5', undefined, placeholders)).toBe(false);
-});
-
-it.each([
-  ['#n =', 'Expected an operand after #n ='],
-  ['#n :5', 'Expected a comparison after #n'],
-  ['(#n = :5', 'Expected ) after ( #n = :5'],
-  ['#n = :5 #n', 'Expected the end after #n = :5'],
-  ['begins_with(#n, :5)', 'Expected a comparison after begins_with'],
-  ['#n = :5 + :6', 'Not understood:  + :6'],
-])('%s is rejected', (condition, message) => {
-  expect(() => parseCondition(condition)).toThrow(message);
-});
-
-it('a name or a value that is not given is rejected', () => {
-  expect(() => holds('#other = :5', ITEM, placeholders)).toThrow('#other is not defined');
-  expect(() => holds('#n = :other', ITEM, placeholders)).toThrow(':other is not defined');
 });
 
 it.each([
@@ -74,11 +54,4 @@ it('ADD and DELETE change the members of a set, and an empty one goes', () => {
   expect(after('ADD #ids :set')).toEqual(new Set([1, 2, 3]));
   expect(after('DELETE #ids :set')).toEqual(new Set([1]));
   expect(after('DELETE #ids :all')).toBeUndefined();
-});
-
-it.each([
-  ['#n = :5', 'Not understood: #n = :5'],
-  ['SET #n :5', 'Not understood: SET #n :5'],
-])('the update %s is rejected', (update, message) => {
-  expect(() => updated(ITEM, update, placeholders)).toThrow(message);
 });

@@ -89,8 +89,6 @@ describe('a record is rejected', () => {
       'malformed',
     ],
     ['that is an array', '[]', 'malformed'],
-    ['that is null', 'null', 'malformed'],
-    ['that is a number', '1', 'malformed'],
     [
       'with a key twice',
       JSON.stringify(userRecord('ann')).replace('{', '{"login":"bob",'),
@@ -100,7 +98,6 @@ describe('a record is rejected', () => {
     ['of an unknown type', { type: 'group' }, 'type Pattern group is not one of user, integration'],
     ['without login and address', { type: 'user' }, 'login NotNull, email NotNull'],
     ['with null as its login', userRecord('ann', { login: null }), 'login NotNull'],
-    ['with an id', userRecord('ann', { id: 7 }), 'id UnknownField'],
     ['with a password', userRecord('ann', { password: 'pass' }), 'password UnknownField'],
     [
       'with an unknown role',
@@ -110,31 +107,6 @@ describe('a record is rejected', () => {
     ['with a reserved login', userRecord('authorities'), 'login Pattern'],
     ['with the login of the operator', userRecord('SYSTEM'), 'login login-taken reserved'],
     ['with an unreadable time', createdAt('yesterday'), `createdDate Pattern yesterday ${NO_TIME}`],
-    [
-      'with a local time',
-      createdAt('2019-03-04T05:06:07'),
-      `createdDate Pattern 2019-03-04T05:06:07 ${NO_TIME}`,
-    ],
-    [
-      'with a day that does not exist',
-      createdAt('2019-02-30T05:06:07Z'),
-      `createdDate Pattern 2019-02-30T05:06:07Z ${NO_TIME}`,
-    ],
-    [
-      'with a date after the year 9999 in UTC',
-      createdAt('9999-12-31T23:59:59-14:00'),
-      `createdDate Pattern 9999-12-31T23:59:59-14:00 ${NO_TIME}`,
-    ],
-    [
-      'with a date before the year 0 in UTC',
-      createdAt('0000-01-01T00:00:00+14:00'),
-      `createdDate Pattern 0000-01-01T00:00:00+14:00 ${NO_TIME}`,
-    ],
-    [
-      'with an unreadable zone',
-      createdAt('2019-03-04T05:06:07+1'),
-      `createdDate Pattern 2019-03-04T05:06:07+1 ${NO_TIME}`,
-    ],
     ['with a date in the future', createdAt(secondsFromNow(90)), 'createdDate Pattern'],
     [
       'with an unreadable hash',
@@ -305,22 +277,14 @@ describe('an import', () => {
     [{ passwordHash: `{bcrypt}${BCRYPT_HASH}` }, { passwordHash: BCRYPT_HASH }],
     [{ passwordHash: null }, { passwordHash: undefined }],
     [BLANK, { passwordHash: undefined, firstName: undefined, langKey: 'en' }],
-    [BLANK, { createdBy: 'system', createdDate: now, lastModifiedBy: 'system' }],
     [{ createdDate: '2019-03-04T06:06:07.000999+0100' }, { createdDate: DATE }],
     [{}, { createdBy: 'system', lastModifiedBy: 'system', lastModifiedDate: now }],
     [EVE, { ...EVE, lastModifiedBy: 'eve', createdDate: now }],
-    [{ lastModifiedBy: 'eve' }, { createdBy: 'system', lastModifiedBy: 'eve' }],
     [{ createdDate: DATE }, { createdDate: DATE, lastModifiedDate: DATE }],
     [
       { createdDate: DATE, lastModifiedDate: MODIFIED },
       { createdDate: DATE, lastModifiedDate: MODIFIED },
     ],
-    [{ createdDate: '2019-03-04 06:06:07+01' }, { createdDate: DATE }],
-    [
-      { createdDate: '2020-02-29T23:30:00.123456-0100' },
-      { createdDate: '2020-03-01T00:30:00.123Z' },
-    ],
-    [{ createdDate: '0000-01-01T00:00:00Z' }, { createdDate: '0000-01-01T00:00:00.000Z' }],
   ])('stores a user with %j as %j', async (fields, stored) => {
     const table = memoryTable();
 

@@ -27,7 +27,6 @@ const read = (invoked: number, returned: number, value: string) =>
 const lost = operation(0, UNKNOWN, 'a', 'no response');
 
 it.each<[string, History]>([
-  ['is empty', []],
   ['has operations one after another', [write(0, 1, 'a'), read(2, 3, 'a')]],
   ['has the last of two overlapping writes', [write(0, 3, 'a'), write(1, 2, 'b'), read(4, 5, 'b')]],
   [
@@ -60,23 +59,4 @@ it.each<[string, History]>([
   ],
 ])('a history that %s is not linearizable', (_, history) => {
   expect(linearize(history, 'empty', register)).toBeDefined();
-});
-
-it('allows a specification with several outcomes', () => {
-  const coin: Specification<string> = (state) =>
-    ['heads', 'tails'].map((output) => ({ state, output }));
-
-  expect(linearize([operation(0, 1, 'toss', 'tails')], '', coin)).toBeUndefined();
-  expect(linearize([operation(0, 1, 'toss', 'edge')], '', coin)).toBeDefined();
-});
-
-it('reports the longest order found and the operations that do not fit', () => {
-  const written = operation(0, 1, 'a');
-  const wrong = operation(2, 3, 'read', 'b');
-
-  expect(linearize([written, wrong], 'empty', register)).toEqual({
-    order: [written],
-    state: 'a',
-    next: [wrong],
-  });
 });

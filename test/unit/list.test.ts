@@ -178,16 +178,6 @@ describe('listPage', () => {
     expect([spent, table.queries]).toEqual([[], []]);
   });
 
-  it('reads from the start when both ends are equally near', async () => {
-    const { table, page } = listOf(usersOf(9));
-
-    await page({ page: 1, size: 3 });
-
-    expect(table.queries).toEqual([
-      { pk: 'USER', range: { backwards: false, limit: 6, tooLong: 'page-too-deep' } },
-    ]);
-  });
-
   it('reports that more follow even when the total lags behind', async () => {
     const found = await listOf(usersOf(3), { USER: 2 }).page({ size: 2 });
 
@@ -207,16 +197,10 @@ describe('an order', () => {
 
   it.each([
     ['ascending', [{ field: 'name', descending: false }], [5, 3, 1, 4, 2, 6]],
-    ['descending', [{ field: 'name', descending: true }], [1, 4, 3, 5, 2, 6]],
     [
       'descending, ties by id descending',
       [{ field: 'name', descending: true }, DESCENDING],
       [4, 1, 3, 5, 6, 2],
-    ],
-    [
-      'by id first, ignoring the rest',
-      [DESCENDING, { field: 'name', descending: false }],
-      [6, 5, 4, 3, 2, 1],
     ],
   ])('puts absent values last and breaks ties by id: %s', async (_, sort, expected) => {
     const { entities } = await listOf(items).page({ sort });
@@ -304,8 +288,6 @@ describe('the cost of a list', () => {
   });
 
   it.each<[string, Partial<ListQuery>, number]>([
-    ['a short page', { size: 9 }, 1],
-    ['a page by its number', { page: 4, size: 20 }, 2],
     ['a filter', { filters: [filter('name', 'equals', 'x')] }, 10],
   ])(
     'is settled after the read by the units consumed beyond the charge: %s',
@@ -324,18 +306,6 @@ describe('the cost of a list', () => {
       expect(settled).toEqual([1500 - (tens > 1 ? tens * 2 : 0)]);
     },
   );
-
-  it('is settled even if the read fails', async () => {
-    const { table, settled, page } = listOf(usersOf(100));
-    table.query = async (_pk, _range, onConsumed) => {
-      onConsumed?.(4000);
-      throw new Error('failed');
-    };
-
-    await expect(page({ filters: [filter('name', 'equals', 'x')] })).rejects.toThrow('failed');
-
-    expect(settled).toEqual([4000 - 11]);
-  });
 
   it.each([
     ['one id', filter('id', 'equals', 2), [2], 1],
@@ -412,16 +382,18 @@ describe('the parameters of one integration', () => {
     expect(table.queries).toEqual(Array.from({ length: 3 }, () => ({ pk: 'CONF', range })));
   });
 
-  it.each([
-    ['another operator', filter('integrationId', 'in', 2)],
-    ['another field', filter('name', 'equals', 'name 1')],
-  ])('are not singled out by %s, which reads all parameters', async (_, other) => {
-    const { table, page } = listOf(items, {}, 'CONF');
+  it.each([['another field', filter('name', 'equals', 'name 1')]])(
+    'are not singled out by %s, which reads all parameters',
+    async (_, other) => {
+      const { table, page } = listOf(items, {}, 'CONF');
 
-    await page({ filters: [other] });
+      await page({ filters: [other] });
 
-    expect(table.queries).toEqual([{ pk: 'CONF', range: { tooLong: 'parameter-list-too-long' } }]);
-  });
+      expect(table.queries).toEqual([
+        { pk: 'CONF', range: { tooLong: 'parameter-list-too-long' } },
+      ]);
+    },
+  );
 
   const NOTHING = { total: 0, entities: [], more: false, cursor: undefined };
 
@@ -517,10 +489,6 @@ describe('a filter in a list of more than 10,000 entities, in the order of ids',
     expect(list.table.queries.map(({ range }) => range.limit)).toEqual(Array(23).fill(1000));
   });
 
-  it('has pages without entities, which are not the last', async () => {
-    expect(await follow(listOf(named([])), filtered)).toEqual([[], [], []]);
-  });
-
   it('is charged for each 1,000 before they are read', async () => {
     const list = listOf(named([1, 2, 1500]));
 
@@ -544,26 +512,6 @@ describe('a filter in a list of more than 10,000 entities, in the order of ids',
 
     expect(found).toMatchObject({ entities: [{ id: 5 }], more: true });
     expect(Buffer.from(found.cursor ?? '', 'base64url').toString()).toMatch(/^after 0*2998$/);
-  });
-
-  it('has pages by number within the first 10,000', async () => {
-    const { page } = listOf(named([1, 2, 3, 4, 10_001]));
-    const deep = { code: 'page-too-deep' };
-
-    expect(await page({ ...filtered, page: 1 })).toMatchObject({
-      entities: [{ id: 3 }, { id: 4 }],
-      more: true,
-    });
-    await expect(page({ ...filtered, page: 2 })).rejects.toMatchObject(deep);
-  });
-
-  it('continues after a cursor when the list has become shorter', async () => {
-    const found = await listOf(usersOf(9)).page({
-      filters: [filter('name', 'equals', 'name 0')],
-      after: 4,
-    });
-
-    expect(found).toMatchObject({ total: undefined, entities: [{ id: 7 }], more: false });
   });
 
   it.each<[Kind, number]>([

@@ -67,7 +67,6 @@ it('the default language needs a file', () => {
 it.each<[string, object, string]>([
   ['is unknown', { welcome: reset }, 'welcome: unknown text'],
   ['has no subject', { reset: { text: '{link}' } }, 'reset.subject: missing'],
-  ['has HTML', { reset: { ...reset, html: 'a' } }, 'reset.html: unknown text'],
   ...['reset', 'invitation', 'emailConfirmation'].map((name): [string, object, string] => [
     `of ${name} has no link`,
     { [name]: { subject: '', text: '{email}' } },

@@ -77,19 +77,13 @@ describe('a mail with a link', () => {
   it.each([
     ['en', 'en'],
     ['de', 'de'],
-    ['DE', 'de'],
     ['de-AT', 'de'],
     ['de_CH', 'de'],
     ['de-x-1901', 'de'],
-    ['de-x', 'de'],
     ['pt_br', 'pt-BR'],
     ['pt-BR-x-1990', 'pt-BR'],
-    ['pt', 'en'],
     ['d', 'en'],
-    ['dex', 'en'],
     ['', 'en'],
-    ['tlh', 'en'],
-    ['toString', 'en'],
     ['__proto__', 'en'],
   ])('for a user with langKey %s is written in %s', async (langKey, language) => {
     const { mailer, inputs } = mailerReceiving(SENT);
@@ -99,15 +93,6 @@ describe('a mail with a link', () => {
     const { Subject, Body } = inputs()[0].Content.Simple;
     expect(Subject.Data).toBe(`${language}: reset ada`);
     expect(Body.Text.Data).toMatch(new RegExp(`^${language} reset ada `));
-  });
-
-  it('is written in the default language for other users', async () => {
-    vi.stubEnv('MAIL_LANGUAGE', 'pt-BR');
-    const { mailer, inputs } = mailerReceiving(SENT);
-
-    await mailer.send('reset', { ...ada, langKey: 'fr' }, 'k3y');
-
-    expect(inputs()[0].Content.Simple.Subject.Data).toBe('pt-BR: reset ada');
   });
 
   it.each(['{link}', '$&', '{login}'])('inserts the login %s literally', async (login) => {
@@ -235,16 +220,6 @@ describe('the mail limit', () => {
     expect(counted(limit, NOW - HOUR)).toMatchObject({ n: 1, since: NOW });
   });
 
-  it('starts a window with the first mail, which expires an hour later', () => {
-    expect(countMail(KEY, undefined, NOW, 20)).toEqual({
-      act: 'Put',
-      key: KEY,
-      attributes: { n: 1, since: NOW, expires: Math.ceil(NOW / 1000) + 3600 },
-      condition: 'attribute_not_exists(pk)',
-      onConditionFailed: 'retry',
-    });
-  });
-
   it('increments the count of the account, unless it has changed, within a window', () => {
     expect(countMail(KEY, { n: 2, since: NOW - 5000 }, NOW, 5)).toEqual({
       act: 'Put',
@@ -254,13 +229,6 @@ describe('the mail limit', () => {
       names: { '#n': 'n', '#since': 'since' },
       values: { ':n': 2, ':since': NOW - 5000 },
       onConditionFailed: 'retry',
-    });
-  });
-
-  it('replaces an expired window on condition that it has not changed', () => {
-    expect(countMail(KEY, { n: 5, since: NOW - HOUR }, NOW, 5)).toMatchObject({
-      attributes: { n: 1, since: NOW },
-      values: { ':n': 5, ':since': NOW - HOUR },
     });
   });
 });

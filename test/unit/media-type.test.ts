@@ -18,22 +18,18 @@ it.each([
 
 it.each([
   '',
-  'application',
   'application/',
   '/json',
   'application /json',
   'application/json x',
   'application/json, text/plain',
-  'application/json,application/json',
   'application/json; =x',
-  'application/json; charset',
   'application/json; charset=',
   'application/json; charset=""',
   'application/json; charset="utf-8',
   'application/json; charset="utf-8"x',
   'application/json; charset=utf-8 x',
   'application/json; charset=iso-8859-1',
-  'application/json; charset=xutf-8',
   'application/json; charset=utf-8x',
   'application/json; charset=utf-8; CHARSET=utf-16',
 ])('%j is malformed or in another charset', (header) => {

@@ -35,24 +35,13 @@ describe('the pattern of sort', () => {
     'ignorecase',
     'ignoreCase,id',
     'id',
-    'id,',
-    ',id',
     'desc',
     'id,DESC',
     'id, desc',
     ' name ,id,asc',
     'id,Desc,ignoreCase,',
   ];
-  const rejected = [
-    'ID',
-    'desc,id',
-    'asc,desc',
-    'id desc',
-    'id;desc',
-    'id,descending',
-    'identity',
-    'made,,password',
-  ];
+  const rejected = ['ID', 'desc,id', 'asc,desc', 'id desc', 'id,descending', 'identity'];
 
   it.each(accepted)('accepts "%s"', (value) => {
     expect([patternOf('sort').test(value), isAccepted('sort', value)]).toEqual([true, true]);

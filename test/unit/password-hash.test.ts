@@ -97,11 +97,9 @@ describe('a new password hash', () => {
 
 describe('a password', () => {
   it.each<[string, Parameters]>([
-    ['memory', { memory: 16 }],
     ['passes', { passes: 3 }],
     ['parallelism', { memory: 32, parallelism: 2 }],
     ['key', { key: 'former-key' }],
-    ['salt', { salt: Buffer.from('another salt....') }],
     ['size of the salt', { salt: Buffer.from('eight by') }],
   ])('is compared with the parameters of the stored hash: %s', async (_, parameters) => {
     const { passwords, inputs } = passwordsWithKms(macOf(MAC));
@@ -174,7 +172,6 @@ describe('a password', () => {
   it.each([
     ['of another kind', '$2b$10$abcdefghijklmnopqrstuv'],
     ['empty', ''],
-    ['of another version', phc().replace('v=19', 'v=16')],
     ['of another variant', phc().replace('argon2id', 'argon2i')],
     ['without a key', phc().replace(',keyid=current-key', '')],
     ['that needs more memory than a function has', phc({ memory: 262_145 })],
@@ -183,7 +180,6 @@ describe('a password', () => {
     ['without a thread', phc({ parallelism: 0 })],
     ['with a shorter MAC', phc().slice(0, -1)],
     ['with a leading space', ` ${phc()}`],
-    ['with a trailing character', `${phc()}$`],
   ])('is rejected by a hash %s before KMS is called', async (_, stored) => {
     const { passwords, requests } = passwordsWithKms(macOf(MAC));
 
@@ -249,8 +245,6 @@ describe('a password with an imported bcrypt hash', () => {
   });
 
   it.each([
-    ['71 ASCII characters', 'a'.repeat(71), true],
-    ['72 ASCII characters', 'a'.repeat(72), false],
     ['35 Cyrillic letters', '\u043F'.repeat(35), true],
     ['36 Cyrillic letters', '\u043F'.repeat(36), false],
   ])('stays if bcrypt cannot see the end of the password: %s', (_, password, outdated) => {
@@ -262,10 +256,8 @@ describe('a stored hash', () => {
   const current = { memory: 19_456, passes: 2, parallelism: 1, key: 'current-key' };
 
   it.each<[string, Parameters, boolean]>([
-    ['no change', current, false],
     ['a change of salt', { ...current, salt: Buffer.from('another salt....') }, false],
     ['a change to less memory', { ...current, memory: 19_455 }, true],
-    ['a change to more memory', { ...current, memory: 47_104 }, true],
     ['a change of passes', { ...current, passes: 1 }, true],
     ['a change of parallelism', { ...current, parallelism: 2 }, true],
     ['a change of key', { ...current, key: 'former-key' }, true],
@@ -308,13 +300,6 @@ describe('a new password', () => {
 
     expect(results).toEqual([['Size'], ['Size']]);
     expect(normalize.mock.contexts.map((text) => String(text).length)).toEqual([800]);
-  });
-
-  it('can have 100 code points that are decomposed to four each', () => {
-    const composed = '\u1F82'.repeat(100);
-
-    expect(composed.normalize('NFD')).toHaveLength(400);
-    expect(v.parse(password, composed.normalize('NFD'))).toBe(composed);
   });
 
   it.each([

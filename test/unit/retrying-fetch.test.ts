@@ -66,10 +66,6 @@ it.each([200, 400, 412, 500])('does not repeat a request after %i', async (statu
   expect(await outcome('GET', [[status]])).toEqual([status, 1]);
 });
 
-it('responds with the rejection after the last attempt', async () => {
-  expect(await outcome('GET', [[429], [429], [429]], { attemptsMax: 3 })).toEqual([429, 3]);
-});
-
 it('responds with the rejection if it would have to wait for too long', async () => {
   expect(await outcome('GET', [[429, '1']], { waitMaxMs: 999 })).toEqual([429, 1]);
 });

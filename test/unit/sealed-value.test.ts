@@ -201,29 +201,6 @@ describe('a data key', () => {
     expect(integrations).toEqual(['7', '7']);
   });
 
-  it('is used for five minutes again after it was replaced', async () => {
-    const integrations = stubKmsWithDistinctKeys();
-
-    for (const age of [0, FIVE_MINUTES + 7000, 2 * FIVE_MINUTES + 6999]) {
-      vi.setSystemTime(NOW + age);
-      await openSeal(7);
-    }
-
-    expect(integrations).toEqual(['7', '7']);
-  });
-
-  it('is not used for another integration', async () => {
-    const integrations = stubKmsWithDistinctKeys();
-
-    const sealed = [
-      (await openSeal(7))('value', 7_000_001),
-      (await openSeal(8))('value', 8_000_001),
-    ];
-
-    expect(sealed.map(wrappedKeyIn)).toEqual([1, 2]);
-    expect(integrations).toEqual(['7', '8']);
-  });
-
   it('is requested once by concurrent requests', async () => {
     const integrations = stubKmsWithDistinctKeys();
 

@@ -117,7 +117,6 @@ describe('an environment', () => {
       { env: 'moon' },
       'There is no environment moon: examples/environments/ has dev, prod, staging.',
     ],
-    [{ env: '../prod' }, 'There is no environment ../prod'],
     [{}, 'No environment is selected: add -c env=NAME, the name of a file in environments/.'],
     [
       { env: 'prod', enviroment: 'prod' },
@@ -125,10 +124,7 @@ describe('an environment', () => {
         'transport, checked.',
     ],
     [{ env: 'prod', deployment: 'at-once' }, 'deployment: Invalid type'],
-    [{ env: 'prod', transport: 'none' }, 'transport: Invalid type'],
     [{ env: 'prod', unprotected: 'yes' }, 'unprotected must be true or false, not yes.'],
-    [{ env: 'prod', checked: 'x' }, 'checked must be true or false, not x.'],
-    [{ env: 'prod', example: 'maybe' }, 'example must be true or false, not maybe.'],
   ])('is rejected with one sentence for the context %j', (context, sentence) => {
     expect(() => readSettings({ example: 'true', ...context })).toThrow(sentence);
   });
@@ -280,12 +276,7 @@ describe('a setting', () => {
   it.each<[string, unknown]>([
     ['auditdays', 7],
     ['mail.replyTo', 'gate@example.com'],
-    ['throttle', {}],
-    ['guessing', {}],
-    ['credentialDays', 7],
-    ['accessLogRetentionDays', 30],
     ['unprotected', true],
-    ['mail.templates', {}],
     ...['tableMaximum', 'passwords', 'tokenLife', 'existing', 'domain', 'edge', 'backup'].map(
       (group): [string, unknown] => [`${group}.other`, 7],
     ),
@@ -299,17 +290,6 @@ describe('a setting', () => {
     ['domain', ABSENT, 'edge: requires domain: the edge reaches the API under a host name that'],
   ])('%s cannot be %j beside the others', (path, value, sentence) => {
     expect(rejectionOf(withValue(path, value))).toContain(sentence);
-  });
-
-  it('that is wrong is named with its value, and with what it must be', () => {
-    expect(rejectionOf(withValue('domain.name', 'gate'))).toBe(
-      'domain.name: must be a host name in lower case, but is "gate".',
-    );
-    expect(rejectionOf(withValue('mail.sender', ABSENT))).toBe('mail.sender: missing.');
-    expect(rejectionOf(withValue('auditDays', 3654))).toBe(
-      'auditDays: must not exceed 3653, which is ten years: a list may query each month of the ' +
-        'period.',
-    );
   });
 
   it.each<[string, unknown]>([
@@ -327,33 +307,20 @@ describe('a setting', () => {
       },
     ],
     ['logRetentionDays', 3653],
-    ['auditDays', 1],
-    ['auditDays', 3653],
     ['tableMaximum', { readUnits: 1, writeUnits: 1 }],
     ['tableMaximum', { readUnits: 400_000, writeUnits: 400_000 }],
-    ['requestsPerSecond', 1],
     ['requestsPerSecond', 50_000],
-    ['loginConcurrency', 1],
     ['loginConcurrency', 2500],
-    ['unreservedConcurrency', 20_000],
-    ['failuresPerSource', 1],
-    ['passwords.minimum', 4],
     ['passwords.minimum', 64],
     ['tokenLife', { minutes: 1, rememberedMinutes: 1 }],
     ['tokenLife', { minutes: 1440, rememberedMinutes: 43_200 }],
     ['signingKeys', ['SigningKey2026', 'SigningKeyA', 'SigningKey']],
     ['pepperKeys', ['PepperKey', 'PepperKey2', 'PepperKey3']],
     ['mail.linkBase', `https://a.io/${'x'.repeat(987)}`],
-    ['mail.configurationSet', 'x'],
     ['mail.configurationSet', `aZ0_-${'x'.repeat(59)}`],
-    ['corsOrigins', []],
     ['edge.secretHashes', [HASHES[0]]],
-    ['edge.requestsPerSource', 31],
     ['edge.loginsPerSource', 10],
-    ['backup.days', 1],
     ['backup.days', 365],
-    ['dailyVerification', false],
-    ['alarms', TOPIC],
     ['alarms', 'operators@example.org'],
   ])('%s can be %j', (path, value) => {
     const environment = withValue(path, value);
@@ -362,15 +329,6 @@ describe('a setting', () => {
   });
 
   it.each<[string, object?]>([
-    ['keepData', { keepData: true }],
-    ['logRetentionDays', { logRetentionDays: 365 }],
-    ['auditDays', { auditDays: 730 }],
-    ['tableMaximum', { tableMaximum: { readUnits: 12_000, writeUnits: 4000 } }],
-    ['requestsPerSecond', { requestsPerSecond: 500 }],
-    ['failuresPerSource', { failuresPerSource: 100 }],
-    ['tokenLife', { tokenLife: { minutes: 60, rememberedMinutes: 1440 } }],
-    ['corsOrigins', { corsOrigins: [] }],
-    ['transport', { transport: 'minimal' }],
     ['loginConcurrency'],
     ['unreservedConcurrency'],
     ['auditLogDays'],
@@ -382,18 +340,11 @@ describe('a setting', () => {
     ['backup.existingReplicas'],
     ['mail.configurationSet'],
     ['existing'],
-    ['dailyVerification', { dailyVerification: false }],
     ['deletionEndsSessions', { deletionEndsSessions: false }],
     ['confirmEmailChanges', { confirmEmailChanges: false }],
-    ['console', { console: true }],
     ['mail.linkBase'],
     ['mail.confirmLinkBase'],
-    ['mail.language', { mail: { ...VALID.mail, language: 'en' } }],
     ['monthlyBudget'],
-    ['deployment', { deployment: 'all-at-once' }],
-    ['signingKeys', { signingKeys: ['SigningKey'] }],
-    ['moduleKeys', { moduleKeys: ['ModuleKey'] }],
-    ['pepperKeys', { pepperKeys: ['PepperKey'] }],
     ['passwords', { passwords: { minimum: 4, rejectCommon: false } }],
     ['passwords.minimum', { passwords: { minimum: 4, rejectCommon: true } }],
     ['passwords.rejectCommon', { passwords: { minimum: 15, rejectCommon: false } }],
@@ -474,15 +425,11 @@ describe('a placeholder', () => {
   };
   it.each<[string, string]>([
     ['mail.sender', 'gate@mail.example.org'],
-    ['mail.sender', 'gate@Example.com'],
-    ['mail.linkBase', 'https://example.net'],
     ['mail.linkBase', 'https://gatehouse.invalid?key='],
     ['mail.linkBase', 'https://localhost/?key='],
     ['mail.linkBase', 'https://127.0.0.1:9000/?key='],
     ['corsOrigins.0', 'https://one.example:8443'],
-    ['corsOrigins.0', 'https://gate.test'],
     ['alarms', 'arn:aws:sns:ap-southeast-1:123456789012:operators'],
-    ['domain.name', 'gate.example.com'],
   ])('in %s is rejected: %s', (path, value) => {
     expect(() => rejectPlaceholders(read(withValue(path, value, REAL)))).toThrow(
       `The settings in ${FILE} are invalid. ${path}: replace the placeholder "${value}".`,

@@ -32,12 +32,6 @@ describe('get', () => {
     expect(item).toEqual({ pk: 'a', sk: 'b', n: 7 });
     expect(inputs()).toEqual([{ TableName: 'Gates', Key: wire('b'), ConsistentRead: true }]);
   });
-
-  it('returns undefined when there is no item', async () => {
-    const { table } = tableReceiving({});
-
-    expect(await table.get(key('b'))).toBeUndefined();
-  });
 });
 
 describe('getAll', () => {
@@ -206,14 +200,6 @@ describe('query', () => {
     expect(inputs().map(({ Limit }) => Limit)).toEqual([5, 2]);
   });
 
-  it('passes the bounds and the direction of a range', async () => {
-    const { table, inputs } = tableReceiving(page([]));
-
-    await table.query('a', { from: 'b', to: 'd', backwards: true });
-
-    expect(inputs()).toMatchSnapshot();
-  });
-
   it.each([
     [
       '10,000 items',
@@ -349,20 +335,6 @@ describe('transact', () => {
     );
 
     expect(inputs()).toMatchSnapshot();
-  });
-
-  it('rethrows the error of the SDK with its cancellation reasons', async () => {
-    const { table } = tableReceiving({
-      error: 'TransactionCanceledException',
-      more: { CancellationReasons: [{ Code: 'ConditionalCheckFailed' }] },
-    });
-
-    await expect(table.transact([{ act: 'Delete', key: key('1') }], 'token')).rejects.toMatchObject(
-      {
-        name: 'TransactionCanceledException',
-        CancellationReasons: [{ Code: 'ConditionalCheckFailed' }],
-      },
-    );
   });
 });
 

@@ -1,10 +1,8 @@
 import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
-import { readKeySet } from '../../lib/tokens/key-set.ts';
 import { openModuleKeys, openModuleSigner, openSigner } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
@@ -103,22 +101,6 @@ describe('verify', () => {
     expect(table.reads).toBe(1);
   });
 
-  it('completes its first read in the cold start', async () => {
-    const table = tableOf(key);
-    const { query } = table;
-    const completed: string[] = [];
-    table.query = async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      completed.push('read');
-      return query();
-    };
-    verifierOn(table);
-
-    await finishColdStart();
-
-    expect(completed).toEqual(['read']);
-  });
-
   it('accepts a header of up to 2,048 characters', async () => {
     const verifier = verifierOn(tableOf(key));
     /** Base64 skips some lengths, so two parts of the token are padded. */
@@ -170,19 +152,6 @@ describe('the cache of verified tokens', () => {
     await expect(verifier.verify(token)).rejects.toEqual(REJECTED);
   });
 
-  it('is empty once the key set has been read again because of its age', async () => {
-    const table = tableOf(key, other);
-    const verifier = verifierOn(table);
-    const [kept, withdrawn] = [signedBy(key), signedBy(other)];
-    const caller = await verifier.verify(kept);
-    await verifier.verify(withdrawn);
-    table.keys.pop();
-    pass(301);
-
-    await expect(verifier.verify(withdrawn)).rejects.toEqual(REJECTED);
-    expect(await verifier.verify(kept)).not.toBe(caller);
-  });
-
   it('is empty once the key set has been read again for an unknown key id', async () => {
     const table = tableOf(key, other);
     const verifier = verifierOn(table);
@@ -224,18 +193,6 @@ describe('the cache of verified tokens', () => {
 
     expect(await verifier.verify(tokens[0] as string)).toBe(caller);
   });
-});
-
-it('readKeySet returns all keys and the oldest valid time, which defaults to 0', async () => {
-  const keyed = (sk: string) => ({ pk: 'JWKS', sk, jwk: { kid: sk } });
-  const notBefore = { pk: 'JWKS', sk: 'NOT-BEFORE', seconds: 7 };
-  const elsewhere = { ...keyed('c'), pk: 'OTHER' };
-
-  expect(await readKeySet(recordingTable(keyed('a'), notBefore, keyed('b'), elsewhere))).toEqual({
-    keys: [{ kid: 'a' }, { kid: 'b' }],
-    notBefore: 7,
-  });
-  expect(await readKeySet(recordingTable())).toEqual({ keys: [], notBefore: 0 });
 });
 
 it('thumbprint follows RFC 7638', () => {
@@ -316,14 +273,6 @@ describe('openSigner', () => {
     ]);
   });
 
-  it('does not publish a key again', async () => {
-    stubKms(one.response);
-    const table = recordingTable({ pk: 'JWKS', sk: one.jwk.kid });
-
-    expect((await openSigner(table, ['first'])()).kid).toBe(one.jwk.kid);
-    expect(table.transactions).toEqual([]);
-  });
-
   it('publishes its key again after a minute, because it may have been deleted', async () => {
     freezeClock(NOW);
     stubKms(one.response, one.response);
@@ -377,14 +326,6 @@ describe('openSigner', () => {
     expect(lines).toEqual([]);
   });
 
-  it('fails with the error of KMS and signs the next token', async () => {
-    stubKms(one.response, outage, { Signature: asn1('x', one.privateKey) });
-    const { sign: signIt } = await openSigner(recordingTable(), ['first'])();
-
-    await expect(signIt('x')).rejects.toMatchObject({ name: 'KMSInternalException' });
-    expect(await signIt('x')).toHaveLength(64);
-  });
-
   it('aborts its calls half a second before the deadline of the request', async () => {
     const { calls } = stubKms(one.response, { Signature: asn1('x', one.privateKey) });
     setDeadline(0);
@@ -426,15 +367,5 @@ describe('openSigner', () => {
     expect(first).toEqual([one.jwk]);
     expect(lines).toMatchObject([{ keyNotRead: 'DisabledException' }]);
     expect(second).toEqual([one.jwk, other.jwk]);
-  });
-
-  it('reads its keys from SIGNING_KEYS', async () => {
-    vi.stubEnv('SIGNING_KEYS', 'one,two');
-    const { calls } = stubKms(one.response, other.response);
-
-    await openSigner(recordingTable())();
-    vi.unstubAllEnvs();
-
-    expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);
   });
 });

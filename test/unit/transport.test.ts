@@ -240,7 +240,6 @@ const COMMANDS: [name: string, client: keyof Clients, input: object, response: o
 
 const GET = (aws: Any) => new aws.GetCommand({ TableName: 'T', Key: KEY });
 const GET_KEY = (aws: Any) => new aws.GetPublicKeyCommand({ KeyId: 'k' });
-const SEND_EMAIL = (aws: Any) => new aws.SendEmailCommand({});
 
 describe('the transport', () => {
   it.each(COMMANDS)(
@@ -292,13 +291,11 @@ describe('the transport', () => {
       1,
       { status: 400, body: { code: 'SomeException', Message: 'text' } },
     ],
-    ['a redirect', 1, { status: 301, body: { __type: 'SomeException' } }],
     ['too many requests', 3, failure(429, 'SomeException')],
     ['a server error', 3, failure(500, 'InternalServerError')],
     ['a bad gateway', 3, { status: 502, body: '<html>' }],
     ['an unavailable service', 3, { status: 503, body: '<html>' }],
     ['a late gateway', 3, { status: 504, body: '<html>' }],
-    ['an unimplemented operation', 1, { status: 501, body: '<html>' }],
     ['no response', 3, 'silent'],
     ['a closed connection', 3, 'cut'],
     ['a truncated response', 3, 'half'],
@@ -404,10 +401,7 @@ describe('the transport', () => {
   it.each([
     ['ECONNRESET', 3, 'TimeoutError'],
     ['ECONNREFUSED', 3, 'TimeoutError'],
-    ['EPIPE', 3, 'TimeoutError'],
-    ['ETIMEDOUT', 3, 'TimeoutError'],
     ['EHOSTUNREACH', 3, 'Error'],
-    ['ENETUNREACH', 3, 'Error'],
     ['ENOTFOUND', 3, 'Error'],
     ['EAI_AGAIN', 3, 'Error'],
     ['EACCES', 1, 'Error'],
@@ -451,7 +445,6 @@ describe('the transport', () => {
 
   it.each<[string, Reply | undefined]>([
     ['a response', {}],
-    ['a broken connection', 'cut'],
     ['a refused connection', undefined],
   ])('leaves no timer and no listener behind after %s', async (_, reply) => {
     const { endpoint } = reply ? await serverWith(reply) : { endpoint: 'http://127.0.0.1:9' };
@@ -490,15 +483,8 @@ describe('the transport', () => {
     });
   });
 
-  it('treats an empty response as an empty object', async () => {
-    const { endpoint } = await serverWith({ body: '' });
-
-    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({});
-  });
-
   it.each<[string, Reply, keyof Clients, (aws: Any) => Any, bySdk: number[], own: number[]]>([
     ['a failed read', failure(500, 'X'), 'documents', GET, [12, 25], [12.5, 25]],
-    ['throttling', failure(400, 'ThrottlingException'), 'documents', GET, [500, 1000], [500, 1000]],
     ['a failed call to KMS', failure(500, 'X'), 'kms', GET_KEY, [25, 50], [25, 50]],
   ])(
     'waits as the SDK does before a retry, with full jitter and longer each time, after %s',
@@ -601,16 +587,6 @@ describe('the transport', () => {
     // 20 failed calls are 55 attempts, whose 35 retries leave 500 - 35 * 14 = 10.
     ['20 failed calls leave too little for a retry', 21, 1, [[failure(500, 'X'), 56]]],
     [
-      '3 successes leave too little for a retry',
-      24,
-      1,
-      [
-        [failure(500, 'X'), 55],
-        [{}, 3],
-        [failure(500, 'X'), 1],
-      ],
-    ],
-    [
       '4 successes pay for one retry',
       25,
       2,
@@ -642,15 +618,6 @@ describe('the transport', () => {
         [failure(500, 'X'), 56],
       ],
     ],
-    [
-      'successes save up for no more retries',
-      41,
-      1,
-      [
-        [{}, 20],
-        [failure(500, 'X'), 56],
-      ],
-    ],
   ])(
     'retries again, as the SDK does, once enough requests have succeeded: %s',
     async (_, requests, attempts, replies) => {
@@ -664,7 +631,6 @@ describe('the transport', () => {
     ['before the request', 'documents', GET],
     ['during the request', 'documents', GET],
     ['during the request', 'kms', GET_KEY],
-    ['during the request', 'ses', SEND_EMAIL],
   ])('fails with AbortError when it is aborted %s: %s', async (when, client, command) => {
     const { endpoint, received } = await serverWith('silent');
     const controller = new AbortController();
@@ -729,12 +695,6 @@ describe('the transport', () => {
       { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_SESV2: undefined },
       '',
     ],
-    [
-      'variables of the services',
-      'http://127.0.0.1',
-      { AWS_ENDPOINT_URL_DYNAMODB: '', AWS_ENDPOINT_URL_KMS: '', AWS_ENDPOINT_URL_SESV2: '' },
-      '',
-    ],
   ])('calls an endpoint with %s as the SDK does', async (_, origin, variables, base) => {
     const { endpoint, received } = await serverWith({});
     const port = endpoint.split(':').at(-1);
@@ -764,7 +724,6 @@ describe('the transport', () => {
   it.each([
     ['no endpoint', {}],
     ['another domain', { ENDPOINT_DOMAIN: 'amazonaws.com.cn' }],
-    ['an empty endpoint', { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_DYNAMODB: '' }],
     [
       'endpoints to ignore',
       {
@@ -880,7 +839,6 @@ describe('attribute values', () => {
   it.each([
     ['texts', { SS: ['a', 'b'] }],
     ['a number that is not exact', { N: '9007199254740993' }],
-    ['the largest exact one', { N: '9007199254740991' }],
     ['numbers that are not exact', { NS: ['9007199254740993', '1'] }],
   ])('that functions do not write are read as by the SDK: %s', (_, stored) => {
     expect(fromAttributes({ stored })).toEqual(unmarshall({ stored }));

@@ -8,9 +8,8 @@ import {
   moduleView,
 } from '../../lib/integrations/integration.ts';
 import { parameterView } from '../../lib/integrations/parameter.ts';
-import { GetHealth, health } from '../../lib/status/health.ts';
-import { GetInfo, infoOf } from '../../lib/status/info.ts';
-import { administratorView, newRandomText, type User, userView } from '../../lib/users/user.ts';
+import { health } from '../../lib/status/health.ts';
+import { administratorView, type User, userView } from '../../lib/users/user.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
@@ -93,13 +92,6 @@ describe('a user', () => {
 
     expect(userView(required)).toMatchObject(absent);
     expect(userView({ ...required, ...empty })).toMatchObject(empty);
-  });
-
-  it('has random texts of 96 bits', () => {
-    const texts = Array.from({ length: 20 }, newRandomText);
-
-    expect(new Set(texts).size).toBe(20);
-    for (const text of texts) expect(text).toMatch(/^[\w-]{16}$/);
   });
 });
 
@@ -205,31 +197,10 @@ it.each([
 );
 
 describe('health', () => {
-  it('is UP when the table responds, even if it is empty', async () => {
-    const table = memoryTable();
-
-    expect(await health(table)).toEqual({ status: 'UP' });
-    expect(table.calls).toEqual(['get FORMAT']);
-    expect(GetHealth.access).toBe('public');
-  });
-
   it('is unavailable when the table does not exist', async () => {
     const missing = awsError('ResourceNotFoundException');
     const get = () => Promise.reject(missing);
 
     await expect(health({ ...memoryTable(), get })).rejects.toEqual(new Failure('unavailable'));
   });
-
-  it('fails with any other error of the table', async () => {
-    const get = () => Promise.reject(new Error('out of reach'));
-
-    await expect(health({ ...memoryTable(), get })).rejects.toThrow('out of reach');
-  });
-});
-
-it('info is public and reports the production profile only', () => {
-  expect([infoOf({ version: '1.2.3' }), GetInfo.access]).toEqual([
-    { activeProfiles: ['prod'], build: { version: '1.2.3' } },
-    'public',
-  ]);
 });

@@ -123,17 +123,6 @@ describe('a write', () => {
     expect(await outcome(write, stored)).toEqual(expected);
   });
 
-  it('has an expression with commas, and no part that would be empty', () => {
-    const updateOf = (attributes: Record<string, unknown>) =>
-      set(key, attributes, condition).update;
-
-    expect(updateOf({ a: 1, b: 2 })).toBe('SET #set0 = :set0, #set1 = :set1');
-    expect(updateOf({ a: undefined, b: undefined })).toBe('REMOVE #set0, #set1');
-    expect(updateOf({ a: undefined, b: 2 })).toBe('SET #set1 = :set1 REMOVE #set0');
-    expect(changeTotal('CONF', 1).update).toBe('ADD #n :amount, #changes :one');
-    expect(check(key, condition).act).toBe('ConditionCheck');
-  });
-
   it('can require values that were read, and the absence of others', () => {
     expect(attributesAre({ n: 0, since: 5, changes: undefined })).toEqual({
       condition: '#n = :n AND #since = :since AND attribute_not_exists(#changes)',
@@ -161,7 +150,6 @@ describe('the roster of administrators', () => {
 
   it.each([
     ['created as an administrator', undefined, admin, [joinRoster(7)]],
-    ['created deactivated', undefined, deactivated, []],
     ['created as a user', undefined, user, []],
     ['promoted', user, admin, [joinRoster(7)]],
     ['activated again', deactivated, admin, [joinRoster(7)]],
@@ -169,8 +157,6 @@ describe('the roster of administrators', () => {
     ['demoted', admin, user, [leaveRoster(7)]],
     ['deactivated', admin, deactivated, [leaveRoster(7)]],
     ['deleted', admin, undefined, [leaveRoster(7)]],
-    ['deleted when deactivated', deactivated, undefined, []],
-    ['deleted as a user', user, undefined, []],
   ])('is updated as required for a user who is %s', (_, before, after, writes) => {
     expect(membership(before, after)).toEqual(writes);
   });
