@@ -42,7 +42,6 @@ const matches = (entity: object, filter: Filter): boolean => matcherOf([filter])
 const filtersOf = (text: string) =>
   read(text).filters.map(({ field, operator, operands }) => [field, operator, ...operands]);
 
-
 describe('a parameter that is nearly one of the list', () => {
   const allowed = (text: string) => {
     const { issues = [] } = safeParse(text, { others: ['secret'] });

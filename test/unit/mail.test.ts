@@ -1,5 +1,6 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isSameRecipient } from '../../lib/mail/address.ts';
 import { openMailer, type Texts } from '../../lib/mail/mail.ts';
 import { countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { OCCASIONS } from '../../lib/mail/outbox.ts';
@@ -232,3 +233,10 @@ describe('the mail limit', () => {
     });
   });
 });
+
+it.each([
+  ['Kim@example.com', 'kim@EXAMPLE.com', true],
+  ['\u212Aim@example.com', 'kim@example.com', false],
+])('mail to %s and %s reaches the same mailbox: %s', (one, other, isSame) =>
+  expect(isSameRecipient(one, other)).toBe(isSame),
+);

@@ -1,10 +1,17 @@
-import { expect, it, vi } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { describe, expect, it, vi } from 'vitest';
 import { openApiText } from '../../infra/api-document/document.ts';
 import { EXAMPLES } from '../../infra/api-document/examples.ts';
+import { filterSchemas, parametersOf } from '../../infra/api-document/parameters.ts';
 import { EDGE_REJECTION } from '../../infra/stack/edge-rejection.ts';
+import { type Access, type Contract, ROLES } from '../../lib/contract/contract.ts';
+import { type ListRules, listQuery } from '../../lib/contract/list-query.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
-import { checkResponse } from '../support/instance/api-document.ts';
+import { withGenerated } from '../support/costs/generated-tables.ts';
+import { checkContractOf, checkResponse } from '../support/instance/api-document.ts';
 
 it('openapi.json is current: npm run update updates it', () =>
   expect(openApiText()).toMatchFileSnapshot('../../openapi.json'));
@@ -65,4 +72,228 @@ it('is served without being serialized for each request', async () => {
   expect(serialize.mock.calls.filter(([value]) => value === document)).toEqual([]);
   serialize.mockRestore();
   expect(body).toBe(JSON.stringify(document));
+});
+
+/* The patterns of openapi.json accept exactly what the service accepts. */
+
+const query = listQuery({ id: 'number', name: 'text', made: 'date' });
+const parameters = parametersOf(
+  {
+    tag: 'Status',
+    summary: '',
+    access: 'public',
+    entityName: 'audit',
+    query,
+    headers: ['Link'],
+  },
+  {},
+);
+
+function patternOf(parameter: string): RegExp {
+  const { schema } = parameters.find(({ name }) => name === parameter) ?? {};
+  const isDate = JSON.stringify(schema) === '{"$ref":"#/components/schemas/FilterDate"}';
+  const resolved = isDate ? filterSchemas().FilterDate : schema;
+  const { pattern, items } = resolved as { pattern?: string; items?: { pattern: string } };
+  return new RegExp(pattern ?? items?.pattern ?? 'no pattern', 'u');
+}
+const isAccepted = (parameter: string, value: string): boolean =>
+  v.safeParse(query, { [parameter]: [value] }).success;
+
+describe('the pattern of sort', () => {
+  const accepted = [
+    '',
+    ',',
+    'ignorecase',
+    'ignoreCase,id',
+    'id',
+    'desc',
+    'id,DESC',
+    'id, desc',
+    ' name ,id,asc',
+    'id,Desc,ignoreCase,',
+  ];
+  const rejected = ['ID', 'desc,id', 'asc,desc', 'id desc', 'id,descending', 'identity'];
+
+  it.each(accepted)('accepts "%s"', (value) => {
+    expect([patternOf('sort').test(value), isAccepted('sort', value)]).toEqual([true, true]);
+  });
+
+  it.each(rejected)('rejects "%s"', (value) => {
+    expect([patternOf('sort').test(value), isAccepted('sort', value)]).toEqual([false, false]);
+  });
+});
+
+describe('the pattern of a date', () => {
+  const accepted = [
+    ...[
+      '2024-02-29',
+      '2000-02-29',
+      '0000-02-29',
+      '2023-02-28',
+      '2024-12-31',
+      '2024-04-30T24:00',
+      '2024-01-01T24:00:00.0Z',
+    ],
+    ...['2024-01-01T00:00+14:00', '2024-01-01T00:00:59.123000000-23:59', '2024-01-01T23:59'],
+    ...[
+      '2024-01-01 00:00',
+      '2024-01-01T23:59:59.0009Z',
+      '2024-01-01T23:59:59,1+0100',
+      '2024-01-01T00:00-01',
+    ],
+  ];
+  const rejected = [
+    ...[
+      '2023-02-29',
+      '1900-02-29',
+      '2024-02-30',
+      '2024-04-31',
+      '2024-13-01',
+      '2024-00-01',
+      '2024-01-00',
+      '2024-01-32',
+    ],
+    ...[
+      '2024-01-01T24:01',
+      '2024-01-01T24:00:00.1',
+      '2024-01-01T23:60',
+      '2024-01-01T23:59:60',
+      '2024-01-01T00:00+24:00',
+    ],
+    ...[
+      '2024-01-01T00:00+00:60',
+      '2024-01-01Z',
+      '2024-1-1',
+      '20240101',
+      '2024-01-01t00:00z',
+      'now',
+    ],
+  ];
+
+  it.each(accepted)('accepts %s', (value) => {
+    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it.each(rejected)('rejects %s', (value) => {
+    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([
+      false,
+      false,
+    ]);
+  });
+});
+
+/* Compares docs/api.md with the contracts. */
+
+const guide = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
+const contractOf = (route: string) =>
+  routes.find((row) => row.route === route)?.contract as Contract;
+
+const admitsModule = (access: Access): boolean => typeof access === 'object' && !!access.module;
+
+/**
+ * What each request does, and who may make it: a caller without a token, with a token of a user
+ * without a role, and with each role.
+ */
+function rolesTable(): string {
+  const rows = routes.map(({ route, contract: { summary, access } }) => {
+    const holders = typeof access === 'object' ? access.anyRole : ROLES;
+    const allowed = [
+      access === 'public',
+      typeof access === 'string',
+      ...ROLES.map((role) => holders.includes(role)),
+      access === 'public' || admitsModule(access),
+    ];
+    const marks = allowed.map((isAllowed) => (isAllowed ? 'yes' : '')).join(' | ');
+    return `| \`${route}\` | ${summary} | ${marks} |`;
+  });
+  const roles = ROLES.map((role) => `\`${role}\``).join(' | ');
+  return [
+    `| request | | no token | no role | ${roles} | its module |`,
+    `|---|---|---|---|${'---|'.repeat(ROLES.length + 1)}`,
+    ...rows,
+  ].join('\n');
+}
+
+/** The fields by which each list filters and sorts. */
+function filtersTable(): string {
+  const rows = routes.flatMap(({ route, contract: { query } }) => {
+    if (!query || route.endsWith('/count')) return [];
+    const { fields, sortable } = v.getMetadata(query).list as ListRules;
+    const filtersOnly = Object.keys(fields).filter((field) => !sortable.includes(field));
+    return [`| \`${route}\` | ${sortable.join(', ')} | ${filtersOnly.join(', ')} |`];
+  });
+  return [
+    '| list | fields to filter and sort by | fields to filter by only |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n');
+}
+
+it('the tables of roles and filters are current; -u updates them', () =>
+  expect(
+    withGenerated(guide, { roles: rolesTable(), filters: filtersTable() }),
+  ).toMatchFileSnapshot('../../docs/api.md'));
+
+const examples = [...guide.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
+
+it('the document has an example of each resource, which is valid', () => {
+  for (const [, route = '', json = ''] of examples) {
+    const { response } = contractOf(route);
+    expect(v.parse(response as v.GenericSchema, JSON.parse(json))).toEqual(JSON.parse(json));
+  }
+  expect(examples.map(([, route]) => route)).toEqual([
+    'GET /api/users/{login}',
+    'GET /api/utm-integrations/{id}',
+    'GET /api/utm-integration-confs/{id}',
+  ]);
+});
+
+describe.each([
+  ['Users', '/api/users', 'login'],
+  ['Integrations', '/api/utm-integrations', 'id'],
+  ['Parameters', '/api/utm-integration-confs', 'id'],
+])('the table of %s', (title, path, id) => {
+  const [create, update, get] = [`POST ${path}`, `PUT ${path}`, `GET ${path}/{${id}}`];
+  const [, section = ''] = guide.split(`\n## ${title}\n`);
+  const rows = section
+    .slice(0, section.indexOf('\n## '))
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+  const requiredBy = (column: number) =>
+    rows
+      .filter((cells) => cells[column]?.startsWith('required'))
+      .flatMap(([, names]) => namesIn(names));
+
+  const entriesOf = (schema: unknown) => Object.keys((schema as { entries: object }).entries);
+  /** The fields that an empty body lacks. */
+  const missing = ({ body }: Contract) =>
+    v.safeParse(body as v.GenericSchema, {}).issues?.map((issue) => v.getDotPath(issue) ?? '');
+
+  it('lists every field', () => {
+    const { body } = contractOf(create);
+    const fields = new Set([...entriesOf(contractOf(get).response), ...entriesOf(body)]);
+
+    expect(rows.flatMap(([, names]) => namesIn(names)).toSorted()).toEqual([...fields].toSorted());
+  });
+
+  it('states which fields a creation and an update require', () => {
+    expect(requiredBy(3).toSorted()).toEqual(missing(contractOf(create))?.toSorted());
+    expect(requiredBy(4).toSorted()).toEqual(missing(contractOf(update))?.toSorted());
+  });
+});
+
+it('a response that differs from its contract fails with its route, status and field', () => {
+  const schema = v.strictObject({ list: v.array(v.strictObject({ id: v.number() })) });
+  const check = (body: unknown) => () => checkContractOf('GET /api/x 200', schema, body);
+
+  expect(check({ list: [{ id: 1 }, { id: '2' }] })).toThrow(
+    'GET /api/x 200: list.1.id: Invalid type: Expected number but received "2"',
+  );
+  expect(check([])).toThrow('GET /api/x 200: ');
+  expect(check({ list: [] })).not.toThrow();
 });

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { RESERVED_LOGINS } from '../../lib/users/user-schema.ts';
 import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.ts';
@@ -106,4 +107,27 @@ it.each(files)('%s documents its route and has at most 25 lines', (file) => {
 
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(25);
   expect(text).toMatch(/\/\*\* (GET|POST|PUT|DELETE) \/\S+: .+ \*\//);
+});
+
+/* Which fields each list filters and sorts by, and its largest page, are in openapi.json. */
+
+const HIDDEN = [
+  'passwordHash',
+  'confValue',
+  'version',
+  'revision',
+  'securityStamp',
+  'incarnation',
+  'module',
+  'pk',
+];
+const lists = routes.flatMap(({ route, contract: { query } }) => (query ? [{ route, query }] : []));
+
+it.each(lists)('$route neither filters nor sorts by what it does not show', ({ query }) => {
+  const accepted = HIDDEN.flatMap((field) => [
+    [`${field}.specified`, 'true'],
+    ['sort', field],
+  ]).filter(([name = '', value]) => v.safeParse(query, { [name]: [value] }).success);
+
+  expect(accepted).toEqual([]);
 });

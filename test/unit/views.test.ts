@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { anonymous, auditEntry } from '../../lib/audit/audit-entry.ts';
-import { auditView, entryOf } from '../../lib/audit/read-audits.ts';
+import { anonymous, auditEntry, auditView, entryOf } from '../../lib/audit/audit-entry.ts';
+import { pick, viewOf } from '../../lib/contract/entity-fields.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import {
   type Integration,
@@ -203,4 +203,21 @@ describe('health', () => {
 
     await expect(health({ ...memoryTable(), get })).rejects.toEqual(new Failure('unavailable'));
   });
+});
+
+it('a view has the listed fields only, null for absent ones, and keeps false, 0 and ""', () => {
+  const entity = { a: 0, b: false, c: '', d: undefined, secret: 's' };
+
+  expect(viewOf(entity, { d: {}, c: {}, b: {}, a: {} })).toEqual({
+    a: 0,
+    b: false,
+    c: '',
+    d: null,
+  });
+});
+
+it('picking keeps a present field that is undefined, and adds no absent one', () => {
+  const change: { a?: string | undefined; b?: string; c?: string } = { a: undefined, c: 'x' };
+
+  expect(Object.keys(pick(change, ['a', 'b']))).toEqual(['a']);
 });

@@ -1,14 +1,109 @@
+import { execFile } from 'node:child_process';
+import { argon2Sync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { dictionary } from '@zxcvbn-ts/language-common';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   isVariation,
   plainOf,
   readCommonPasswords,
   wordsOf,
 } from '../../lib/passwords/common-passwords.ts';
+import { requireArgon2 } from '../../lib/passwords/hasher.ts';
+import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
+
+const ADA = { login: 'lovelace', email: 'ada@engine.example' };
+
+describe('a password policy', () => {
+  it('requires its minimum of code points, and tells the limits of the field', () => {
+    const policy = openPasswordPolicy({ minimum: 8, rejectCommon: false });
+
+    expect(() => policy.requireLength('newPassword', '\u{1f40e}'.repeat(8))).not.toThrow();
+    expect(() => policy.requireLength('newPassword', '\u{1f40e}'.repeat(7))).toThrow(
+      expect.objectContaining({
+        code: 'invalid',
+        fieldErrors: [{ field: 'newPassword', message: 'Size', min: 8, max: 100 }],
+      }),
+    );
+  });
+
+  it.each(['dragon', 'L0velace!', 'ada.'])('rejects %s only if it rejects common ones', (text) => {
+    const open = (rejectCommon: boolean) => openPasswordPolicy({ minimum: 4, rejectCommon });
+
+    expect(() => open(false).requireUncommon(text, ADA)).not.toThrow();
+    expect(() => open(true).requireUncommon(text, ADA)).toThrow('common-password');
+    expect(() => open(true).requireUncommon('ripe walnuts fall', ADA)).not.toThrow();
+  });
+
+  it.each([
+    ['6', 'true', ['invalid', 'common-password']],
+    ['5', undefined, []],
+  ])('comes from the settings of the stack: %s, %s', (minimum, rejectCommon, expected) => {
+    vi.stubEnv('PASSWORD_MINIMUM', minimum);
+    vi.stubEnv('REJECT_COMMON_PASSWORDS', rejectCommon);
+
+    const { requireLength, requireUncommon } = openPasswordPolicy();
+
+    const rejections = [
+      () => requireLength('password', 'x9k2v'),
+      () => requireUncommon('dragon', ADA),
+    ].flatMap((check) => {
+      try {
+        check();
+        return [];
+      } catch (error) {
+        return [(error as Error).message];
+      }
+    });
+    expect(rejections).toEqual(expected);
+  });
+});
+
+const MESSAGE =
+  'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer';
+
+describe('the self-test of argon2', () => {
+  it('accepts the argon2 of this Node', () => {
+    expect(() => requireArgon2(argon2Sync)).not.toThrow();
+  });
+
+  it.each<[string, typeof argon2Sync]>([
+    ['is missing', undefined as never],
+    [
+      'is present and throws',
+      () => {
+        throw new Error('error:12800067:random number generator::unable to fetch drbg');
+      },
+    ],
+    ['returns nothing', () => Buffer.alloc(0)],
+  ])('fails with a one-sentence message when the function %s', (_, implementation) => {
+    expect(() => requireArgon2(implementation)).toThrow(new Error(MESSAGE));
+  });
+
+  it.each(['argon2Sync = () => { throw new Error("unsupported") }', 'argon2Sync = undefined'])(
+    'runs when the module loads: crypto.%s',
+    async (broken) => {
+      const setUp =
+        `import crypto from 'node:crypto'; import { syncBuiltinESMExports } from 'node:module';` +
+        `crypto.${broken}; syncBuiltinESMExports();`;
+      const file = pathToFileURL(join(import.meta.dirname, '../../lib/passwords/hasher.ts')).href;
+      const script =
+        `${setUp} await import(${JSON.stringify(file)}).catch((error) => ` +
+        'console.log(error.message));';
+
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        '--input-type=module',
+        '-e',
+        script,
+      ]);
+
+      expect(stdout.trim()).toBe(MESSAGE);
+    },
+  );
+});
 
 /** The commonest first. */
 const RANKED = dictionary['passwords-common'].slice(0, 10_000).map(String);

@@ -1,12 +1,48 @@
 import { expect, it } from 'vitest';
 import { confirms, newConfirmationKey, userIdIn } from '../../lib/users/confirmation-key.ts';
-import { hashOf, mailboxHashOf } from '../../lib/users/reset-key.ts';
+import { hashOf, isUsable, mailboxHashOf, newResetKey } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 
 const NOW = 1_900_000_000_123;
+const HOUR = 3_600_000;
 const ada = { id: 7, email: 'ada@b.c', activated: true, securityStamp: 'first' } as User;
 
-it('a new key is random, names the user and replaces the former one for a day', () => {
+it('a new key of a reset is random, and stored as its hash for a day', () => {
+  const [{ key, write }, other] = [newResetKey(ada, NOW), newResetKey(ada, NOW)];
+
+  expect(key).toMatch(/^[\w-]{43}$/);
+  expect(other.key).not.toBe(key);
+  expect(write).toMatchObject({
+    act: 'Put',
+    key: { pk: `RESET#${hashOf(key)}`, sk: 'RESET' },
+    attributes: {
+      userId: 7,
+      securityStamp: 'first',
+      mailbox: mailboxHashOf(ada),
+      issuedAt: NOW,
+      expires: 1_900_086_400,
+    },
+    condition: 'attribute_not_exists(pk)',
+    onConditionFailed: 'retry',
+  });
+});
+
+it.each<[string, Partial<User>, number, boolean]>([
+  ['is usable', {}, NOW, true],
+  ['is usable until it expires', {}, 1_900_086_399_999, true],
+  ['is not usable from then on', {}, 1_900_086_400_000, false],
+  ['is not usable by a deactivated user', { activated: false }, NOW, false],
+  ['is not usable under another stamp', { securityStamp: 'other' }, NOW, false],
+  ['outlasts a new address for an hour', { email: 'new@b.c' }, NOW + HOUR - 1, true],
+  ['does not outlast it longer', { email: 'new@b.c' }, NOW + HOUR, false],
+  ['is usable in another spelling', { email: 'ADA@b.c' }, NOW + 2 * HOUR, true],
+])('a key of a reset %s', (_, changed, now, expected) => {
+  const { write } = newResetKey(ada, NOW);
+
+  expect(isUsable(write.attributes as never, { ...ada, ...changed }, now)).toBe(expected);
+});
+
+it('a new key of an address is random, names the user and replaces the former one for a day', () => {
   const [{ key, write }, other] = [
     newConfirmationKey(ada, 'new@b.c', NOW),
     newConfirmationKey(ada, 'new@b.c', NOW),
@@ -49,7 +85,7 @@ it.each<[string, object, Partial<User>, number, boolean]>([
   ['does not confirm under another stamp', {}, { securityStamp: 'other' }, NOW, false],
   ['does not confirm at another mailbox', {}, { email: 'new@b.c' }, NOW, false],
   ['confirms at another spelling', {}, { email: 'ADA@b.c' }, NOW, true],
-])('a key %s', (_, stored, changed, now, expected) => {
+])('a key of an address %s', (_, stored, changed, now, expected) => {
   const { key, write } = newConfirmationKey(ada, 'new@b.c', NOW);
 
   const pending = { ...write.attributes, ...stored } as never;
