@@ -72,8 +72,8 @@ async function verified(damages: readonly Damage[], changes: readonly Damage[] =
 const kindsOf = (findings: readonly Finding[]) => findings.map(({ kind }) => kind);
 
 /** What an operator reads about a finding. */
-const sentencesOf = ({ message, remedy }: Finding) => [
-  message,
+const sentencesOf = ({ keys, message, remedy }: Finding) => [
+  `${keys.map(keyLabel)}: ${message}`,
   'advice' in remedy ? `advice: ${remedy.advice}` : `repair: ${remedy.description}`,
 ];
 
@@ -100,8 +100,13 @@ function repair(table: InMemoryScanner, findings: readonly Finding[]): void {
         expect(others.every((other) => holds(write.condition, other, write))).toBe(false);
         expect(write.onConditionFailed).toBe('retry');
       }
+      // DynamoDB rejects a placeholder that no expression uses.
+      for (const placeholder of Object.keys({ ...write.names, ...write.values }))
+        expect(`${write.update} ${write.condition}`).toContain(placeholder);
       table.remove(write.key);
       const written = writtenBy(write, item);
+      if (write.update && write.key.pk === GATE.pk)
+        expect(written).toMatchObject({ revision: 7, moduleRevision: 6 });
       if (written) table.put(write.key, written);
     }
 }
