@@ -1,10 +1,9 @@
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { clientSettings, openConnection } from '../../lib/runtime/aws.ts';
 import { finishColdStart, startInColdStart } from '../../lib/runtime/cold-start.ts';
 import {
@@ -219,37 +218,6 @@ describe('openConnection', () => {
 
     expect(String(spy.mock.calls[0]?.[0])).toBe('https://127.0.0.1:1/');
     expect(request.destroy).toHaveBeenCalledOnce();
-  });
-
-  it('keeps the connection open for the first call, also to the local endpoint', async () => {
-    const sockets = new Set<unknown>();
-    const methods: (string | undefined)[] = [];
-    const server = http.createServer(({ method, socket }, response) => {
-      sockets.add(socket);
-      methods.push(method);
-      // Without Content-Length, Node cannot tell where the response to HEAD ends and closes the
-      // connection.
-      response.setHeader('Content-Length', method === 'HEAD' ? 7 : 0).end();
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${port}`);
-    const { httpAgent } = clientSettings.requestHandler;
-
-    openConnection('ses');
-    await vi.waitFor(() =>
-      expect(Object.keys(httpAgent.freeSockets).join()).toContain(`:${port}:`),
-    );
-    const call = http.request({ port, host: '127.0.0.1', agent: httpAgent, method: 'POST' }).end();
-    const [response] = await once(call, 'response');
-    response.resume();
-    await once(response, 'end');
-    server.closeAllConnections();
-
-    expect(methods).toEqual(['HEAD', 'POST']);
-    expect(sockets.size).toBe(1);
   });
 });
 

@@ -11,7 +11,6 @@ import { reportProgress } from '../../infra/commands/command-line.ts';
 import { explainError } from '../../infra/commands/explain-error.ts';
 import { listTags } from '../../infra/commands/table-tags.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
-import { Failure } from '../../lib/contract/failure.ts';
 import { counted } from '../../lib/runtime/counted.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
@@ -151,12 +150,6 @@ describe('the explanation of an error', () => {
     );
     expect(explainError(new SyntaxError('<'), 'Gate')).toBe(
       `The answer is not from AWS: ${remedy}`,
-    );
-  });
-
-  it('says that the table did not respond', () => {
-    expect(explainError(new Failure('unavailable'), 'Gate')).toBe(
-      'The table did not respond in time.',
     );
   });
 });

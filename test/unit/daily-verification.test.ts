@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { formatKey, NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { totalKey } from '../../lib/table/write.ts';
-import { emailGuardKey, loginGuardKey } from '../../lib/users/user-items.ts';
+import { formatKey, totalKey } from '../../lib/table/table-items.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
@@ -71,20 +70,6 @@ const INTACT = {
   modulesToWatch: 0,
   mailsNotSent: 0,
 };
-
-it('logs the number of findings of each kind and fails when the table is not intact', async () => {
-  const { logged, outcome } = await verify((table) => {
-    table.remove(loginGuardKey('alice'));
-    table.remove(loginGuardKey('user'));
-    table.put(emailGuardKey('former@example.com'), { id: 999 });
-  });
-
-  const kinds = { 'login-guard-missing': 2, 'email-guard-orphan': 1 };
-  expect(logged).toEqual([{ ...INTACT, verified: 17, findings: 3, ...kinds }]);
-  expect(outcome).toEqual(
-    new Error('The table is not intact: run npm run admin -- verify --table NAME for details'),
-  );
-});
 
 it('verifies no table of a newer format, whose items it may not know', async () => {
   const { logged, outcome } = await verify((table) =>

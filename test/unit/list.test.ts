@@ -170,14 +170,6 @@ describe('listPage', () => {
     ]);
   });
 
-  it('reads nothing beyond the last page', async () => {
-    const { table, spent, page } = listOf(usersOf(6));
-
-    for (const number of [2, 3, 100]) await page({ page: number, size: 3 });
-
-    expect([spent, table.queries]).toEqual([[], []]);
-  });
-
   it('reports that more follow even when the total lags behind', async () => {
     const found = await listOf(usersOf(3), { USER: 2 }).page({ size: 2 });
 
@@ -326,15 +318,6 @@ describe('the cost of a list', () => {
           .flat(),
       );
     }
-  });
-
-  it('is the cost of the list for more ids than one call can read', async () => {
-    const { table, page } = listOf(usersOf(3));
-    const ids = Array.from({ length: 101 }, (_, index) => index);
-
-    await page({ filters: [filter('id', 'in', ...ids)] });
-
-    expect(table.queries).toHaveLength(1);
   });
 
   it('is settled by what a user has cost that a filter finds by key', async () => {
@@ -514,18 +497,18 @@ describe('a filter in a list of more than 10,000 entities, in the order of ids',
     expect(Buffer.from(found.cursor ?? '', 'base64url').toString()).toMatch(/^after 0*2998$/);
   });
 
-  it.each<[Kind, number]>([
-    ['INTEGRATION', 550],
-    ['CONF', 73],
-  ])('is read in smaller steps where entities are larger: %s', async (kind, chunk) => {
-    const items = Array.from({ length: 10_001 }, (_, n) => itemOf(kind, n + 1_000_000));
-    const list = listOf(items, {}, kind);
+  it.each<[Kind, number]>([['CONF', 73]])(
+    'is read in smaller steps where entities are larger: %s',
+    async (kind, chunk) => {
+      const items = Array.from({ length: 10_001 }, (_, n) => itemOf(kind, n + 1_000_000));
+      const list = listOf(items, {}, kind);
 
-    const { cursor } = await list.page(filtered);
+      const { cursor } = await list.page(filtered);
 
-    expect(list.table.queries.map(({ range }) => range.limit)).toEqual(Array(11).fill(chunk));
-    expect(cursor).toBeDefined();
-  });
+      expect(list.table.queries.map(({ range }) => range.limit)).toEqual(Array(11).fill(chunk));
+      expect(cursor).toBeDefined();
+    },
+  );
 
   it('stays within the parameters of one integration after a cursor', async () => {
     const items = [1_000_001, 2_000_001, 2_000_002, 3_000_001].map((id) => itemOf('CONF', id));

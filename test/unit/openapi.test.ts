@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openApiText } from '../../infra/api-document/document.ts';
 import { EXAMPLES } from '../../infra/api-document/examples.ts';
 import { filterSchemas, parametersOf } from '../../infra/api-document/parameters.ts';
 import { EDGE_REJECTION } from '../../infra/stack/edge-rejection.ts';
 import { type Access, type Contract, ROLES } from '../../lib/contract/contract.ts';
 import { type ListRules, listQuery } from '../../lib/contract/list-query.ts';
-import document from '../../openapi.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 import { checkContractOf, checkResponse } from '../support/instance/api-document.ts';
@@ -59,19 +58,6 @@ it('every alternative has a type, because generators of Java clients fail withou
 
   expect(alternatives.length).toBeGreaterThan(0);
   expect(alternatives.filter((schema) => !schema.type && !schema.$ref)).toEqual([]);
-});
-
-it('is served without being serialized for each request', async () => {
-  const { handler } = await import('../../functions/get-openapi.ts');
-  const event = { routeKey: 'GET /api/openapi.json', headers: {}, requestContext: { http: {} } };
-  const context = { getRemainingTimeInMillis: () => 10_000 };
-  const serialize = vi.spyOn(JSON, 'stringify');
-
-  const { body } = await handler(event as never, context as never);
-
-  expect(serialize.mock.calls.filter(([value]) => value === document)).toEqual([]);
-  serialize.mockRestore();
-  expect(body).toBe(JSON.stringify(document));
 });
 
 /* The patterns of openapi.json accept exactly what the service accepts. */

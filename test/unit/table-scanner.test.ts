@@ -107,7 +107,9 @@ describe('range', () => {
     const items = await scanner.range('a');
 
     expect(items).toEqual([{ ...key('1'), bytes: 9 }, key('3')]);
-    expect(inputs()).toMatchSnapshot();
+    expect(inputs().map(({ ExclusiveStartKey }) => ExclusiveStartKey)).toEqual([
+      ...[undefined, wire('1'), wire('2')],
+    ]);
   });
 
   it('passes both bounds', async () => {
@@ -115,7 +117,15 @@ describe('range', () => {
 
     await scanner.range('a', { from: 'b', to: 'c' });
 
-    expect(inputs()).toMatchSnapshot();
+    expect(inputs()).toMatchObject([
+      {
+        ConsistentRead: true,
+        KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
+        ExpressionAttributeValues: { ':pk': { S: 'a' }, ':from': { S: 'b' }, ':to': { S: 'c' } },
+        ProjectionExpression: '#pk, #sk, #bytes',
+        ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk', '#bytes': 'bytes' },
+      },
+    ]);
   });
 });
 

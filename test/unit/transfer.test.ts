@@ -140,42 +140,6 @@ it('exports users and integrations without ids, with decrypted values', async ()
   });
 });
 
-it('decrypts at most 32 values at a time, fewer than a client has connections', async () => {
-  const seal = await openSeal(4, 'values-key', kmsReceiving(DATA_KEY));
-  const sealedUnderOwnKey = (id: number) => {
-    const bytes = Buffer.from(seal('secret', id));
-    // The first byte of the wrapped data key.
-    bytes[3] = id % 100;
-    return bytes;
-  };
-  const parameters = [...Array(90).keys()].map((index) => ({
-    ...entityKey('CONF', 4_000_001 + index),
-    id: 4_000_001 + index,
-    confName: 'name',
-    version: 'v',
-    confValue: sealedUnderOwnKey(4_000_001 + index),
-  }));
-  const table = memoryTable([...INTACT_ITEMS.filter(({ pk }) => pk !== 'CONF'), ...parameters]);
-  const { settings, requests } = scriptedClient(...parameters.map(() => DATA_KEY));
-  let [concurrent, highest] = [0, 0];
-  const requestHandler = {
-    async handle(...args: Parameters<typeof settings.requestHandler.handle>) {
-      highest = Math.max(highest, ++concurrent);
-      await new Promise(setImmediate);
-      concurrent--;
-      return settings.requestHandler.handle(...args);
-    },
-  };
-
-  for await (const _ of exportRecords(
-    table,
-    'values-key',
-    new KMSClient({ ...settings, requestHandler }),
-  ));
-
-  expect([requests.length, highest]).toEqual([90, 32]);
-});
-
 it.each([
   ['the last one', 5998],
   ['after the last one', 5999],

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { getEventListeners, once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as sdkDynamo from '@aws-sdk/client-dynamodb';
 import * as sdkKms from '@aws-sdk/client-kms';
@@ -684,41 +684,6 @@ describe('the transport', () => {
         'x-amzn-trace-id': 'Root=1-2-3',
       });
     }
-  });
-
-  it.each<[string, string, Record<string, string | undefined>, string]>([
-    ['a path', 'http://127.0.0.1', { AWS_ENDPOINT_URL: '/base' }, '/base'],
-    ['an IPv6 address', 'http://[::1]', { AWS_ENDPOINT_URL: '' }, ''],
-    [
-      'an empty variable of a service',
-      'http://127.0.0.1',
-      { AWS_ENDPOINT_URL: '', AWS_ENDPOINT_URL_SESV2: undefined },
-      '',
-    ],
-  ])('calls an endpoint with %s as the SDK does', async (_, origin, variables, base) => {
-    const { endpoint, received } = await serverWith({});
-    const port = endpoint.split(':').at(-1);
-    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:9');
-    for (const [name, path] of Object.entries(variables))
-      vi.stubEnv(name, path === undefined ? '' : `${origin}:${port}${path}`);
-    const hosts: string[] = [];
-    // The machine may have no IPv6.
-    const createConnection = ({ host, port }: { host: string; port: number }) => {
-      hosts.push(host);
-      return connect(port, '127.0.0.1');
-    };
-    const config = configWith({ httpAgent: Object.assign(new Agent(), { createConnection }) });
-
-    for (const aws of [SDK, OWN]) {
-      await aws.DynamoDBDocumentClient.from(new aws.DynamoDBClient(config)).send(GET(aws));
-      await new aws.KMSClient(config).send(GET_KEY(aws));
-      await new aws.SESv2Client(config).send(new aws.SendEmailCommand({ Content: {} }));
-    }
-
-    const requests = received.map(({ url, headers }, index) => [url, headers.host, hosts[index]]);
-    expect(requests.slice(3)).toEqual(requests.slice(0, 3));
-    expect(received[5]?.url).toBe(`${base}/v2/email/outbound-emails`);
-    expect(requests[5]?.[1]).toBe(`${new URL(origin).host}:${port}`);
   });
 
   it.each([

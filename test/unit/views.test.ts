@@ -27,7 +27,6 @@ const INTEGRATION: Integration = {
   revision: 5,
   moduleRevision: 5,
 };
-const MODULE = { needsRestart: true, changes: 6, secret: 'x' };
 
 describe('a user', () => {
   const required: User = {
@@ -85,29 +84,9 @@ describe('a user', () => {
     expect(administratorView(required).lastLogin).toBeNull();
     expect(administratorView({ ...required, ...secrets } as User).secondFactor).toBe(true);
   });
-
-  it('has null for absent fields and keeps empty ones', () => {
-    const absent = { firstName: null, lastName: null, imageUrl: null };
-    const empty = { firstName: '', lastName: '', imageUrl: '' };
-
-    expect(userView(required)).toMatchObject(absent);
-    expect(userView({ ...required, ...empty })).toMatchObject(empty);
-  });
 });
 
 describe('an integration', () => {
-  it('is shown with every field except its counters', () => {
-    expect(integrationView({ ...INTEGRATION, module: MODULE })).toEqual({
-      id: 7,
-      name: 'Gate',
-      shortName: 'gate',
-      description: 'Doors',
-      integrationType: 'API',
-      active: false,
-      module: { needsRestart: true, changes: 6 },
-    });
-  });
-
   it('has null for an absent description and an absent module', () => {
     const { description: _none, ...others } = INTEGRATION;
 
@@ -122,22 +101,6 @@ describe('an integration', () => {
 
 describe('a parameter', () => {
   const stored = { id: 7_000_001, confName: 'key', confValue: 'v', version: '1-a', sealed: 'x' };
-
-  it('is shown with its value and with the id, name and module of its integration', () => {
-    const parameter = {
-      ...stored,
-      confDescription: 'Of the gate',
-      integration: { ...INTEGRATION, module: MODULE },
-    };
-
-    expect(parameterView(parameter)).toEqual({
-      id: 7_000_001,
-      confName: 'key',
-      confValue: 'v',
-      confDescription: 'Of the gate',
-      integration: { id: 7, name: 'Gate', module: { needsRestart: true, changes: 6 } },
-    });
-  });
 
   it('has null for an absent description and an absent module', () => {
     expect(
