@@ -106,6 +106,7 @@ describe('a key of one kind of tokens', () => {
     ['the same with the type of a module', () => ofPerson(modules, { typ: 'module+jwt' })],
     ['a token of a module under the key of people', () => ofModule(people)],
     ['the same with the type of a person', () => ofModule(people, { typ: 'at+jwt' })],
+    ['a token of an unknown type', () => ofPerson(people, { typ: 'JWT' })],
   ])('never verifies %s', async (_, authorization) => {
     await expect(verifier().verify(authorization())).rejects.toEqual(REJECTED);
   });

@@ -1,9 +1,15 @@
 import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
+import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
-import { openModuleKeys, openModuleSigner, openSigner } from '../../lib/tokens/signing-keys.ts';
+import {
+  openModuleKeys,
+  openModuleSigner,
+  openSigner,
+  readKeySet,
+} from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { Caller } from '../../lib/users/caller.ts';
@@ -101,6 +107,22 @@ describe('verify', () => {
     expect(table.reads).toBe(1);
   });
 
+  it('completes its first read in the cold start', async () => {
+    const table = tableOf(key);
+    const { query } = table;
+    const completed: string[] = [];
+    table.query = async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      completed.push('read');
+      return query();
+    };
+    verifierOn(table);
+
+    await finishColdStart();
+
+    expect(completed).toEqual(['read']);
+  });
+
   it('accepts a header of up to 2,048 characters', async () => {
     const verifier = verifierOn(tableOf(key));
     /** Base64 skips some lengths, so two parts of the token are padded. */
@@ -193,6 +215,18 @@ describe('the cache of verified tokens', () => {
 
     expect(await verifier.verify(tokens[0] as string)).toBe(caller);
   });
+});
+
+it('readKeySet returns all keys and the oldest valid time, which defaults to 0', async () => {
+  const keyed = (sk: string) => ({ pk: 'JWKS', sk, jwk: { kid: sk } });
+  const notBefore = { pk: 'JWKS', sk: 'NOT-BEFORE', seconds: 7 };
+  const elsewhere = { ...keyed('c'), pk: 'OTHER' };
+
+  expect(await readKeySet(recordingTable(keyed('a'), notBefore, keyed('b'), elsewhere))).toEqual({
+    keys: [{ kid: 'a' }, { kid: 'b' }],
+    notBefore: 7,
+  });
+  expect(await readKeySet(recordingTable())).toEqual({ keys: [], notBefore: 0 });
 });
 
 it('thumbprint follows RFC 7638', () => {
@@ -288,6 +322,24 @@ describe('openSigner', () => {
     await signer();
 
     expect(table.transactions).toEqual([[claimOf(one)], [claimOf(one)]]);
+  });
+
+  it('does not publish a key again', async () => {
+    stubKms(one.response);
+    const table = recordingTable({ pk: 'JWKS', sk: one.jwk.kid });
+
+    expect((await openSigner(table, ['first'])()).kid).toBe(one.jwk.kid);
+    expect(table.transactions).toEqual([]);
+  });
+
+  it('reads its keys from SIGNING_KEYS', async () => {
+    vi.stubEnv('SIGNING_KEYS', 'one,two');
+    const { calls } = stubKms(one.response, other.response);
+
+    await openSigner(recordingTable())();
+    vi.unstubAllEnvs();
+
+    expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);
   });
 
   it('publishes all keys and signs with the first', async () => {
