@@ -175,6 +175,21 @@ describe('query', () => {
     expect(consumed).toEqual([2.5, 1, 40, 4096]);
   });
 
+  it('passes the bounds and the direction of a range', async () => {
+    const { table, inputs } = tableReceiving(page([]));
+
+    await table.query('a', { from: 'b', to: 'd', backwards: true });
+
+    expect(inputs()).toEqual([
+      {
+        ...request,
+        KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+        ExpressionAttributeValues: { ':pk': { S: 'a' }, ':from': { S: 'b' }, ':to': { S: 'd' } },
+        ScanIndexForward: false,
+      },
+    ]);
+  });
+
   it('limits each request to the number of items still needed', async () => {
     const { table, inputs } = tableReceiving(
       page(items(3), { next: '2' }),
