@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { getEventListeners, once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as sdkDynamo from '@aws-sdk/client-dynamodb';
 import * as sdkKms from '@aws-sdk/client-kms';
@@ -291,11 +291,11 @@ describe('the transport', () => {
       1,
       { status: 400, body: { code: 'SomeException', Message: 'text' } },
     ],
+    ['a redirect', 1, { status: 301, body: { __type: 'SomeException' } }],
+    ['an unimplemented operation', 1, { status: 501, body: '<html>' }],
     ['too many requests', 3, failure(429, 'SomeException')],
     ['a server error', 3, failure(500, 'InternalServerError')],
-    ['a bad gateway', 3, { status: 502, body: '<html>' }],
-    ['an unavailable service', 3, { status: 503, body: '<html>' }],
-    ['a late gateway', 3, { status: 504, body: '<html>' }],
+    ...[502, 503, 504].map((status) => [`${status}`, 3, { status, body: '<html>' }] as never),
     ['no response', 3, 'silent'],
     ['a closed connection', 3, 'cut'],
     ['a truncated response', 3, 'half'],
@@ -324,34 +324,21 @@ describe('the transport', () => {
     expect(bySdk).toMatchObject({ tried: attempts, attempts });
   });
 
-  it.each([
-    'BandwidthLimitExceeded',
-    'EC2ThrottledException',
-    'LimitExceededException',
-    'PriorRequestNotComplete',
-    'ProvisionedThroughputExceededException',
-    'ReplicatedWriteConflictException',
-    'RequestLimitExceeded',
-    'RequestThrottled',
-    'RequestThrottledException',
-    'RequestTimeout',
-    'RequestTimeoutException',
-    'SlowDown',
-    'ThrottledException',
-    'Throttling',
-    'ThrottlingException',
-    'TooManyRequestsException',
-    'TransactionInProgressException',
-  ])('makes three attempts, as the SDK does, when the error is %s', async (name) => {
-    for (const aws of [SDK, OWN]) {
+  const THROTTLED =
+    'BandwidthLimitExceeded EC2ThrottledException LimitExceededException PriorRequestNotComplete ' +
+    'ProvisionedThroughputExceededException ReplicatedWriteConflictException RequestThrottled ' +
+    'RequestLimitExceeded RequestThrottledException RequestTimeout RequestTimeoutException ' +
+    'SlowDown ThrottledException Throttling ThrottlingException TooManyRequestsException ' +
+    'TransactionInProgressException';
+
+  it.each(THROTTLED.split(' '))('makes three attempts, as the SDK does, after %s', async (name) => {
+    const failed = await ofBoth(async (aws) => {
       const { endpoint, received } = await serverWith(failure(400, name));
+      const sent = clientsOf(aws, endpoint).documents.send(GET(aws));
+      return [await sent.catch((error: Error) => error.name), received.length];
+    });
 
-      const error = await clientsOf(aws, endpoint)
-        .documents.send(GET(aws))
-        .catch((thrown: Error) => thrown);
-
-      expect([aws.name, error.name, received.length]).toEqual([aws.name, name, 3]);
-    }
+    expect(failed).toEqual(Array(2).fill([name, 3]));
   });
 
   /** The URL of a server that never completes a TLS handshake. */
@@ -401,7 +388,10 @@ describe('the transport', () => {
   it.each([
     ['ECONNRESET', 3, 'TimeoutError'],
     ['ECONNREFUSED', 3, 'TimeoutError'],
+    ['EPIPE', 3, 'TimeoutError'],
+    ['ETIMEDOUT', 3, 'TimeoutError'],
     ['EHOSTUNREACH', 3, 'Error'],
+    ['ENETUNREACH', 3, 'Error'],
     ['ENOTFOUND', 3, 'Error'],
     ['EAI_AGAIN', 3, 'Error'],
     ['EACCES', 1, 'Error'],
@@ -471,6 +461,33 @@ describe('the transport', () => {
     });
   });
 
+  it('treats an empty response as an empty object', async () => {
+    const { endpoint } = await serverWith({ body: '' });
+
+    expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({});
+  });
+
+  it('calls an endpoint with an IPv6 address and a path as the SDK does', async () => {
+    const { endpoint, received } = await serverWith({});
+    const port = endpoint.split(':').at(-1);
+    const hosts: string[] = [];
+    // The machine may have no IPv6.
+    const createConnection = ({ host, port }: { host: string; port: number }) => {
+      hosts.push(host);
+      return connect(port, '127.0.0.1');
+    };
+    const requestHandler = { httpAgent: Object.assign(new Agent(), { createConnection }) };
+
+    for (const aws of [SDK, OWN])
+      await clientsOf(aws, `http://[::1]:${port}/base`, { requestHandler }).ses.send(
+        new aws.SendEmailCommand({ Content: {} }),
+      );
+
+    const requests = received.map(({ url, headers }, n) => [url, headers.host, hosts[n]]);
+    expect(requests[1]).toEqual(requests[0]);
+    expect(requests[1]?.slice(0, 2)).toEqual(['/base/v2/email/outbound-emails', `[::1]:${port}`]);
+  });
+
   it('reads a character that arrives in two parts', async () => {
     const text = Buffer.from(JSON.stringify({ Item: { name: { S: 'é' } } }));
     const middle = text.indexOf(0xc3) + 1;
@@ -510,38 +527,24 @@ describe('the transport', () => {
     },
   );
 
-  it('repeats a throttled call once, within the bound that its client sets', async () => {
-    vi.mocked(Math.random).mockReturnValue(0.5);
-    const { endpoint, received } = await serverWith(failure(400, 'ThrottlingException'));
-    const waits: unknown[] = [];
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, ms: number) => {
-      waits.push(ms);
-      setImmediate(done);
-    }) as never);
-
-    const { documents } = clientsOf(OWN, endpoint, { throttledWaitMs: 100, requestHandler: {} });
-
-    await expect(documents.send(GET(OWN))).rejects.toMatchObject({
-      name: 'ThrottlingException',
-      $metadata: { attempts: 2 },
-    });
-    expect(waits).toEqual([50]);
-    expect(received).toHaveLength(2);
-  });
-
-  it('waits no longer than 20 seconds before a retry', async () => {
-    vi.mocked(Math.random).mockReturnValue(1);
+  it.each([
+    ['once, within the bound of its client', 0.5, { throttledWaitMs: 100 }, [50]],
+    ['at least every 20 seconds', 1, { maxAttempts: 7 }, [1000, 2000, 4000, 8000, 16_000, 20_000]],
+  ])('repeats a throttled call %s', async (_, random, options, expected) => {
+    vi.mocked(Math.random).mockReturnValue(random);
     const { endpoint } = await serverWith(failure(400, 'ThrottlingException'));
     const waits: unknown[] = [];
     vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, ms: number) => {
       waits.push(ms);
       setImmediate(done);
     }) as never);
+    const { documents } = clientsOf(OWN, endpoint, { ...options, requestHandler: {} });
 
-    const { documents } = clientsOf(OWN, endpoint, { maxAttempts: 7, requestHandler: {} });
-
-    await expect(documents.send(GET(OWN))).rejects.toMatchObject({ name: 'ThrottlingException' });
-    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000]);
+    await expect(documents.send(GET(OWN))).rejects.toMatchObject({
+      name: 'ThrottlingException',
+      $metadata: { attempts: expected.length + 1 },
+    });
+    expect(waits).toEqual(expected);
   });
 
   it('ends the wait before a retry, as the SDK does, when the request is aborted', async () => {
