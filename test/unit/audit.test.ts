@@ -1,12 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ListAudits, positionOf } from '../../lib/audit/audit-contracts.ts';
-import {
-  auditEntry,
-  auditKey,
-  changesBetween,
-  operator,
-  permanentAuditKey,
-} from '../../lib/audit/audit-entry.ts';
+import { ListAudits } from '../../lib/audit/audit-contracts.ts';
+import { auditEntry, operator, positionOf } from '../../lib/audit/audit-entry.ts';
+import { auditKey, permanentAuditKey } from '../../lib/audit/audit-item.ts';
+import { changesBetween } from '../../lib/audit/changes.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
@@ -326,6 +322,14 @@ describe('readAudits', () => {
       items[999]?.sk,
       items[1998]?.sk,
     ]);
+  });
+
+  it('has cursors that hold the time and id of an entry, and no others', () => {
+    const position = '2026-02-28T00:00:00.000Z#5f0c-';
+    const others = ['2026-02-29T00:00:00.000Z#5f0c', '2026-02-28T00:00:00.000Z', '2026-02-28#5f0c'];
+
+    const read = [position, ...others, `x${position}`, '2026-13-01T00:00:00.000Z#5', '7', ''];
+    expect(read.map(positionOf)).toEqual([position, ...Array(7).fill(undefined)]);
   });
 
   const many = (count: number) =>
