@@ -51,6 +51,8 @@ describe('isOutage', () => {
   it.each([
     ['a response with status 499', awsError('Unknown', { $metadata: { httpStatusCode: 499 } })],
     ['a system error other than a connection error', awsError('Error', { code: 'ENOENT' })],
+    ['a response without a status', awsError('Unknown', { $metadata: {} })],
+    ['an object that is not an Error', { name: 'TimeoutError', $retryable: {} }],
     ['a programming error', new TypeError('x is undefined')],
     ['undefined', undefined],
   ])('returns false for %s', (_, thrown) => {
@@ -65,6 +67,11 @@ describe('a call to AWS', () => {
     for (const milliseconds of clock) setDeadline(milliseconds);
     return timeout;
   };
+
+  it('has no time limit outside a request', () => {
+    expect(currentDeadline()).toBe(Number.POSITIVE_INFINITY);
+    expect(abortBeforeDeadline()).toEqual({});
+  });
 
   it('is aborted half a second before the deadline of the request', () => {
     const timeout = limits(8000);

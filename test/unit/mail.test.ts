@@ -221,6 +221,16 @@ describe('the mail limit', () => {
     expect(counted(limit, NOW - HOUR)).toMatchObject({ n: 1, since: NOW });
   });
 
+  it('starts a window with the first mail, which expires an hour later', () => {
+    expect(countMail(KEY, undefined, NOW, 20)).toEqual({
+      act: 'Put',
+      key: KEY,
+      attributes: { n: 1, since: NOW, expires: Math.ceil(NOW / 1000) + 3600 },
+      condition: 'attribute_not_exists(pk)',
+      onConditionFailed: 'retry',
+    });
+  });
+
   it('increments the count of the account, unless it has changed, within a window', () => {
     expect(countMail(KEY, { n: 2, since: NOW - 5000 }, NOW, 5)).toEqual({
       act: 'Put',

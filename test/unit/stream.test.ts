@@ -137,6 +137,9 @@ describe('a mail', () => {
     ['is a reset of an address that has changed', [{ ...ada, email: 'new@b.c' }, guard, RESET]],
     ['invites a user with a password', [{ ...ada, passwordHash: 'h' } as never, INVITATION]],
     ['invites a deactivated user', [{ ...ada, activated: false }, INVITATION]],
+    ['invites another account', [{ ...ada, incarnation: 'other' }, INVITATION]],
+    ['has an address confirmed by nobody', [CONFIRMATION]],
+    ['has one confirmed by a deactivated user', [{ ...ada, activated: false }, CONFIRMATION]],
     ['invites nobody', [INVITATION]],
     [
       'was requested before a new password',
@@ -205,6 +208,12 @@ describe('a mail', () => {
     expect((await deliver([{ ...NOTICE, email }])).sent).toEqual([
       ['emailChanged', email, undefined],
     ]);
+  });
+
+  it('that was deleted is not sent', async () => {
+    const { sent, error } = await deliver([ada, guard]);
+
+    expect([sent, error]).toEqual([[], undefined]);
   });
 
   it.each([
@@ -324,7 +333,10 @@ describe('a batch', () => {
     expect([delivered, failed]).toEqual([['a time', 'b time', 'a time', 'c time'], []]);
   });
 
-  it.each([['an outage', awsError('Throttling')]])(
+  it.each([
+    ['an outage', awsError('Throttling')],
+    ['a busy table', new Failure('unavailable')],
+  ])(
     'hands over again what fails because of %s, and later mails to the same recipient',
     async (_, error) => {
       const { delivered, failed, printed } = await deliverAll({ a: error });

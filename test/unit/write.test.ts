@@ -157,6 +157,7 @@ describe('the roster of administrators', () => {
     ['demoted', admin, user, [leaveRoster(7)]],
     ['deactivated', admin, deactivated, [leaveRoster(7)]],
     ['deleted', admin, undefined, [leaveRoster(7)]],
+    ['deleted when deactivated', deactivated, undefined, []],
   ])('is updated as required for a user who is %s', (_, before, after, writes) => {
     expect(membership(before, after)).toEqual(writes);
   });
