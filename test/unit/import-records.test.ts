@@ -292,6 +292,12 @@ describe('an import', () => {
     expect(storedUser(table)).toMatchObject(stored);
   });
 
+  it('accepts a date in the future within the difference between two clocks', async () => {
+    const { tally } = await importLines([createdAt(secondsFromNow(30))]);
+
+    expect(tally).toEqual({ ...NOTHING, imported: 1 });
+  });
+
   it('creates entities with markers, guards, parameters, totals and audit entries', async () => {
     const table = memoryTable();
 

@@ -170,6 +170,16 @@ describe('listPage', () => {
     ]);
   });
 
+  it('reads from the start when both ends are equally near', async () => {
+    const { table, page } = listOf(usersOf(9));
+
+    await page({ page: 1, size: 3 });
+
+    expect(table.queries).toEqual([
+      { pk: 'USER', range: { backwards: false, limit: 6, tooLong: 'page-too-deep' } },
+    ]);
+  });
+
   it('reports that more follow even when the total lags behind', async () => {
     const found = await listOf(usersOf(3), { USER: 2 }).page({ size: 2 });
 
@@ -318,6 +328,15 @@ describe('the cost of a list', () => {
           .flat(),
       );
     }
+  });
+
+  it('is the cost of the list for more ids than one call can read', async () => {
+    const { table, page } = listOf(usersOf(3));
+    const ids = Array.from({ length: 101 }, (_, index) => index);
+
+    await page({ filters: [filter('id', 'in', ...ids)] });
+
+    expect(table.queries).toHaveLength(1);
   });
 
   it('is settled by what a user has cost that a filter finds by key', async () => {
@@ -509,6 +528,17 @@ describe('a filter in a list of more than 10,000 entities, in the order of ids',
       expect(cursor).toBeDefined();
     },
   );
+
+  it('has pages by number within the first 10,000', async () => {
+    const { page } = listOf(named([1, 2, 3, 4, 10_001]));
+    const deep = { code: 'page-too-deep' };
+
+    expect(await page({ ...filtered, page: 1 })).toMatchObject({
+      entities: [{ id: 3 }, { id: 4 }],
+      more: true,
+    });
+    await expect(page({ ...filtered, page: 2 })).rejects.toMatchObject(deep);
+  });
 
   it('stays within the parameters of one integration after a cursor', async () => {
     const items = [1_000_001, 2_000_001, 2_000_002, 3_000_001].map((id) => itemOf('CONF', id));

@@ -200,14 +200,15 @@ describe('the log line of an error', () => {
     ]);
   });
 
-  it.each([['a code that is not a string', { code: 7 }, {}]])(
-    'handles %s',
-    async (_, properties, expected) => {
-      expect(
-        await logged(() => logError('defect', errorWith(properties, PLACES[0] as string))),
-      ).toEqual([{ defect: 'RangeError', ...expected, at: `at ${PLACES[0]}` }]);
-    },
-  );
+  it.each([
+    ['a code that is not a string', { code: 7 }, {}],
+    ['metadata without a status', { $metadata: { requestId: 'aws-2' } }, { awsRequestId: 'aws-2' }],
+    ['metadata without an id', { $metadata: { httpStatusCode: 503 } }, { awsStatus: 503 }],
+  ])('handles %s', async (_, properties, expected) => {
+    expect(
+      await logged(() => logError('defect', errorWith(properties, PLACES[0] as string))),
+    ).toEqual([{ defect: 'RangeError', ...expected, at: `at ${PLACES[0]}` }]);
+  });
 
   it('has only the stack lines that are stack frames', async () => {
     const error = errorWith(
@@ -233,6 +234,13 @@ describe('the log line of an error', () => {
       expect(line).toEqual({ defect: 'Error', at: expect.stringMatching(/^at .*log\.ts:\d+:\d+/) });
     },
   );
+
+  it('has no stack frames when the error has no stack', async () => {
+    const error = new Error('secret');
+    delete error.stack;
+
+    expect(await logged(() => logError('defect', error))).toEqual([{ defect: 'Error', at: '' }]);
+  });
 
   it('is published complete, for the local cloud to print it', async () => {
     const published: unknown[] = [];
@@ -304,6 +312,12 @@ describe('a stack frame in a bundle', () => {
     );
 
     expect(frames).toEqual(['at one (node:fs:1:2)', 'at lib/rule.ts:3:9', 'at lib/rule.ts:1:8']);
+  });
+
+  it('stays as it is without a source map', async () => {
+    const { url, column } = writeBundle({ withMap: false });
+
+    expect(await framesOf(`act (${url}:10:${column})`)).toEqual([`at act (${url}:10:${column})`]);
   });
 
   it('is mapped by the source map of its own bundle, which is parsed once', async () => {

@@ -180,6 +180,7 @@ describe('a password', () => {
     ['without a thread', phc({ parallelism: 0 })],
     ['with a shorter MAC', phc().slice(0, -1)],
     ['with a leading space', ` ${phc()}`],
+    ['with a trailing character', `${phc()}$`],
   ])('is rejected by a hash %s before KMS is called', async (_, stored) => {
     const { passwords, requests } = passwordsWithKms(macOf(MAC));
 
