@@ -109,6 +109,7 @@ describe('listQuery', () => {
   it.each([
     ['sort=name,asc', ['name asc']],
     ['sort=name,desc', ['name desc']],
+    ['sort= name , desc ', ['name desc']],
     ['sort=name,active,desc', ['name desc', 'active desc']],
     ['sort=name,ignoreCase,desc', ['name desc ignoring case']],
     ['sort=name,desc,IGNORECASE', ['name desc ignoring case']],
@@ -334,6 +335,8 @@ describe('a filter', () => {
     ['equals', ['a'], [`a${'\u0301'.repeat(30)}`], [false]],
     ['equals', ['HOT'], [['COLD', 'HOT'], ['COLD'], [], undefined], [true, false, false, false]],
     ['notEquals', ['HOT'], [['COLD', 'HOT'], ['COLD'], [], undefined], [false, true, true, true]],
+    ['equals', ['HOT', 'COLD'], [['COLD', 'HOT'], ['COLD']], [true, false]],
+    ['in', ['HOT', 'COLD'], [['COLD', 'HOT'], ['COLD'], []], [true, true, false]],
     ['notIn', ['HOT', 'COLD'], [['COLD', 'HOT'], ['COLD'], []], [false, false, true]],
     ['contains', ['defined'], [undefined], [false]],
     ['doesNotContain', ['b', 'C'], ['xyz', 'aB', 'xc', undefined], [true, false, false, true]],
@@ -389,6 +392,12 @@ describe('the order of entities', () => {
     expect(order({ ...byName, ignoreCase: true })).toEqual([1, 3, 0, 4, 7, 5, 6, 2]);
     expect(order({ field: 'name', descending: true, ignoreCase: true })).toEqual([
       5, 6, 7, 0, 4, 1, 3, 2,
+    ]);
+  });
+
+  it('can be by case after it has ignored case', () => {
+    expect(order({ ...byName, ignoreCase: true }, { ...byName, descending: true })).toEqual([
+      3, 1, 0, 4, 7, 5, 6, 2,
     ]);
   });
 });
