@@ -43,7 +43,7 @@ const COMPARISONS = ['=', '<>', '<', '<=', '>', '>='];
 const FUNCTIONS = ['attribute_exists', 'attribute_not_exists', 'contains'];
 
 /** Parses a condition: OR binds weaker than AND, and AND weaker than NOT. */
-export function parseCondition(expression: string): Condition {
+function parseCondition(expression: string): Condition {
   const tokens = tokensOf(expression);
   let position = 0;
   const next = () => tokens[position++] ?? fail('an operand');
