@@ -36,6 +36,7 @@ describe('a path', () => {
     ['/console', 'index.html'],
     ['/console/', 'index.html'],
     ['/console/users/a.b', 'index.html'],
+    ['/console/users/assets/a-1.js', 'index.html'],
     ['/console/index.html', 'index.html'],
     ['/console/assets/a-1.js', 'assets/a-1.js'],
   ])('%s leads to %s, in the preferred coding', (path, name) => {
@@ -49,6 +50,7 @@ describe('a path', () => {
     '/console/assets/a-1.js.br',
     '/console/a-1.js',
     '/console/index.mjs',
+    '/console/.',
   ])('%j leads nowhere', (path) => {
     expect(() => contentOf(path)).toThrow(new Failure('not-found'));
   });
@@ -81,17 +83,22 @@ describe('the headers', () => {
 
 it.each([
   ['br', 'gzip, deflate, br, zstd'],
+  ['br', 'br'],
   ['br', 'BR;Q=1'],
   ['br', '*'],
   ['br', '*;q=0.1'],
+  ['br', 'identity, gzip, br'],
   ['br', 'identity;q=0.5, *;q=0.5'],
   ['br', 'gzip;q=0.5, br;q=0.5'],
   ['br', 'br ; q=0.001'],
+  ['gzip', 'gzip'],
   ['gzip', 'gzip;q=1.0, br;q=0.9'],
   ['gzip', 'br;q=0, *'],
   ['gzip', 'br;q=none, gzip;q=0.1'],
   ['gzip', 'identity;q=0, gzip;q=0.1'],
   [undefined, undefined],
+  [undefined, ''],
+  [undefined, 'identity'],
   [undefined, 'deflate, zstd'],
   [undefined, 'br;q=0, gzip;q=0'],
   [undefined, 'identity;q=1, *;q=0'],

@@ -7,11 +7,15 @@ const nested = (depth: number, inner = '') => '['.repeat(depth) + inner + ']'.re
 
 it.each([
   ['a duplicate key', '{"a":1,"a":2}'],
+  ['a duplicate key with the same value', '{"a":1,"a":1}'],
   ['a duplicate key with an escape', '{"ab":1,"\\u0061b":2}'],
+  ['a duplicate key with others between', '{"a":1,"b":[{"c":2}],"a":3}'],
+  ['a duplicate key in a nested object', '{"a":{"b":1,"b":2}}'],
   ['a duplicate key in an object in an array', '[1,{"b":1},{"b":1,"b":2}]'],
   ['a duplicate empty key', '{"":1,"":2}'],
   ['a duplicate key after an array', '{"a":[1,2],"a":2}'],
   ['33 levels of arrays', nested(33)],
+  ['33 levels of objects', '{"a":'.repeat(33) + 1 + '}'.repeat(33)],
   ['33 levels of both', nested(32, '{}')],
   ['the key __proto__', '[{"__proto__":1}]'],
   ['a constructor with a prototype', '{"constructor":{"prototype":{}}}'],
@@ -25,6 +29,7 @@ it.each([
   ['the same key in two objects', '[{"a":1},{"a":{"a":2}}]'],
   ['a key that is also a value', '{"a":"a","b":"a","c":["a","a"]}'],
   ['JSON syntax inside a string', '{"a":"{[,\\"a\\":","b":"\\\\","c":1}'],
+  ['keys that differ only in case', '{"a":1,"A":2}'],
   [
     'keys named like properties of Object.prototype',
     '{"toString":1,"constructor":2,"hasOwnProperty":3,"prototype":{}}',
@@ -63,8 +68,11 @@ it.each([
   [`0.${ZEROS}1e60001`, 1],
   ['-0.0', -0],
   [`0e${ZEROS}9`, 0],
+  ['0.1', 0.1],
   ['12.50E-1', 1.25],
+  ['1001', 1001],
   ['1001.0', 1001],
+  ['100', 100],
   ['9007199254740992', 2 ** 53],
   ['1e21', 1e21],
 ])('%.20s is exactly %d', (json, number) => {
@@ -77,6 +85,7 @@ it.each([
   `1${ZEROS}.1e-60000`,
   '0.99999999999999999',
   '9007199254740993',
+  '-9007199254740993',
   '1e400',
   '1e-400',
   '-1.00000000000000001E2',
@@ -89,6 +98,7 @@ it.each([
 it.each([
   '.9007199254740993',
   '09007199254740993',
+  '--9007199254740993',
   '+9007199254740993',
   '9007199254740993e',
   '1e+-9007199254740993',

@@ -17,6 +17,7 @@ describe('a version', () => {
 
   it.each([
     ['1-AAAAAAAAAAAA', 2],
+    ['9-123456789012', 10],
     ['41--_-_-_-_-_-_', 42],
   ])('%j is followed by number %i with other random bits', (version, count) => {
     const [one, other] = [nextVersion(version), nextVersion(version)];
@@ -43,6 +44,7 @@ describe('a version', () => {
 
   it.each([
     ['3-a', []],
+    ['3-a', ['3']],
     ['3-a', ['3-b', '2-a']],
   ])('%j does not satisfy the precondition %j', (version, expected) => {
     expect(() => requireVersion({ version }, expected)).toThrow(
