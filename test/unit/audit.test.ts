@@ -1,8 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ListAudits } from '../../lib/audit/audit-contracts.ts';
-import { auditEntry, operator, positionOf } from '../../lib/audit/audit-entry.ts';
-import { auditKey, permanentAuditKey } from '../../lib/audit/audit-item.ts';
-import { changesBetween } from '../../lib/audit/changes.ts';
+import { ListAudits, positionOf } from '../../lib/audit/audit-contracts.ts';
+import {
+  auditEntry,
+  auditKey,
+  changesBetween,
+  operator,
+  permanentAuditKey,
+} from '../../lib/audit/audit-entry.ts';
 import { readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import { mediaTypeInUtf8 } from '../../lib/http/body.ts';
 import { preconditionOf, respondConditionally } from '../../lib/http/conditional.ts';
 import { openCrossSitePolicy } from '../../lib/http/cross-site.ts';
-import { mediaTypeInUtf8 } from '../../lib/http/media-type.ts';
 import { cpuMsOf } from '../support/doubles/cpu-time.ts';
 
 const respond = (method: string, headers: Record<string, string>, response: object) =>

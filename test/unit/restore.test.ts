@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { auditKey, permanentAuditKey } from '../../lib/audit/audit-item.ts';
+import { auditKey, permanentAuditKey } from '../../lib/audit/audit-entry.ts';
 import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
 import { findChangedAccess, voidPasswords } from '../../lib/operations/restore/former-passwords.ts';
 import { lostChanges } from '../../lib/operations/restore/lost-changes.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { sequenceKey } from '../../lib/table/table-items.ts';
-import { put } from '../../lib/table/write.ts';
+import { put, sequenceKey } from '../../lib/table/write.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';

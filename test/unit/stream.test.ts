@@ -8,8 +8,7 @@ import {
   mailboxResetsKey,
   mailCountKey,
   sourceResetMailsKey,
-} from '../../lib/mail/mail-items.ts';
-import { MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
+} from '../../lib/mail/mail-limit.ts';
 import { currentDeadline } from '../../lib/runtime/deadline.ts';
 import { deliverBatch } from '../../lib/stream/deliver-batch.ts';
 import { deliverMail } from '../../lib/stream/deliver-mail.ts';

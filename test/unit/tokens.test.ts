@@ -4,12 +4,8 @@ import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { issueToken } from '../../lib/tokens/issue-token.ts';
-import {
-  openModuleKeys,
-  openModuleSigner,
-  openSigner,
-  readKeySet,
-} from '../../lib/tokens/signing-keys.ts';
+import { readKeySet } from '../../lib/tokens/key-set.ts';
+import { openModuleKeys, openModuleSigner, openSigner } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { Caller } from '../../lib/users/caller.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { anonymous, auditEntry, auditView, entryOf } from '../../lib/audit/audit-entry.ts';
+import { anonymous, auditEntry } from '../../lib/audit/audit-entry.ts';
+import { auditView, entryOf } from '../../lib/audit/read-audits.ts';
 import { pick, viewOf } from '../../lib/contract/entity-fields.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import {
