@@ -47,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           sequence: { groupOrder: 1 },
-          include: ['test/{unit,repository}/**/*.test.ts', 'test/console/*.test.ts'],
+          include: ['test/{unit,repository,interleavings}/**/*.test.ts', 'test/console/*.test.ts'],
         },
       },
       {
@@ -58,7 +58,11 @@ export default defineConfig({
           // that its test files share ends with it.
           sequence: { groupOrder: 2 },
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{unit,repository,local,console}/**', ...LONG_TESTS, ...ONE_VERSION_TESTS],
+          exclude: [
+            'test/{unit,repository,interleavings,local,console}/**',
+            ...LONG_TESTS,
+            ...ONE_VERSION_TESTS,
+          ],
           globalSetup: 'test/support/stack/synthesize-once.ts',
         },
       },

@@ -158,7 +158,10 @@ async function verify(
     : { failure: 'bad-credentials', codeRejectedOf: user };
 }
 
-/** Starts the session of a verified log-in. Fails as `storeSession` does. */
+/**
+ * Starts the session of a verified log-in. If the second factor is turned on or off or all sessions
+ * are ended meanwhile, the log-in is verified again. Fails as `verify` and `storeSession` do.
+ */
 async function startSession(
   services: Services,
   verified: Verified,
@@ -181,14 +184,13 @@ async function startSession(
   // Before the session is stored: one without a token would be listed and audited.
   const token = await issueToken(user, session);
   const replaced = { passwordHash, clearFailures };
-  const committed = await storeSession(table, verified, session, replaced);
-  // The counts that the token states rarely change in between.
-  const isCurrent = committed.sessionEndings === user.sessionEndings;
-  return {
-    token: isCurrent ? token : await issueToken(committed, session),
-    userId: user.id,
-    factorRequiredFrom: factorRequiredFrom(committed, requirement),
-  };
+  const { user: current, isStored } = await storeSession(table, verified, session, replaced);
+  if (!isStored) {
+    const verifiedAgain = await verify(services, current, credentials);
+    if (!verifiedAgain || 'codeRejectedOf' in verifiedAgain) throw new Failure('bad-credentials');
+    return startSession(services, verifiedAgain, request);
+  }
+  return { token, userId: user.id, factorRequiredFrom: factorRequiredFrom(current, requirement) };
 }
 
 /**
@@ -206,10 +208,16 @@ async function readUser(
   return user?.login === login ? user : undefined;
 }
 
+interface Stored {
+  readonly user: User;
+  readonly isStored: boolean;
+}
+
 /**
- * Stores a session of the user whose password and code were verified. Returns the user as of the
- * commit. Fails with bad-credentials if the password or the second factor has been changed, the
- * code has been used, or the account must no longer be used, and with unavailable.
+ * Stores a session of the user whose password and code were verified, unless the second factor or
+ * the count of the session is another one by then. Returns the user as of the commit. Fails with bad-credentials if the
+ * password has been changed, the code has been used, or the account must no longer be used, and
+ * with unavailable.
  */
 function storeSession(
   table: Table,
@@ -223,22 +231,25 @@ function storeSession(
     passwordHash: string | undefined;
     clearFailures: (now: number) => readonly Write[];
   },
-): Promise<User> {
+): Promise<Stored> {
   let known: User | undefined = verified;
   const load = async () => {
     const user = known ?? (await findUser(table, verified.id));
     known = undefined;
     return user;
   };
-  return loadDecideCommit(table, load, (user, now) => {
+  return loadDecideCommit<User | undefined, Stored>(table, load, (user, now) => {
     const { login, incarnation, passwordChanges, passwordHash: hash } = verified;
     const isVerified =
       user?.activated &&
       user.login === login &&
       user.incarnation === incarnation &&
       user.passwordChanges === passwordChanges;
-    if (!isVerified || user.secondFactor?.nonce !== verified.secondFactor?.nonce)
-      throw new Failure('bad-credentials');
+    if (!isVerified) throw new Failure('bad-credentials');
+    const isSame =
+      user.secondFactor?.nonce === verified.secondFactor?.nonce &&
+      user.sessionEndings === verified.sessionEndings;
+    if (!isSame) return { writes: [], result: { user, isStored: false } };
     const factor = user.secondFactor;
     const secondFactor = factor && used && factorAfter(factor, used.secrets, used.code, now);
     if (factor && !secondFactor) throw new Failure('bad-credentials');
@@ -257,7 +268,7 @@ function storeSession(
         sessionStarted(user, session),
         auditEntry(actor, event, now),
       ],
-      result: user,
+      result: { user, isStored: true },
     };
   });
 }

@@ -8,7 +8,7 @@ import { settleAll } from '../runtime/settle-all.ts';
 import { commitWithRetries, loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { EXISTS, remove, versionIs, withCondition } from '../table/write.ts';
+import { remove } from '../table/write.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import {
   type Failures,
@@ -89,9 +89,9 @@ export async function finishReset(
     };
     const actor = actorOf(user, { source: source.address, session: undefined });
     const writes = [
-      withCondition(passwordReset(user, passwordHash, proven), versionIs(user)),
-      // Otherwise the key has been used meanwhile.
-      remove(itemKey, EXISTS),
+      passwordReset(user, passwordHash, proven),
+      // If it has been used meanwhile, the password is another one.
+      remove(itemKey),
       ...(user.secondFactor ? [] : mailboxProven(failureKeys, now)),
       ...(admits ? ownerAdmitted(failureKeys, network, now) : []),
       notified('passwordChanged', user, now),

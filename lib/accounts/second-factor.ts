@@ -64,19 +64,19 @@ export async function requestFactor(
       const pendingFactor = newPendingFactor(caller.jti, Date.now());
       const { totp } = await factorSecrets(user.id, pendingFactor);
       return async (clearFailures) => {
-        await caller.change({
+        const login = await caller.change({
           decide({ callerUser, now }) {
             requireSamePassword(callerUser, user);
             if (callerUser.secondFactor) throw new Failure('second-factor-on');
             return {
               writes: [factorChange(callerUser, { pendingFactor }), ...clearFailures(now)],
-              result: undefined,
+              result: callerUser.login,
               event: auditEventFor('secondFactor.requested', callerUser, []),
             };
           },
         });
         const secret = base32(totp);
-        return { secret, uri: otpauthUri(issuer(), user.login, secret) };
+        return { secret, uri: otpauthUri(issuer(), login, secret) };
       };
     },
   });
@@ -106,7 +106,9 @@ export async function confirmFactor(
       return (clearFailures) =>
         caller.change({
           decide({ callerUser, now }) {
-            // Another request has confirmed it, or replaced the secret.
+            if (!confirmable(callerUser.pendingFactor, caller.jti, now))
+              throw new Failure('second-factor-off');
+            // Another request has replaced the secret.
             if (callerUser.pendingFactor?.nonce !== pending.nonce) throw new Failure('wrong-code');
             return {
               writes: [
@@ -194,7 +196,8 @@ async function changeFactor<R>(
           decide({ callerUser, now }) {
             requireSamePassword(callerUser, user);
             const { secondFactor: current } = callerUser;
-            const isSame = current?.nonce === secondFactor.nonce;
+            if (!current) throw new Failure('second-factor-off');
+            const isSame = current.nonce === secondFactor.nonce;
             const after = isSame && factorAfter(current, secrets, code, now);
             // A concurrent request has used the code, or changed the factor.
             if (!after) throw new Failure('wrong-code');

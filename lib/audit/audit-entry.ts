@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
-import { claim, type Write } from '../table/write.ts';
+import { put, type Write } from '../table/write.ts';
 
 const PARTITION = 'AUDIT#';
 export const auditPartition = (month: string): string => `${PARTITION}${month}`;
@@ -266,5 +266,5 @@ export function auditEntry(actor: Actor, event: AuditEvent, now: number): Write 
   };
   const key =
     auditDays > 0 ? auditKey(entry.time, entry.id) : permanentAuditKey(entry.time, entry.id);
-  return claim(key, { ...entry }, 'retry');
+  return put(key, { ...entry });
 }

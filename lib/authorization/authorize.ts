@@ -72,8 +72,8 @@ export function hasRequiredFactor(
 
 /**
  * The rule of `denialReason` as a condition on the caller's item, checked in the transaction of the
- * change. The login must be unchanged as well: it is written to the audit fields, and may meanwhile
- * belong to another user.
+ * change. A deactivation ends all sessions, so it needs no condition of its own. The login must be
+ * unchanged as well: it is written to the audit fields, and may meanwhile belong to another user.
  */
 function callerStillAuthorized(
   { login }: User,
@@ -88,20 +88,18 @@ function callerStillAuthorized(
   return {
     ...valid,
     condition:
-      `${valid.condition} AND #callerActivated = :activated AND #callerLogin = :callerLogin` +
+      `${valid.condition} AND #callerLogin = :callerLogin` +
       (anyRoleHeld && ` AND (${anyRoleHeld})`) +
       (factor ? ` AND (${factor.condition})` : ''),
     names: {
       ...valid.names,
       ...factor?.names,
-      '#callerActivated': 'activated',
       '#callerLogin': 'login',
       ...(anyRoleHeld && { '#callerRoles': 'authorities' }),
     },
     values: {
       ...valid.values,
       ...factor?.values,
-      ':activated': true,
       ':callerLogin': login,
       ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
     },

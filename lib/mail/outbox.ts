@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import { idText, type Key } from '../table/keys.ts';
-import { claim, type Write } from '../table/write.ts';
+import { put, type Write } from '../table/write.ts';
 
 /*
  * A mail is an item of the transaction that causes it, so neither can exist without the other. The
@@ -198,5 +198,5 @@ const keyFor = (userId: number, now: number): Key => mailKey(userId, timeOf(now)
 
 function toBeSent(key: Key, mail: UnsentMail, now: number, lifetimeSeconds: number): Write {
   const expires = Math.floor(now / 1000) + lifetimeSeconds;
-  return claim(key, { ...mail, expires }, 'retry');
+  return put(key, { ...mail, expires });
 }

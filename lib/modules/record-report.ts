@@ -1,11 +1,11 @@
 import { auditEntry, changesBetween } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Integration, ModuleReport } from '../integrations/integration.ts';
-import { auditEventForIntegration, revisionIs } from '../integrations/integration-table.ts';
+import { auditEventForIntegration } from '../integrations/integration-table.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { EXISTS, set } from '../table/write.ts';
+import { attributesAre, EXISTS, set } from '../table/write.ts';
 import type { AuthorizedModule } from './authorized-module.ts';
 import { hourOf } from './credential.ts';
 
@@ -60,7 +60,12 @@ export async function recordReport(
     const actor = { id: 0, login: clientId, source, session: clientId };
     return {
       writes: [
-        set(entityKey('INTEGRATION', before.id), { report: stored, seen }, revisionIs(before)),
+        set(
+          entityKey('INTEGRATION', before.id),
+          { report: stored, seen },
+          // A report does not change the revision.
+          attributesAre({ revision: before.revision, report: before.report }),
+        ),
         ...(isAudited ? [auditEntry(actor, event, now)] : []),
       ],
       result: { ...before, report: stored, seen },

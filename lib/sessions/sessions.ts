@@ -83,7 +83,7 @@ export async function logOut(table: Table, caller: AuthorizedCaller): Promise<vo
 /** Ends one of the caller's sessions. Fails with not-found if it does not exist or has ended. */
 export function endSession(table: Table, caller: AuthorizedCaller, series: string): Promise<void> {
   return caller.change({
-    loadEarly: () => findSession(table, caller.id, series),
+    load: () => findSession(table, caller.id, series),
     decide: ({ loaded: session, callerUser, now }) => {
       if (!session || !isLive(session, callerUser, now)) throw new Failure('not-found');
       return endOne(callerUser, session, { now, kept: caller.jti });

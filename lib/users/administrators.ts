@@ -33,9 +33,9 @@ export function leaveRoster(id: number): Write {
     act: 'Update',
     key: rosterKey,
     update: 'DELETE #ids :set',
-    condition: 'contains(#ids, :id) AND size(#ids) > :one',
+    condition: 'size(#ids) > :one',
     names: { '#ids': 'ids' },
-    values: { ':set': new Set([id]), ':id': id, ':one': 1 },
+    values: { ':set': new Set([id]), ':one': 1 },
     onConditionFailed: 'last-administrator',
   };
 }

@@ -1,13 +1,14 @@
 import { entityKey } from '../table/keys.ts';
-import { attributesAre, set, type Write } from '../table/write.ts';
+import { attributesAre, set, type Write, withCondition } from '../table/write.ts';
 import { allSessionsEnded, type sessionEnded } from './token-validity.ts';
 import { newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
 
 /**
- * The write of a new password, on condition that the password has not changed since the read.
- * All sessions end, except the session of the token with the id `tokenExcepted`.
+ * The write of a new password, on condition that neither the password nor anything visible has
+ * changed since the read: the notice of it goes to the address that was read. All sessions end,
+ * except the session of the token with the id `tokenExcepted`.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
   return setPassword(user, newPassword(user, passwordHash, tokenExcepted));
@@ -15,13 +16,18 @@ export function passwordChange(user: User, passwordHash: string, tokenExcepted?:
 
 /**
  * The write of a password that was set with a mailed key, and of what the key proves besides; as
- * `passwordChange` otherwise.
+ * `passwordChange` otherwise, and on condition that the second factor is the same, because it
+ * decides on what the key proves.
  */
 export const passwordReset = (
   user: User,
   passwordHash: string,
   proven: Pick<User, 'emailUnproven' | 'admittedAt'>,
-): Write => setPassword(user, { ...newPassword(user, passwordHash), ...proven });
+): Write =>
+  withCondition(
+    setPassword(user, { ...newPassword(user, passwordHash), ...proven }),
+    attributesAre({ secondFactor: user.secondFactor }),
+  );
 
 const newPassword = (
   { passwordChanges }: User,
@@ -44,15 +50,15 @@ export const passwordVoided = (user: User): Write => setPassword(user, newPasswo
 /**
  * The write of a log-in, with a new hash of the same password if it was outdated, and the second
  * factor as the code leaves it. Its conditions hold while the account is activated and has the
- * password that was verified, while the counts are as the token of the log-in states them, and
- * while the code has not been used.
+ * login, and while the code has not been used. If the password has changed meanwhile or all
+ * sessions were ended, the new one has ended with them: it states the earlier counts.
  */
 export function loggedIn(
   user: User,
   now: number,
   { passwordHash, secondFactor }: Pick<User, 'passwordHash' | 'secondFactor'> = {},
 ): Write {
-  const { id, login, activated, passwordChanges, sessionEndings } = user;
+  const { id, login, activated } = user;
   return set(
     entityKey('USER', id),
     {
@@ -63,8 +69,6 @@ export function loggedIn(
     attributesAre({
       login,
       activated,
-      passwordChanges,
-      sessionEndings,
       secondFactor: user.secondFactor,
       ...(passwordHash && { passwordHash: user.passwordHash }),
     }),
@@ -72,18 +76,19 @@ export function loggedIn(
 }
 
 /**
- * The write of attributes of the second factor, on condition that neither it nor the password has
- * changed since the read.
+ * The write of attributes of the second factor, on condition that neither it nor anything
+ * visible has changed since the read: the notice of it goes to the address that was read.
  */
 export function factorChange(
-  { id, secondFactor, pendingFactor, factorChanges = 0, passwordChanges, sessionEndings }: User,
+  user: User,
   changed: Partial<Pick<User, 'secondFactor' | 'pendingFactor'>> &
     Partial<ReturnType<typeof allSessionsEnded>>,
 ): Write {
+  const { id, version, secondFactor, pendingFactor, factorChanges = 0, sessionEndings } = user;
   return set(
     entityKey('USER', id),
     { ...changed, ...('secondFactor' in changed && { factorChanges: factorChanges + 1 }) },
-    attributesAre({ secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+    attributesAre({ version, secondFactor, pendingFactor, sessionEndings }),
   );
 }
 
@@ -117,14 +122,15 @@ export function sessionsChanged(
   user: User,
   ended: ReturnType<typeof sessionEnded | typeof allSessionsEnded>,
 ): Write {
-  const { passwordChanges, sessionEndings, sessionsEnded } = user;
+  const { login, passwordChanges, sessionEndings, sessionsEnded } = user;
   return set(
     entityKey('USER', user.id),
     ended,
-    attributesAre({ passwordChanges, sessionEndings, sessionsEnded }),
+    attributesAre({ login, passwordChanges, sessionEndings, sessionsEnded }),
   );
 }
 
-function setPassword({ id, passwordHash }: User, attributes: Record<string, unknown>): Write {
-  return set(entityKey('USER', id), attributes, attributesAre({ passwordHash }));
+function setPassword(user: User, attributes: Record<string, unknown>): Write {
+  const { id, version, passwordHash } = user;
+  return set(entityKey('USER', id), attributes, attributesAre({ version, passwordHash }));
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mailboxOf } from '../mail/address.ts';
-import { claim, type Write } from '../table/write.ts';
+import { put, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
 import { resetItemKey } from './user-items.ts';
 
@@ -48,7 +48,7 @@ export function newResetKey(user: User, now: number): { key: string; write: Writ
     issuedAt: now,
     expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
   };
-  return { key, write: claim(resetItemKey(hashOf(key)), { ...storedKey }, 'retry') };
+  return { key, write: put(resetItemKey(hashOf(key)), { ...storedKey }) };
 }
 
 /** Whether a key was mailed to the mailbox that its user has now. */

@@ -4,8 +4,10 @@ import { Failure } from '../contract/failure.ts';
 import { isSameRecipient } from '../mail/address.ts';
 import { invited, notified } from '../mail/outbox.ts';
 import type { Decision } from '../table/change.ts';
+import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
+import { attributesAre, withConditionOn } from '../table/write.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
 import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
@@ -40,7 +42,13 @@ export async function updateUser(
       if (mustBeConfirmed && isOwn && !isSameRecipient(changes.email, targetUser.email))
         throw new Failure('confirmation-required');
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
-      return modify('user.updated', targetUser, changes, { modifiedBy: callerUser.login, now });
+      const by = { modifiedBy: callerUser.login, now };
+      const { writes, ...decision } = modify('user.updated', targetUser, changes, by);
+      // The response contains them.
+      const { lastLogin, secondFactor } = targetUser;
+      const isCurrent = attributesAre({ lastLogin, secondFactor });
+      const key = entityKey('USER', targetUser.id);
+      return { ...decision, writes: withConditionOn(key, isCurrent, writes) };
     },
   });
 }

@@ -100,9 +100,9 @@ const isSameEmail = (one: string, other: string): boolean => emailKey(one) === e
 /** The checks that no other account has the address that a user has requested. */
 export const emailIsFree = (user: User, email: string): Write[] =>
   isSameEmail(user.email, email) ? [] : [check(guardKeyOf(email), isAbsent('email-taken'))];
-const releaseLogin = (user: User) =>
-  remove(loginGuardKey(user.login), attributesAre({ id: user.id }));
-const releaseEmail = (user: User) => remove(guardKeyOf(user.email), attributesAre({ id: user.id }));
+/* The guards are the user's while its version is as it was read. */
+const releaseLogin = ({ login }: User) => remove(loginGuardKey(login));
+const releaseEmail = ({ email }: User) => remove(guardKeyOf(email));
 
 /*
  * The writes below are in the order in which violations are reported: login, e-mail, last
@@ -196,16 +196,17 @@ export function formerSessionEnded(
  */
 export function deletion(user: User, now: number): Write[] {
   const state = Object.fromEntries(TOKEN_STATE.map((name) => [name, user[name]]));
-  const { authorities, secondFactor } = user;
+  const { authorities, version, secondFactor } = user;
+  const { passwordChanges, sessionEndings, sessionsEnded } = user;
   const expires = Math.floor(now / 1000) + FORMER_USER_SECONDS;
   return [
     ...membership(user, undefined),
     releaseLogin(user),
     releaseEmail(user),
-    // The end of a session creates no version.
+    // Neither a new password nor the end of a session creates a version.
     remove(
       entityKey('USER', user.id),
-      attributesAre({ version: user.version, ...state, secondFactor }),
+      attributesAre({ version, secondFactor, passwordChanges, sessionEndings, sessionsEnded }),
     ),
     changeTotal('USER', -1),
     put(formerUserKey(user.id), {

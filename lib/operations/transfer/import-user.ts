@@ -47,7 +47,10 @@ export function openUserImporter(
           const guards = [loginGuardKey(login), emailGuardKey(mailbox)];
           const [marker, loginGuard, emailGuard] = await table.getAll([markerKey, ...guards]);
           const imported = await named(marker);
-          const described = isDescribed(imported) ? imported : await named(loginGuard);
+          const holder = await named(loginGuard);
+          // The user is renamed or deleted meanwhile.
+          if (loginGuard && holder?.login !== login) return this.lookUp();
+          const described = isDescribed(imported) ? imported : holder;
           if (isDescribed(described)) return { outcome: 'present', id: described.id, marker };
           if (imported) return { outcome: 'changed', id: imported.id, marker };
           if (marker && !again) return { outcome: 'removed', id: marker.id as number, marker };
@@ -74,7 +77,12 @@ export function openUserImporter(
           const writesAt = (now: number) => {
             const user = userOf(record, id, now);
             const event = auditEventFor('user.created', user, userChanges(undefined, user));
-            return [...creation(user), auditEntry(operator('import'), event, now)];
+            // If the login or the address is taken meanwhile, the record is looked up again.
+            const created = creation(user).map((write) => ({
+              ...write,
+              ...(write.onConditionFailed && { onConditionFailed: 'retry' as const }),
+            }));
+            return [...created, auditEntry(operator('import'), event, now)];
           };
           return { id, writesAt };
         },

@@ -43,7 +43,7 @@ const COMPARISONS = ['=', '<>', '<', '<=', '>', '>='];
 const FUNCTIONS = ['attribute_exists', 'attribute_not_exists', 'contains'];
 
 /** Parses a condition: OR binds weaker than AND, and AND weaker than NOT. */
-function parseCondition(expression: string): Condition {
+export function parseCondition(expression: string): Condition {
   const tokens = tokensOf(expression);
   let position = 0;
   const next = () => tokens[position++] ?? fail('an operand');
@@ -103,7 +103,8 @@ export function holds(
   item: Item | undefined,
   placeholders: Placeholders,
 ): boolean {
-  if (condition === undefined) return true;
+  // An empty text is none either, as for the table.
+  if (!condition) return true;
   if (typeof condition !== 'string') return evaluate(condition, item, placeholders);
   let tree = trees.get(condition);
   if (!tree) {

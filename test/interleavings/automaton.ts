@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { Failure } from '../../lib/contract/failure.ts';
+import { isOutage } from '../../lib/runtime/outage.ts';
+import { beginRun } from './determinism.ts';
+import {
+  type Call,
+  FIRST_ID,
+  type Reply,
+  type Request,
+  textOf,
+  type Waiting,
+  waitingTable,
+} from './worlds.ts';
+
+/** Where a request stands after a history of replies: its calls, or how it has ended. */
+export interface Node {
+  readonly id: number;
+  /** The replies to each of its earlier groups of parallel calls. */
+  readonly history: readonly (readonly Reply[])[];
+  readonly calls: readonly Call[];
+  readonly outcome: Outcome | undefined;
+  readonly next: Map<string, Node>;
+}
+
+/** How a request has ended. */
+export interface Outcome {
+  /** What its client sees: the result as JSON, or the code of the failure and its details. */
+  readonly text: string;
+  readonly kind: 'result' | 'failure' | 'unavailable' | 'defect';
+}
+
+let ids = 0;
+
+const UNAVAILABLE = textOf({ code: 'unavailable' });
+
+/** How many groups of replies a request waits for: more than any needs that makes progress. */
+const REPLIES_MAX = 30;
+const GAVE_UP: Outcome = { text: UNAVAILABLE, kind: 'unavailable' };
+
+/**
+ * The automaton of a request: the code runs once per history of replies, and is data from then on.
+ */
+export class Automaton {
+  readonly #request: Request;
+  /** A digit that distinguishes what the request draws from what others draw. */
+  readonly #name: string;
+  #root: Promise<Node> | undefined;
+  #runs = 0;
+
+  constructor(name: string, request: Request) {
+    this.#name = name;
+    this.#request = request;
+  }
+
+  /** How often the code has run. */
+  get runs(): number {
+    return this.#runs;
+  }
+
+  root(): Promise<Node> {
+    this.#root ??= this.#nodeAfter([]);
+    return this.#root;
+  }
+
+  /** Where the request stands after the replies to all calls of a node. */
+  async after(node: Node, replies: readonly Reply[]): Promise<Node> {
+    const name = replies.map(({ id }) => id).join();
+    let next = node.next.get(name);
+    if (!next) {
+      next = await this.#nodeAfter([...node.history, replies]);
+      node.next.set(name, next);
+    }
+    return next;
+  }
+
+  async #nodeAfter(history: Node['history']): Promise<Node> {
+    this.#runs++;
+    beginRun(this.#name);
+    const waiting: Waiting[] = [];
+    let outcome: Outcome | undefined;
+    this.#request.run(waitingTable(waiting, FIRST_ID * Number(this.#name))).then(
+      (result) => {
+        outcome = { text: textOf(result ?? null), kind: 'result' };
+      },
+      (error) => {
+        outcome = outcomeOf(error);
+      },
+    );
+    await idle();
+    // Its time is over: the clock stands still.
+    if (history.length > REPLIES_MAX)
+      return { id: ids++, history, calls: [], outcome: GAVE_UP, next: new Map() };
+    for (const replies of history) {
+      const group = waiting.splice(0);
+      for (const [position, reply] of replies.entries()) {
+        assert.equal(waiting.length, 0, 'A call is made before all parallel calls have ended.');
+        assert.equal(outcome, undefined, 'A response is sent before all calls have ended.');
+        group[position]?.answer(reply);
+        await idle();
+      }
+    }
+    const calls = waiting.map(({ asked }): Call => ({ ...asked, id: ids++, by: this.#request }));
+    assert(outcome ? calls.length === 0 : calls.length > 0, 'A request waits for nothing.');
+    return { id: ids++, history, calls, outcome, next: new Map() };
+  }
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (!(error instanceof Failure)) {
+    // The endpoint responds with 503 to an outage, and with 500 to anything else.
+    if (isOutage(error)) return { text: UNAVAILABLE, kind: 'unavailable' };
+    return { text: error instanceof Error ? String(error.stack) : String(error), kind: 'defect' };
+  }
+  const { code, fieldErrors, retryAfter } = error;
+  return {
+    text: textOf({ code, fieldErrors, retryAfter }),
+    kind: code === 'unavailable' ? 'unavailable' : 'failure',
+  };
+}
+
+/** Waits until the code under exploration waits for replies: it waits for nothing else. */
+const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,68 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { sharedKms } from '../../lib/runtime/kms.ts';
+import { sendToKms } from './sealed-items.ts';
+
+/*
+ * The code under exploration runs again for each history of responses, so it must make the same
+ * calls each time: the clock stands still, waits end at once, and what is random is counted per
+ * request.
+ */
+
+/** The present of every run, in milliseconds since 1970. */
+export const NOW = Date.parse('2026-03-10T12:00:00Z');
+
+/** What a run draws from: the name of the request, a digit, and how much it has drawn. */
+let drawnBy = { name: '0', count: 0 };
+
+/** Begins a run of a request, whose random values contain its name. */
+export function beginRun(name: string): void {
+  drawnBy = { name, count: 0 };
+}
+
+/** A value that no other request draws, and the same request only once: `RND1000007…`. */
+const draw = (): string => `RND${drawnBy.name}${String(++drawnBy.count).padStart(6, '0')}`;
+
+const bytes = (size: number): Buffer =>
+  Buffer.from(draw().padEnd(Math.ceil((size * 4) / 3), 'x'), 'base64url').subarray(0, size);
+const uuid = (): string => draw().replace(/^RND(.)(.*)$/, '0000000$1-0000-4000-8000-000000$2');
+
+/** A text in which the random values of a request are equal, however much it has drawn. */
+export const withoutCounts = (text: string): string =>
+  text.replace(/(0000000.-0000-4000-8000-000000)\d{6}/g, '$1').replace(/(RND.)\d{6}[\w-]*/g, '$1');
+
+const ENVIRONMENT = {
+  AUDIT_DAYS: '400',
+  TOKEN_ISSUER: 'gatehouse',
+  TOKEN_SECONDS: '3600',
+  REMEMBERED_TOKEN_SECONDS: '36000',
+  VALUES_KEY: 'values-key',
+};
+
+const REPLACED = { randomBytes: bytes, randomUUID: uuid, randomInt: () => 0 };
+
+/** Runs work in which time and chance are as above. */
+export async function deterministic<R>(work: () => Promise<R>): Promise<R> {
+  const { randomBytes, randomUUID, randomInt } = crypto;
+  const { setTimeout } = globalThis;
+  const { now } = Date;
+  const environment = { ...process.env };
+  Object.assign(crypto, REPLACED);
+  syncBuiltinESMExports();
+  Date.now = () => NOW;
+  Object.assign(globalThis, { setTimeout: (callback: () => void) => queueMicrotask(callback) });
+  Object.assign(process.env, ENVIRONMENT);
+  const kms = sharedKms();
+  const { send } = kms;
+  Object.assign(kms, { send: sendToKms });
+  try {
+    return await work();
+  } finally {
+    Object.assign(crypto, { randomBytes, randomUUID, randomInt });
+    syncBuiltinESMExports();
+    Date.now = now;
+    Object.assign(kms, { send });
+    Object.assign(globalThis, { setTimeout });
+    process.env = environment;
+  }
+}

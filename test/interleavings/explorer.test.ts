@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { loadDecideCommit } from '../../lib/table/change.ts';
+import type { SnapshotTable } from '../../lib/table/snapshot.ts';
+import { attributesAre, EXISTS, sequenceKey, set } from '../../lib/table/write.ts';
+import { SCENARIOS } from './catalogue.ts';
+import { deterministic } from './determinism.ts';
+import { ada, tableOf } from './people.ts';
+import { Opened, reportOf } from './scenario.ts';
+import { keyOf } from './state.ts';
+import type { Request } from './worlds.ts';
+
+/* The explorer itself, with rules that are wrong on purpose. */
+
+const key = sequenceKey('USER');
+
+/** Reads a number and writes the next one. */
+const counting = (name: string, isChecked: boolean): Request => ({
+  name,
+  handler: 'count',
+  writes: [key.pk],
+  run: (table) =>
+    loadDecideCommit(
+      table,
+      () => table.get(key),
+      (item) => {
+        const { n } = item as unknown as { n: number };
+        const condition = isChecked ? attributesAre({ n }) : EXISTS;
+        return { writes: [set(key, { n: n + 1 }, condition)], result: n };
+      },
+    ),
+});
+const items = tableOf(ada);
+const of = (...requests: Request[]) => new Opened({ requests, items });
+
+describe('the explorer', () => {
+  it('finds a lost update, reports the shortest schedule, and repeats it', async () => {
+    await deterministic(async () => {
+      const opened = of(counting('ada counts', false), counting('bob counts', false));
+      const { violation } = await opened.judge();
+
+      expect(violation && reportOf(opened.scenario, violation)).toMatchInlineSnapshot(`
+        "ada counts: reads SEQUENCE USER
+        bob counts: reads SEQUENCE USER
+        ada counts: commits Update SEQUENCE USER => 100000
+        bob counts: commits Update SEQUENCE USER => 100000
+        no order of the requests has these responses and leaves this behind
+          response 1: 100000
+          response 2: 100000
+        the nearest order responds 100000 | 100001
+          + {"n":100001,"pk":"SEQUENCE","sk":"USER"}
+          - {"n":100002,"pk":"SEQUENCE","sk":"USER"}
+        npx node test/interleavings/replay.ts 'ada counts | bob counts' '1 2 1 2'"
+      `);
+      const { reason } = await opened.replay(violation?.schedule.text ?? '');
+      expect(reason).toBe(violation?.reason);
+    });
+  });
+
+  it.each([
+    ['abc', 1],
+    ['ab', 2],
+  ])(
+    'finds nothing wrong with %s who count on a condition, with %d faults',
+    async (names, faults) => {
+      await deterministic(async () => {
+        const opened = of(...[...names].map((name) => counting(name, true)));
+        const { seen, violation } = await opened.judge({ faults });
+
+        expect([violation, seen.isComplete]).toEqual([undefined, true]);
+      });
+    },
+  );
+
+  it('says that a search has not ended', async () => {
+    await deterministic(async () => {
+      const opened = of(counting('a', true), counting('b', true));
+
+      expect((await opened.judge({ statesMax: 5 })).seen.isComplete).toBe(false);
+    });
+  });
+
+  it('rejects a request that does not wait for all of its calls', async () => {
+    const hasty = async (table: SnapshotTable) => {
+      await Promise.race([table.get(key), table.get({ ...key, sk: 'OTHER' })]);
+    };
+    await deterministic(async () => {
+      const opened = of({ name: 'hasty', handler: 'count', writes: [], run: hasty });
+
+      await expect(opened.judge()).rejects.toThrow(
+        'A response is sent before all calls have ended',
+      );
+    });
+  });
+
+  it('reaches the same final states when it leaves out orders', async () => {
+    await deterministic(async () => {
+      let position = 0;
+      for (const scenario of [...SCENARIOS.specialCases(), ...SCENARIOS.pairsOfAdministrators()]) {
+        if (position++ % 61 > 0) continue;
+        const finalsOf = async (reduces: boolean, faults: number) => {
+          const finals = new Set<string>();
+          const onFinal = (state: Parameters<typeof keyOf>[0]) => void finals.add(keyOf(state));
+          await opened.judge({ reduces, faults, onFinal });
+          return finals;
+        };
+        const opened = new Opened(scenario);
+        for (const faults of [0, 1])
+          expect(await finalsOf(true, faults)).toEqual(await finalsOf(false, faults));
+      }
+    });
+  });
+});

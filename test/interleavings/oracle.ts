@@ -1,0 +1,210 @@
+import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
+import type { Item } from '../../lib/table/table.ts';
+import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { withoutCounts } from './determinism.ts';
+import { openedValue } from './sealed-items.ts';
+import {
+  begun,
+  type Explored,
+  isFinal,
+  isInDoubt,
+  movesIn,
+  type State,
+  stateAfter,
+} from './state.ts';
+import { type Engine, itemsOf, textOf, type World } from './worlds.ts';
+
+/* What is right at the end of a scenario. */
+
+/** One attempt of a request that may have taken effect. */
+interface Execution {
+  readonly process: number;
+  readonly attempt: 0 | 1;
+  /** What its client sees; undefined if it sees nothing of it. */
+  readonly outcome: string | undefined;
+}
+
+/** The results of all requests in one order, without faults. */
+interface Sequential {
+  readonly outcomes: readonly string[];
+  readonly seen: string;
+}
+
+/**
+ * Judges final states: no request ended in a defect, no rule that spans items is broken, and some
+ * order of the requests, one after the other, has the same responses and leaves the same behind. A
+ * request without a response counts at any place of that order, or not at all.
+ */
+export class Oracle {
+  readonly #requests: readonly Explored[];
+  readonly #engine: Engine;
+  readonly #start: World;
+  readonly #findings = new Map<number, string | undefined>();
+  readonly #orders = new Map<string, Sequential>();
+  readonly #verdicts = new Map<string, string | undefined>();
+
+  /** `engine` evaluates conditions as they are written. */
+  constructor(requests: readonly Explored[], engine: Engine, start: World) {
+    this.#requests = requests;
+    this.#engine = engine;
+    this.#start = start;
+  }
+
+  /** What is wrong with a final state, or undefined. */
+  async violation(state: State): Promise<string | undefined> {
+    const executions = executionsIn(state);
+    const name = textOf([state.world.id, executions]);
+    if (!this.#verdicts.has(name)) this.#verdicts.set(name, await this.#judge(state, executions));
+    return this.#verdicts.get(name);
+  }
+
+  async #judge(state: State, executions: readonly Execution[]): Promise<string | undefined> {
+    const defect = state.processes.find(({ node }) => node?.outcome?.kind === 'defect');
+    if (defect) return `a request fails with ${defect.node?.outcome?.text}`;
+    const finding = await this.#finding(state.world);
+    if (finding) return finding;
+    const seen = seenIn(state.world);
+    const tried: Sequential[] = [];
+    for (const order of ordersOf(executions)) {
+      const sequential = await this.#inOrder(order);
+      const isSame =
+        sequential.seen === seen &&
+        order.every(({ outcome }, at) => explains(sequential.outcomes[at] as string, outcome));
+      if (isSame) return undefined;
+      tried.push(sequential);
+    }
+    return unexplained(executions, seen, tried);
+  }
+
+  async #finding(world: World): Promise<string | undefined> {
+    if (!this.#findings.has(world.id)) {
+      const { findings } = await verifyTable(inMemoryScanner(itemsOf(world)));
+      this.#findings.set(world.id, findings[0]?.message);
+    }
+    return this.#findings.get(world.id);
+  }
+
+  async #inOrder(order: readonly Execution[]): Promise<Sequential> {
+    const name = order.map(({ process, attempt }) => `${process}.${attempt}`).join();
+    let known = this.#orders.get(name);
+    if (!known) {
+      let { world } = { world: this.#start };
+      const outcomes: string[] = [];
+      for (const { process, attempt } of order) {
+        const request = this.#requests[process] as Explored;
+        const ended = await alone({ request, attempt, world, engine: this.#engine });
+        outcomes.push(ended.outcome);
+        world = ended.world;
+      }
+      known = { outcomes, seen: seenIn(world) };
+      this.#orders.set(name, known);
+    }
+    return known;
+  }
+}
+
+/**
+ * Whether an outcome without interruption explains what a client sees, which is undefined if it
+ * sees nothing. A request that its caller must not make any more is refused; which of the reasons it
+ * states is left open, because it reads its caller before the rest.
+ */
+function explains(sequential: string, seen: string | undefined): boolean {
+  if (seen === undefined || seen === sequential) return true;
+  return CALLER_REFUSED.has(sequential) && seen.startsWith('{"code":');
+}
+const CALLER_REFUSED = new Set(['invalid-token', 'forbidden'].map((code) => textOf({ code })));
+
+function executionsIn({ processes }: State): Execution[] {
+  return processes.flatMap((state, process) => {
+    const { node, attempt } = state;
+    const outcome = isInDoubt(state) ? undefined : withoutCounts(node?.outcome?.text as string);
+    const last: Execution = { process, attempt, outcome };
+    return attempt === 0 ? [last] : [{ process, attempt: 0, outcome: undefined }, last];
+  });
+}
+
+/** All orders of executions, with and without those that have no outcome. */
+function ordersOf(executions: readonly Execution[]): Execution[][] {
+  const [first, ...others] = executions;
+  if (!first) return [[]];
+  return ordersOf(others).flatMap((order) => [
+    ...Array.from({ length: order.length + 1 }, (_, at) => order.toSpliced(at, 0, first)),
+    ...(first.outcome === undefined ? [order] : []),
+  ]);
+}
+
+/** Runs a request without interruption. */
+async function alone({
+  request,
+  attempt,
+  world,
+  engine,
+}: {
+  readonly request: Explored;
+  readonly attempt: 0 | 1;
+  readonly world: World;
+  readonly engine: Engine;
+}) {
+  const processes = [await begun(request, attempt)];
+  let state: State = { world, processes, underWay: [], faultsLeft: 0 };
+  while (!isFinal(state)) {
+    const [move] = movesIn(state);
+    if (!move) throw new Error('A request waits for nothing');
+    state = await stateAfter(state, move, { engine, requests: [request] });
+  }
+  return {
+    world: state.world,
+    outcome: withoutCounts(state.processes[0]?.node?.outcome?.text as string),
+  };
+}
+
+const seenTexts = new WeakMap<World, string>();
+
+/** What later requests can see of a table: everything but values that are random. */
+function seenIn(world: World): string {
+  let text = seenTexts.get(world);
+  if (text === undefined) {
+    text = itemsOf(world)
+      .map((item) => withoutCounts(textOf(visible(item))))
+      .sort()
+      .join('\n');
+    seenTexts.set(world, text);
+  }
+  return text;
+}
+
+/** Equal values are sealed differently each time. */
+const visible = (item: Item): Item =>
+  item.pk === 'CONF' ? { ...item, confValue: openedValue(item) } : item;
+
+function unexplained(
+  executions: readonly Execution[],
+  seen: string,
+  tried: readonly Sequential[],
+): string {
+  const lines = seen.split('\n');
+  const nearest = tried
+    .map(({ seen: other, outcomes }) => {
+      const others = other.split('\n');
+      return {
+        outcomes,
+        more: lines.filter((line) => !others.includes(line)),
+        less: others.filter((line) => !lines.includes(line)),
+      };
+    })
+    .sort(
+      (one, other) => one.more.length + one.less.length - other.more.length - other.less.length,
+    );
+  const [best] = nearest;
+  return [
+    'no order of the requests has these responses and leaves this behind',
+    ...executions.map(({ process, outcome }) => `  response ${process + 1}: ${outcome ?? 'none'}`),
+    ...(best
+      ? [
+          `the nearest order responds ${best.outcomes.join(' | ')}`,
+          ...best.more.map((line) => `  + ${line}`),
+          ...best.less.map((line) => `  - ${line}`),
+        ]
+      : []),
+  ].join('\n');
+}

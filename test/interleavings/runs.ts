@@ -1,0 +1,42 @@
+import { SCENARIOS } from './catalogue.ts';
+import { deterministic } from './determinism.ts';
+import { type Judged, Opened, reportOf } from './scenario.ts';
+
+/** The scenarios of a group that are run: every `every`th, with up to so many faults. */
+export interface Share {
+  readonly group: keyof typeof SCENARIOS;
+  readonly faults: number;
+  readonly every?: number;
+}
+
+/** What the scenarios of a share have shown. */
+export interface Total {
+  readonly scenarios: number;
+  readonly states: number;
+  /** How many searches did not end. */
+  readonly incomplete: number;
+  /** The pairs of kinds of requests that ran at the same time. */
+  readonly pairs: ReadonlySet<string>;
+  readonly reports: readonly string[];
+}
+
+/** Explores the scenarios of a share. */
+export async function runShare({ group, faults, every = 1 }: Share): Promise<Total> {
+  const reports: string[] = [];
+  const pairs = new Set<string>();
+  let [scenarios, states, incomplete] = [0, 0, 0];
+  await deterministic(async () => {
+    let position = 0;
+    for (const scenario of SCENARIOS[group]()) {
+      if (position++ % every > 0) continue;
+      const { seen, violation }: Judged = await new Opened(scenario).judge({ faults });
+      scenarios++;
+      states += seen.states;
+      if (!seen.isComplete) incomplete++;
+      if (violation) reports.push(reportOf(scenario, violation));
+      for (const one of scenario.kinds)
+        for (const other of scenario.kinds) pairs.add(`${one} | ${other}`);
+    }
+  });
+  return { scenarios, states, incomplete, pairs, reports };
+}

@@ -1,0 +1,123 @@
+import type { Item } from '../../lib/table/table.ts';
+import { Automaton } from './automaton.ts';
+import { brokenBy } from './commits.ts';
+import { explore, type Seen } from './explore.ts';
+import { movesOf } from './moves.ts';
+import { Oracle } from './oracle.ts';
+import { type Schedule, scheduleOf } from './schedule.ts';
+import {
+  callOf,
+  type Explored,
+  isFinal,
+  type Move,
+  type State,
+  startOf,
+  stateAfter,
+} from './state.ts';
+import { Engine, type HoldsFor, Interned, type Request, type World } from './worlds.ts';
+
+/** Requests that run at the same time on a table with these items. */
+export interface Scenario {
+  readonly requests: readonly Request[];
+  readonly items: readonly Item[];
+}
+
+/** What is wrong with a final state, and the shortest schedule that leads to it. */
+export interface Violation {
+  readonly reason: string;
+  readonly schedule: Schedule;
+}
+
+export interface Judged {
+  readonly seen: Seen;
+  readonly violation: Violation | undefined;
+}
+
+interface Options {
+  readonly faults?: number;
+  readonly reduces?: boolean;
+  readonly statesMax?: number;
+  /** How conditions are evaluated: as they are written, or by a mutant. */
+  readonly isMet?: HoldsFor;
+  /** Receives every final state. */
+  readonly onFinal?: (state: State, path: () => readonly Move[]) => void;
+}
+
+export const nameOfScenario = ({ requests }: Scenario): string =>
+  requests.map(({ name }) => name).join(' | ');
+
+/** A scenario whose requests have run: what one search learns of them, others use. */
+export class Opened {
+  readonly scenario: Scenario;
+  readonly requests: readonly Explored[];
+  readonly #interned = new Interned();
+  readonly #start: World;
+  readonly #oracle: Oracle;
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+    this.requests = scenario.requests.map((request, position) => {
+      const automaton = (attempt: number) => new Automaton(String(2 * position + attempt), request);
+      return { ...request, automata: [automaton(1), automaton(2)] };
+    });
+    this.#start = this.#interned.world(scenario.items);
+    this.#oracle = new Oracle(this.requests, new Engine(this.#interned), this.#start);
+  }
+
+  /** Explores all schedules up to the first violation. */
+  async judge({ faults = 0, isMet, onFinal, ...options }: Options = {}): Promise<Judged> {
+    const engine = new Engine(this.#interned, isMet);
+    const start = this.#start;
+    let violation: Violation | undefined;
+    const note = async (reason: string | undefined, path: () => readonly Move[]) => {
+      if (reason === undefined) return false;
+      violation = {
+        reason,
+        schedule: await scheduleOf(path(), this.requests, engine, start),
+      };
+      return true;
+    };
+    const seen = await explore(this.requests, {
+      ...options,
+      engine,
+      start,
+      faults,
+      onMove: async ({ before, move, after }, path) => note(brokenIn(before, move, after), path),
+      onFinal: async (state, path) => {
+        onFinal?.(state, path);
+        return note(await this.#oracle.violation(state), path);
+      },
+    });
+    return { seen, violation };
+  }
+
+  /** Repeats a schedule, and judges each change and the state after it, if that is final. */
+  async replay(text: string): Promise<{ schedule: Schedule; reason: string | undefined }> {
+    const engine = new Engine(this.#interned);
+    const moves = await movesOf(text, this.requests, engine, this.#start);
+    const schedule = await scheduleOf(moves, this.requests, engine, this.#start);
+    let reason: string | undefined;
+    let state = await startOf(this.requests, this.#start, moves.length);
+    for (const move of moves) {
+      const before = state;
+      state = await stateAfter(before, move, { engine, requests: this.requests });
+      reason ??= brokenIn(before, move, state);
+    }
+    if (isFinal(state)) reason ??= await this.#oracle.violation(state);
+    return { schedule, reason };
+  }
+}
+
+/** What is wrong with the change of a move, if it makes one. */
+function brokenIn(before: State, move: Move, after: State): string | undefined {
+  const call = after.world !== before.world && callOf(before, move);
+  return call ? brokenBy(call, before.world) : undefined;
+}
+
+/** A violation as it is reported, with the command that repeats it. */
+export const reportOf = (scenario: Scenario, { reason, schedule }: Violation): string =>
+  [
+    ...schedule.lines,
+    reason,
+    `npx node test/interleavings/replay.ts '${nameOfScenario(scenario)}' '${schedule.text}'`,
+  ].join('\n');
