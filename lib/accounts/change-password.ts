@@ -32,7 +32,7 @@ export async function changePassword(
   // Outside the retried change: unauthorized callers and retries do not count as login attempts.
   const user = await caller.findUser();
   policy.requireUncommon(newPassword, user);
-  await throttle.attempt(attemptBy(caller, user, source, { password: currentPassword }), {
+  await throttle.attempt(attemptBy(caller, user, source), {
     async verify() {
       // Concurrently: neither depends on the other, and a wrong password is rare.
       const [matches, passwordHash] = await settleAll([
@@ -41,7 +41,7 @@ export async function changePassword(
       ]);
       return matches
         ? (clearFailures) => replacePassword(caller, user, passwordHash, clearFailures)
-        : 'wrong-password';
+        : { failure: 'wrong-password' };
     },
     keepsFailures: user.secondFactor !== undefined,
   });

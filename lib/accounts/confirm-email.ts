@@ -27,7 +27,7 @@ export async function confirmEmail(
   const userKey = entityKey('USER', userId);
   const pendingKey = pendingEmailKey(userId);
   // Like a reset, a confirmation needs no token: both have one count per source.
-  const { count } = await throttle.beginReset(source);
+  const { count } = await throttle.begin('RESETS', source);
   const counted = count();
   const load = async () => {
     const [, items] = await settleAll([counted, table.getAll([pendingKey, userKey])]);

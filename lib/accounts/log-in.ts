@@ -13,6 +13,7 @@ import {
   factorRequiredFrom,
   openFactorRequirement,
 } from '../second-factor/user-factor.ts';
+import { factorAfter, isRecoveryForm, separateCode } from '../second-factor/second-factor.ts';
 import { newSession, type Session } from '../sessions/session.ts';
 import { sessionStarted } from '../sessions/session-table.ts';
 import { loadDecideCommit } from '../table/change.ts';
@@ -20,7 +21,7 @@ import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
 import { type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
-import type { CodeRejected } from '../throttle/run-attempt.ts';
+import type { Rejected } from '../throttle/run-attempt.ts';
 import { openIssuer } from '../tokens/issue-token.ts';
 import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { loggedIn } from '../users/credential-table.ts';
@@ -86,22 +87,22 @@ export async function logIn(
   // An invalid login may be too long for a key. The guard of an empty login is read instead; none
   // exists.
   const guardKey = loginGuardKey(isLogin(login) ? login : '');
+  const typedCode = separateCode(password, code).code;
   return throttle.attempt(
     {
       login,
-      password,
-      code,
       source,
       alsoRead: [guardKey],
       userIdIn: ([guard]) => guard?.id as number | undefined,
     },
     {
       load: ([guard]) => readUser(table, login, guard, guardKey),
-      isRecoveryCode: (user) => isRecoveryCode(services, user, credentials),
+      ...(isRecoveryForm(typedCode) && {
+        isRecoveryCode: (user: User | undefined) => isRecoveryCode(services, user, typedCode),
+      }),
       async verify(user) {
         const verified = await verify(services, user, credentials);
-        if (!verified) return 'bad-credentials';
-        if ('codeRejectedOf' in verified) return verified;
+        if ('failure' in verified) return verified;
         return (clearFailures) =>
           startSession(services, verified, { source, credentials, clearFailures });
       },
@@ -125,30 +126,28 @@ interface Verified {
 async function isRecoveryCode(
   { factorSecrets }: Services,
   user: User | undefined,
-  { password, code }: Credentials,
+  code: string,
 ): Promise<boolean> {
   const { id = 0, secondFactor: factor } = user ?? {};
   const secrets = await factorSecrets(id, { nonce: factor?.nonce ?? '' });
-  const typed = separateCode(password, code).code;
-  return factor !== undefined && factorAfter(factor, secrets, typed, Date.now()) !== undefined;
+  return factor !== undefined && factorAfter(factor, secrets, code, Date.now()) !== undefined;
 }
 
 /**
- * Verifies password and code; undefined if one is wrong or the account must not be used. Only after
- * the right password does the work depend on whether the user has a second factor. Fails with
- * code-required.
+ * Verifies password, account and code. Only after the right password does the work depend on
+ * whether the user has a second factor. Fails with code-required.
  */
 async function verify(
   { passwords, factorSecrets }: Services,
   user: User | undefined,
   { password: typed, code: separate }: Credentials,
-): Promise<Verified | CodeRejected | undefined> {
+): Promise<Verified | Rejected> {
   const factor = user?.secondFactor;
   // Also for users without a factor, so that the time tells nothing.
   const separated = separateCode(typed, separate);
   const { password, code } = factor ? separated : { password: typed, code: '' };
   const matches = await passwords.matches(password, user?.passwordHash);
-  if (!user?.passwordHash || !matches || !user.activated) return undefined;
+  if (!user?.passwordHash || !matches || !user.activated) return { failure: 'bad-credentials' };
   if (!factor) return { user, password, used: undefined };
   if (code === '') throw new Failure('code-required');
   const secrets = await factorSecrets(user.id, factor);

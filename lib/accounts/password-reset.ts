@@ -11,8 +11,8 @@ import type { Item, Table } from '../table/table.ts';
 import { remove } from '../table/write.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
 import {
-  type Failures,
-  mailboxProven,
+  clearFailures,
+  type LoginCounts,
   mayAdmit,
   ownerAdmitted,
 } from '../throttle/login-throttle-rules.ts';
@@ -32,7 +32,7 @@ export async function requestReset(
   source: Source,
   address: string,
 ): Promise<void> {
-  const { count } = await throttle.beginReset(source);
+  const { count } = await throttle.begin('RESETS', source);
   await count();
   await commitWithRetries(table, (now) => [resetRequested(address, source.address, now)]);
 }
@@ -59,7 +59,7 @@ export async function finishReset(
 ): Promise<void> {
   policy.requireLength('newPassword', newPassword);
   const itemKey = resetItemKey(hashOf(key));
-  const { count, items } = await throttle.beginReset(source, [itemKey]);
+  const { count, items } = await throttle.begin('RESETS', source, [itemKey]);
   const [issuedKey] = items as unknown as [StoredResetKey | undefined];
   const counted = count();
   let hashing: Promise<string> | undefined;
@@ -75,7 +75,7 @@ export async function finishReset(
     ]);
     const admits = found.user.secondFactor && mayAdmit(found.user, Date.now());
     const [network] = admits ? await table.getAll([failureKeys.network]) : [];
-    return { ...found, passwordHash, failureKeys, network: network as Failures['network'] };
+    return { ...found, passwordHash, failureKeys, network: network as LoginCounts['network'] };
   };
   const decide = (loaded: Awaited<ReturnType<typeof load>>, now: number) => {
     if (!loaded || !isUsable(loaded.storedKey, loaded.user, now)) throw new Failure('unknown-key');
@@ -92,7 +92,7 @@ export async function finishReset(
       passwordReset(user, passwordHash, proven),
       // If it has been used meanwhile, the password is another one.
       remove(itemKey),
-      ...(user.secondFactor ? [] : mailboxProven(failureKeys, now)),
+      ...(user.secondFactor ? [] : clearFailures(failureKeys, now)),
       ...(admits ? ownerAdmitted(failureKeys, network, now) : []),
       notified('passwordChanged', user, now),
       auditEntry(actor, auditEventFor('password.reset', user, []), now),

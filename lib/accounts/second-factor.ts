@@ -58,9 +58,10 @@ export async function requestFactor(
 ): Promise<Enrolment> {
   const user = await caller.findUser();
   if (user.secondFactor) throw new Failure('second-factor-on');
-  return throttle.attempt(attemptBy(caller, user, source, { password: currentPassword }), {
+  return throttle.attempt(attemptBy(caller, user, source), {
     async verify() {
-      if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
+      if (!(await passwords.matches(currentPassword, user.passwordHash)))
+        return { failure: 'wrong-password' };
       const pendingFactor = newPendingFactor(caller.jti, Date.now());
       const { totp } = await factorSecrets(user.id, pendingFactor);
       return async (clearFailures) => {
@@ -97,11 +98,11 @@ export async function confirmFactor(
   const user = await caller.findUser();
   const pending = confirmable(user.pendingFactor, caller.jti, Date.now());
   if (!pending) throw new Failure('second-factor-off');
-  return throttle.attempt(attemptBy(caller, user, source, { code }), {
+  return throttle.attempt(attemptBy(caller, user, source), {
     async verify() {
       const secrets = await factorSecrets(user.id, pending);
       const confirmed = confirmedFactor(pending, secrets, code, Date.now());
-      if (!confirmed) return 'wrong-code';
+      if (!confirmed) return { failure: 'wrong-code' };
       const factor: SecondFactor = { ...confirmed, ...newRecoveryCodes() };
       return (clearFailures) =>
         caller.change({
@@ -185,9 +186,10 @@ async function changeFactor<R>(
   const user = await caller.findUser();
   const { secondFactor } = user;
   if (!secondFactor) throw new Failure('second-factor-off');
-  return throttle.attempt(attemptBy(caller, user, source, { password: currentPassword, code }), {
+  return throttle.attempt(attemptBy(caller, user, source), {
     async verify() {
-      if (!(await passwords.matches(currentPassword, user.passwordHash))) return 'wrong-password';
+      if (!(await passwords.matches(currentPassword, user.passwordHash)))
+        return { failure: 'wrong-password' };
       const secrets = await factorSecrets(user.id, secondFactor);
       if (!factorAfter(secondFactor, secrets, code, Date.now()))
         return { failure: 'wrong-code', codeRejectedOf: user };

@@ -91,7 +91,7 @@ export async function exchangeCredential(
   const { clientId, secret } = credentialsOf(authorization, request);
   const integrationId = integrationOfClient(clientId);
   // An unknown client id reads keys that no item has, so that every rejection takes equally long.
-  const { items, count } = await throttle.beginExchange(source, [
+  const { items, count } = await throttle.begin('MODULES', source, [
     ...keysOfCredential(integrationId ?? 0, integrationId === undefined ? '' : clientId),
     credentialUseKey(integrationId === undefined ? '' : clientId),
   ]);

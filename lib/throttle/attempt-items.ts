@@ -1,19 +1,23 @@
 import * as v from 'valibot';
+import { networkOf } from '../contract/source.ts';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
+import type { Pseudonym } from './pseudonyms.ts';
 
 /* Logins, networks and addresses are HMACs in these keys, so no item names a person. */
 
-const PARTITION = 'ATTEMPTS#';
-/** The HMAC of a login in a key. */
-export const pseudonymIn = ({ pk }: Key): string => pk.slice(PARTITION.length);
-const under = (hmac: string, sk: string): Key => ({ pk: `${PARTITION}${hmac}`, sk });
+const under = (hmac: string, sk: string): Key => ({ pk: `ATTEMPTS#${hmac}`, sk });
 
-export const networkAttemptsKey = (login: string, network: string): Key =>
-  under(login, `NETWORK#${network}`);
-export const elsewhereAttemptsKey = (login: string): Key => under(login, 'ELSEWHERE');
-/** Attempts at a login with a right recovery code during a wait. */
-export const recoveryAttemptsKey = (login: string): Key => under(login, 'RECOVERY');
+/** Where attempts at a login are counted; `recovery` during a wait, with a right recovery code. */
+export function loginKeys(login: string, address: string, pseudonym: Pseudonym) {
+  const hmac = pseudonym(login);
+  return {
+    network: under(hmac, `NETWORK#${pseudonym(`${networkOf(address)} ${login}`)}`),
+    elsewhere: under(hmac, 'ELSEWHERE'),
+    recovery: under(hmac, 'RECOVERY'),
+  };
+}
+export type LoginKeys = ReturnType<typeof loginKeys>;
 /** From a known network, from all others together, and with a recovery code. */
 export const attemptsItem: ItemDeclaration = {
   pk: 'ATTEMPTS#<login>',
@@ -45,13 +49,10 @@ export const rejectionItem: ItemDeclaration = {
   onRestore: 'keep',
 };
 
-/* The counts of a source are numbered by their windows. */
-export const sourceAttemptsKey = (address: string, window: number): Key =>
-  under(address, `SOURCE#${window}`);
-export const sourceResetsKey = (address: string, window: number): Key =>
-  under(address, `RESETS#${window}`);
-export const sourceModulesKey = (address: string, window: number): Key =>
-  under(address, `MODULES#${window}`);
+/** What is counted of a source: attempts at logins, resets, or rejected modules. */
+export type SourceKind = 'SOURCE' | 'RESETS' | 'MODULES';
+export const sourceKey = (address: string, kind: SourceKind, window: number): Key =>
+  under(address, `${kind}#${window}`);
 export const sourceItem: ItemDeclaration = {
   pk: 'ATTEMPTS#<address>',
   sk: ['SOURCE#<window>', 'RESETS#<window>', 'MODULES#<window>'],

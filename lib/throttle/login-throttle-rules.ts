@@ -9,13 +9,8 @@ import {
   type Write,
   withCondition,
 } from '../table/write.ts';
-import {
-  type SourceCounts,
-  type SourceKeys,
-  type SourceLimits,
-  sourceBlockedUntil,
-  tooManyAttempts,
-} from './source-throttle.ts';
+import type { User } from '../users/user.ts';
+import type { LoginKeys } from './attempt-items.ts';
 
 /*
  * Limits on password guessing. Each login has one failure count per network from which its account
@@ -39,16 +34,13 @@ const RECOVERIES_PER_DAY = 5;
 /** How long a network stays known after a login. */
 const KNOWN_NETWORK_SECONDS = 30 * 24 * 60 * 60;
 
-/** The stored failure count of a login. */
-interface LoginFailures extends LoginCount {
-  /** When the network stops being known, or the failures stop counting; seconds since 1970. */
-  readonly expires: number;
-}
-
-interface LoginCount {
+/** A stored count of the failures of a login. */
+interface Failures {
   readonly n: number;
   /** When the last failure was counted, in milliseconds since 1970. */
   readonly last: number;
+  /** When the network stops being known, or the failures stop counting; seconds since 1970. */
+  readonly expires: number;
   /** Whether the audit trail already records a rejection because of these failures. */
   readonly rejected?: true;
   /** The network is known by a mailed key only, and until its free attempts are used up. */
@@ -57,186 +49,115 @@ interface LoginCount {
   readonly audited?: readonly string[];
 }
 
-/** The counts that decide on a login attempt; undefined where none is stored. */
-export interface Failures extends SourceCounts {
-  readonly network: LoginFailures | undefined;
-  readonly elsewhere: LoginFailures | undefined;
-  /** Attempts with a right recovery code during a wait; read only for those that can be one. */
-  readonly recovery?: LoginFailures | undefined;
+/** The stored counts of a login; undefined where none is. Not every attempt reads `recovery`. */
+export type LoginCounts = Readonly<Partial<Record<keyof LoginKeys, Failures | undefined>>>;
+
+/** The count of a login that applies to an attempt. */
+export interface LoginCount {
+  readonly key: Key;
+  readonly stored: Failures | undefined;
+  /** The failures that still count, and when the count expires once it is increased. */
+  readonly before: Failures;
+  /** When the wait ends, in milliseconds since 1970; 0 if there is none. */
+  readonly blockedUntil: number;
+  readonly isKnownNetwork: boolean;
+  /** The present hour and network, and those whose first failure was audited in this hour. */
+  readonly mark: string;
+  readonly audited: readonly string[];
 }
 
-/** The keys under which the counts are stored. */
-export type FailureKeys = SourceKeys & Readonly<Record<'network' | 'elsewhere' | 'recovery', Key>>;
-
-/** A login attempt. The times differ if it was queued; in milliseconds since 1970. */
-export interface TimedAttempt {
-  readonly now: number;
-  readonly arrivedAt: number;
-  /** Whether its recovery code was found right, so that only the count of these makes it wait. */
-  readonly hasRecoveryCode?: true;
+/**
+ * The count that applies to an attempt: of a known network, of all other networks, or of attempts
+ * whose recovery code was found right. `now` is in milliseconds since 1970.
+ */
+export function countFor(
+  keys: LoginKeys,
+  counts: LoginCounts,
+  now: number,
+  hasRecoveryCode = false,
+): LoginCount {
+  const isKnownNetwork = isKnown(counts.network, now);
+  const cleared = isKnownNetwork ? 'network' : 'elsewhere';
+  const name = hasRecoveryCode ? 'recovery' : cleared;
+  const stored = counts[name];
+  const expires =
+    name === 'network' && stored ? stored.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
+  const isCurrent = stored && now < stored.last + FAILURE_MEMORY_SECONDS * 1000;
+  const before = { ...(isCurrent ? stored : { n: 0, last: 0 }), expires };
+  const waitSeconds = hasRecoveryCode ? waitAfterRecoveries(before.n) : waitAfter(before.n);
+  const hour = `${Math.floor(now / 3_600_000)} `;
+  // A log-in with a recovery code clears the count of its network, whose marks must stay.
+  const marks = new Set([...(counts[cleared]?.audited ?? []), ...(stored?.audited ?? [])]);
+  return {
+    key: keys[name],
+    stored,
+    before,
+    blockedUntil: waitSeconds > 0 ? before.last + waitSeconds * 1000 : 0,
+    isKnownNetwork,
+    mark: hour + keys.network.sk.slice('NETWORK#'.length, 'NETWORK#'.length + 8),
+    audited: [...marks].filter((mark) => mark.startsWith(hour)),
+  };
 }
 
 /** The waiting period in seconds after this number of failures of a login. */
-export function waitAfter(failures: number): number {
-  return failures < FREE_FAILURES ? 0 : Math.min(2 ** (failures - FREE_FAILURES), WAIT_SECONDS_MAX);
-}
-
+const waitAfter = (failures: number): number =>
+  failures < FREE_FAILURES ? 0 : Math.min(2 ** (failures - FREE_FAILURES), WAIT_SECONDS_MAX);
 const waitAfterRecoveries = (attempts: number): number =>
   attempts < RECOVERIES_PER_DAY ? 0 : FAILURE_MEMORY_SECONDS;
 
-/** When the wait of a login ends, in milliseconds since 1970; 0 if there is none. */
-function loginBlockedUntil(counts: Failures, attempt: TimedAttempt): number {
-  const { n, last } = failuresBefore(counts, attempt);
-  const wait = attempt.hasRecoveryCode ? waitAfterRecoveries(n) : waitAfter(n);
-  return wait > 0 ? last + wait * 1000 : 0;
-}
-
-/**
- * Fails with too-many-attempts when the login attempt arrived during a waiting period: time spent
- * in a queue does not count as waiting.
- */
-export function requireNoWait(counts: Failures, attempt: TimedAttempt, limits: SourceLimits): void {
-  const { now, arrivedAt } = attempt;
-  const retryAt = Math.max(
-    loginBlockedUntil(counts, attempt),
-    sourceBlockedUntil(counts, arrivedAt, limits),
-  );
-  if (arrivedAt < retryAt) throw tooManyAttempts(retryAt, now);
-}
-
-/**
- * An attempt that was counted as a failure in advance, the count before it, and whether the network
- * was known.
- */
-export interface RecordedAttempt {
-  readonly isKnown: boolean;
-  readonly key: Key;
-  readonly failures: LoginFailures;
-  readonly before: LoginCount;
-}
-
-/** Counts an attempt as a failure before the password is verified. */
-export function recordAttempt(
-  keys: FailureKeys,
-  counts: Failures,
-  attempt: TimedAttempt,
-): Decision<RecordedAttempt> {
-  const { now } = attempt;
-  const isKnown = isKnownNetwork(counts.network, now);
-  const name = applicable(counts, attempt);
-  const [key, stored] = [keys[name], counts[name]];
-  const expires =
-    name === 'network' && stored ? stored.expires : seconds(now) + FAILURE_MEMORY_SECONDS;
-  // A right recovery code has a count of its own, and a log-in with it clears the other one.
-  const cleared = isKnown ? counts.network : counts.elsewhere;
-  const marks = new Set([...(cleared?.audited ?? []), ...(stored?.audited ?? [])]);
-  const before = {
-    ...failuresBefore(counts, attempt),
-    ...(marks.size > 0 && { audited: [...marks] }),
-  };
-  const failures = { ...before, n: before.n + 1, last: now, expires };
-  return {
-    writes: [withCondition(put(key, { ...failures }), unchangedSinceRead(stored))],
-    result: { isKnown, key, failures, before },
-  };
-}
-
-/**
- * The write that marks the failures of a login because of which an attempt is rejected; undefined
- * if they are marked, or if only the source has sent too much.
- */
-export function markRejected(
-  keys: FailureKeys,
-  counts: Failures,
-  attempt: TimedAttempt,
-): Write | undefined {
-  const { n, last, rejected } = failuresBefore(counts, attempt);
-  if (rejected || attempt.arrivedAt >= loginBlockedUntil(counts, attempt)) return undefined;
-  return set(
-    keys[applicable(counts, attempt)],
-    { rejected: true },
-    attributesAre({ n, last, rejected }),
-  );
-}
-
-/** Takes back an attempt and the wait that it began, unless another one has been counted since. */
-export const takeBackAttempt = ({ key, failures, before }: RecordedAttempt): Write =>
-  withCondition(put(key, { ...before, expires: failures.expires }), unchangedSinceRead(failures));
-
-/** Marks the failure of an attempt as audited, unless another one has been counted since. */
-export const failureAudited = (
-  { key, failures }: RecordedAttempt,
-  audited: readonly string[],
-): Write => set(key, { audited }, unchangedSinceRead(failures));
-
-/**
- * What the failures of a login say once the first one of this hour in a network is in the audit
- * trail; undefined if it is there. Equal for logins that no account has. `now` is in milliseconds
- * since 1970.
- */
-export function auditedWith(
-  { failures: { audited = [] } }: RecordedAttempt,
-  { network: { sk } }: FailureKeys,
-  now: number,
-): readonly string[] | undefined {
-  const hour = `${Math.floor(now / 3_600_000)} `;
-  const mark = hour + sk.slice('NETWORK#'.length, 'NETWORK#'.length + 8);
-  if (audited.includes(mark)) return undefined;
-  return [...audited.filter((each) => each.startsWith(hour)), mark];
-}
-
-const isKnownNetwork = (
-  network: LoginFailures | undefined,
-  now: number,
-): network is LoginFailures =>
+const isKnown = (network: Failures | undefined, now: number): network is Failures =>
   network !== undefined &&
   now < network.expires * 1000 &&
   !(network.byMail && network.n >= FREE_FAILURES);
 
-/** Which count applies to an attempt: of a known network, or of all other networks. */
-function applicable(
-  { network }: Failures,
-  { now, hasRecoveryCode }: TimedAttempt,
-): 'network' | 'elsewhere' | 'recovery' {
-  if (hasRecoveryCode) return 'recovery';
-  return isKnownNetwork(network, now) ? 'network' : 'elsewhere';
+/** An attempt that was counted as a failure, and the count before it. */
+export interface RecordedAttempt extends LoginCount {
+  readonly counted: Failures;
+  /** Whether its failure is the first one of the hour in its network, and to be audited. */
+  readonly isFirst: boolean;
 }
 
-/** The failures that count for an attempt. */
-function failuresBefore(counts: Failures, attempt: TimedAttempt): LoginCount {
-  const stored = counts[applicable(counts, attempt)];
-  if (!stored || attempt.now >= stored.last + FAILURE_MEMORY_SECONDS * 1000)
-    return { n: 0, last: 0 };
-  const { expires: _, ...count } = stored;
-  return count;
+/** Counts an attempt as a failure, and as audited, before the password is verified. */
+export function recordAttempt(count: LoginCount, now: number): Decision<RecordedAttempt> {
+  const { key, stored, before, mark, audited } = count;
+  const isFirst = !audited.includes(mark);
+  const marks = isFirst ? [...audited, mark] : audited;
+  const counted = { ...before, n: before.n + 1, last: now, audited: marks };
+  return {
+    writes: [withCondition(put(key, counted), unchangedSinceRead(stored))],
+    result: { ...count, counted, isFirst },
+  };
 }
+
+/** Takes back an attempt and the wait that it began, unless another one has been counted since. */
+export const takeBackAttempt = ({ key, before, counted }: RecordedAttempt): Write =>
+  withCondition(put(key, { ...before }), unchangedSinceRead(counted));
+
+/** Marks that a rejection because of these failures is audited. */
+export const markRejected = ({ key, before: { n, last, rejected } }: LoginCount): Write =>
+  set(key, { rejected: true }, attributesAre({ n, last, rejected }));
+
+const NO_ATTEMPT = { isKnownNetwork: false, audited: [] };
 
 /**
- * Resets the login's failure count and marks the network as known, after a correct password. The
- * writes are unconditional: a concurrent failed attempt on the same login is either cleared as well
- * or counted afterwards.
+ * Resets the login's failure count and marks the network as known, after a correct password or a
+ * mailed key, which proves control of the mailbox: an attacker elsewhere cannot lock out its owner.
+ * The writes are unconditional: a concurrent failed attempt on the same login is either cleared as
+ * well or counted afterwards.
  */
 export function clearFailures(
-  keys: FailureKeys,
-  isKnown: boolean,
+  keys: LoginKeys,
   now: number,
-  audited?: readonly string[],
+  { isKnownNetwork, audited }: Pick<LoginCount, 'isKnownNetwork' | 'audited'> = NO_ATTEMPT,
 ): Write[] {
-  const none = { n: 0, last: now, ...(audited && { audited }) };
+  const none = { n: 0, last: now, audited };
   return [
     put(keys.network, { ...none, expires: seconds(now) + KNOWN_NETWORK_SECONDS }),
-    ...(isKnown
+    ...(isKnownNetwork
       ? []
       : [put(keys.elsewhere, { ...none, expires: seconds(now) + FAILURE_MEMORY_SECONDS })]),
   ];
 }
-
-/**
- * Clears the failures and marks the network as known after a reset with a mailed key, which proves
- * control of the mailbox. An attacker elsewhere therefore cannot lock out the owner of the mailbox.
- */
-export const mailboxProven = (keys: FailureKeys, now: number): Write[] =>
-  clearFailures(keys, false, now);
 
 /**
  * Makes the network of a reset with a mailed key known to a user with a second factor, with free
@@ -244,27 +165,25 @@ export const mailboxProven = (keys: FailureKeys, now: number): Write[] =>
  * so this must happen once a day at most. A network that is known by a login stays so.
  */
 export function ownerAdmitted(
-  keys: FailureKeys,
-  network: LoginFailures | undefined,
+  keys: LoginKeys,
+  network: Failures | undefined,
   now: number,
 ): Write[] {
-  const isKnown = isKnownNetwork(network, now) && !network.byMail;
-  const known = isKnown
-    ? { expires: network.expires }
-    : { expires: seconds(now) + FAILURE_MEMORY_SECONDS, byMail: true };
+  const known =
+    isKnown(network, now) && !network.byMail
+      ? { expires: network.expires }
+      : { expires: seconds(now) + FAILURE_MEMORY_SECONDS, byMail: true };
   return [
     withCondition(put(keys.network, { n: 0, last: now, ...known }), unchangedSinceRead(network)),
   ];
 }
 
 /** Whether a reset may admit a user with a second factor again. */
-export const mayAdmit = (
-  { admittedAt = 0 }: { readonly admittedAt?: number | undefined },
-  now: number,
-) => now >= admittedAt + FAILURE_MEMORY_SECONDS * 1000;
+export const mayAdmit = ({ admittedAt = 0 }: Pick<User, 'admittedAt'>, now: number): boolean =>
+  now >= admittedAt + FAILURE_MEMORY_SECONDS * 1000;
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 /** The condition that no other login attempt has been counted since the read. */
-function unchangedSinceRead(count: LoginCount | undefined): Condition {
+function unchangedSinceRead(count: Failures | undefined): Condition {
   return count ? attributesAre({ n: count.n, last: count.last }) : isAbsent();
 }

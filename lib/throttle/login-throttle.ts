@@ -4,34 +4,27 @@ import type { Source } from '../contract/source.ts';
 import { openConnection } from '../runtime/aws.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { sharedKms } from '../runtime/kms.ts';
-import { isRecoveryForm, separateCode } from '../second-factor/second-factor.ts';
 import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
 import type { User } from '../users/user.ts';
 import { actorOf } from '../users/user-table.ts';
-import { pseudonymIn } from './attempt-items.ts';
-import { openAttemptKeys } from './attempt-keys.ts';
-import { admit, type CountedAttempt, readCounts, stepsOf } from './counted-attempt.ts';
-import { entriesAbout } from './failed-attempts.ts';
-import type { FailureKeys } from './login-throttle-rules.ts';
-import { type Check, type Found, runAttempt } from './run-attempt.ts';
+import { type Found, readCounts } from './attempt-counts.ts';
+import { type LoginKeys, loginKeys, type SourceKind } from './attempt-items.ts';
+import { openReports } from './attempt-reports.ts';
+import { openPseudonyms, type Pseudonym } from './pseudonyms.ts';
+import { type Check, runAttempt } from './run-attempt.ts';
 import {
   countAgainstSource,
-  type SourceCounts,
-  type SourceEvent,
-  type SourceKeys,
-  type SourceLimits,
   sourceBlockedUntil,
+  sourceCounts,
   tooManyAttempts,
 } from './source-throttle.ts';
 
-/** An attempt to prove an identity by a login, a password and a code, as they were typed. */
+/** An attempt to prove an identity by a login, a password and a code. */
 export interface PasswordAttempt {
+  /** As it was typed. */
   readonly login: string;
-  /** Absent where only a code is asked for. */
-  readonly password?: string;
-  readonly code?: string | null;
   readonly source: Source;
   /** The keys of items to read together with the counts. */
   readonly alsoRead?: readonly Key[];
@@ -42,13 +35,7 @@ export interface PasswordAttempt {
 }
 
 /** An attempt by a user who has a session. */
-export const attemptBy = (
-  { jti }: Caller,
-  user: User,
-  source: Source,
-  typed: Pick<PasswordAttempt, 'password' | 'code'>,
-): PasswordAttempt => ({
-  ...typed,
+export const attemptBy = ({ jti }: Caller, user: User, source: Source): PasswordAttempt => ({
   login: user.login,
   source,
   userIdIn: () => user.id,
@@ -64,43 +51,24 @@ export interface LoginThrottle {
    */
   attempt<T, R>(attempt: PasswordAttempt, check: Check<T, R>): Promise<R>;
   /**
-   * Reads how many resets and confirmations of addresses this source has requested, and the items
-   * under `keys`.
+   * Reads how many resets and confirmations of addresses this source has requested, or how many
+   * credentials of modules that were rejected, and the items under `keys`.
    */
-  beginReset(source: Source, keys?: readonly Key[]): Promise<Begun>;
-  /**
-   * Likewise for rejected credentials of modules. Call `count` only after a rejection: a module
-   * with the right credential is never locked out.
-   */
-  beginExchange(source: Source, keys: readonly Key[]): Promise<Begun>;
-  /**
-   * The keys under which the counts of this login and source are stored, for the rules of a reset.
-   */
-  keysOf(login: string, source: Source): Promise<FailureKeys>;
+  begin(kind: 'RESETS' | 'MODULES', source: Source, keys?: readonly Key[]): Promise<Begun>;
+  /** The keys under which attempts at this login are counted, for the rules of a reset. */
+  keysOf(login: string, source: Source): Promise<LoginKeys>;
 }
 
 /** A request, and the items that were read with the count of its source. */
 interface Begun {
   /**
-   * Counts the request against its source. For a reset, await it before any work beyond reading is
-   * done for the request. Fails with too-many-attempts, and with unavailable when it could not be
-   * counted.
+   * Counts the request against its source: a reset before any work beyond reading is done for it, a
+   * credential only after its rejection, so that a module with the right one is never locked out.
+   * Fails with too-many-attempts, and with unavailable when it could not be counted.
    */
   count(): Promise<void>;
   readonly items: Found;
 }
-
-/** What one source may do in 15 minutes. */
-interface Limits extends SourceLimits {
-  readonly resetsPerSource: number;
-}
-
-/** Most logins have the right password. A person needs two requests for a reset. */
-const limitsFor = (failuresPerSource: number): Limits => ({
-  failuresPerSource,
-  requestsPerSource: 10 * failuresPerSource,
-  resetsPerSource: failuresPerSource,
-});
 
 /**
  * Opens a throttle that stores its counts in the table. It counts by the submitted login whether or
@@ -109,82 +77,43 @@ const limitsFor = (failuresPerSource: number): Limits => ({
  */
 export function openLoginThrottle(
   table: Table,
-  pepperKeys: readonly string[] = requireEnv('PEPPER_KEYS').split(','),
+  [pepperKey] = requireEnv('PEPPER_KEYS').split(','),
   kms = sharedKms(),
 ): LoginThrottle {
-  const limits = limitsFor(Number(requireEnv('FAILURES_PER_SOURCE')));
-  const attemptKeys = openAttemptKeys(pepperKeys[0] as string, kms);
+  const failuresPerSource = Number(requireEnv('FAILURES_PER_SOURCE'));
+  const pseudonyms = openPseudonyms(pepperKey as string, kms);
   openConnection('dynamodb');
+  const countsOf = (kind: SourceKind, source: Source, pseudonym: Pseudonym) =>
+    sourceCounts(kind, source, pseudonym, failuresPerSource);
 
   return {
     async attempt(attempt, check) {
-      const keys = await attemptKeys.ofLogin(attempt.login, attempt.source);
+      const { login, source, alsoRead, userIdIn, actor = anonymous(source.address) } = attempt;
+      const pseudonym = await pseudonyms();
+      const keys = loginKeys(login, source.address, pseudonym);
       try {
-        const [counted, items] = await readAttempt({ table, limits }, keys, attempt, check);
-        return await runAttempt(stepsOf(counted, await admit(counted)), items, check);
+        const sources = countsOf('SOURCE', source, pseudonym);
+        const counts = { table, keys, sources, arrivedAt: source.arrivedAt };
+        const read = await readCounts(counts, check.isRecoveryCode !== undefined, alsoRead);
+        const reports = openReports(table, keys, { login, userId: userIdIn(read[1]), actor });
+        return await runAttempt(counts, read, check, reports);
       } catch (error) {
-        if (error instanceof Failure) error.loginPseudonym = pseudonymIn(keys.elsewhere);
+        if (error instanceof Failure) error.loginPseudonym = pseudonym(login);
         throw error;
       }
     },
-
-    async beginReset(source, keys = []) {
-      const sources = await attemptKeys.ofResets(source);
-      const resetLimits = { failuresPerSource: 1, requestsPerSource: limits.resetsPerSource };
-      return begin(table, source, keys, { sources, limits: resetLimits, event: 'request' });
+    async begin(kind, source, keys = []) {
+      const counts = countsOf(kind, source, await pseudonyms());
+      const items = await table.getAll([...counts.map(({ key }) => key), ...keys]);
+      return {
+        items: items.slice(counts.length),
+        async count() {
+          const retryAt = sourceBlockedUntil(counts, items);
+          if (retryAt > 0) throw tooManyAttempts(retryAt);
+          await countAgainstSource(table, counts, kind === 'RESETS' ? 'request' : 'failure');
+        },
+      };
     },
-
-    async beginExchange(source, keys) {
-      const sources = await attemptKeys.ofModules(source);
-      return begin(table, source, keys, { sources, limits, event: 'failure' });
-    },
-
-    keysOf: (login, source) => attemptKeys.ofLogin(login, source),
+    keysOf: async (login, { address }) => loginKeys(login, address, await pseudonyms()),
   };
-}
-
-/** Reads the counts of a source and the items under `keys`. */
-async function begin(
-  table: Table,
-  { arrivedAt }: Source,
-  keys: readonly Key[],
-  { sources, limits, event }: { sources: SourceKeys; limits: SourceLimits; event: SourceEvent },
-): Promise<Begun> {
-  const { source, site } = sources;
-  const [ofSource, ...others] = await table.getAll([source, ...(site ? [site] : []), ...keys]);
-  const counts = { source: ofSource, site: site && others[0] } as SourceCounts;
-  return {
-    items: site ? others.slice(1) : others,
-    async count() {
-      const retryAt = sourceBlockedUntil(counts, arrivedAt, limits);
-      if (retryAt > 0) throw tooManyAttempts(retryAt, Date.now());
-      await countAgainstSource(table, sources, event, arrivedAt, limits);
-    },
-  };
-}
-
-/** Reads the counts of an attempt, and the items of `alsoRead`. */
-async function readAttempt<T, R>(
-  { table, limits }: { table: Table; limits: SourceLimits },
-  keys: FailureKeys,
-  { login, password = '', code = null, source, alsoRead, userIdIn, ...rest }: PasswordAttempt,
-  { load, isRecoveryCode }: Check<T, R>,
-): Promise<[CountedAttempt, Found]> {
-  const { actor = anonymous(source.address) } = rest;
-  const mayRecover =
-    isRecoveryCode !== undefined && isRecoveryForm(separateCode(password, code).code);
-  const [counts, items] = await readCounts(table, keys, mayRecover, alsoRead);
-  const attempt: CountedAttempt = {
-    table,
-    limits,
-    keys,
-    counts,
-    actor,
-    arrivedAt: source.arrivedAt,
-    entryAbout: entriesAbout({ keys, login, userId: userIdIn(items), actor }),
-    ...(mayRecover && {
-      isRecoveryCode: async () => isRecoveryCode((await load?.(items)) as T),
-    }),
-  };
-  return [attempt, items];
 }

@@ -1,12 +1,18 @@
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { settleAll } from '../runtime/settle-all.ts';
-import type { Item } from '../table/table.ts';
 import type { Write } from '../table/write.ts';
 import type { User } from '../users/user.ts';
-
-/** The items of keys, in the order of the keys; undefined for those that do not exist. */
-export type Found = readonly (Item | undefined)[];
+import {
+  type AttemptCounts,
+  admit,
+  type Found,
+  openRecording,
+  type readCounts,
+} from './attempt-counts.ts';
+import type { AttemptReports } from './attempt-reports.ts';
+import { clearFailures } from './login-throttle-rules.ts';
+import { countAgainstSource } from './source-throttle.ts';
 
 /**
  * What a request does with the right password. It commits the writes of `clearFailures`, which
@@ -14,10 +20,11 @@ export type Found = readonly (Item | undefined)[];
  */
 type Proceed<R> = (clearFailures: (now: number) => readonly Write[]) => Promise<R>;
 
-/** A wrong code after the right password of a user: somebody knows it who may not be the owner. */
-export interface CodeRejected {
+/** Why an attempt fails: a wrong password or code, or an account that must not be used. */
+export interface Rejected {
   readonly failure: FailureCode;
-  readonly codeRejectedOf: User;
+  /** Who has the password, if only the code was wrong: somebody knows it who may not be them. */
+  readonly codeRejectedOf?: User;
 }
 
 /** How a password is checked, and what the request does then. */
@@ -26,13 +33,12 @@ export interface Check<T, R> {
   readonly load?: (items: Found) => Promise<T>;
   /**
    * Verifies the password, and the code if one is needed. Returns what the request does with the
-   * right ones, or the failure of a wrong one or an account that must not be used. What it throws
-   * is no verdict.
+   * right ones. What it throws is no verdict.
    */
-  readonly verify: (loaded: T) => Promise<Proceed<R> | FailureCode | CodeRejected>;
+  readonly verify: (loaded: T) => Promise<Proceed<R> | Rejected>;
   /**
-   * Whether a code that has the form of a recovery code is a right one, after equal work whether or
-   * not there is such a user. If it is, the attempt is made in spite of a wait.
+   * Of a code that has the form of a recovery code: whether it is a right one, after equal work
+   * whether or not there is such a user. If it is, the attempt is made in spite of a wait.
    */
   readonly isRecoveryCode?: (loaded: T) => Promise<boolean>;
   /**
@@ -42,27 +48,6 @@ export interface Check<T, R> {
   readonly keepsFailures?: boolean;
 }
 
-/** The steps of an attempt: `record`, then one of the others. */
-export interface AttemptSteps {
-  /**
-   * Counts the attempt as a failure. Fails with too-many-attempts if concurrent attempts have
-   * caused a waiting period, and with unavailable when the attempt could not be counted; it may
-   * then be counted in part.
-   */
-  record(): Promise<void>;
-  /** The writes that clear the failures of the login. `now` is in milliseconds since 1970. */
-  clearFailures(now: number): readonly Write[];
-  /**
-   * Counts a wrong password against the source. Fails with too-many-attempts when concurrent
-   * failures have reached the limit of the source, and with unavailable when the failure could not
-   * be counted. Audits the failure, and a code that was rejected after the right password, of which
-   * it also tells the user once a day.
-   */
-  countFailure(codeRejectedOf?: User): Promise<void>;
-  /** Takes back whatever has been counted of the attempt. */
-  takeBack(): Promise<void>;
-}
-
 /**
  * Runs an attempt. It is counted before the password is verified, so that no hash is computed for
  * an uncounted attempt, and a wrong password is counted against its source before it is revealed.
@@ -70,37 +55,41 @@ export interface AttemptSteps {
  * after the right password, is taken back: users would otherwise lock themselves out with correct
  * passwords.
  *
- * Fails with what `verify` returns, with too-many-attempts, with unavailable, and as the check and
- * the request do.
+ * Fails with what `verify` returns, with too-many-attempts, with unavailable if the attempt or its
+ * failure could not be counted, and as the check and the request do.
  */
 export async function runAttempt<T, R>(
-  steps: AttemptSteps,
-  items: Found,
+  counts: AttemptCounts,
+  [countAt, items]: Awaited<ReturnType<typeof readCounts>>,
   // Stryker disable next-line ArrowFunction: settleAll accepts a value in place of its promise
-  { load = async () => undefined as T, verify, keepsFailures = false }: Check<T, R>,
+  { load = async () => undefined as T, verify, isRecoveryCode, keepsFailures }: Check<T, R>,
+  reports: AttemptReports,
 ): Promise<R> {
+  const isRight = isRecoveryCode && (async () => isRecoveryCode(await load(items)));
+  const hasRecoveryCode = await admit(counts, countAt, isRight, reports);
+  const { record, takeBack } = openRecording(counts, countAt, hasRecoveryCode);
   const recordAndVerify = async () => {
-    const [, loaded] = await settleAll([steps.record(), load(items)]);
-    return verify(loaded);
+    const [recorded, loaded] = await settleAll([record(), load(items)]);
+    return { recorded, verdict: await verify(loaded) };
   };
-  const proceed = await recordAndVerify().catch(async (error) => {
-    await steps.takeBack();
+  const { recorded, verdict } = await recordAndVerify().catch(async (error) => {
+    await takeBack();
     throw error;
   });
-  if (typeof proceed === 'string') {
-    await steps.countFailure();
-    throw new Failure(proceed);
-  }
-  if (typeof proceed === 'object') {
-    await steps.countFailure(proceed.codeRejectedOf);
-    throw new Failure(proceed.failure);
+  if (typeof verdict !== 'function') {
+    // Concurrently: a source that reaches its limit at this moment is reported all the same.
+    await settleAll([
+      countAgainstSource(counts.table, counts.sources, 'failure'),
+      reports.failed(recorded, verdict.codeRejectedOf),
+    ]);
+    throw new Failure(verdict.failure);
   }
   if (keepsFailures) {
-    await steps.takeBack();
-    return proceed(() => []);
+    await takeBack();
+    return verdict(() => []);
   }
-  return proceed(steps.clearFailures).catch(async (error) => {
-    if (isOutage(error) || isNoFault(error)) await steps.takeBack();
+  return verdict((now) => clearFailures(counts.keys, now, recorded)).catch(async (error) => {
+    if (isOutage(error) || isNoFault(error)) await takeBack();
     throw error;
   });
 }

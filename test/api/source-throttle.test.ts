@@ -1,16 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { AWAY, statusAndWait, statuses, useAttempts } from '../support/instance/attempts.ts';
+import { statusAndWait, statuses, useAttempts } from '../support/instance/attempts.ts';
 import type { Received } from '../support/instance/gatehouse.ts';
 import { RELEASE } from '../support/release/mixed-versions.ts';
 
 /* What one IP address may do, over all logins. */
 
 const {
-  addFailures,
   changePassword,
   deleteCounts,
-  failuresOfSources,
   finishReset,
   gatehouse,
   hashes,
@@ -145,25 +143,4 @@ describe('a source over its limit', () => {
       expect(counts.map(({ requests }) => requests)).toEqual([3]);
     },
   );
-});
-
-describe('concurrent logins with the correct password', () => {
-  it('do not count as failures of their source, even if some must wait', async () => {
-    await deleteCounts();
-    await gatehouse.makeUser('crowd');
-    // With one more failure, which every attempt is until its password is verified, the others must
-    // wait.
-    await addFailures('crowd', 9, { from: AWAY });
-    await rewrite(/SOURCE/, () => ({ n: 0 }));
-
-    // Lets several of them read before the first one writes.
-    watched.delayed = { operation: 'TransactWriteItems', ms: 500 };
-    const logInAway = () => logIn('crowd', 'crowd', { from: AWAY });
-    const responses = await Promise.all(Array.from({ length: 5 }, logInAway)).finally(() => {
-      watched.delayed = undefined;
-    });
-
-    expect(new Set(statuses(responses))).toEqual(new Set([200, 429]));
-    expect(await failuresOfSources()).toEqual([]);
-  });
 });

@@ -4,8 +4,8 @@ import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { sessionsPartition } from '../../lib/sessions/session-item.ts';
 import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
-import { runAttempt } from '../../lib/throttle/run-attempt.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
+import { admitted } from '../support/doubles/admitted.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { LONG } from '../support/instance/long.ts';
 import { openSetup } from '../support/instance/setup.ts';
@@ -24,12 +24,7 @@ const { table } = gatehouse;
 
 /** A throttle that admits every attempt. */
 const throttle = {
-  async attempt({ login }, check) {
-    const nothing = async () => undefined;
-    const steps = { record: nothing, countFailure: nothing, takeBack: nothing };
-    const guard = await table.get(loginGuardKey(login));
-    return runAttempt({ ...steps, clearFailures: () => [] }, [guard], check);
-  },
+  attempt: async ({ login }, check) => admitted(check, [await table.get(loginGuardKey(login))]),
 } as LoginThrottle;
 
 it.each(['a code of a time step', 'a recovery code'])(

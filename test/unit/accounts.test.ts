@@ -13,20 +13,15 @@ import type { Session } from '../../lib/sessions/session.ts';
 import { sessionKey } from '../../lib/sessions/session-item.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import {
-  elsewhereAttemptsKey,
-  networkAttemptsKey,
-  recoveryAttemptsKey,
-  sourceAttemptsKey,
-} from '../../lib/throttle/attempt-items.ts';
+import { loginKeys } from '../../lib/throttle/attempt-items.ts';
 import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
-import { clearFailures, mailboxProven } from '../../lib/throttle/login-throttle-rules.ts';
-import { type AttemptSteps, runAttempt } from '../../lib/throttle/run-attempt.ts';
+import { clearFailures } from '../../lib/throttle/login-throttle-rules.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
 import { mailboxHashOf } from '../../lib/users/reset-key.ts';
 import type { User } from '../../lib/users/user.ts';
 import { emailGuardKey, loginGuardKey, resetItemKey } from '../../lib/users/user-items.ts';
+import { admitted } from '../support/doubles/admitted.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
 import { overlapCounter } from '../support/doubles/overlap.ts';
@@ -41,12 +36,9 @@ const SOURCE = {
   arrivedAt: NOW,
   userAgent: 'curl/8 <x>\u001b\u0007"script&',
 };
-const FAILURE_KEYS = {
-  network: networkAttemptsKey('ada', 'near'),
-  elsewhere: elsewhereAttemptsKey('ada'),
-  recovery: recoveryAttemptsKey('ada'),
-  source: sourceAttemptsKey('here', 1),
-};
+const FAILURE_KEYS = loginKeys('ada', SOURCE.address, String);
+/** The key of a count that is read before other items. */
+const countOf = (name: string) => loginKeys(name, SOURCE.address, String).elsewhere;
 
 beforeEach(() => {
   events = [];
@@ -76,45 +68,20 @@ const passwords: Passwords = {
 };
 /**
  * A throttle without waiting periods; an attempt reads a count and the items of its keys from this
- * table. Its steps can be replaced.
+ * table.
  */
-const throttleOn = (
-  table: RecordingTable,
-  replacements: (steps: AttemptSteps) => Partial<AttemptSteps> = () => ({}),
-): LoginThrottle => ({
+const throttleOn = (table: RecordingTable): LoginThrottle => ({
   ...throttle,
-  async attempt({ login, password, source, alsoRead = [] }, check) {
-    events.push(`begin ${login} ${password} ${source.address} ${source.arrivedAt}`);
-    const [, ...items] = await table.getAll([elsewhereAttemptsKey(login), ...alsoRead]);
-    let isRecorded = false;
-    const requireRecorded = () => {
-      if (!isRecorded) throw new Error('The attempt has not been recorded');
-    };
-    const steps: AttemptSteps = {
-      async record() {
-        await waitMicrotasks();
-        events.push(`record ${login}`);
-        isRecorded = true;
-      },
-      clearFailures(now) {
-        requireRecorded();
-        events.push(`clear failures of ${login}`);
-        return clearFailures(FAILURE_KEYS, false, now);
-      },
-      async countFailure() {
-        requireRecorded();
-        await waitMicrotasks();
-        events.push(`confirm failure of ${login}`);
-      },
-      async takeBack() {
-        await waitMicrotasks();
-        if (isRecorded) events.push('take back attempt');
-      },
-    };
-    return runAttempt({ ...steps, ...replacements(steps) }, items, check);
+  async attempt({ login, source, alsoRead = [] }, check) {
+    events.push(`begin ${login} ${source.address} ${source.arrivedAt}`);
+    const [, ...items] = await table.getAll([countOf(login), ...alsoRead]);
+    return admitted(check, items, (now) => {
+      events.push(`clear failures of ${login}`);
+      return clearFailures(FAILURE_KEYS, now);
+    });
   },
-  async beginReset(source, keys = []) {
-    const [, ...items] = await table.getAll([elsewhereAttemptsKey('source'), ...keys]);
+  async begin(_, source, keys = []) {
+    const [, ...items] = await table.getAll([countOf('source'), ...keys]);
     const count = async () => {
       // Longer than any other work, so that work before the end of the count is noticed.
       await waitMicrotasks(200);
@@ -125,8 +92,7 @@ const throttleOn = (
 });
 const throttle: LoginThrottle = {
   attempt: () => Promise.reject(new Error('Use throttleOn')),
-  beginReset: () => Promise.reject(new Error('Use throttleOn')),
-  beginExchange: () => Promise.reject(new Error('Not used here')),
+  begin: () => Promise.reject(new Error('Use throttleOn')),
   async keysOf(login, source) {
     await waitMicrotasks();
     events.push(`keys of ${login} ${source.address}`);
@@ -137,8 +103,8 @@ const throttled = () => Promise.reject(new Failure('too-many-attempts', { retryA
 /** A throttle that rejects every request that it counts. */
 const throttledRequests = (table: RecordingTable): LoginThrottle => ({
   ...throttle,
-  async beginReset(...parameters) {
-    return { ...(await throttleOn(table).beginReset(...parameters)), count: throttled };
+  async begin(...parameters) {
+    return { ...(await throttleOn(table).begin(...parameters)), count: throttled };
   },
 });
 
@@ -178,7 +144,7 @@ const NOTICE = {
     langKey: 'en',
   },
 };
-const begun = 'begin ada old 203.0.113.7 1893456000700';
+const begun = 'begin ada 203.0.113.7 1893456000700';
 const counted = 'count 203.0.113.7 1893456000700';
 
 describe('logIn', () => {
@@ -220,12 +186,12 @@ describe('logIn', () => {
 
       const { token, userId } = await logInOn(table, {}, 'ada', 'old', remember);
 
-      expect(events.slice(0, 3)).toEqual([begun, 'record ada', 'match hash of old']);
+      expect(events.slice(0, 2)).toEqual([begun, 'match hash of old']);
       // These run concurrently.
-      expect(events.slice(3).toSorted()).toEqual(['clear failures of ada', 'sign for ada']);
+      expect(events.slice(2).toSorted()).toEqual(['clear failures of ada', 'sign for ada']);
       const [[network, elsewhere, user, session, audit] = []] = table.transactions;
       expect(table.transactions).toHaveLength(1);
-      expect([network, elsewhere]).toEqual(clearFailures(FAILURE_KEYS, false, NOW));
+      expect([network, elsewhere]).toEqual(clearFailures(FAILURE_KEYS, NOW));
       expect(user).toEqual({
         act: 'Update',
         key: entityKey('USER', 7),
@@ -317,22 +283,12 @@ describe('logIn', () => {
     expect(table.transactions).toHaveLength(1);
   });
 
-  it('reads the guard with the counts, and the user while the attempt is recorded', async () => {
+  it('reads the guard with the counts, and then the user', async () => {
     const table = tableOf(ada);
-    const overlap = overlapCounter();
-    const { get } = table;
-    table.get = (key) => overlap.run(() => get(key));
-    const counting = throttleOn(table, (attempt) => ({
-      record: () => overlap.run(attempt.record),
-    }));
 
-    await logInOn(table, { throttle: counting });
+    await logInOn(table);
 
-    expect(table.reads).toEqual([
-      [elsewhereAttemptsKey('ada'), loginGuardKey('ada')],
-      [entityKey('USER', 7)],
-    ]);
-    expect(overlap.most).toBe(2);
+    expect(table.reads).toEqual([[countOf('ada'), loginGuardKey('ada')], [entityKey('USER', 7)]]);
   });
 
   it('stores no session when the token cannot be signed', async () => {
@@ -355,26 +311,20 @@ describe('logIn', () => {
     ],
     ['an unknown login', ada, 'eve', 'old', 'match undefined'],
     ['a malformed login', ada, 'a b', 'old', 'match undefined'],
-  ])(
-    'rejects %s after the same amount of work and confirms the failure',
-    async (_, user, login, password, matched) => {
-      const table = tableOf(user);
+  ])('rejects %s after the same amount of work', async (_, user, login, password, matched) => {
+    const table = tableOf(user);
 
-      const result = logInOn(table, {}, login, password);
+    const result = logInOn(table, {}, login, password);
 
-      await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
-      expect(events).toEqual([
-        `begin ${login} ${password} 203.0.113.7 ${NOW}`,
-        ...[`record ${login}`, matched, `confirm failure of ${login}`],
-      ]);
-      const guard = loginGuardKey(login === 'a b' ? '' : login);
-      expect(table.reads).toEqual([
-        [elsewhereAttemptsKey(login), guard],
-        [login === 'ada' ? entityKey('USER', 7) : guard],
-      ]);
-      expect(table.transactions).toEqual([]);
-    },
-  );
+    await expect(result).rejects.toMatchObject({ code: 'bad-credentials' });
+    expect(events).toEqual([`begin ${login} 203.0.113.7 ${NOW}`, matched]);
+    const guard = loginGuardKey(login === 'a b' ? '' : login);
+    expect(table.reads).toEqual([
+      [countOf(login), guard],
+      [login === 'ada' ? entityKey('USER', 7) : guard],
+    ]);
+    expect(table.transactions).toEqual([]);
+  });
 
   it.each([
     ['an account with another login', 7],
@@ -384,7 +334,7 @@ describe('logIn', () => {
     table.items.push({ ...loginGuardKey('ada'), id });
 
     await expect(logInOn(table)).rejects.toMatchObject({ code: 'bad-credentials' });
-    expect(events).toEqual([begun, 'record ada', 'match undefined', 'confirm failure of ada']);
+    expect(events).toEqual([begun, 'match undefined']);
   });
 
   it('reads no user and compares nothing while the login is throttled', async () => {
@@ -394,41 +344,6 @@ describe('logIn', () => {
 
     await expect(login).rejects.toMatchObject({ code: 'too-many-attempts', retryAfter: 7 });
     expect([events, table.transactions]).toEqual([[], []]);
-  });
-
-  it('compares nothing when the attempt cannot be recorded', async () => {
-    const table = tableOf(ada);
-    const unrecordable = throttleOn(table, () => ({
-      record: () => Promise.reject(new Failure('unavailable')),
-    }));
-
-    const login = logInOn(table, { throttle: unrecordable });
-
-    await expect(login).rejects.toMatchObject({ code: 'unavailable' });
-    expect([events, table.transactions]).toEqual([[begun], []]);
-  });
-
-  const fail = () => Promise.reject(new Error('an outage'));
-  it.each<[string, (table: RecordingTable) => Partial<ReturnType<typeof services>>]>([
-    ['KMS fails', () => ({ passwords: { ...passwords, matches: fail } })],
-    [
-      'the user cannot be read',
-      (table) => {
-        table.get = fail;
-        return {};
-      },
-    ],
-    [
-      'it could be counted only in part',
-      (table) => ({
-        throttle: throttleOn(table, ({ record }) => ({ record: () => record().then(fail) })),
-      }),
-    ],
-  ])('takes back the attempt when %s', async (_, othersOn) => {
-    const table = tableOf(ada);
-
-    await expect(logInOn(table, othersOn(table))).rejects.toThrow('an outage');
-    expect(events.at(-1)).toBe('take back attempt');
   });
 
   it('replaces an outdated hash without invalidating tokens or reset keys', async () => {
@@ -574,7 +489,7 @@ describe('finishReset', () => {
       condition: 'attribute_exists(pk)',
       onConditionFailed: 'retry',
     });
-    expect([network, elsewhere]).toEqual(mailboxProven(FAILURE_KEYS, NOW));
+    expect([network, elsewhere]).toEqual(clearFailures(FAILURE_KEYS, NOW));
     expect(mail).toMatchObject(NOTICE);
     expect(audit?.attributes).toMatchObject({
       actor: 'ada',
@@ -784,12 +699,12 @@ describe('changePassword', () => {
 
     await change(table);
 
-    expect(events.slice(0, 2)).toEqual([begun, 'record ada']);
+    expect(events[0]).toBe(begun);
     // These run concurrently.
-    expect(events.slice(2, 4).toSorted()).toEqual(['hash new', 'match hash of old']);
-    expect(events.slice(4)).toEqual(['clear failures of ada']);
+    expect(events.slice(1, 3).toSorted()).toEqual(['hash new', 'match hash of old']);
+    expect(events.slice(3)).toEqual(['clear failures of ada']);
     const [[set, mail, network, elsewhere, audit, ...others] = []] = table.transactions;
-    expect([network, elsewhere]).toEqual(clearFailures(FAILURE_KEYS, false, NOW));
+    expect([network, elsewhere]).toEqual(clearFailures(FAILURE_KEYS, NOW));
     expect(set).toMatchObject({
       key: entityKey('USER', 7),
       values: {
@@ -848,18 +763,11 @@ describe('changePassword', () => {
     expect([events, table.transactions]).toEqual([[], []]);
   });
 
-  it('rejects a wrong password and confirms the failure', async () => {
+  it('rejects a wrong password and changes nothing', async () => {
     const table = tableOf(ada);
 
     await expect(change(table, 'wrong')).rejects.toMatchObject({ code: 'wrong-password' });
-    const wrong = 'begin ada wrong 203.0.113.7 1893456000700';
-    expect(events).toEqual([
-      wrong,
-      'record ada',
-      'match hash of old',
-      'hash new',
-      'confirm failure of ada',
-    ]);
+    expect(events).toEqual([begun, 'match hash of old', 'hash new']);
     expect(table.transactions).toEqual([]);
   });
 
@@ -887,10 +795,8 @@ describe('changePassword', () => {
     await change(table);
 
     expect(table.transactions).toHaveLength(2);
-    expect(events.slice(0, 4).toSorted()).toEqual(
-      [begun, 'record ada', 'match hash of old', 'hash new'].toSorted(),
-    );
-    expect(events.slice(4)).toEqual(['clear failures of ada', 'clear failures of ada']);
+    expect(events.slice(0, 3).toSorted()).toEqual([begun, 'hash new', 'match hash of old']);
+    expect(events.slice(3)).toEqual(['clear failures of ada', 'clear failures of ada']);
   });
 
   it('fails when the same token has changed the password since it was verified', async () => {

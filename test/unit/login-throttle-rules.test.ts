@@ -1,214 +1,183 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { loginKeys } from '../../lib/throttle/attempt-items.ts';
 import {
   clearFailures,
-  type Failures,
-  mailboxProven,
+  countFor,
+  type LoginCounts,
   recordAttempt,
-  requireNoWait,
   takeBackAttempt,
-  waitAfter,
 } from '../../lib/throttle/login-throttle-rules.ts';
+import {
+  sourceBlockedUntil,
+  sourceCounts,
+  tooManyAttempts,
+} from '../../lib/throttle/source-throttle.ts';
 
-/** Deliberately not a whole second. */
+/* How attempts and sources are counted, decision by decision. */
+
+/** Deliberately not a whole second; an hour and a window of sources have just begun. */
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECOND = Math.floor(NOW / 1000);
 const DAY = 86_400;
-const keys = {
-  network: { pk: 'ATTEMPTS#login', sk: 'NETWORK#home' },
-  elsewhere: { pk: 'ATTEMPTS#login', sk: 'ELSEWHERE' },
-  recovery: { pk: 'ATTEMPTS#login', sk: 'RECOVERY' },
-  source: { pk: 'ATTEMPTS#address', sk: 'SOURCE' },
-};
-const LIMITS = { failuresPerSource: 70, requestsPerSource: 700 };
+const HOUR = `${(NOW - 700) / 3_600_000} `;
+const keys = loginKeys('ada', '203.0.113.7', (text) => text.replace('203.0.113 ', 'net-home-'));
+const MARK = `${HOUR}net-home`;
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOW }));
 
-/** Decides on a login attempt as the throttle does. */
-const attempt = (counts: Partial<Failures>, { arrivedAt = NOW, now = NOW } = {}) => {
-  const failures = { network: undefined, elsewhere: undefined, ...counts };
-  requireNoWait(failures, { now, arrivedAt }, LIMITS);
-  return recordAttempt(keys, failures, { now, arrivedAt });
-};
-/** For how many seconds this is rejected; 0 if it is not. */
-function waitOf(act: () => unknown): number {
-  try {
-    act();
-    return 0;
-  } catch (error) {
-    const { code, retryAfter } = error as { code: string; retryAfter: number };
-    expect(code).toBe('too-many-attempts');
-    return retryAfter;
-  }
-}
-const waitOfAttempt = (counts: Partial<Failures>, times?: Parameters<typeof attempt>[1]) =>
-  waitOf(() => attempt(counts, times));
 /** A stored count of failures, the last of them now unless given. */
 const failures = (n: number, last = NOW, expires = SECOND + DAY) => ({ n, last, expires });
-const asRead = ({ n, last }: { n: number; last: number }) => ({
+const marked = (mark: string) => ({ ...failures(1), audited: [HOUR + mark] });
+const countAt = (counts: LoginCounts, hasRecoveryCode = false) =>
+  countFor(keys, counts, NOW, hasRecoveryCode);
+
+const elsewhere = failures(20);
+const byMail = true as const;
+const [HOME, AWAY] = ['NETWORK#net-home-ada', 'ELSEWHERE'];
+it.each<[string, LoginCounts, sk: string, n: number, waitSeconds: number]>([
+  ['no failure', {}, AWAY, 0, 0],
+  ['nine failures', { elsewhere: failures(9) }, AWAY, 9, 0],
+  ['ten failures', { elsewhere: failures(10) }, AWAY, 10, 1],
+  ['nineteen failures', { elsewhere: failures(19) }, AWAY, 19, 512],
+  ['twenty failures', { elsewhere }, AWAY, 20, 900],
+  ['very many failures', { elsewhere: failures(5000) }, AWAY, 5000, 900],
+  ['less than a day', { elsewhere: failures(5, NOW - DAY * 1000 + 1) }, AWAY, 5, 0],
+  ['a day', { elsewhere: failures(5, NOW - DAY * 1000) }, AWAY, 0, 0],
+  ['a day at home', { network: failures(30, NOW - DAY * 1000) }, HOME, 0, 0],
+  ['two failures in a known network', { network: failures(2), elsewhere }, HOME, 2, 0],
+  [
+    'the end of a known network',
+    { network: failures(2, NOW, NOW / 1000), elsewhere },
+    AWAY,
+    20,
+    900,
+  ],
+  ['the last of it', { network: failures(2, NOW, NOW / 1000 + 0.001), elsewhere }, HOME, 2, 0],
+  ['nine failures after a reset', { network: { ...failures(9), byMail }, elsewhere }, HOME, 9, 0],
+  [
+    'ten failures after a reset',
+    { network: { ...failures(10), byMail }, elsewhere },
+    AWAY,
+    20,
+    900,
+  ],
+  ['four recovery codes', { elsewhere, recovery: failures(4) }, 'RECOVERY', 4, 0],
+  ['five recovery codes', { elsewhere, recovery: failures(5) }, 'RECOVERY', 5, DAY],
+])('an attempt after %s is counted and waits', (_, counts, sk, n, waitSeconds) => {
+  const { key, before, blockedUntil } = countAt(counts, 'recovery' in counts);
+
+  expect([key, before.n]).toEqual([{ pk: 'ATTEMPTS#ada', sk }, n]);
+  expect(blockedUntil).toBe(waitSeconds && before.last + waitSeconds * 1000);
+});
+
+const CONDITION = { names: { '#n': 'n', '#last': 'last' }, onConditionFailed: 'retry' };
+const unchanged = (n: number, last: number) => ({
+  ...CONDITION,
   condition: '#n = :n AND #last = :last',
-  names: { '#n': 'n', '#last': 'last' },
   values: { ':n': n, ':last': last },
-  onConditionFailed: 'retry',
 });
 
-describe('waitAfter', () => {
-  it('doubles from the tenth failure on, up to 900 seconds', () => {
-    const failures = [0, 9, 10, 11, 12, 19, 20, 1000, 5000];
+it.each<[string, LoginCounts, number, object]>([
+  [
+    'a day after the attempt elsewhere',
+    {},
+    SECOND + DAY,
+    { condition: 'attribute_not_exists(pk)' },
+  ],
+  [
+    'as before in a known network',
+    { network: failures(3, NOW - 5000, SECOND + 10) },
+    SECOND + 10,
+    unchanged(3, NOW - 5000),
+  ],
+])('an attempt is a failure of a count that expires %s, unless another was counted', (...row) => {
+  const [, counts, expires, condition] = row;
+  const count = countAt(counts);
 
-    expect(failures.map(waitAfter)).toEqual([0, 0, 1, 2, 4, 512, 900, 900, 900]);
+  const { writes, result } = recordAttempt(count, NOW);
+
+  const counted = { ...failures(count.before.n + 1, NOW, expires), audited: [MARK] };
+  expect(writes).toMatchObject([{ act: 'Put', key: count.key, attributes: counted, ...condition }]);
+  expect(takeBackAttempt(result)).toEqual({
+    act: 'Put',
+    key: count.key,
+    attributes: { n: count.before.n, last: count.before.last, expires },
+    ...unchanged(count.before.n + 1, NOW),
   });
 });
 
-describe('a login attempt', () => {
-  const earlier = failures(3, NOW - 5000, SECOND + 10);
+it.each<[string, readonly string[], boolean, readonly string[]]>([
+  ['in no network yet', [], true, [MARK]],
+  ['in another network', [`${HOUR}net-away`], true, [`${HOUR}net-away`, MARK]],
+  ['in an earlier hour', ['1 net-home', '1 net-away'], true, [MARK]],
+  ['already', [MARK], false, [MARK]],
+])('a failure is audited if one was audited in this hour %s', (_, audited, isFirst, marks) => {
+  const { result } = recordAttempt(countAt({ elsewhere: { ...failures(1), audited } }), NOW);
 
-  it.each([
+  expect([result.isFirst, result.counted.audited]).toEqual([isFirst, marks]);
+});
+
+it.each<[string, LoginCounts, keyof typeof keys | undefined, string[]]>([
+  ['elsewhere', { elsewhere: marked('a') }, 'elsewhere', ['a']],
+  ['in a known network', { network: marked('c'), elsewhere: marked('a') }, undefined, ['c']],
+  ['a recovery code', { elsewhere: marked('a'), recovery: marked('b') }, 'elsewhere', ['a', 'b']],
+])('the right password clears its failures and keeps what was audited: %s', (...row) => {
+  const [, counts, also, marks] = row;
+  const count = countAt(counts, 'recovery' in counts);
+
+  const cleared = { n: 0, last: NOW, audited: marks.map((mark) => HOUR + mark) };
+  const put = (name: keyof typeof keys, days: number) => ({
+    act: 'Put',
+    key: keys[name],
+    attributes: { ...cleared, expires: SECOND + days * DAY },
+  });
+  expect(clearFailures(keys, NOW, count)).toEqual([
+    put('network', 30),
+    ...(also ? [put(also, 1)] : []),
+  ]);
+});
+
+const IPV6 = '2001:db8:1:2:3::4';
+it.each<[string, 'SOURCE' | 'RESETS' | 'MODULES', string, string[], number[], number[]]>([
+  ['attempts at logins', 'SOURCE', '203.0.113.7', ['203.0.113.7'], [70], [700]],
+  ['resets', 'RESETS', '203.0.113.7', ['203.0.113.7'], [70], [70]],
+  ['modules', 'MODULES', IPV6, ['2001:db8:1:2', '2001:db8:1'], [70, 700], [700, 7000]],
+])('%s of a source have counts of their own: %s', (...row) => {
+  const [, kind, address, sources, failuresMax, requestsMax] = row;
+  const source = { address, arrivedAt: NOW };
+
+  const counts = sourceCounts(kind, source, String, 70);
+
+  const sk = `${kind}#${(NOW - 700) / 900_000}`;
+  expect(counts.map(({ key }) => key)).toEqual(sources.map((of) => ({ pk: `ATTEMPTS#${of}`, sk })));
+  expect(counts.map((count) => count.failuresMax)).toEqual(failuresMax);
+  expect(counts.map((count) => count.requestsMax)).toEqual(requestsMax);
+});
+
+it.each<[string, object[], boolean]>([
+  [
+    'less than each limit',
     [
-      'from an unknown network under the shared counter, for a day',
-      {},
-      { key: keys.elsewhere, isKnown: false, before: { n: 0, last: 0 }, expires: SECOND + DAY },
-      { condition: 'attribute_not_exists(pk)', names: {}, values: {}, onConditionFailed: 'retry' },
+      { n: 69, requests: 699 },
+      { n: 699, requests: 6999 },
     ],
-    [
-      'on top of the count that was read',
-      { elsewhere: earlier },
-      {
-        key: keys.elsewhere,
-        isKnown: false,
-        before: { n: 3, last: NOW - 5000 },
-        expires: SECOND + DAY,
-      },
-      asRead(earlier),
-    ],
-    [
-      'from a known network there, without extending its expiry',
-      { network: earlier, elsewhere: failures(500) },
-      {
-        key: keys.network,
-        isKnown: true,
-        before: { n: 3, last: NOW - 5000 },
-        expires: SECOND + 10,
-      },
-      asRead(earlier),
-    ],
-  ])('is counted %s', (_, counts, { key, isKnown, before, expires }, condition) => {
-    const counted = failures(before.n + 1, NOW, expires);
+    false,
+  ],
+  ['as many failures as its /64 may', [{ n: 70, requests: 70 }], true],
+  ['as many requests as its /64 may', [{ n: 0, requests: 700 }], true],
+  ['as many failures as its /48 may', [{}, { n: 700, requests: 700 }], true],
+  ['as many requests as its /48 may', [{}, { n: 0, requests: 7000 }], true],
+])('a source that has sent %s waits for the end of its window: %s', (_, stored, isBlocked) => {
+  const arrivedAt = NOW + 899_000;
+  const counts = sourceCounts('SOURCE', { address: IPV6, arrivedAt }, String, 70);
 
-    expect(attempt(counts)).toEqual({
-      writes: [{ act: 'Put', key, attributes: counted, ...condition }],
-      result: { isKnown, key, failures: counted, before },
-    });
-  });
-
-  it('takes back its failure and its time, unless another one has been counted since', () => {
-    const { writes, result } = attempt({
-      elsewhere: failures(3, NOW - 5000, SECOND + 10),
-    });
-
-    expect(takeBackAttempt(result)).toEqual({
-      act: 'Put',
-      key: writes[0]?.key,
-      attributes: { n: 3, last: NOW - 5000, expires: SECOND + DAY },
-      ...asRead({ n: 4, last: NOW }),
-    });
-  });
-
-  it('waits for the failures of its known network only', () => {
-    const waits = [
-      waitOfAttempt({ network: failures(10), elsewhere: failures(2) }),
-      waitOfAttempt({ network: failures(2), elsewhere: failures(10) }),
-    ];
-
-    expect(waits).toEqual([1, 0]);
-  });
-
-  it('knows a network until it expires, even if DynamoDB has not deleted its item yet', () => {
-    const network = { n: 0, last: NOW - 5000, expires: NOW / 1000 };
-    const elsewhere = failures(500);
-
-    expect(attempt({ network, elsewhere }, { now: NOW - 1 }).result.isKnown).toBe(true);
-    expect(attempt({ network }).result.isKnown).toBe(false);
-    expect(waitOfAttempt({ network, elsewhere })).toBe(900);
-  });
-
-  it.each(['network', 'elsewhere'])(
-    'forgets the failures of %s a day after the last one',
-    (counter) => {
-      const counted = (ago: number) =>
-        attempt({ [counter]: { n: 5, last: NOW - ago, expires: SECOND + 10 } }).writes[0]
-          ?.attributes;
-
-      expect(counted(DAY * 1000 - 1)).toMatchObject({ n: 6 });
-      expect(counted(DAY * 1000)).toMatchObject({ n: 1, last: NOW });
-    },
-  );
-
-  it('is not delayed if it arrived before a concurrent attempt was counted', () => {
-    expect(waitOfAttempt({ elsewhere: failures(3) }, { arrivedAt: NOW - 1000 })).toBe(0);
-  });
-
-  it.each([
-    [10, 1],
-    [11, 2],
-    [20, 900],
-  ])('is rejected after %i failures for %i seconds, by its time of arrival', (n, seconds) => {
-    const elsewhere = failures(n);
-    const end = NOW + seconds * 1000;
-
-    const waits = [
-      { arrivedAt: end - 1, now: end - 1 },
-      { arrivedAt: end - 1, now: end + 5000 },
-      {},
-      // Retry-After starts now, even for a request that was queued, and is rounded up to a whole
-      // second.
-      { arrivedAt: NOW - 5000, now: NOW + 1 },
-      { arrivedAt: end, now: end },
-    ].map((times) => waitOfAttempt({ elsewhere }, times));
-
-    expect(waits).toEqual([1, 1, seconds, seconds, 0]);
-  });
-
-  it('waits for the later of the two limits, of the login and of the source', () => {
-    const source = { n: 70, requests: 70 };
-    // The window of the source ends 900 seconds after the full hour.
-    const at = (second: number) => ({ arrivedAt: NOW + second * 1000, now: NOW + second * 1000 });
-
-    const waits = [at(0), at(600)].map((times) =>
-      waitOfAttempt({ elsewhere: failures(19, times.now), source }, times),
-    );
-
-    expect(waits).toEqual([900, 512]);
-  });
+  expect(sourceBlockedUntil(counts, stored)).toBe(isBlocked ? NOW - 700 + 900_000 : 0);
 });
 
-const networkKnown = {
-  act: 'Put',
-  key: keys.network,
-  attributes: { n: 0, last: NOW, expires: SECOND + 30 * DAY },
-};
-const elsewhereCleared = {
-  act: 'Put',
-  key: keys.elsewhere,
-  attributes: { n: 0, last: NOW, expires: SECOND + DAY },
-};
-
-it('a successful login resets the counters that its attempt may have incremented', () => {
-  expect(clearFailures(keys, true, NOW)).toEqual([networkKnown]);
-  expect(clearFailures(keys, false, NOW)).toEqual([networkKnown, elsewhereCleared]);
-});
-
-it('a reset with a mailed key clears the failures and makes the network known', () => {
-  expect(mailboxProven(keys, NOW)).toEqual([networkKnown, elsewhereCleared]);
-});
-
-it('a right recovery code keeps the marks of the networks that were audited', () => {
-  const of = (...audited: string[]) => ({ ...failures(1), audited });
-  const counts = {
-    network: undefined,
-    elsewhere: of('a'),
-    recovery: of('b', 'a'),
-  };
-  const timed = { now: NOW, arrivedAt: NOW, hasRecoveryCode: true } as const;
-
-  const { result } = recordAttempt(keys, counts, timed);
-
-  expect([...(result.failures.audited ?? [])].sort()).toEqual(['a', 'b']);
+it.each([
+  [1, 1],
+  [1000, 1],
+  [1001, 2],
+  [-5000, 1],
+])('a wait that ends in %i ms is stated as %i seconds', (ms, retryAfter) => {
+  expect(tooManyAttempts(NOW + ms)).toMatchObject({ code: 'too-many-attempts', retryAfter });
 });

@@ -27,11 +27,7 @@ import {
   type Write,
   withCondition,
 } from '../../lib/table/write.ts';
-import {
-  elsewhereAttemptsKey,
-  networkAttemptsKey,
-  sourceAttemptsKey,
-} from '../../lib/throttle/attempt-items.ts';
+import { loginKeys, sourceKey } from '../../lib/throttle/attempt-items.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { joinRoster, leaveRoster, membership } from '../../lib/users/administrators.ts';
 import {
@@ -180,8 +176,8 @@ describe('the keys of the table', () => {
       importedUser: importMarkerKey('USER', 'abc'),
       mailCount: mailCountKey(7, 'reset'),
       audit: auditKey(TIME, 'x'),
-      attempts: networkAttemptsKey('l', 'n'),
-      source: sourceAttemptsKey('s', 7),
+      attempts: loginKeys('l', '192.0.2.1', String).network,
+      source: sourceKey('s', 'SOURCE', 7),
       publicKey: publicKeyItemKey('kid'),
       notBefore: notBeforeKey,
     }),
@@ -193,7 +189,10 @@ describe('the keys of the table', () => {
     expect(auditPartition('2030-02')).toBe(auditKey(TIME, 'x').pk);
     expect(permanentAuditKey(TIME, 'x')).toEqual({ pk: 'AUDIT#PERMANENT', sk: `${TIME}#x` });
     expect(mailboxResetsKey('hash')).toEqual({ pk: `MAILS#${'0'.repeat(16)}`, sk: 'reset#hash' });
-    expect(elsewhereAttemptsKey('l')).toEqual({ pk: 'ATTEMPTS#l', sk: 'ELSEWHERE' });
+    expect(loginKeys('l', '192.0.2.1', String).elsewhere).toEqual({
+      pk: 'ATTEMPTS#l',
+      sk: 'ELSEWHERE',
+    });
   });
 
   it('reserve a range of a million parameter ids for each integration', () => {

@@ -226,15 +226,15 @@ export const stackMutants = {
     },
     {
       file: 'lib/throttle/run-attempt.ts',
-      from: "  if (typeof proceed === 'string') {",
-      to: "  await steps.record();\n  if (typeof proceed === 'string') {",
+      from: "  if (typeof verdict !== 'function') {",
+      to: "  await steps.record();\n  if (typeof verdict !== 'function') {",
     },
   ],
   'attempts are counted without checking for concurrent ones': [
     {
       file: 'lib/throttle/login-throttle-rules.ts',
-      from: 'put(key, { ...failures }), unchangedSinceRead(stored)',
-      to: "put(key, { ...failures }), { condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
+      from: 'put(key, counted), unchangedSinceRead(stored)',
+      to: "put(key, counted), { condition: 'attribute_exists(pk) OR attribute_not_exists(pk)', onConditionFailed: 'retry' }",
     },
   ],
 } satisfies Record<string, readonly Mutation[]>;
