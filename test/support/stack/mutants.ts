@@ -221,13 +221,8 @@ export const stackMutants = {
   'the password is checked before the attempt is counted': [
     {
       file: 'lib/throttle/run-attempt.ts',
-      from: 'const [, loaded] = await settleAll([steps.record(), load(items)]);',
-      to: 'const loaded = await load(items);',
-    },
-    {
-      file: 'lib/throttle/run-attempt.ts',
-      from: "  if (typeof verdict !== 'function') {",
-      to: "  await steps.record();\n  if (typeof verdict !== 'function') {",
+      from: 'const [recorded, loaded] = await settleAll([record(), load(items)]);\n    return { recorded, verdict: await verify(loaded) };',
+      to: 'const verdict = await verify(await load(items));\n    return { recorded: await record(), verdict };',
     },
   ],
   'attempts are counted without checking for concurrent ones': [
