@@ -7,13 +7,12 @@ import {
   type FactorSecrets,
   openFactorSecrets,
 } from '../second-factor/factor-secrets.ts';
-import { factorAfter, separateCode } from '../second-factor/second-factor.ts';
+import { factorAfter, isRecoveryForm, separateCode } from '../second-factor/second-factor.ts';
 import {
   type FactorRequirement,
   factorRequiredFrom,
   openFactorRequirement,
 } from '../second-factor/user-factor.ts';
-import { factorAfter, isRecoveryForm, separateCode } from '../second-factor/second-factor.ts';
 import { newSession, type Session } from '../sessions/session.ts';
 import { sessionStarted } from '../sessions/session-table.ts';
 import { loadDecideCommit } from '../table/change.ts';
@@ -186,7 +185,7 @@ async function startSession(
   const { user: current, isStored } = await storeSession(table, verified, session, replaced);
   if (!isStored) {
     const verifiedAgain = await verify(services, current, credentials);
-    if (!verifiedAgain || 'codeRejectedOf' in verifiedAgain) throw new Failure('bad-credentials');
+    if ('failure' in verifiedAgain) throw new Failure(verifiedAgain.failure);
     return startSession(services, verifiedAgain, request);
   }
   return { token, userId: user.id, factorRequiredFrom: factorRequiredFrom(current, requirement) };

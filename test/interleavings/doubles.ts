@@ -18,6 +18,7 @@ import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
 import type { AuthorizedCaller } from '../../lib/users/authorized-caller.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { routes } from '../../routes.ts';
+import { admitted } from '../support/doubles/admitted.ts';
 import { NOW } from './determinism.ts';
 import type { Request } from './worlds.ts';
 
@@ -53,18 +54,10 @@ export const presentCode = (userId: number, nonce: string): string =>
 
 /** A throttle that admits every attempt and counts none. */
 export const throttleOf = (table: Table): LoginThrottle => ({
-  async attempt({ alsoRead }, { load, verify }) {
-    const items = alsoRead ? await table.getAll(alsoRead) : [];
-    const verdict = await verify((await load?.(items)) as never);
-    if (typeof verdict === 'string') throw new Failure(verdict);
-    if (typeof verdict === 'object') throw new Failure(verdict.failure);
-    return verdict(() => []);
-  },
-  async beginReset(_source, keys = []) {
+  attempt: async ({ alsoRead }, check) =>
+    admitted(check, alsoRead ? await table.getAll(alsoRead) : []),
+  async begin(_kind, _source, keys = []) {
     return { items: keys.length > 0 ? await table.getAll(keys) : [], count: async () => {} };
-  },
-  async beginExchange(_source, keys) {
-    return { items: await table.getAll(keys), count: async () => {} };
   },
   keysOf: async (login) =>
     ({

@@ -140,6 +140,13 @@ describe('an attempt', () => {
     expect(table.transactions.at(-1)).toMatchObject([{ key: elsewhere, attributes: { n } }]);
   });
 
+  it('that waited in a queue is judged by its arrival', async () => {
+    const { throttle } = await opened([failed(14)]);
+    vi.setSystemTime(NOW + 60_000);
+
+    await expect(attempt(throttle)).rejects.toMatchObject({ code: 'too-many-attempts' });
+  });
+
   it('that exceeds a limit of its source concurrently is taken back', async () => {
     const { table, throttle } = await opened([failed(3)]);
     table.updateOutcomes.push(false);
