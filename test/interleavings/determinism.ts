@@ -50,7 +50,10 @@ export async function deterministic<R>(work: () => Promise<R>): Promise<R> {
   Object.assign(crypto, REPLACED);
   syncBuiltinESMExports();
   Date.now = () => NOW;
-  Object.assign(globalThis, { setTimeout: (callback: () => void) => queueMicrotask(callback) });
+  // Waits before retries, whose random length is 0. The connections of `fetch` keep their timers.
+  const wait = (callback: () => void, ms: number, ...values: []) =>
+    ms === 0 ? queueMicrotask(callback) : setTimeout(callback, ms, ...values);
+  Object.assign(globalThis, { setTimeout: wait });
   Object.assign(process.env, ENVIRONMENT);
   const kms = sharedKms();
   const { send } = kms;
