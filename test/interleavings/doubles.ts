@@ -1,5 +1,4 @@
 import type { ProtectedContract } from '../../lib/contract/contract.ts';
-import { Failure } from '../../lib/contract/failure.ts';
 import { respondToUsers } from '../../lib/http/endpoint.ts';
 import type { Response } from '../../lib/http/response.ts';
 import {

@@ -19,7 +19,8 @@ import type { Item } from '../../lib/table/table.ts';
 import { put, totalKey } from '../../lib/table/write.ts';
 import { useNoDataKeys } from '../support/doubles/data-keys.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
+import { nameOf } from '../support/doubles/memory-engine.ts';
+import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { outcomeOf } from '../support/doubles/rule-outcome.ts';
 import {
   asIntegrator,

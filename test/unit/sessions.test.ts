@@ -25,7 +25,8 @@ import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
 import { formerUserKey, loginGuardKey } from '../../lib/users/user-items.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
+import { nameOf } from '../support/doubles/memory-engine.ts';
+import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { storedSession } from '../support/doubles/stored-session.ts';
 
 /* What the rules read and write; over HTTP: test/api/sessions.test.ts. */

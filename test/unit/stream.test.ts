@@ -21,7 +21,8 @@ import type { User } from '../../lib/users/user.ts';
 import { emailGuardKey } from '../../lib/users/user-items.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { memoryTable, nameOf } from '../support/doubles/memory-table.ts';
+import { nameOf } from '../support/doubles/memory-engine.ts';
+import { memoryTable } from '../support/doubles/memory-table.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
 
 const NOW = 1_900_000_000_000;

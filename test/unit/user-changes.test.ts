@@ -26,7 +26,8 @@ import {
 import type { NewUser, OwnAccountChange, UserChange } from '../../lib/users/user-schema.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { type MemoryTable, memoryTable, nameOf } from '../support/doubles/memory-table.ts';
+import { nameOf } from '../support/doubles/memory-engine.ts';
+import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { outcomeOf } from '../support/doubles/rule-outcome.ts';
 import { storedUser } from '../support/doubles/stored-user.ts';
 

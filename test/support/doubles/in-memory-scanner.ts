@@ -1,6 +1,7 @@
 import type { Key } from '../../../lib/table/keys.ts';
 import type { Item } from '../../../lib/table/table.ts';
 import type { TableScanner } from '../../../lib/table/table-scanner.ts';
+import { found, itemsIn, nameOf, queried } from './memory-engine.ts';
 
 /** A read: the keys of a snapshot, or the partition of a range. */
 export type Read =
@@ -32,7 +33,6 @@ export function inMemoryScanner(
   items: readonly Item[],
   onRead: (read: Read, count: number, table: InMemoryScanner) => void = () => undefined,
 ): InMemoryScanner {
-  const isAt = (key: Key) => (item: Key) => item.pk === key.pk && item.sk === key.sk;
   const recordRead = (read: Read) => {
     table.reads.push(read);
     if (table.reads.length > READS_MAX) throw new Error('More than 1,000 reads');
@@ -41,15 +41,13 @@ export function inMemoryScanner(
   const table: InMemoryScanner = {
     items: structuredClone(items) as Item[],
     reads: [],
-    find: (key) => table.items.find(isAt(key)),
+    find: (key) => itemsIn(table.items).get(nameOf(key)),
     put(key, attributes) {
-      const changed: Item = { ...table.find(key), ...attributes, ...key };
-      for (const [name, value] of Object.entries(attributes))
-        if (value === undefined) delete changed[name];
-      table.items = [...table.items.filter((item) => !isAt(key)(item)), changed];
+      const changed = { ...table.find(key), ...attributes, ...key };
+      table.items = [...itemsIn([...table.items, changed]).values()];
     },
     remove(key) {
-      table.items = table.items.filter((item) => !isAt(key)(item));
+      table.items = table.items.filter((item) => nameOf(item) !== nameOf(key));
     },
     async *scan() {
       const all = [...table.items];
@@ -57,16 +55,15 @@ export function inMemoryScanner(
     },
     async snapshot(keys) {
       recordRead({ keys });
-      return keys.map((key) => table.find(key));
+      return found(itemsIn(table.items), keys);
     },
     async range(pk, range) {
       recordRead({ pk, from: range?.from });
-      return table.items
-        .filter(
-          (item) => item.pk === pk && (!range || (item.sk >= range.from && item.sk <= range.to)),
-        )
-        .sort((one, other) => (one.sk < other.sk ? -1 : 1))
-        .map(({ pk, sk, bytes }) => ({ pk, sk, ...(bytes !== undefined && { bytes }) }));
+      return queried(itemsIn(table.items), pk, range).map(({ pk, sk, bytes }) => ({
+        pk,
+        sk,
+        ...(bytes !== undefined && { bytes }),
+      }));
     },
   };
   return table;

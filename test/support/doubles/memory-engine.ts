@@ -10,6 +10,10 @@ import { holds, updated } from './expressions.ts';
 /** The items of a table by the name of their key. */
 export type Items = ReadonlyMap<string, Item>;
 
+/** The items as the engine stores them. */
+export const itemsIn = (items: Iterable<Item>): Map<string, Item> =>
+  new Map([...items].map((item) => [nameOf(item), stored(item)]));
+
 /** The name of an item: both keys. */
 export const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 

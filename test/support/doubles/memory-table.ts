@@ -1,9 +1,10 @@
-import { entityKey, type Key, type Kind } from '../../../lib/table/keys.ts';
+import { entityKey, type Key, KINDS, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../../lib/table/table.ts';
+import { totalKey } from '../../../lib/table/table-items.ts';
 import type { Write } from '../../../lib/table/write.ts';
 import { cancelledBy } from './aws-errors.ts';
-import { holds, updated } from './expressions.ts';
+import { found, type Items, itemsIn, nameOf, queried, transacted } from './memory-engine.ts';
 import { waitMicrotasks } from './microtasks.ts';
 
 /** A table in memory that records reads when they begin and writes when they have ended. */
@@ -30,27 +31,18 @@ export function memoryTable(
   stored: readonly Item[] = [],
   totals: Partial<Record<Kind, number>> = {},
 ): MemoryTable {
-  const items = new Map(stored.map((item) => [nameOf(item), item]));
+  const initial = itemsIn([
+    ...KINDS.map((kind) => ({
+      ...totalKey(kind),
+      n: totals[kind] ?? stored.filter(({ pk }) => pk === kind).length,
+    })),
+    ...stored,
+  ]);
+  let items: Items = initial;
   const [calls, queries, updates]: [string[], MemoryTable['queries'], Write[]] = [[], [], []];
   const transactions: (readonly Write[])[] = [];
   const concurrent: (readonly Write[])[] = [];
-  const initial = new Map(items);
   let failures = 0;
-  const inPartition = (partition: string) =>
-    [...items.values()].filter(({ pk }) => pk === partition);
-  /** Includes the totals. */
-  const read = (key: Key): Item | undefined =>
-    items.get(nameOf(key)) ??
-    (key.pk === 'TOTAL'
-      ? { ...key, n: totals[key.sk as Kind] ?? stored.filter(({ pk }) => pk === key.sk).length }
-      : undefined);
-  const apply = (write: Write) => {
-    const name = nameOf(write.key);
-    if (write.act === 'Put') items.set(name, { ...write.attributes, ...write.key });
-    if (write.act === 'Delete') items.delete(name);
-    if (write.act === 'Update')
-      items.set(name, updated({ ...read(write.key), ...write.key }, write.update ?? '', write));
-  };
   let lastId = 1000;
   return {
     calls,
@@ -67,35 +59,25 @@ export function memoryTable(
       ),
     async get(key) {
       calls.push(`get ${key.pk}`);
-      return read(key);
+      return items.get(nameOf(key));
     },
     async getAll(keys, onConsumed) {
       onConsumed?.(keys.length);
       calls.push(`getAll ${keys.length}`);
-      // As in DynamoDB, duplicate keys are rejected.
-      if (new Set(keys.map(nameOf)).size < keys.length)
-        throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
-      return keys.map(read);
+      return found(items, keys);
     },
     async snapshot(keys, onConsumed) {
       onConsumed?.(2 * keys.length);
       calls.push(`snapshot ${keys.length}`);
-      return keys.map(read);
+      return found(items, keys);
     },
     async query(pk, range = {}, onConsumed) {
       calls.push(`query ${pk}`);
       queries.push({ pk, range });
-      const { from = '', to = '\uffff', backwards = false, limit } = range;
-      // As in DynamoDB, these ranges are rejected.
-      if (from > to || (limit !== undefined && limit < 1))
-        throw new Error(`No such range: ${JSON.stringify(range)}`);
-      const found = inPartition(pk)
-        .filter(({ sk }) => sk >= from && sk <= to)
-        .sort((a, b) => (a.sk < b.sk ? -1 : 1));
-      const items = (backwards ? found.reverse() : found).slice(0, limit);
+      const inRange = queried(items, pk, range);
       // As for items of 450 bytes.
-      onConsumed?.(Math.max(1, items.length * 0.11));
-      return items;
+      onConsumed?.(Math.max(1, inRange.length * 0.11));
+      return inRange;
     },
     async nextId(kind) {
       calls.push(`nextId ${kind}`);
@@ -110,21 +92,16 @@ export function memoryTable(
     },
     async transact(writes) {
       await waitMicrotasks();
-      concurrent.shift()?.forEach(apply);
-      const codes = writes.map((write) =>
-        holds(write.condition, read(write.key), write) ? 'None' : 'ConditionalCheckFailed',
-      );
-      if (codes.some((code) => code !== 'None')) {
+      items = transacted(items, concurrent.shift() ?? [], () => true).items;
+      const { codes, items: after } = transacted(items, writes);
+      if (after === items) {
         failures++;
         if (failures > 3) throw new Error(`A condition never holds: ${JSON.stringify(writes)}`);
         throw cancelledBy(...codes);
       }
       failures = 0;
       transactions.push(writes);
-      writes.forEach(apply);
+      items = after;
     },
   };
 }
-
-/** The name of an item in `changed`: both keys. */
-export const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;

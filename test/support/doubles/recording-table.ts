@@ -1,6 +1,7 @@
 import type { Key } from '../../../lib/table/keys.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';
 import type { Write } from '../../../lib/table/write.ts';
+import { found, itemsIn, nameOf, queried } from './memory-engine.ts';
 import { waitMicrotasks } from './microtasks.ts';
 
 /** A table with fixed items that records writes when they end and applies none. */
@@ -18,7 +19,6 @@ export interface RecordingTable extends Table {
 
 /** Opens a table with these items. */
 export function recordingTable(...items: Item[]): RecordingTable {
-  const find = ({ pk, sk }: Key) => table.items.find((item) => item.pk === pk && item.sk === sk);
   const table: RecordingTable = {
     items,
     reads: [],
@@ -29,17 +29,14 @@ export function recordingTable(...items: Item[]): RecordingTable {
     updateOutcomes: [],
     async get(key) {
       table.reads.push([key]);
-      return find(key);
+      return itemsIn(table.items).get(nameOf(key));
     },
     async getAll(keys) {
       table.reads.push([...keys]);
-      // As in DynamoDB, duplicate keys are rejected.
-      const names = new Set(keys.map(({ pk, sk }) => `${pk} ${sk}`));
-      if (names.size < keys.length) throw new Error(`Duplicate keys: ${JSON.stringify(keys)}`);
-      return keys.map(find);
+      return found(itemsIn(table.items), keys);
     },
-    async query(pk) {
-      return table.items.filter((item) => item.pk === pk);
+    async query(pk, range) {
+      return queried(itemsIn(table.items), pk, range);
     },
     async nextId(kind) {
       table.idKinds.push(kind);
