@@ -1,4 +1,5 @@
 import type { Item } from '../../lib/table/table.ts';
+import { itemsIn } from '../support/doubles/memory-engine.ts';
 import { Automaton } from './automaton.ts';
 import { brokenBy } from './commits.ts';
 import { explore, type Seen } from './explore.ts';
@@ -60,7 +61,7 @@ export class Opened {
       const automaton = (attempt: number) => new Automaton(String(2 * position + attempt), request);
       return { ...request, automata: [automaton(1), automaton(2)] };
     });
-    this.#start = this.#interned.world(scenario.items);
+    this.#start = this.#interned.world(itemsIn(scenario.items).values());
     this.#oracle = new Oracle(this.requests, new Engine(this.#interned), this.#start);
   }
 

@@ -11,6 +11,7 @@ import {
   found,
   type Holds,
   type Items,
+  itemsIn,
   nameOf,
   queried,
   transacted,
@@ -81,7 +82,7 @@ export class Interned {
   readonly #worlds = new Map<string, World>();
   readonly #replies = new Map<string, Reply>();
 
-  /** The world with these items. */
+  /** The world with these items, as the engine stores them. */
   world(items: Iterable<Item>): World {
     const interned = new Map([...items].map((item) => [nameOf(item), this.#item(item)]));
     const name = [...interned.values()]
@@ -172,9 +173,12 @@ export class Engine {
         };
       }
       case 'transact': {
-        const token: Item = { pk: TOKEN, sk: call.token };
+        const token: Item = { pk: TOKEN, sk: call.token, writes: textOf(call.writes) };
         const ok = interned.read([]);
-        if (items.has(nameOf(token))) return { reply: ok, world };
+        const spent = items.get(nameOf(token));
+        if (spent && spent.writes !== token.writes)
+          throw awsError('IdempotentParameterMismatchException');
+        if (spent) return { reply: ok, world };
         const { codes, items: after } = transacted(items, call.writes, isMet);
         if (after === items) return { reply: interned.failed(codes), world };
         return { reply: ok, world: interned.world([...after.values(), token]) };
