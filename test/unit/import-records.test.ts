@@ -289,7 +289,8 @@ describe('an import', () => {
     const { tally } = await importLines([userRecord('ann', fields)], table);
 
     expect(tally).toEqual({ ...NOTHING, imported: 1 });
-    expect(storedUser(table)).toMatchObject(stored);
+    const absent = { passwordHash: undefined, firstName: undefined };
+    expect({ ...absent, ...storedUser(table) }).toMatchObject(stored);
   });
 
   it('accepts a date in the future within the difference between two clocks', async () => {
