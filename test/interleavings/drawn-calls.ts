@@ -1,7 +1,7 @@
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import type { Call } from './worlds.ts';
+import type { Call, Request } from './worlds.ts';
 
 /*
  * Calls with everything that lib's expressions use, on items that have every type of attribute, so
@@ -49,9 +49,17 @@ const VALUES = [
 
 let ids = 0;
 
+/** Calls that no request makes. */
+export const NOBODY: Request = {
+  name: 'drawn',
+  handler: 'drawn',
+  writes: [],
+  run: async () => undefined,
+};
+
 /** Draws a read, an update, or a transaction of up to four writes. */
 export function drawCall(draw: Draw, items: readonly Item[]): Call {
-  const id = --ids - 1_000_000_000;
+  const own = { id: --ids - 1_000_000_000, by: NOBODY };
   const operation = draw.one([
     'getAll',
     'snapshot',
@@ -63,18 +71,18 @@ export function drawCall(draw: Draw, items: readonly Item[]): Call {
   ] as const);
   if (operation === 'query') {
     const { pk } = draw.one([...items, ...DRAWN_ITEMS, ...DRAWN_ITEMS]);
-    return { id, operation, pk, range: drawRange(draw, items) };
+    return { ...own, operation, pk, range: drawRange(draw, items) };
   }
   const sortKeys = ['10', '9', 'B', 'b', 'new'];
   const drawKey = () => ({
     pk: PARTITION,
     sk: sortKeys.splice(draw.below(sortKeys.length), 1).join(),
   });
-  if (operation === 'update') return { id, operation, writes: [drawUpdate(draw, drawKey())] };
+  if (operation === 'update') return { ...own, operation, writes: [drawUpdate(draw, drawKey())] };
   const keys = Array.from({ length: 1 + draw.below(4) }, drawKey);
-  if (operation !== 'transact') return { id, operation, keys };
+  if (operation !== 'transact') return { ...own, operation, keys };
   const writes = keys.map((key) => drawWrite(draw, key));
-  return { id, operation, writes, token: String(id) };
+  return { ...own, operation, writes, token: String(own.id) };
 }
 
 function drawRange(draw: Draw, items: readonly Item[]) {
@@ -114,11 +122,9 @@ function drawCondition(draw: Draw) {
     return placeholder;
   };
   const tests: (() => string)[] = [
-    () =>
-      `${draw.one(['attribute_exists', 'attribute_not_exists'])}(${draw.isTrue(0.3) ? 'pk' : name()})`,
+    () => `${draw.one(EXISTENCE)}(${draw.isTrue(0.3) ? 'pk' : name()})`,
     () => `contains(${name(['ids', 'ids', ...ATTRIBUTES])}, ${value([...NUMBERS, ...TEXTS])})`,
-    () =>
-      `size(${name(['ids', 'ids', 'words', 'list', 'absent'])}) ${draw.one(ORDERS)} ${value(NUMBERS)}`,
+    () => `size(${name(WITH_SIZE)}) ${draw.one(ORDERS)} ${value(NUMBERS)}`,
     () => `${name()} ${draw.one(['=', '<>'])} ${value(VALUES)}`,
     () => `${name()} ${draw.one(ORDERS)} ${value([...NUMBERS, ...TEXTS])}`,
   ];
@@ -133,7 +139,9 @@ function drawCondition(draw: Draw) {
   return { condition: drawn(3), names, values };
 }
 
+const EXISTENCE = ['attribute_exists', 'attribute_not_exists'];
 const ORDERS = ['<', '<=', '>', '>='];
+const WITH_SIZE = ['ids', 'ids', 'words', 'list', 'absent'];
 
 /** Draws an update, which leaves attributes with the types that ADD and DELETE need. */
 function drawUpdate(draw: Draw, key: Key): Write {

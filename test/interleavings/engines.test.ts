@@ -5,9 +5,9 @@ import { randomNumbers, seed } from '../support/model/seed.ts';
 import { drawSchedules } from './drawn-schedules.ts';
 import { openReplayTable, type ReplayTable } from './replay-on-engines.ts';
 
-const SCHEDULES = LONG ? 10_000 : 200;
+const SCHEDULES = LONG ? 10_000 : 100;
 /** Drawn at once, since drawing stops the clock. */
-const BATCH = 200;
+const BATCH = 100;
 const CONCURRENCY = 8;
 
 const { TEST_ENGINE_URL } = process.env;

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
+import { inspect, isDeepStrictEqual } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { callEngine, ENGINE_REGION } from '../../infra/local/aws/engine.ts';
 import { createTable } from '../../infra/local/aws/stack-table.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
-import { clientSettings } from '../../lib/runtime/aws.ts';
 import { cancellationCodes } from '../../lib/runtime/outage.ts';
 import { openTableWith } from '../../lib/table/open-table.ts';
 import { type SnapshotTable, snapshotsOf } from '../../lib/table/snapshot.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
+import { NOBODY } from './drawn-calls.ts';
 import type { Result, Schedule } from './drawn-schedules.ts';
 import type { Call } from './worlds.ts';
 
@@ -46,12 +46,7 @@ export async function openReplayTable(url: string): Promise<ReplayTable> {
       { AttributeName: 'sk', AttributeType: 'S' },
     ],
   });
-  const client = new DynamoDBClient({
-    ...clientSettings,
-    endpoint: url,
-    region: ENGINE_REGION,
-    credentials: OPERATOR,
-  });
+  const client = new DynamoDBClient({ endpoint: url, region: ENGINE_REGION, credentials: OPERATOR });
   const documents = DynamoDBDocumentClient.from(client);
   const table = { ...openTableWith(TableName, client), snapshot: snapshotsOf(TableName, client) };
   return {
@@ -66,7 +61,7 @@ export async function openReplayTable(url: string): Promise<ReplayTable> {
         const actual = await resultOf(table, call, prefix);
         // Faster than `deepEqual`, which explains the difference.
         if (!isDeepStrictEqual(actual, result))
-          assert.deepEqual(actual, result, `${name}, step ${step + 1}: ${JSON.stringify(call)}`);
+          assert.deepEqual(actual, result, `${name}, step ${step + 1}: ${inspect(call, { depth: null })}`);
       }
       const written = steps.flatMap(({ call }) => ('writes' in call ? call.writes : []));
       const keys = [...start, ...written.map(({ key }) => key)].map(({ pk, sk }) => ({ pk, sk }));
@@ -76,7 +71,7 @@ export async function openReplayTable(url: string): Promise<ReplayTable> {
         const read = distinct.slice(at, at + READ_MAX);
         const { items = [] } = await resultOf(
           table,
-          { id: 0, operation: 'getAll', keys: read },
+          { id: 0, by: NOBODY, operation: 'getAll', keys: read },
           prefix,
         );
         after.push(...items);

@@ -52,7 +52,9 @@ export class Opened {
   readonly scenario: Scenario;
   readonly requests: readonly Explored[];
   readonly #interned = new Interned();
-  readonly #start: World;
+  readonly start: World;
+  /** Evaluates conditions as they are written. */
+  readonly engine: Engine;
   readonly #oracle: Oracle;
 
   constructor(scenario: Scenario) {
@@ -61,14 +63,15 @@ export class Opened {
       const automaton = (attempt: number) => new Automaton(String(2 * position + attempt), request);
       return { ...request, automata: [automaton(1), automaton(2)] };
     });
-    this.#start = this.#interned.world(itemsIn(scenario.items).values());
-    this.#oracle = new Oracle(this.requests, new Engine(this.#interned), this.#start);
+    this.start = this.#interned.world(itemsIn(scenario.items).values());
+    this.engine = new Engine(this.#interned);
+    this.#oracle = new Oracle(this.requests, this.engine, this.start);
   }
 
   /** Explores all schedules up to the first violation. */
   async judge({ faults = 0, isMet, onFinal, ...options }: Options = {}): Promise<Judged> {
     const engine = new Engine(this.#interned, isMet);
-    const start = this.#start;
+    const start = this.start;
     let violation: Violation | undefined;
     const note = async (reason: string | undefined, path: () => readonly Move[]) => {
       if (reason === undefined) return false;
@@ -94,14 +97,14 @@ export class Opened {
 
   /** Repeats a schedule, and judges each change and the state after it, if that is final. */
   async replay(text: string): Promise<{ schedule: Schedule; reason: string | undefined }> {
-    const engine = new Engine(this.#interned);
-    const moves = await movesOf(text, this.requests, engine, this.#start);
-    const schedule = await scheduleOf(moves, this.requests, engine, this.#start);
+    const { requests, engine, start } = this;
+    const moves = await movesOf(text, requests, engine, start);
+    const schedule = await scheduleOf(moves, requests, engine, start);
     let reason: string | undefined;
-    let state = await startOf(this.requests, this.#start, moves.length);
+    let state = await startOf(requests, start, moves.length);
     for (const move of moves) {
       const before = state;
-      state = await stateAfter(before, move, { engine, requests: this.requests });
+      state = await stateAfter(before, move, { engine, requests });
       reason ??= brokenIn(before, move, state);
     }
     if (isFinal(state)) reason ??= await this.#oracle.violation(state);

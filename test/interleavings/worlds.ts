@@ -11,7 +11,6 @@ import {
   found,
   type Holds,
   type Items,
-  itemsIn,
   nameOf,
   queried,
   transacted,
