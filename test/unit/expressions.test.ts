@@ -124,7 +124,7 @@ it.each([
 it.each([
   ['', 'Expected an operand after '],
   ['#n =', 'Expected an operand after #n ='],
-  ['#n = AND', 'Expected the end after #n = AND'],
+  ['#n = AND', 'Expected an operand after #n = AND'],
   ['#n :5', 'Expected a comparison after #n'],
   ['(#n = :5', 'Expected ) after ( #n = :5'],
   ['#n = :5)', 'Expected the end after #n = :5'],

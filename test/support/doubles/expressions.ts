@@ -59,7 +59,7 @@ export function parseCondition(expression: string): Condition {
       expect(')');
       return { text, isSize: true };
     }
-    if (!/^[#:]?\w+$/.test(token)) fail('an operand');
+    if (!/^(?!(AND|OR|NOT)$)[#:]?\w+$/.test(token)) fail('an operand');
     return { text: token, isSize: false };
   };
   const list = (kind: 'and' | 'or', word: string, part: () => Condition): Condition => {
