@@ -2,7 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
-import { changeTotal, claim } from '../table/write.ts';
+import { changeTotal, put } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { type Integration, PARAMETERS_MAX } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
@@ -37,7 +37,7 @@ export async function createParameter(
       return {
         writes: [
           integrationChanged(integration, after),
-          claim(entityKey('CONF', id), { ...parameter }, 'retry'),
+          put(entityKey('CONF', id), { ...parameter }),
           changeTotal('CONF', 1),
         ],
         result: {

@@ -6,7 +6,7 @@ import type { Collection } from '../table/list.ts';
 import type { ReadBudget } from '../table/read-budget.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
-import { remove, versionIs, type Write } from '../table/write.ts';
+import { remove, type Write } from '../table/write.ts';
 import { type Integration, PARAMETER_BYTES_MAX } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 
@@ -148,7 +148,5 @@ export const parameterChanges = (
   after: StoredParameter | undefined,
 ): Change[] => changesBetween(before, after, ['confName', 'confDescription', 'secret']);
 
-/** The write that deletes a parameter, unless its version has changed. */
-export function parameterRemoved(parameter: Parameter): Write {
-  return remove(entityKey('CONF', parameter.id), versionIs(parameter));
-}
+/** The write that deletes a parameter, which is as it was read while its integration's revision is. */
+export const parameterRemoved = ({ id }: Parameter): Write => remove(entityKey('CONF', id));

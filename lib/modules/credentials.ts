@@ -9,7 +9,7 @@ import {
   integrationChanged,
 } from '../integrations/integration-table.ts';
 import type { Table } from '../table/table.ts';
-import { claim, remove } from '../table/write.ts';
+import { put, remove } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import {
   activeCredentials,
@@ -59,14 +59,10 @@ export function createCredential(
       return {
         writes: [
           integrationChanged(before, after, before.moduleRevision),
-          claim(
-            credentialKey(clientId),
-            {
-              hash: hashOfSecret(clientSecret),
-              expires: Math.ceil(Date.parse(credential.expires) / 1000),
-            },
-            'retry',
-          ),
+          put(credentialKey(clientId), {
+            hash: hashOfSecret(clientSecret),
+            expires: Math.ceil(Date.parse(credential.expires) / 1000),
+          }),
         ],
         result: { clientId, clientSecret, expires: credential.expires },
         event: auditEventForIntegration('credential.created', before, [

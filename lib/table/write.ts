@@ -68,7 +68,7 @@ export function put(key: Key, attributes: Record<string, unknown>): Write {
 }
 
 /** Sets attributes of an item, and removes attributes whose value is undefined. */
-export function set(key: Key, attributes: Record<string, unknown>, condition: Condition): Write {
+export function set(key: Key, attributes: Record<string, unknown>, condition?: Condition): Write {
   const names: Record<string, string> = {};
   const values: Record<string, unknown> = {};
   const sets: string[] = [];
@@ -90,8 +90,8 @@ export function set(key: Key, attributes: Record<string, unknown>, condition: Co
     act: 'Update',
     key,
     update: update.filter(Boolean).join(' '),
-    names: { ...condition.names, ...names },
-    values: { ...condition.values, ...values },
+    names: { ...condition?.names, ...names },
+    values: { ...condition?.values, ...values },
   };
 }
 

@@ -1,6 +1,11 @@
 import type { Item } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
-import { integrationRequests, integrationTables } from './integrations.ts';
+import {
+  importGate,
+  integrationRequests,
+  integrationTables,
+  tableWithDrawnId,
+} from './integrations.ts';
 import * as people from './people.ts';
 import { ada, bob, administration as by, cyd, fay, ownAccount as own, pia } from './people.ts';
 import type { Scenario } from './scenario.ts';
@@ -138,12 +143,18 @@ function* specialCases(): Generator<Covering> {
     ...scenarioOf([ada, bob], ['log out', own.logOut(fay, 1)], ['log out', own.logOut(fay, 2)]),
     items: [...people.tableOf(ada, bob), people.formerItem(fay)],
   };
+  // One record is imported twice at once: integrations have no unique name.
+  yield scenarioOfGate(integrationTables.running, ['import', importGate], ['import', importGate]);
   // An id is drawn again.
+  const rename: Named = ['rename', by.rename(bob, ada, 'other')];
   for (const create of [by.create(ada, 'new'), people.importUser('new')])
-    yield scenarioOf(
-      [ada, bob, people.ida],
+    yield scenarioOf([ada, bob, people.ida], ['create', create], rename);
+  const [createIntegration] = integrationRequests.integrations;
+  for (const create of [createIntegration as Request, importGate])
+    yield scenarioOfGate(
+      tableWithDrawnId(),
       ['create', create],
-      ['rename', by.rename(bob, ada, 'other')],
+      ['rename', by.rename(ada, ada, 'other')],
     );
 }
 

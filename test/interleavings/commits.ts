@@ -6,9 +6,9 @@ import { nameOf } from '../support/doubles/memory-engine.ts';
 import { NOW } from './determinism.ts';
 import type { Call, World } from './worlds.ts';
 
-/* What is right at the moment of a change. */
+/* What is right at the moment of a transaction. */
 
-/** What is wrong with a change of a world, or undefined. */
+/** What is wrong with a transaction that is committed in a world, or undefined. */
 export function brokenBy(call: Call, world: World): string | undefined {
   const { name, caller, access, module } = call.by;
   if (module) {

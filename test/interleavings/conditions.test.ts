@@ -5,6 +5,7 @@ import { LONG } from '../support/instance/long.ts';
 import { SCENARIOS } from './catalogue.ts';
 import { noting, without } from './conditions.ts';
 import { deterministic } from './determinism.ts';
+import { UNEXPLAINED } from './oracle.ts';
 import { nameOfScenario, Opened, type Violation } from './scenario.ts';
 
 /* docs/interleavings.md; -u updates it. */
@@ -63,5 +64,5 @@ const tableOf = (rows: readonly (readonly string[])[]): string =>
 const cellsOf = ({ scenario }: Opened, { reason, schedule }: Violation): string[] => [
   nameOfScenario(scenario).replaceAll(' | ', ', '),
   `\`${schedule.text}\``,
-  reason.split('\n')[0] as string,
+  reason.split('\n')[0]?.replace(UNEXPLAINED, 'not as in any order') as string,
 ];

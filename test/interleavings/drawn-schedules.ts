@@ -40,8 +40,7 @@ export function drawSchedules(random: () => number, count: number): Promise<Sche
       const scenario = draw.one(scenarios);
       const opened = new Opened({ ...scenario, items: [...scenario.items, ...DRAWN_ITEMS] });
       const left = Math.min(SCHEDULES_PER_SCENARIO, count - schedules.length);
-      for (let drawn = 0; drawn < left; drawn++)
-        schedules.push(await drawSchedule(draw, opened));
+      for (let drawn = 0; drawn < left; drawn++) schedules.push(await drawSchedule(draw, opened));
     }
     return schedules;
   });

@@ -31,9 +31,9 @@ import { queryOf } from '../support/doubles/list-query.ts';
 import { storedUser } from '../support/doubles/stored-user.ts';
 import { NOW } from './determinism.ts';
 import { moduleRequest, publicRequest, requestBy, SOURCE, throttleOf } from './doubles.ts';
-import { ada, administration, callerOf, ownAccount, tableOf } from './people.ts';
+import { ada, administration, callerOf, importOf, ownAccount, tableOf } from './people.ts';
 import { sealedValue } from './sealed-items.ts';
-import type { Request } from './worlds.ts';
+import { FIRST_ID, type Request } from './worlds.ts';
 
 /* Integrations with parameters and credentials, and every request that changes or reads them. */
 
@@ -321,6 +321,32 @@ const reads = (by: User): Request[] => [
     pollModule(table, caller, gate.id, { precondition: undefined, running: undefined }),
   ),
 ];
+
+/** An operator imports an integration with a parameter. */
+export const importGate: Request = {
+  name: 'an operator imports Gate',
+  handler: 'import',
+  writes: ['INTEGRATION', 'CONF', 'TOTAL', 'IMPORTED#'],
+  run: (table) =>
+    importOf(table, {
+      type: 'integration',
+      name: 'Imported',
+      shortName: 'imported',
+      integrationType: 'API',
+      active: true,
+      parameters: [{ confName: 'host', confValue: 'a' }],
+    }),
+};
+
+/** A table in which the first id that a request draws is taken. */
+export const tableWithDrawnId = (): Item[] => [
+  ...integrationTable().filter(({ pk }) => pk !== 'TOTAL'),
+  { ...entityKey('INTEGRATION', FIRST_ID), ...gate, id: FIRST_ID, ...NO_PARAMETERS },
+  { ...totalKey('INTEGRATION'), n: 2, changes: 2 },
+  { ...totalKey('CONF'), n: 2, changes: 2 },
+  { ...totalKey('USER'), n: 2, changes: 2 },
+];
+const NO_PARAMETERS = { parameterCount: 0, parametersEver: 0, parameterBytes: 0, credentials: [] };
 
 /** What happens to a caller meanwhile. */
 const callerChanges = (user: User): Request[] => [

@@ -177,6 +177,9 @@ function seenIn(world: World): string {
 const visible = (item: Item): Item =>
   item.pk === 'CONF' ? { ...item, confValue: openedValue(item) } : item;
 
+/** The first line of a violation of the order. */
+export const UNEXPLAINED = 'no order of the requests has these responses and leaves this behind';
+
 function unexplained(
   executions: readonly Execution[],
   seen: string,
@@ -197,7 +200,7 @@ function unexplained(
     );
   const [best] = nearest;
   return [
-    'no order of the requests has these responses and leaves this behind',
+    UNEXPLAINED,
     ...executions.map(({ process, outcome }) => `  response ${process + 1}: ${outcome ?? 'none'}`),
     ...(best
       ? [

@@ -7,12 +7,13 @@ import { updateAccount } from '../../lib/accounts/update-account.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import { emailKey } from '../../lib/mail/address.ts';
 import { importRecords } from '../../lib/operations/transfer/import-records.ts';
+import { sharedKms } from '../../lib/runtime/kms.ts';
 import { ALL_RECOVERY_CODES } from '../../lib/second-factor/user-factor.ts';
 import { sessionKey } from '../../lib/sessions/session-item.ts';
 import * as sessions from '../../lib/sessions/sessions.ts';
 import { commitWithRetries } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import type { Item } from '../../lib/table/table.ts';
+import type { Item, Table } from '../../lib/table/table.ts';
 import { sequenceKey, totalKey } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
@@ -252,23 +253,33 @@ export const importUser = (login: string): Request => ({
   name: `an operator imports ${login}`,
   handler: 'import',
   writes: ['USER', 'LOGIN#', 'EMAIL#', 'ADMINS', 'TOTAL', 'IMPORTED#'],
-  async run(table) {
-    const record = { type: 'user', login, email: `${login}@example.com`, activated: true };
-    const rejected: unknown[] = [];
-    const tally = await importRecords(
-      { table, pepperKeys: [], valuesKey: '', kms: undefined as never },
-      linesOf(JSON.stringify({ ...record, authorities: ADMINISTRATOR, createdBy: 'import' })),
-      {
-        apply: true,
-        again: false,
-        onRejected: (_line, errors) => rejected.push(errors),
-        onSkipped: () => undefined,
-        onProgress: () => undefined,
-      },
-    );
-    return { tally, rejected };
-  },
+  run: (table) =>
+    importOf(table, {
+      type: 'user',
+      login,
+      email: `${login}@example.com`,
+      activated: true,
+      authorities: ADMINISTRATOR,
+      createdBy: 'import',
+    }),
 });
+
+/** Imports a record; returns what became of it. */
+export async function importOf(table: Table, record: object) {
+  const rejected: unknown[] = [];
+  const tally = await importRecords(
+    { table, pepperKeys: [], valuesKey: 'values-key', kms: sharedKms() },
+    linesOf(JSON.stringify(record)),
+    {
+      apply: true,
+      again: false,
+      onRejected: (_line, errors) => rejected.push(errors),
+      onSkipped: () => undefined,
+      onProgress: () => undefined,
+    },
+  );
+  return { tally, rejected };
+}
 
 async function* linesOf(line: string): AsyncGenerator<Buffer> {
   yield Buffer.from(line);

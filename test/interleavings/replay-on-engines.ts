@@ -46,7 +46,11 @@ export async function openReplayTable(url: string): Promise<ReplayTable> {
       { AttributeName: 'sk', AttributeType: 'S' },
     ],
   });
-  const client = new DynamoDBClient({ endpoint: url, region: ENGINE_REGION, credentials: OPERATOR });
+  const client = new DynamoDBClient({
+    endpoint: url,
+    region: ENGINE_REGION,
+    credentials: OPERATOR,
+  });
   const documents = DynamoDBDocumentClient.from(client);
   const table = { ...openTableWith(TableName, client), snapshot: snapshotsOf(TableName, client) };
   return {
@@ -61,7 +65,11 @@ export async function openReplayTable(url: string): Promise<ReplayTable> {
         const actual = await resultOf(table, call, prefix);
         // Faster than `deepEqual`, which explains the difference.
         if (!isDeepStrictEqual(actual, result))
-          assert.deepEqual(actual, result, `${name}, step ${step + 1}: ${inspect(call, { depth: null })}`);
+          assert.deepEqual(
+            actual,
+            result,
+            `${name}, step ${step + 1}: ${inspect(call, { depth: null })}`,
+          );
       }
       const written = steps.flatMap(({ call }) => ('writes' in call ? call.writes : []));
       const keys = [...start, ...written.map(({ key }) => key)].map(({ pk, sk }) => ({ pk, sk }));

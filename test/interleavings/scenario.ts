@@ -112,10 +112,10 @@ export class Opened {
   }
 }
 
-/** What is wrong with the change of a move, if it makes one. */
+/** What is wrong with the transaction of a move, if it is committed. */
 function brokenIn(before: State, move: Move, after: State): string | undefined {
   const call = after.world !== before.world && callOf(before, move);
-  return call ? brokenBy(call, before.world) : undefined;
+  return call && call.operation === 'transact' ? brokenBy(call, before.world) : undefined;
 }
 
 /** A violation as it is reported, with the command that repeats it. */

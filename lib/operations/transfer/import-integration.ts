@@ -11,7 +11,7 @@ import type { StoredParameter } from '../../integrations/parameter-table.ts';
 import { openSeal } from '../../integrations/sealed-value.ts';
 import { entityKey } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
-import { changeTotal, claim } from '../../table/write.ts';
+import { changeTotal, claim, put } from '../../table/write.ts';
 import { integrationsOf } from './entities.ts';
 import { type Importer, markerKeyOf } from './importer.ts';
 import type { IntegrationRecord, Names } from './record.ts';
@@ -119,7 +119,7 @@ async function newIntegrationOf(
   const writesAt = (now: number) => [
     claim(entityKey('INTEGRATION', id), { ...integration }, 'retry'),
     changeTotal('INTEGRATION', 1),
-    ...added.map((parameter) => claim(entityKey('CONF', parameter.id), { ...parameter }, 'retry')),
+    ...added.map((parameter) => put(entityKey('CONF', parameter.id), { ...parameter })),
     ...(added.length > 0 ? [changeTotal('CONF', added.length)] : []),
     auditEntry(operator('import'), event, now),
   ];
