@@ -213,9 +213,9 @@ interface Stored {
 
 /**
  * Stores a session of the user whose password and code were verified, unless the second factor or
- * the count of the session is another one by then. Returns the user as of the commit. Fails with bad-credentials if the
- * password has been changed, the code has been used, or the account must no longer be used, and
- * with unavailable.
+ * the count of the session is another one by then. Returns the user as of the commit. Fails with
+ * bad-credentials if the password has been changed, the code has been used, or the account must no
+ * longer be used, and with unavailable.
  */
 function storeSession(
   table: Table,

@@ -53,8 +53,8 @@ interface Visited {
  * Searches all orders in which the calls of requests can be served, with all faults between them,
  * the shortest first. With `reduces`, a read of what no other request may write goes first, and
  * moves that are independent of each other are explored in one order: sleep sets with stored states
- * (P. Godefroid, Partial-Order Methods for the Verification of Concurrent Systems, 1996). Both leave
- * out states on the way, but no final state.
+ * (P. Godefroid, Partial-Order Methods for the Verification of Concurrent Systems, 1996). Both
+ * leave out states on the way, but no final state.
  */
 export async function explore(
   requests: readonly Explored[],

@@ -10,7 +10,8 @@ import type { Engine, World } from './worlds.ts';
 /** The text of a move in a state. */
 export function textOfMove({ underWay }: State, { process, call, kind }: Move): string {
   const position = process < 0 ? underWay.findIndex(({ id }) => id === call) : call;
-  return `${process + 1}${position > 0 ? `.${position}` : ''}${kind === 'served' ? '' : `:${kind}`}`;
+  const suffix = kind === 'served' ? '' : `:${kind}`;
+  return `${process + 1}${position > 0 ? `.${position}` : ''}${suffix}`;
 }
 
 /** The moves of a text, which names moves of each state in turn. Throws if one is not possible. */

@@ -105,8 +105,8 @@ export class Oracle {
 
 /**
  * Whether an outcome without interruption explains what a client sees, which is undefined if it
- * sees nothing. A request that its caller must not make any more is refused; which of the reasons it
- * states is left open, because it reads its caller before the rest.
+ * sees nothing. A request that its caller must not make any more is refused; which of the reasons
+ * it states is left open, because it reads its caller before the rest.
  */
 function explains(sequential: string, seen: string | undefined): boolean {
   if (seen === undefined || seen === sequential) return true;

@@ -211,7 +211,7 @@ export interface Waiting {
   readonly answer: (reply: Reply) => void;
 }
 
-/** The first id that a request draws; those of its repetition and of others follow at a distance. */
+/** The first id that a request draws. Its repetition and other requests begin at others. */
 export const FIRST_ID = 2000;
 
 /**

@@ -18,8 +18,8 @@ import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-mem
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
 /*
- * Tables that were damaged by hand, and what an operator reads about them. test/api/integrity.test.ts
- * makes the repairs in the real engine.
+ * Tables that were damaged by hand, and what an operator reads about them.
+ * test/api/integrity.test.ts makes the repairs in the real engine.
  */
 
 const ADMIN = entityKey('USER', 1);

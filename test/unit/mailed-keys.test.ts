@@ -42,7 +42,7 @@ it.each<[string, Partial<User>, number, boolean]>([
   expect(isUsable(write.attributes as never, { ...ada, ...changed }, now)).toBe(expected);
 });
 
-it('a new key of an address is random, names the user and replaces the former one for a day', () => {
+it('a new key of an address is random, names the user and is valid for a day', () => {
   const [{ key, write }, other] = [
     newConfirmationKey(ada, 'new@b.c', NOW),
     newConfirmationKey(ada, 'new@b.c', NOW),
