@@ -49,16 +49,16 @@ export const passwordVoided = (user: User): Write => setPassword(user, newPasswo
 
 /**
  * The write of a log-in, with a new hash of the same password if it was outdated, and the second
- * factor as the code leaves it. Its conditions hold while the account is activated and has the
- * login, and while the code has not been used. If the password has changed meanwhile or all
- * sessions were ended, the new one has ended with them: it states the earlier counts.
+ * factor as the code leaves it. Its conditions hold while the user has the login and the password
+ * that was verified, while the sessions that the token belongs to have not been ended, as by a
+ * deactivation, and while the code has not been used.
  */
 export function loggedIn(
   user: User,
   now: number,
   { passwordHash, secondFactor }: Pick<User, 'passwordHash' | 'secondFactor'> = {},
 ): Write {
-  const { id, login, activated } = user;
+  const { id, login, passwordChanges, sessionEndings } = user;
   return set(
     entityKey('USER', id),
     {
@@ -68,7 +68,8 @@ export function loggedIn(
     },
     attributesAre({
       login,
-      activated,
+      passwordChanges,
+      sessionEndings,
       secondFactor: user.secondFactor,
       ...(passwordHash && { passwordHash: user.passwordHash }),
     }),

@@ -302,9 +302,9 @@ describe('a login with a second factor', () => {
   });
 
   it.each([
-    ['without a code fails if the factor is turned on', false],
-    ['with a code fails if the factor is replaced', true],
-  ])('%s before its session is stored', async (_, wasOn) => {
+    ['without a code needs one if the factor is turned on', false, 'error.codeRequired'],
+    ['with a code fails if the factor is replaced', true, 'error.http.401'],
+  ])('%s before its session is stored', async (_, wasOn, message) => {
     const login = wasOn ? 'replacing' : 'beginning';
     const setup = await openSetup(gatehouse);
     const { user } = await setup.account({ login, email: `${login}@example.com` });
@@ -316,7 +316,7 @@ describe('a login with a second factor', () => {
       () => setup.secondFactor(user),
     );
 
-    expect(statusAndMessage(received)).toEqual([401, 'error.http.401']);
+    expect(statusAndMessage(received)).toEqual([401, message]);
   });
 });
 

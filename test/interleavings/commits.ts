@@ -1,4 +1,5 @@
 import { confirmedCredential, keysOfCredential } from '../../lib/modules/credential.ts';
+import { isLive, type Session } from '../../lib/sessions/session.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { isEnded, isOfAccount } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -18,7 +19,8 @@ export function brokenBy(call: Call, world: World): string | undefined {
     const credential = confirmedCredential(items, module.clientId, NOW);
     return credential ? undefined : `${name} with a credential that was deleted`;
   }
-  if (!caller || access === 'issued-token') return undefined;
+  if (!caller) return deadSession(call, world);
+  if (access === 'issued-token') return undefined;
   const user = userIn(world, caller.id);
   if (!isOfAccount(user, caller)) return `${name} by an account that does not exist`;
   if (!user.activated) return `${name} by an account that is deactivated`;
@@ -26,6 +28,18 @@ export function brokenBy(call: Call, world: World): string | undefined {
   if (typeof access === 'object' && !access.anyRole.some((role) => user.authorities.includes(role)))
     return `${name} without the role`;
   return misnamed(call, world);
+}
+
+/** No session has ended when it starts. */
+function deadSession(call: Call, world: World): string | undefined {
+  for (const { act, key, attributes } of 'writes' in call ? call.writes : []) {
+    if (act !== 'Put' || !key.pk.startsWith('SESSION#')) continue;
+    const user = userIn(world, Number(key.pk.slice('SESSION#'.length)));
+    if (!user?.activated) return 'a session of an account that is not activated is started';
+    if (!isLive(attributes as unknown as Session, user, NOW))
+      return 'a session starts that has ended';
+  }
+  return undefined;
 }
 
 /** An entry of the audit trail names its actor and its target as they are when it is written. */
