@@ -152,26 +152,6 @@ describe.each(Object.entries(KINDS))('a %s', (_, { make, pathOf, collection, cha
       expect(responses.map(({ status }) => status).sort()).toEqual([200, 412]);
     }
   });
-
-  it('lets two simultaneous changes without If-Match succeed, and stores one of them', async () => {
-    const { body } = await make();
-
-    barrier.raise(2, true);
-    const both = ['one', 'other'].map((text) =>
-      send('PUT', collection, changed(body, text)).finally(barrier.lift),
-    );
-    const responses = await Promise.all(both);
-    const { body: now } = await send('GET', pathOf(body));
-
-    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-    // The module counts both changes; everything else is from the last one.
-    const whole = responses.map(({ body: responseBody }) => ({
-      ...responseBody,
-      integration: undefined,
-      lastModifiedDate: undefined,
-    }));
-    expect(whole).toContainEqual({ ...now, integration: undefined, lastModifiedDate: undefined });
-  });
 });
 
 it('the ETag of a user does not change with the password', async () => {

@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION, useIntegrations } from '../support/instance/integrations.ts';
-import { openBarrier } from '../support/model/barrier.ts';
 
 /* A module reports its restart with the number of the last parameter change that it has loaded. */
 
-const barrier = openBarrier();
-const gatehouse = await useGatehouse({ intercept: barrier.intercept });
+const gatehouse = await useGatehouse();
 const { integrations, parameters } = useIntegrations(gatehouse);
 const moduleOf = async (id: number) => (await integrations.get(id)).body.module;
 
@@ -45,17 +43,4 @@ it('a report does not hide a later change, and is rejected before there is one',
   expect([tooEarly.status, tooEarly.body.fieldErrors?.[0]?.field]).toEqual([400, 'changes']);
   expect(tooLate.status).toBe(200);
   expect(tooLate.body.module).toEqual({ needsRestart: true, changes: 2 });
-});
-
-it('a report does not hide a concurrent change', async () => {
-  for (const sequentially of [true, false, true, false]) {
-    const { id, change, report } = await changedOnce();
-
-    barrier.raise(2, sequentially);
-    const both = [() => report({ changes: 1 }), change].map((send) => send().finally(barrier.lift));
-    const responses = await Promise.all(both);
-
-    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-    expect(await moduleOf(id)).toEqual({ needsRestart: true, changes: 2 });
-  }
 });

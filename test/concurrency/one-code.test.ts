@@ -7,7 +7,6 @@ import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
 import { admitted } from '../support/doubles/admitted.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { LONG } from '../support/instance/long.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
 /*
@@ -15,7 +14,7 @@ import { openSetup } from '../support/instance/setup.ts';
  * The throttle would reject most of them, and the hashes would take minutes, so both are replaced.
  */
 
-const LOGINS = LONG ? 10_000 : 100;
+const LOGINS = 100;
 /** As long as the test may take. */
 const DEADLINE_MS = 300_000;
 

@@ -10,12 +10,13 @@ import { openBarrier } from '../support/model/barrier.ts';
 import { buildMutantStack, stackMutants } from '../support/stack/mutants.ts';
 
 /*
- * Races for unique values. A barrier holds both transactions until both requests have read and
- * decided, and then releases them together or one after the other. The same rounds must catch
- * mutants that check before they write instead of writing under a condition.
+ * One race over HTTP for each rule that spans items; test/interleavings has every order of calls. A
+ * barrier holds both transactions until both requests have read and decided, and then releases them
+ * together or one after the other. Races for a version are in test/api/conditional.test.ts, for a
+ * key in test/api/reset.test.ts and email-confirmation.test.ts, for a code in one-code.test.ts.
  */
 
-const ROUNDS = 6;
+const ROUNDS = 4;
 
 const barrier = openBarrier();
 const gatehouse = await useGatehouse({ intercept: barrier.intercept });
@@ -24,147 +25,79 @@ beforeAll(async () => {
   token = await gatehouse.adminToken();
 });
 
-/** Sends the requests concurrently and releases their transactions together or sequentially. */
-function race(sequentially: boolean, ...sends: (() => Promise<Received>)[]): Promise<Received[]> {
-  barrier.raise(sends.length, sequentially);
-  return Promise.all(sends.map((send) => send().finally(barrier.lift)));
-}
-
-/** Two requests that claim the same unique value, and the error that the loser gets. */
-interface UniquenessRace {
-  readonly error: string;
-  prepare(service: Gatehouse, token: string, name: string): Promise<(() => Promise<Received>)[]>;
+/** Sends the requests at the same time: each succeeds or fails with a message. */
+async function race(round: number, ...sends: (() => Promise<Received>)[]): Promise<string[]> {
+  barrier.raise(sends.length, round % 2 === 0);
+  const responses = await Promise.all(sends.map((send) => send().finally(barrier.lift)));
+  return responses.map(({ status, body }) => (status < 300 ? 'made' : body.message));
 }
 
 const create = (service: Gatehouse, token: string, login: string, email: string) =>
   service.call('POST', '/api/users', { token, body: { login, email } });
-const put = (service: Gatehouse, token: string, user: object) =>
-  service.call('PUT', '/api/users', { token, body: user });
 
-async function twoUsers(
-  service: Gatehouse,
-  token: string,
-  name: string,
-): Promise<Received['body'][]> {
-  const created = ['a', 'b'].map((end) =>
-    create(service, token, `${name}-${end}`, `${name}-${end}@example.com`),
+const raceForLogin = (service: Gatehouse, token: string, round: number) => {
+  const emails = ['a', 'b'].map((end) => `taken-${round}-${end}@example.com`);
+  return race(
+    round,
+    ...emails.map((email) => () => create(service, token, `taken-${round}`, email)),
   );
-  return (await Promise.all(created)).map(({ body }) => body);
-}
-
-const UNIQUENESS_RACES: Record<string, UniquenessRace> = {
-  'that create a user with the same login': {
-    error: 'error.userexists',
-    prepare: async (service, token, name) =>
-      ['a', 'b'].map((end) => () => create(service, token, name, `${name}-${end}@example.com`)),
-  },
-  'that create a user with the same e-mail address in two spellings': {
-    error: 'error.emailexists',
-    prepare: async (service, token, name) =>
-      [`${name}@Example.com`, `${name.toUpperCase()}@example.com`].map(
-        (email, index) => () => create(service, token, `${name}-${index}`, email),
-      ),
-  },
-  'that rename two users to the same login': {
-    error: 'error.userexists',
-    prepare: async (service, token, name) =>
-      (await twoUsers(service, token, name)).map(
-        (user) => () => put(service, token, { ...user, login: name }),
-      ),
-  },
-  'that change two users to the same e-mail address': {
-    error: 'error.emailexists',
-    prepare: async (service, token, name) =>
-      (await twoUsers(service, token, name)).map(
-        (user) => () => put(service, token, { ...user, email: `${name}@b.c` }),
-      ),
-  },
 };
 
-let rounds = 0;
-/** Runs one round and returns the outcome of each request. */
-async function runRound(
-  service: Gatehouse,
-  token: string,
-  uniquenessRace: UniquenessRace,
-  round: number,
-): Promise<string[]> {
-  const sends = await uniquenessRace.prepare(service, token, `taken-${++rounds}`);
-  const responses = await race(round % 2 === 0, ...sends);
-  return responses.map(({ status, body }) => (status < 300 ? 'taken' : body.message)).sort();
-}
-
-describe('two concurrent requests', () => {
-  it.each(Object.entries(UNIQUENESS_RACES))(
-    '%s: exactly one succeeds',
-    async (_, uniquenessRace) => {
-      for (let round = 0; round < ROUNDS; round++) {
-        expect(await runRound(gatehouse, token, uniquenessRace, round), `round ${round}`).toEqual(
-          [uniquenessRace.error, 'taken'].sort(),
-        );
-      }
-    },
-  );
-
-  it('both succeed when they rename one user to the same login', async () => {
-    for (let round = 0; round < ROUNDS; round++) {
-      const [user] = await twoUsers(gatehouse, token, `twice-${round}`);
-      const rename = () => put(gatehouse, token, { ...user, login: `twice-${round}` });
-
-      const responses = await race(round % 2 === 0, rename, rename);
-
-      expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-    }
+describe('exactly one of two concurrent requests succeeds', () => {
+  it('when both create a user with the same login', async () => {
+    for (let round = 0; round < ROUNDS; round++)
+      expect((await raceForLogin(gatehouse, token, round)).sort()).toEqual([
+        'error.userexists',
+        'made',
+      ]);
   });
-});
 
-describe('a caller who is renamed while updating another user', () => {
-  it('appears in the audit fields with the login at the time of the change', async () => {
-    const name = 'renamed';
-    const { user: caller, token: own } = await gatehouse.makeCaller(name, {
-      authorities: ['ROLE_ADMIN'],
-    });
-    const { body: target } = await create(gatehouse, token, 'target', 'target@example.com');
-    const names: string[] = [];
-
+  it('when both create a user with the same e-mail address, in two spellings', async () => {
     for (let round = 0; round < ROUNDS; round++) {
-      // The login becomes free for the other user only with the rename.
-      const rename = () => put(gatehouse, token, { ...caller, login: `now-${round}` });
-      const takeName = () => put(gatehouse, own, { ...target, login: name });
-      const [, taken] = await race(true, rename, takeName);
-      names.push(taken?.status === 200 ? taken.body.lastModifiedBy : `now-${round}`);
-      await put(gatehouse, token, target);
-      await put(gatehouse, token, caller);
-    }
-
-    expect(names).toEqual(names.map((_, round) => `now-${round}`));
-  });
-});
-
-if (LONG) {
-  describe('a mutant that checks before it writes', () => {
-    it('gives one login to two users in the same rounds', async () => {
-      const results: string[][] = [];
-
-      const { assembly, remove } = await buildMutantStack(
-        stackMutants['a login is checked before the write instead of by its condition'],
+      const emails = [`same-${round}@Example.com`, `SAME-${round}@example.com`];
+      const creations = emails.map(
+        (email, index) => () => create(gatehouse, token, `same-${round}-${index}`, email),
       );
-      const racing = await startGatehouse({ intercept: barrier.intercept, assembly });
-      const admin = await racing.logIn('admin');
-      for (let round = 0; round < ROUNDS; round++) {
-        results.push(
-          await runRound(
-            racing,
-            admin,
-            UNIQUENESS_RACES['that create a user with the same login'] as UniquenessRace,
-            round,
-          ),
-        );
-      }
-      await racing.stop();
-      remove();
 
-      expect(results).toContainEqual(['taken', 'taken']);
-    });
+      expect((await race(round, ...creations)).sort()).toEqual(['error.emailexists', 'made']);
+    }
   });
-}
+
+  it('when the last two administrators both give up their role', async () => {
+    const { user } = await gatehouse.makeCaller('second', { authorities: ['ROLE_ADMIN'] });
+    const { body: admin } = await gatehouse.call('GET', '/api/users/admin', { token });
+    const administrators = [admin, user];
+    const put = async (login: string, body: object) =>
+      gatehouse.call('PUT', '/api/users', { token: await gatehouse.tokenOf(login), body });
+
+    for (let round = 0; round < ROUNDS; round++) {
+      const outcomes = await race(
+        round,
+        ...administrators.map(
+          (each) => () => put(each.login, { ...each, authorities: ['ROLE_USER'] }),
+        ),
+      );
+      const former = administrators[outcomes.indexOf('made')];
+      const last = administrators[outcomes.indexOf('error.lastadmin')];
+
+      expect(outcomes.toSorted()).toEqual(['error.lastadmin', 'made']);
+      expect((await put(last.login, former)).status).toBe(200);
+    }
+  });
+});
+
+it.runIf(LONG)('a mutant that checks a login before the write gives it to two users', async () => {
+  const outcomes: string[][] = [];
+
+  const { assembly, remove } = await buildMutantStack(
+    stackMutants['a login is checked before the write instead of by its condition'],
+  );
+  const racing = await startGatehouse({ intercept: barrier.intercept, assembly });
+  const admin = await racing.logIn('admin');
+  for (let round = 0; round < ROUNDS; round++)
+    outcomes.push(await raceForLogin(racing, admin, round));
+  await racing.stop();
+  remove();
+
+  expect(outcomes).toContainEqual(['made', 'made']);
+});

@@ -117,7 +117,7 @@ exitOnSignal(1);
 // Each running instance has two exit listeners: of its engine and of its files.
 process.setMaxListeners(100);
 
-/** Starts an instance. Independent of vitest, for test/long/soak.ts. */
+/** Starts an instance. */
 export async function launch({
   checksPermissions = true,
   breaksData = false,

@@ -28,22 +28,6 @@ interface Fields {
   readonly number?: number;
 }
 
-/** A fault injected into the transaction of a command, which must not change the response. */
-export interface TransactionFault {
-  readonly fault: 'conflict' | 'error-before' | 'error-after' | 'lost';
-  /** The item of a conflict; any item if missing. */
-  readonly item?: string;
-  /** Consecutive faults: after three the SDK gives up, and the service retries. */
-  readonly times: 1 | 3;
-}
-
-/** One command, or two concurrent ones whose transactions wait for each other. */
-export interface Step {
-  readonly commands: readonly Command[];
-  readonly sequentially: boolean;
-  readonly transactionFault?: TransactionFault | undefined;
-}
-
 const one = <T>(...values: T[]) => fc.constantFrom(...values);
 /** One of these, by their weights. */
 const oneOf = <T>(...weighted: (readonly [weight: number, arbitrary: fc.Arbitrary<T>])[]) =>
@@ -91,15 +75,7 @@ const revocation = fc.oneof(
   command('update user', one({ authorities: ['ROLE_USER'] }, { activated: false })),
   command('delete user'),
 );
-/** Two administrators revoke each other's rights, or their own. */
-const mutualRevocation = fc
-  .tuple(revocation, revocation, one(0, 1))
-  .map(([first, second, target]): [Command, Command] => [
-    { ...first, callerSession: 0, target, ifMatch: 'none' },
-    { ...second, callerSession: 1, target: 1 - target, ifMatch: 'none' },
-  ]);
-
-/** Changes without password hashing, likely to conflict with each other. */
+/** Changes without password hashing. */
 const change = oneOf(
   [4, createUser],
   [6, updateUser],
@@ -143,40 +119,8 @@ const singleCommand = oneOf(
 );
 const anyCommand = oneOf([100, singleCommand], [1, command('request reset', fc.record({ email }))]);
 
-const item = one('ADMINS/*', 'LOGIN#*', 'EMAIL#*', 'USER/*', 'TOTAL/*', 'INTEGRATION/*');
-const transactionFault = oneOf<TransactionFault>(
-  [3, fc.record({ fault: one('conflict'), item, times: one(1) })],
-  [2, fc.record({ fault: one('error-before', 'error-after', 'lost'), times: one(1, 3) })],
-);
-
-/** The same command twice, as by a double click. */
-const twice = fc.oneof(revocation, change).map((same): [Command, Command] => [same, same]);
-
-const two = (pair: fc.Arbitrary<[Command, Command]>): fc.Arbitrary<Step> =>
-  fc.record({ commands: pair, sequentially: fc.boolean() });
-
-const single = { sequentially: fc.constant(false) };
-/** Random sequences of steps. */
-export const steps = fc.array(
-  oneOf<Step>(
-    [12, fc.record({ commands: fc.tuple(anyCommand), ...single })],
-    [4, fc.record({ commands: fc.tuple(change), ...single, transactionFault })],
-    [3, two(fc.tuple(change, change))],
-    [1, two(fc.tuple(change, endingOfSessions))],
-    [1, two(logIn.map((same): [Command, Command] => [same, same]))],
-    [2, two(fc.oneof(fc.tuple(revocation, revocation), mutualRevocation, twice))],
-  ),
-  { maxLength: 16, size: 'max' },
-);
-
-/** Random commands of concurrent clients on users. */
-export const userCommands = oneOf(
-  [3, createUser],
-  [5, updateUser],
-  [1, command('delete user')],
-  [2, revocation],
-  [2, command('read user')],
-);
+/** Random sequences of commands. */
+export const sequences = fc.array(anyCommand, { maxLength: 20, size: 'max' });
 
 /** Resolves a command in this state; `name` becomes the handle of a created entity. */
 export function requestFor(

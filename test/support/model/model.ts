@@ -1,7 +1,6 @@
 /*
  * A sequential model of the contract, without a table: the response to each operation and the state
- * after it. Entities have handles, which sequences.ts and histories.ts map to the ids of the
- * service.
+ * after it. Entities have handles, which sequences.ts maps to the ids of the service.
  */
 
 interface User {

@@ -1,26 +1,16 @@
-import { type Faults, openFaults } from '../../../infra/local/aws/faults.ts';
-import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
 import { credentialKey } from '../../../lib/integrations/integration-items.ts';
 import type { Item } from '../../../lib/table/table.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { findUser } from '../../../lib/users/user-table.ts';
+import { type Gatehouse, startGatehouse } from '../instance/gatehouse.ts';
 import { itemsOf, restoreItems } from '../instance/items.ts';
-import { type Gatehouse, type LaunchOptions, launch } from '../instance/launch.ts';
 import { makeModuleTokens, makeTokens } from '../instance/mint.ts';
 import { openSetup } from '../instance/setup.ts';
-import { RELEASE } from '../release/mixed-versions.ts';
-import { type Barrier, openBarrier } from './barrier.ts';
 import type { State } from './model.ts';
 
-/**
- * An instance for counterexample searches, which can restore its table and delay or fail its calls.
- */
+/** An instance whose table can be restored between random sequences. */
 export interface Bench {
   readonly gatehouse: Gatehouse;
-  readonly faults: Faults;
-  readonly barrier: Barrier;
-  /** Delays every further transaction of a function until the promise of `wait` resolves. */
-  delay(wait: () => Promise<unknown>): void;
   /**
    * A token for the current user with this id, as a login after this many password changes and
    * endings of all sessions would issue it.
@@ -40,20 +30,8 @@ export interface Bench {
  * Starts a bench with the accounts admin, user and ann (an administrator with a second factor), and
  * an integration with a parameter and a credential.
  */
-export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Promise<Bench> {
-  const faults = openFaults();
-  const barrier = openBarrier();
-  let wait: () => Promise<unknown> = async () => undefined;
-  const delayed: Interceptor = async (call, forward) => {
-    if (call.operation === 'TransactWriteItems' && call.functionName !== undefined) await wait();
-    return forward();
-  };
-  const gatehouse = await launch({
-    release: RELEASE,
-    ...options,
-    intercept: (call, forward) =>
-      barrier.intercept(call, () => delayed(call, () => faults.intercept(call, forward))),
-  });
+export async function openBench(): Promise<Bench> {
+  const gatehouse = await startGatehouse();
   const tokens = makeTokens(await gatehouse.adminToken());
   await restoreItems(
     gatehouse.cloud,
@@ -107,11 +85,6 @@ export async function openBench(options: Omit<LaunchOptions, 'intercept'>): Prom
 
   return {
     gatehouse,
-    faults,
-    barrier,
-    delay: (next) => {
-      wait = next;
-    },
     token: tokenOf,
     moduleToken: makeModuleTokens(gatehouse.cloud),
     get clientId() {

@@ -5,57 +5,38 @@ import { findUserByLogin } from '../../../lib/users/user-table.ts';
 import { expectIntact } from '../instance/intact.ts';
 import type { Received } from '../instance/launch.ts';
 import { comparable, httpRequestFor, withoutDates } from '../instance/requests.ts';
-import { requestFor, type Step, steps, type TransactionFault } from './commands.ts';
+import { type Command, requestFor, sequences } from './commands.ts';
 import { listsOf, type ModelRequest, perform, type State } from './model.ts';
 import { type Bench, IDS, START, UNKNOWN_ID } from './search-instance.ts';
 
-/** The extent of a search for counterexamples. */
-interface Search {
-  readonly seed: number;
-  /** The fast-check path of a sequence of this seed, as a counterexample reports it. */
-  readonly path?: string;
-  /** The number of sequences. */
-  readonly runs: number;
-  readonly timeLimitMs?: number;
-  /** Whether to shrink the first counterexample; true unless set. */
-  readonly shrink?: boolean;
-}
-
 /**
  * Compares the service with the model for random sequences of all changes: every response, the
- * lists after each step, and whether the table is intact. Returns the shortest sequence found to
+ * lists after each request, and whether the table is intact. Returns the shortest sequence found to
  * differ, with its seed, or undefined.
  */
 export async function runSequences(
   bench: Bench,
-  { seed, path, runs, timeLimitMs, shrink = true }: Search,
+  options: { readonly seed: number; readonly numRuns: number },
 ): Promise<string | undefined> {
-  const property = fc.asyncProperty(steps, (sequence) => runSequence(bench, sequence));
-  const details = await fc.check(property, {
-    seed,
-    numRuns: runs,
-    endOnFailure: !shrink,
-    ...(path !== undefined && { path }),
-    ...(timeLimitMs !== undefined && { interruptAfterTimeLimit: timeLimitMs }),
-  });
+  const property = fc.asyncProperty(sequences, (sequence) => runSequence(bench, sequence));
+  const details = await fc.check(property, options);
   if (!details.failed) return undefined;
   const reason = details.errorInstance instanceof Error ? details.errorInstance.message : '';
   return `${fc.defaultReportMessage(details)}\n${reason}`;
 }
 
 /** Runs one sequence and fails where the service and the model differ. */
-async function runSequence(bench: Bench, sequence: readonly Step[]): Promise<void> {
+async function runSequence(bench: Bench, sequence: readonly Command[]): Promise<void> {
   await bench.restore();
-  const { run } = startRun(bench);
+  const run = startRun(bench);
   let state = START;
-  for (const [index, step] of sequence.entries()) state = await run(state, step, `${index + 1}`);
+  for (const [index, command] of sequence.entries())
+    state = await run(state, command, `request-${index + 1}`);
 }
 
-/**
- * Starts a run from START. The returned functions run one step, or several requests concurrently.
- */
-export function startRun(bench: Bench) {
-  const { gatehouse, barrier, faults } = bench;
+/** Starts a run from START. The returned function sends one request. */
+function startRun(bench: Bench) {
+  const { gatehouse } = bench;
   // The ids, tokens and keys of the service by the handles of the model.
   const ids = new Map(IDS);
   const tokens = new Map<string, Promise<string>>();
@@ -102,7 +83,7 @@ export function startRun(bench: Bench) {
     return received;
   }
 
-  /** The token of a session, the same for concurrent requests; START has one session per user. */
+  /** The token of a session; START has one session per user. */
   function tokenOf(session: string): Promise<string> {
     const token = tokens.get(session) ?? bench.token(idOf(session));
     tokens.set(session, token);
@@ -154,66 +135,27 @@ export function startRun(bench: Bench) {
     return { users, integrations, parameters };
   }
 
-  async function run(state: State, { commands, ...timing }: Step, name: string): Promise<State> {
-    const requests = commands.map((command, index) =>
-      requestFor(command, state, `${name}${'ab'[index]}`),
+  /** Sends a request and requires the response of the model, and what it leaves behind. */
+  return async function run(state: State, command: Command, name: string): Promise<State> {
+    const request = requestFor(command, state, name);
+    const expected = perform(state, request);
+    const text = `${name}: ${JSON.stringify(request)}`;
+    const received = await send(request);
+    assert.deepEqual(
+      comparable(received, expected.response),
+      withIds(expected.response),
+      `${text}: the response`,
     );
-    return runConcurrently(state, requests, timing, name);
-  }
-
-  /**
-   * Runs requests concurrently and requires the responses and the state of one sequential order.
-   */
-  async function runConcurrently(
-    state: State,
-    requests: readonly ModelRequest[],
-    { sequentially, transactionFault }: Pick<Step, 'sequentially' | 'transactionFault'>,
-    name: string,
-  ): Promise<State> {
-    faults.inject(transactionFault ? faultRulesOf(transactionFault) : []);
-    if (requests.length > 1) barrier.raise(requests.length, sequentially);
-    const responses = await Promise.all(
-      requests.map((request) => send(request).finally(barrier.lift)),
+    assert.deepEqual(
+      byId(await readLists(expected.state)),
+      byId(withIds(listsOf(expected.state)) as Lists),
+      `${text}: what the lists show`,
     );
-    faults.inject([]);
-
-    const exchanges = requests.map(
-      (request, index) => [request, responses[index] as Received] as const,
-    );
-    const orders = exchanges.length > 1 ? [exchanges, exchanges.toReversed()] : [exchanges];
-    const failures: unknown[] = [];
-    for (const order of orders) {
-      try {
-        let after = state;
-        for (const [request, received] of order) {
-          const expected = perform(after, request);
-          assert.deepEqual(
-            comparable(received, expected.response),
-            withIds(expected.response),
-            textOf(request),
-          );
-          after = expected.state;
-        }
-        assert.deepEqual(
-          byId(await readLists(after)),
-          byId(withIds(listsOf(after)) as Lists),
-          'what the lists show',
-        );
-        await expectIntact(gatehouse);
-        for (const handle of Object.keys(after.keys))
-          if (!keys.has(handle)) await readKey(handle, after);
-        return after;
-      } catch (failure) {
-        failures.push(failure);
-      }
-    }
-    const all = failures
-      .map((failure) => (failure as Error).message)
-      .join('\nand in the other order\n');
-    throw new Error(`Step ${name}: ${requests.map(textOf).join(' and ')}\n${all}`);
-  }
-
-  return { run, runConcurrently };
+    await expectIntact(gatehouse);
+    for (const handle of Object.keys(expected.state.keys))
+      if (!keys.has(handle)) await readKey(handle, expected.state);
+    return expected.state;
+  };
 }
 
 type Lists = Record<string, { id: number }[]>;
@@ -221,14 +163,3 @@ const byId = (lists: Lists) =>
   Object.fromEntries(
     Object.entries(lists).map(([kind, list]) => [kind, list.toSorted((a, b) => a.id - b.id)]),
   );
-
-const textOf = (request: ModelRequest): string => JSON.stringify(request);
-
-function faultRulesOf({ fault, item, times }: TransactionFault) {
-  return Array.from({ length: times }, (_, index) => ({
-    operation: 'TransactWriteItems',
-    fault,
-    nth: index + 1,
-    ...(item && { item }),
-  }));
-}

@@ -2,10 +2,7 @@ import { printError } from '../../../infra/commands/command-line.ts';
 import { type Cloud, startCloud } from '../../../infra/local/cloud.ts';
 import type { CloudOptions } from '../../../infra/local/running-stack.ts';
 import { seed } from '../model/seed.ts';
-import { buildRelease, RELEASE_COMMIT, releasedAssembly } from './release.ts';
-
-// A run of tests has built it already; the soak has not.
-if (process.env.RELEASE) buildRelease();
+import { RELEASE_COMMIT, releasedAssembly } from './release.ts';
 
 /**
  * The assembly of the release whose functions serve half of the requests of tests: `npm run
