@@ -48,7 +48,16 @@ export class Checks {
         const [route, special] = typeof row === 'string' ? [row, {}] : row;
         const sent = typeof special === 'function' ? await special(this.known) : special;
         const received = await this.send(route, sent);
-        const name = sent.status ? `${route} responds with ${sent.status}` : route;
+        const { status, url, headers } = sent;
+        const origin = headers?.Origin;
+        const name = [
+          route,
+          url && `past the edge at ${url}`,
+          origin && `for a page of ${origin}`,
+          status && `responds with ${status}`,
+        ]
+          .filter(Boolean)
+          .join(' ');
         const mistake = mistakeIn(received, route, sent);
         if (mistake) throw new Error(`${name}: ${mistake}`);
         this.passed++;
