@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { requireAccount, requireKnownAccount } from '../../infra/commands/account.ts';
-import { firstWrong } from '../../infra/commands/deploy/check.ts';
 import { ALARM_TOPIC, BOOTSTRAP_VERSION } from '../../infra/commands/deploy/check-account.ts';
-import { logGroupsOf, MAPPINGS } from '../../infra/commands/deploy/check-deployed.ts';
+import { MAPPINGS } from '../../infra/commands/deploy/check-deployed.ts';
 import { checksOf } from '../../infra/commands/deploy/preflight-checks.ts';
 import { edgeDescription } from '../../infra/settings/edge.ts';
 import { keyIds } from '../../infra/settings/keys.ts';
@@ -29,7 +28,6 @@ const KEPT = { ...SETTINGS, keepData: true, unprotected: false };
 const KEYS = keyIds(SETTINGS);
 const KEY_ARN = 'arn:aws:kms:eu-north-1:1:key/mrk-2';
 const streamOf = (table: string) => `arn:aws:dynamodb:eu-north-1:1:table/${table}/stream/1`;
-const LOG_GROUPS = logGroupsOf('moon', SETTINGS);
 
 /** Responses by operations, which begin with the region if it is not the environment's. */
 type Script = Record<string, ScriptedResponse | ((input: Input) => ScriptedResponse)>;
@@ -55,23 +53,19 @@ const stack = (StackStatus: string, EnableTerminationProtection = true, Descript
 const resources = (ids: readonly string[], ResourceStatus = 'CREATE_COMPLETE') => ({
   StackResourceSummaries: ids.map((LogicalResourceId) => ({
     LogicalResourceId,
-    // Log groups have the names that the template gives them.
-    PhysicalResourceId: LogicalResourceId.startsWith('/')
-      ? LogicalResourceId
-      : `${LogicalResourceId}-1`,
+    PhysicalResourceId: `${LogicalResourceId}-1`,
     ResourceType: 'AWS::Any::Resource',
     LastUpdatedTimestamp: '2030-01-01T00:00:00Z',
     ResourceStatus,
   })),
 });
-const RESOURCES = ['Table', ...Object.values(MAPPINGS), ...KEYS, ALARM_TOPIC, ...LOG_GROUPS];
+const RESOURCES = ['Table', ...Object.values(MAPPINGS), ...KEYS, ALARM_TOPIC];
 const without = (id: string): Script => ({
   ListStackResources: resources(RESOURCES.filter((other) => other !== id)),
 });
 const WITHOUT_STACK: Script = {
   DescribeStacks: NO_STACK,
   ListStackResources: NO_STACK,
-  DescribeLogGroups: {},
 };
 const logGroups = (...names: string[]) => ({
   logGroups: names.map((logGroupName) => ({ logGroupName })),
@@ -191,7 +185,6 @@ const READY: Script = {
     NextToken
       ? resources(RESOURCES.slice(5))
       : { ...resources(RESOURCES.slice(0, 5)), NextToken: 'next' },
-  DescribeLogGroups: ({ logGroupNamePrefix }) => logGroups(logGroupNamePrefix),
   ...table(),
   ...recovery('ENABLED'),
   ...timeToLive('ENABLING'),
@@ -249,9 +242,9 @@ afterAll(() => aws.stop());
 async function findings(changes: Script, settings = SETTINGS): Promise<string[]> {
   script = { ...READY, ...changes };
   const lines = await Promise.all(
-    checksOf('moon', settings).map(async ([name, , rows]) => {
-      const [, problem, remedy, severity = 'missing'] = firstWrong(await rows()) ?? [];
-      return problem ? [`${severity}: ${name} ${problem} -> ${remedy}`] : [];
+    [...checksOf('moon', settings)].map(async ([name, , found]) => {
+      const { severity, problem, remedy } = (await found.next()).value ?? {};
+      return problem ? [`${severity} ${name} ${problem} -> ${remedy}`] : [];
     }),
   );
   return lines.flat();
@@ -267,7 +260,6 @@ type Case = [account: string, changes: Script, settings?: Settings];
 const BROKEN: Case[] = [
   ['was never bootstrapped', { GetParameter: NO_PARAMETER }],
   ['was bootstrapped long ago', { GetParameter: version(5) }],
-  ['was bootstrapped by an older CDK', { GetParameter: version(BOOTSTRAP_VERSION) }],
   ['was not bootstrapped for the edge', { 'us-east-1 GetParameter': NO_PARAMETER }],
   ['was not bootstrapped for the backups', { 'eu-west-1 GetParameter': NO_PARAMETER }],
   ...['ROLLBACK_COMPLETE', 'REVIEW_IN_PROGRESS', 'DELETE_FAILED'].map((status): Case => {
@@ -293,25 +285,6 @@ const BROKEN: Case[] = [
   [
     'has a stack of the backups that failed',
     { 'eu-west-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false) },
-  ],
-  [
-    'has the log group of a deleted stack',
-    {
-      ...WITHOUT_STACK,
-      DescribeLogGroups: ({ logGroupNamePrefix: prefix }) =>
-        logGroups(...[prefix].filter((name) => name === LOG_GROUPS[0])),
-    },
-  ],
-  [
-    'has the log groups of functions that a setting adds again',
-    {
-      ListStackResources: {
-        StackResourceSummaries: [
-          ...resources(RESOURCES.filter((id) => !LOG_GROUPS.includes(id))).StackResourceSummaries,
-          ...resources(LOG_GROUPS, 'DELETE_SKIPPED').StackResourceSummaries,
-        ],
-      },
-    },
   ],
   [
     'has the log group of a deleted edge',
@@ -494,6 +467,7 @@ const BROKEN: Case[] = [
 
 const SOUND: Case[] = [
   ['has everything', {}],
+  ['was bootstrapped by an older CDK', { GetParameter: version(BOOTSTRAP_VERSION) }],
   ['has a verified address', { [SENDER]: IDENTITY }],
   ['has a trail with advanced selectors', advanced(MANAGEMENT)],
   [
@@ -536,7 +510,6 @@ const SOUND: Case[] = [
     {
       ...key('TableKey', { KeyState: 'PendingDeletion' }),
       ListStackResources: resources(RESOURCES, 'DELETE_COMPLETE'),
-      DescribeLogGroups: {},
     },
   ],
   [
@@ -656,7 +629,7 @@ describe('an account', () => {
   });
 
   it('is checked by links to sections that exist', () => {
-    const sections = checksOf('moon', KEPT).map(([, section]) => section);
+    const sections = [...checksOf('moon', KEPT)].map(([, section]) => section);
 
     const headings = (file: string) =>
       [...readFileSync(join(ROOT, 'docs', file), 'utf8').matchAll(/^#+ (.*)$/gm)].map(
@@ -671,18 +644,6 @@ describe('an account', () => {
       return !headings(file).some((heading) => heading === anchor);
     });
     expect(dead).toEqual([]);
-  });
-
-  it.each<[string, Partial<Settings>]>([
-    ['', { dailyVerification: false }],
-    [' with all options', { dailyVerification: true, auditLogDays: 150 }],
-  ])('is searched for the log groups of a stack%s', (_, changes) => {
-    const groups = Object.values(
-      templateOf('prod', changes).findResources('AWS::Logs::LogGroup'),
-    ).map(({ Properties }) => Properties.LogGroupName);
-
-    const settings = { ...SETTINGS, auditLogDays: undefined, ...changes };
-    expect(groups.sort()).toEqual(logGroupsOf('prod', settings).toSorted());
   });
 
   it('is searched for resources by the logical ids that the stack gives them', () => {
@@ -739,7 +700,6 @@ describe('npm run admin -- preflight', () => {
   /** What the environment `dev` needs. */
   const DEV: Script = {
     ...READY,
-    DescribeLogGroups: logGroups(),
     ...gatewayQuota(10_000, 5000),
     'GET /v2/email/identities/gatehouse%40gatehouse.dev': NOT_FOUND,
     'GET /v2/email/identities/gatehouse.dev': IDENTITY,

@@ -5,12 +5,11 @@ import { type KeyMetadata, KMS } from '@aws-sdk/client-kms';
 import { Lambda } from '@aws-sdk/client-lambda';
 import { ResourceGroupsTaggingAPI } from '@aws-sdk/client-resource-groups-tagging-api';
 import { blockedLogName, edgeDescription } from '../../settings/edge.ts';
-import { CANARY_ALARMS, ENVIRONMENT_TAG, stackName } from '../../settings/environment.ts';
+import { CANARY_ALARMS, ENVIRONMENT_TAG } from '../../settings/environment.ts';
 import { keyDescription, keyIds } from '../../settings/keys.ts';
 import { updateMaximum } from '../../settings/limits.ts';
-import type { Settings } from '../../settings/settings.ts';
 import { ifFound, inRegion } from '../aws-clients.ts';
-import { firstWrong, type Row, type Target } from './check.ts';
+import { type Finding, type Findings, missing, type Target, warning } from './check.ts';
 import { keyOf, tableOf } from './deployed.ts';
 
 /*
@@ -18,17 +17,6 @@ import { keyOf, tableOf } from './deployed.ts';
  * and whether the data is still protected, because a deployment does not restore what was changed
  * by other means. Before the first deployment, nothing is missing.
  */
-
-/** The log groups of the stack of the API. */
-export const logGroupsOf = (
-  environment: string,
-  { auditLogDays, dailyVerification }: Settings,
-): readonly string[] => [
-  ...['endpoints', 'send-mail']
-    .concat(auditLogDays ? 'audit' : [], dailyVerification ? 'verify-table' : [])
-    .map((name) => `/aws/lambda/${stackName(environment)}/${name}`),
-  `/aws/vendedlogs/${stackName(environment)}/access`,
-];
 
 /**
  * The commands for stacks that have been complete. All others can be deleted: their creation was
@@ -41,69 +29,46 @@ const COMMANDS: Readonly<Record<string, string>> = {
 };
 
 /** A stack must be in a state in which it can be updated. */
-export async function stackState({ region, name, stack }: Target): Promise<Row[]> {
-  const { StackStatus: status = '', EnableTerminationProtection: isProtected } =
-    (await stack()) ?? {};
+export async function* stackState({ region, name, stack }: Target): Findings {
+  const { StackStatus: status = '', EnableTerminationProtection } = (await stack()) ?? {};
   const { [status]: command = 'delete-stack' } = COMMANDS;
-  return [
-    [
-      /^(ROLLBACK_COMPLETE|REVIEW_IN_PROGRESS|\w+_FAILED)$/.test(status),
-      `has the status ${status}, in which every deployment fails`,
-      isProtected && command === 'delete-stack'
-        ? 'remove the protections of the stack and of its table, and delete it'
-        : `aws cloudformation ${command} --stack-name ${name} --region ${region}`,
-    ],
-  ];
+  let remedy = `aws cloudformation ${command} --stack-name ${name} --region ${region}`;
+  if (EnableTerminationProtection && command === 'delete-stack')
+    remedy = 'remove the protections of the stack and of its table, and delete it';
+  if (/^(ROLLBACK_COMPLETE|REVIEW_IN_PROGRESS|\w+_FAILED)$/.test(status))
+    yield missing`has the status ${status}, in which every deployment fails
+      ${remedy}`;
 }
 
-/** The stack of the API also creates log groups, and is protected by a second deployment. */
-export async function apiStack(target: Target): Promise<Row[]> {
+/** The stack of the API is protected by a second deployment. */
+export async function* apiStack(target: Target): Findings {
   const { environment, settings, stack } = target;
-  const { keepData, unprotected } = settings;
+  yield* stackState(target);
+  const isKept = settings.keepData && !settings.unprotected;
+  if (isKept && (await stack())?.EnableTerminationProtection === false)
+    yield missing`is not protected, so one command could delete it: the second deployment is missing
+      npm run deploy -- -c env=${environment}`;
+}
+
+/**
+ * The stack of the edge also belongs to an environment of one region. It is deployed after the
+ * stack of the API, which then rejects what did not come through the edge.
+ */
+export async function* edgeStack(target: Target): Findings {
+  const { settings, region, name, stack } = target;
   const found = await stack();
-  return [
-    ...(await stackState(target)),
-    await collision(target, logGroupsOf(environment, settings)),
-    [
-      keepData && !unprotected && found !== undefined && !found.EnableTerminationProtection,
-      'is not protected, so one command could delete it: the second deployment is missing',
-      `npm run deploy -- -c env=${environment}`,
-    ],
-  ];
-}
-
-/** The stack of the edge also belongs to an environment of one region. */
-export async function edgeStack(target: Target): Promise<Row[]> {
-  const { settings, name, stack } = target;
-  const { Description = '' } = (await stack()) ?? {};
-  return [
-    [
-      Description.startsWith(edgeDescription('')) &&
-        Description !== edgeDescription(settings.region),
-      `belongs to another environment of this name: "${Description}"`,
-      'rename one of them: an account has the stacks of all its edges in one region',
-    ],
-    ...(await stackState(target)),
-    await collision(target, [blockedLogName(name)]),
-  ];
-}
-
-/** Log groups that a stack would create must not exist outside of it. */
-async function collision({ region, stack }: Target, names: readonly string[]): Promise<Row> {
+  const is = found?.Description ?? '';
+  if (is.startsWith(edgeDescription('')) && is !== edgeDescription(settings.region))
+    yield missing`belongs to another environment of this name: "${is}"
+      rename one of them: an account has the stacks of all its edges in one region`;
+  yield* stackState(target);
+  const log = blockedLogName(name);
   const logs = new CloudWatchLogs(inRegion(region));
-  const own = [...((await stack())?.resources.values() ?? [])];
-  const found = await Promise.all(
-    names.map((name) => logs.describeLogGroups({ logGroupNamePrefix: name })),
-  );
-  const existing = found
-    .flatMap(({ logGroups = [] }) => logGroups.map(({ logGroupName = '' }) => logGroupName))
-    .filter((name) => names.includes(name) && !own.includes(name));
-  return [
-    existing.length > 0,
-    `would create log groups that exist, so the deployment fails: ${existing.join(', ')}`,
-    'add --import-existing-resources to the deployment, or delete them: ' +
-      `aws logs delete-log-group --log-group-name NAME --region ${region}`,
-  ];
+  const { logGroups = [] } = await logs.describeLogGroups({ logGroupNamePrefix: log });
+  const exists = logGroups.some(({ logGroupName }) => logGroupName === log);
+  if (exists && ![...(found?.resources.values() ?? [])].includes(log))
+    yield missing`would create a log group that exists, so its deployment fails: ${log}
+      aws logs delete-log-group --log-group-name ${log} --region ${region}`;
 }
 
 /** The mappings of the table's stream, by the alarms that stay silent if they hand nothing over. */
@@ -113,156 +78,119 @@ export const MAPPINGS = {
 } as const;
 
 /** The mappings must hand something over, because the alarms measure only what they hand over. */
-export async function stream({ region, name, stack }: Target): Promise<Row[]> {
+export async function* stream({ region, name, stack }: Target): Findings {
   const lambda = new Lambda(inRegion(region));
-  const rows: Row[] = [];
   for (const [alarm, logicalId] of Object.entries(MAPPINGS)) {
-    const id = (await stack())?.resources.get(logicalId);
-    if (id === undefined) continue;
-    const found = await ifFound(lambda.getEventSourceMapping({ UUID: id }));
+    const UUID = (await stack())?.resources.get(logicalId);
+    if (UUID === undefined) continue;
+    const found = await ifFound(lambda.getEventSourceMapping({ UUID }));
+    const mapping = `hands nothing over, and ${alarm} stays OK: the mapping ${UUID}`;
+    if (!found)
+      yield missing`${mapping} does not exist
+        deploy with --revert-drift, which creates it again`;
     const { State = '', LastProcessingResult: result = '' } = found ?? {};
-    const problem = `hands nothing over, and ${alarm} stays OK: the mapping ${id}`;
-    rows.push(
-      [!found, `${problem} does not exist`, 'deploy with --revert-drift, which creates it again'],
-      [
-        /^(Disabl|Delet)/.test(State),
-        `${problem} has the state ${State}`,
-        `aws lambda update-event-source-mapping --uuid ${id} --enabled --region ${region}`,
-      ],
-      [
-        result.startsWith('PROBLEM'),
-        `${problem} reports "${result}"`,
-        'its function may have lost a permission: aws cloudformation detect-stack-drift ' +
-          `--stack-name ${name} --region ${region}`,
-      ],
-    );
+    if (/^(Disabl|Delet)/.test(State))
+      yield missing`${mapping} has the state ${State}
+        aws lambda update-event-source-mapping --uuid ${UUID} --enabled --region ${region}`;
+    const drift = `aws cloudformation detect-stack-drift --stack-name ${name} --region ${region}`;
+    if (result.startsWith('PROBLEM'))
+      yield missing`${mapping} reports "${result}"
+        its function may have lost a permission: ${drift}`;
   }
-  return rows;
 }
 
 /** The table must have its protections, and an adopted one the limits of the settings. */
-export async function table({ region, settings, stack }: Target): Promise<Row[]> {
+export async function* table({ region, settings, stack }: Target): Findings {
   const TableName = tableOf(settings, await stack());
-  if (TableName === undefined) return [];
+  if (TableName === undefined) return;
   const { keepData, unprotected, tableMaximum, existing } = settings;
   const dynamoDb = new DynamoDB(inRegion(region));
+  const ofTable = `--table-name ${TableName} --region ${region}`;
   const found = (await ifFound(dynamoDb.describeTable({ TableName })))?.Table;
   if (!found)
-    return [[true, `${TableName} does not exist, so requests fail`, 'restore it: docs/restore.md']];
+    return yield missing`${TableName} does not exist, so requests fail
+      restore it: docs/restore.md`;
+  const isKept = keepData && !unprotected;
+  if (isKept && !found.DeletionProtectionEnabled)
+    yield missing`${TableName} is not protected, so one command could delete it
+      aws dynamodb update-table --deletion-protection-enabled ${ofTable}`;
   const backups = await dynamoDb.describeContinuousBackups({ TableName });
   const recovery = backups.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
+  const enabled = '--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true';
+  if (isKept && recovery?.PointInTimeRecoveryStatus !== 'ENABLED')
+    yield missing`${TableName} has no point-in-time recovery, so no mistake can be undone
+      aws dynamodb update-continuous-backups ${enabled} ${ofTable}`;
   const { TimeToLiveDescription } = await dynamoDb.describeTimeToLive({ TableName });
-  const { TimeToLiveStatus: expiry = '', AttributeName: attribute } = TimeToLiveDescription ?? {};
+  const { TimeToLiveStatus: status = '', AttributeName: attribute } = TimeToLiveDescription ?? {};
+  // While it is being enabled, there is nothing left to do. The attribute can be changed only while
+  // time to live is DISABLED, an hour later.
+  const expires = /^ENABL/.test(status);
+  const expiry = `Enabled=${!expires},AttributeName=${expires ? attribute : 'expires'} ${ofTable}`;
+  if (!expires || attribute !== 'expires')
+    yield missing`${TableName} keeps expired items: time to live is ${status} on
+      ${attribute ?? 'no attribute'}
+      aws dynamodb update-time-to-live --time-to-live-specification ${expiry}`;
   const { MaxReadRequestUnits: reads, MaxWriteRequestUnits: writes } =
     found.OnDemandThroughput ?? {};
-  const isKept = keepData && !unprotected;
-  // While it is being enabled, there is nothing left to do.
-  const expires = /^ENABL/.test(expiry);
-  const ofTable = `--table-name ${TableName} --region ${region}`;
-  return [
-    [
-      isKept && !found.DeletionProtectionEnabled,
-      `${TableName} is not protected, so one command could delete it`,
-      `aws dynamodb update-table --deletion-protection-enabled ${ofTable}`,
-    ],
-    [
-      isKept && recovery?.PointInTimeRecoveryStatus !== 'ENABLED',
-      `${TableName} has no point-in-time recovery, so no mistake can be undone`,
-      'aws dynamodb update-continuous-backups --point-in-time-recovery-specification ' +
-        `PointInTimeRecoveryEnabled=true ${ofTable}`,
-    ],
-    [
-      !expires || attribute !== 'expires',
-      `${TableName} keeps expired items: time to live is ${expiry} on ${attribute ?? 'no attribute'}`,
-      // The attribute can be changed only while time to live is DISABLED, an hour later.
-      'aws dynamodb update-time-to-live --time-to-live-specification ' +
-        `Enabled=${!expires},AttributeName=${expires ? attribute : 'expires'} ${ofTable}`,
-    ],
-    [
-      existing?.tableStream !== undefined &&
-        (reads !== tableMaximum.readUnits || writes !== tableMaximum.writeUnits),
-      `${TableName} has another maximum than the settings, so its cost has another bound`,
-      `aws ${updateMaximum(TableName, tableMaximum)} --region ${region}`,
-      'warning',
-    ],
-  ];
+  const isEqual = reads === tableMaximum.readUnits && writes === tableMaximum.writeUnits;
+  if (existing?.tableStream !== undefined && !isEqual)
+    yield warning`${TableName} has another maximum than the settings, so its cost has another bound
+      aws ${updateMaximum(TableName, tableMaximum)} --region ${region}`;
 }
 
+/** The metadata of a key; undefined if it does not exist. */
+const describeKey = async (region: string, KeyId: string) =>
+  (await ifFound(new KMS(inRegion(region)).describeKey({ KeyId })))?.KeyMetadata;
+
 /** A key must be usable, and rotated if KMS rotates keys of its kind. */
-export async function key({ region, settings, stack }: Target, id: string): Promise<Row[]> {
+export async function* key({ region, settings, stack }: Target, id: string): Findings {
   const KeyId = keyOf(settings, await stack(), id);
-  if (KeyId === undefined) return [];
-  const kms = new KMS(inRegion(region));
-  const found = (await ifFound(kms.describeKey({ KeyId })))?.KeyMetadata;
+  if (KeyId === undefined) return;
+  const found = await describeKey(region, KeyId);
+  yield* unusable(region, KeyId, found);
   // A replica is rotated with its primary key.
   const rotates =
     found?.KeyState === 'Enabled' &&
     found.KeySpec === 'SYMMETRIC_DEFAULT' &&
     found.Origin === 'AWS_KMS' &&
     found.MultiRegionConfiguration?.MultiRegionKeyType !== 'REPLICA';
-  return [
-    ...unusable(region, KeyId, found),
-    [
-      rotates && !(await kms.getKeyRotationStatus({ KeyId })).KeyRotationEnabled,
-      'is not rotated, so one version of its material protects everything',
-      `aws kms enable-key-rotation --key-id ${KeyId} --region ${region}`,
-      'warning',
-    ],
-  ];
+  const kms = new KMS(inRegion(region));
+  if (rotates && !(await kms.getKeyRotationStatus({ KeyId })).KeyRotationEnabled)
+    yield warning`is not rotated, so one version of its material protects everything
+      aws kms enable-key-rotation --key-id ${KeyId} --region ${region}`;
 }
 
 /** What makes a key unusable. Creating and Updating are over soon. */
-function unusable(region: string, id: string, found: KeyMetadata | undefined): Row[] {
-  const state = found?.KeyState ?? '';
+function* unusable(region: string, id: string, found?: KeyMetadata): Generator<Finding, void> {
   const ofKey = `--key-id ${id} --region ${region}`;
-  return [
-    [!found, 'does not exist, so what needs it fails', 'docs/keys.md says what is lost with it'],
-    [
-      /^Pending(Replica)?Deletion$/.test(state),
-      'is about to be deleted, and what needs it fails already',
-      `aws kms cancel-key-deletion ${ofKey} && aws kms enable-key ${ofKey}`,
-    ],
-    [
-      !/^(Enabled|Creating|Updating)$/.test(state),
-      `has the state ${state}, so what needs it fails`,
-      `aws kms ${state === 'Disabled' ? 'enable-key' : 'describe-key'} ${ofKey}`,
-    ],
-  ];
+  if (!found)
+    yield missing`does not exist, so what needs it fails
+      docs/keys.md says what is lost with it`;
+  const state = found?.KeyState ?? '';
+  if (/^Pending(Replica)?Deletion$/.test(state))
+    yield missing`is about to be deleted, and what needs it fails already
+      aws kms cancel-key-deletion ${ofKey} && aws kms enable-key ${ofKey}`;
+  if (!/^(Enabled|Creating|Updating)$/.test(state))
+    yield missing`has the state ${state}, so what needs it fails
+      aws kms ${state === 'Disabled' ? 'enable-key' : 'describe-key'} ${ofKey}`;
 }
 
 /** A key must have a usable replica, which the stack of the backups has or can create. */
-export async function replica(
-  { settings, region, name, stack }: Target,
-  api: Target,
-  id: string,
-): Promise<Row[]> {
+export async function* replica(copies: Target, api: Target, id: string): Findings {
+  const { settings, region, name, stack } = copies;
   const KeyId = keyOf(settings, await api.stack(), id);
-  if (KeyId === undefined) return [];
-  const primary = await ifFound(new KMS(inRegion(settings.region)).describeKey({ KeyId }));
-  const { ReplicaKeys = [] } = primary?.KeyMetadata?.MultiRegionConfiguration ?? {};
+  const primary = KeyId && (await describeKey(api.region, KeyId));
+  if (!primary) return;
+  const { ReplicaKeys = [] } = primary.MultiRegionConfiguration ?? {};
   const arn = ReplicaKeys.find(({ Region }) => Region === region)?.Arn;
   if (arn === undefined)
-    return [
-      [
-        primary !== undefined,
-        `does not exist in ${region}, where a copy of the table would be useless`,
-        'deploy, or see docs/restore.md, Backups in another region, if it was deleted',
-        'warning',
-      ],
-    ];
-  const found = await ifFound(new KMS(inRegion(region)).describeKey({ KeyId: arn }));
-  const rows = unusable(region, arn, found?.KeyMetadata);
-  const { existingReplicas = [] } = settings.backup ?? {};
-  if (existingReplicas.includes(id) || (await stack())?.resources.has(id)) return rows;
-  const [, , repair] = firstWrong(rows) ?? [];
-  return [
-    [
-      true,
-      `exists outside of ${name}, which cannot create a second one: ${arn} ` +
-        `(${found?.KeyMetadata?.KeyState})`,
-      `${repair ? `${repair}, and ` : ''}add "${id}" to existingReplicas in backup`,
-    ],
-  ];
+    return yield warning`does not exist in ${region}, where a copy of the table would be useless
+      deploy, or see docs/restore.md, Backups in another region, if it was deleted`;
+  yield* unusable(region, arn, await describeKey(region, arn));
+  const isNamed = settings.backup?.existingReplicas?.includes(id);
+  if (!isNamed && !(await stack())?.resources.has(id))
+    yield missing`exists outside of ${name}, which cannot create a second one: ${arn}
+      add "${id}" to existingReplicas in backup`;
 }
 
 /**
@@ -270,47 +198,34 @@ export async function replica(
  * or rolled back to a release without it. Leaves out signing keys: losing one only makes users log
  * in again.
  */
-export async function earlierData({
-  environment,
-  region,
-  name,
-  settings,
-  stack,
-}: Target): Promise<Row[]> {
-  if (!settings.keepData) return [];
+export async function* earlierData(target: Target): Findings {
+  const { region, name, settings, stack } = target;
   const found = await stack();
+  if (!settings.keepData) return;
   if (tableOf(settings, found) === undefined) {
-    const tables = await tagged(region, environment, 'dynamodb:table');
-    return [
-      [
-        tables.length > 0,
-        `${name} would create an empty table, but there is ${tables.join(', ')}`,
-        'set "existing", or delete the table',
-      ],
-    ];
+    const tables = await tagged(target, 'dynamodb:table');
+    if (tables.length > 0)
+      yield missing`${name} would create an empty table, but there is ${tables.join(', ')}
+        set "existing", or delete the table`;
+    return;
   }
   const isMissing = (id: string) => keyOf(settings, found, id) === undefined;
   const ids = keyIds({ ...settings, signingKeys: [], moduleKeys: [] });
-  if (!ids.some(isMissing)) return [];
-  const rows: Row[] = [];
-  for (const KeyId of await tagged(region, environment, 'kms:key')) {
-    const { KeyMetadata } = (await ifFound(new KMS(inRegion(region)).describeKey({ KeyId }))) ?? {};
-    const { KeyState, Description } = KeyMetadata ?? {};
+  for (const KeyId of ids.some(isMissing) ? await tagged(target, 'kms:key') : []) {
+    const { KeyState, Description } = (await describeKey(region, KeyId)) ?? {};
     const samePurpose = ids.filter((id) => keyDescription(id) === Description);
     const [id] = samePurpose;
-    rows.push([
-      // Where another key has the same purpose, one is being replaced.
-      id !== undefined && samePurpose.every(isMissing),
-      `${name} would create ${id}, and not use what ${KeyId} (${KeyState}) protects`,
-      `set "existing": { "keys": { "${id}": "${KeyId}" } } (docs/restore.md); unless it is ` +
-        'Enabled, with aws kms cancel-key-deletion and enable-key first',
-    ]);
+    // Where another key has the same purpose, one is being replaced.
+    const existing = `"existing": { "keys": { "${id}": "${KeyId}" } } (docs/restore.md)`;
+    const enable = 'with aws kms cancel-key-deletion and enable-key first';
+    if (id !== undefined && samePurpose.every(isMissing))
+      yield missing`${name} would create ${id}, and not use what ${KeyId} (${KeyState}) protects
+        set ${existing}; unless it is Enabled, ${enable}`;
   }
-  return rows;
 }
 
 /** The ARNs of the resources of a type that have the tag of the environment. */
-async function tagged(region: string, environment: string, type: string): Promise<string[]> {
+async function tagged({ region, environment }: Target, type: string): Promise<string[]> {
   const { ResourceTagMappingList = [] } = await new ResourceGroupsTaggingAPI(
     inRegion(region),
   ).getResources({
@@ -321,19 +236,13 @@ async function tagged(region: string, environment: string, type: string): Promis
 }
 
 /** No alarm may stop a canary at once. */
-export async function canary({ region, name }: Target): Promise<Row[]> {
+export async function* canary({ region, name }: Target): Findings {
   const { MetricAlarms = [] } = await new CloudWatch(inRegion(region)).describeAlarms({
     AlarmNames: CANARY_ALARMS.map((alarm) => `${name}-${alarm}`),
     StateValue: 'ALARM',
   });
-  return [
-    [
-      MetricAlarms.length > 0,
-      'would be rolled back at once, because these alarms are on: ' +
-        MetricAlarms.map(({ AlarmName }) => AlarmName).join(', '),
-      'end their causes (docs/runbook.md), or deploy what corrects them with -c ' +
-        'deployment=all-at-once',
-      'warning',
-    ],
-  ];
+  const names = MetricAlarms.map(({ AlarmName }) => AlarmName).join(', ');
+  if (names)
+    yield warning`would be rolled back at once, because these alarms are on: ${names}
+      end their causes (docs/runbook.md), or deploy with -c deployment=all-at-once`;
 }

@@ -1,16 +1,27 @@
 import type { Settings } from '../../settings/settings.ts';
 import type { DeployedStack } from './deployed.ts';
 
-/**
- * A condition, what is wrong if it is true and why that matters, and what an operator does then. A
- * warning leaves the environment ready.
- */
-export type Row = readonly [
-  isWrong: boolean,
-  problem: string,
-  remedy: string,
-  severity?: 'warning',
-];
+/** What is wrong and why that matters, and what an operator does then. */
+export interface Finding {
+  /** A warning leaves the environment ready. */
+  readonly severity: 'MISSING' | 'WARNING';
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** Makes a finding of a template, whose last line is the remedy. */
+const finding =
+  (severity: Finding['severity']) =>
+  (text: TemplateStringsArray, ...values: unknown[]): Finding => {
+    const lines = String.raw(text, ...values).split(/\n\s*/);
+    const remedy = lines.pop() ?? '';
+    return { severity, problem: lines.join(' '), remedy };
+  };
+export const missing = finding('MISSING');
+export const warning = finding('WARNING');
+
+/** A check: it ends with its first finding, so each line may rely on the lines before it. */
+export type Findings = AsyncGenerator<Finding, void>;
 
 /** The environment to check, in one of its regions. */
 export interface Target {
@@ -22,7 +33,3 @@ export interface Target {
   /** Reads this stack, once for all checks. */
   readonly stack: () => Promise<DeployedStack | undefined>;
 }
-
-/** The first row that is wrong, which hides those after it. */
-export const firstWrong = (rows: readonly Row[]): Row | undefined =>
-  rows.find(([isWrong]) => isWrong);

@@ -1,7 +1,6 @@
 import { openEnvironment } from '../account.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
-import { firstWrong } from './check.ts';
 import { checksOf } from './preflight-checks.ts';
 
 /**
@@ -28,15 +27,14 @@ warnings, it is ready.
     const { name, settings, account } = await openEnvironment(env);
     print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
     let status: 'ready' | 'missing' | 'failed' = 'ready';
-    for (const [check, section, rows] of checksOf(name, settings))
+    for (const [about, section, findings] of checksOf(name, settings))
       try {
-        const [, problem, remedy, severity] = firstWrong(await rows()) ?? [];
-        const outcome = severity ? 'WARNING' : 'MISSING';
-        if (!problem) print(`ok       ${check}`);
-        else print(`${outcome}  ${check}: ${problem}\n  ${remedy}\n  docs/${section}`);
-        if (problem && !severity && status === 'ready') status = 'missing';
+        const { severity, problem, remedy } = (await findings.next()).value ?? {};
+        if (!problem) print(`ok       ${about}`);
+        else print(`${severity}  ${about}: ${problem}\n  ${remedy}\n  docs/${section}`);
+        if (severity === 'MISSING' && status === 'ready') status = 'missing';
       } catch (error) {
-        print(`UNKNOWN  ${check}: ${explain(error)}`);
+        print(`UNKNOWN  ${about}: ${explain(error)}`);
         status = 'failed';
       }
     // The CDK only warns of an option that it does not know.
