@@ -1,7 +1,4 @@
-/*
- * A fresh instance of a function, which reports the CPU time after each event. Plain JavaScript
- * that loads built-in modules without `import`: its own cost is part of every cold start.
- */
+/* A fresh instance of a function. It loads nothing: that would be part of every cold start. */
 const { readFileSync, writeFileSync } = process.getBuiltinModule('node:fs');
 const { bundle, events, status } = JSON.parse(readFileSync(0, 'utf8'));
 const { handler } = await import(bundle);

@@ -8,7 +8,7 @@ import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { integrationIdOf } from '../../lib/table/keys.ts';
 import { digits, table } from '../support/costs/tables.ts';
-import { type PreparedRequest, REQUESTS } from '../support/instance/example-requests.ts';
+import { REQUESTS } from '../support/instance/example-requests.ts';
 import { launch, type Sent } from '../support/instance/launch.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
@@ -17,14 +17,13 @@ const STATUSES = {
   'PUT /api/users': 200,
   'GET /api/utm-integrations/{id}/module': 304,
 };
-const FLOOR = join(import.meta.dirname, 'floor.mjs');
+type PathAndSent = Sent & { path: string };
 const INSTANCES = 5;
 /** Calls of each instance after its first one, the later half of which is measured. */
 const WARM = 60;
 /** How often the processor time of the floor a first call and a later one may take. */
 const MOST = { cold: 1.3, warm: 1.4 };
 
-/** `npm run bench`: compares functions with a handler that makes the same calls by hand. */
 export const command = defineCommand({
   usage: 'npm run bench',
   help: `Compares the processor time of three functions with a handler that makes the same calls to
@@ -37,9 +36,8 @@ DynamoDB, signed by hand, and nothing else: in turns, each in fresh processes, o
   async run() {
     const state = openMemoryState();
     const rows = await measure(join(state.assemblies, 'assembly')).finally(state.close);
-    const head = ['CPU ms', 'cold', 'floor', 'ratio', 'warm', 'floor', 'ratio'];
     const lines = rows.map(({ route, values }) => [route, ...values.map(digits)]);
-    print(table(head, lines));
+    print(table(['CPU ms', 'cold', 'floor', 'ratio', 'warm', 'floor', 'ratio'], lines));
     return rows.every(({ isWithin }) => isWithin) ? 'within' : 'failed';
   },
 });
@@ -59,8 +57,7 @@ async function measure(assembly: string) {
   });
   const setup = await openSetup(gatehouse);
   const requestTo = async (route: string) =>
-    (await REQUESTS.find((each) => each.route === route)?.prepare(setup))
-      ?.request as PreparedRequest;
+    (await REQUESTS.find((each) => each.route === route)?.prepare(setup))?.request as PathAndSent;
   // Always the same one, because another credential would end its token.
   const id = integrationIdOf(await setup.openParameter());
   const poll = { path: `/api/utm-integrations/${id}/module`, ...(await setup.module(id)) };
@@ -71,7 +68,7 @@ async function measure(assembly: string) {
     const env = environmentOf(config, OPERATOR.accessKeyId);
     const costs: number[][] = [];
     for (let instance = 0; instance < INSTANCES; instance++) {
-      const events = [];
+      const events: object[] = [];
       // Reads are repeated with their token, as clients do; each change is another one.
       const read = status === 304 ? poll : await requestTo(route);
       while (events.length <= WARM)
@@ -83,33 +80,28 @@ async function measure(assembly: string) {
       const each = Math.floor(calls.length / events.length);
       const first = calls.splice(0, calls.length - each * WARM);
       const same = [first, ...Array.from({ length: WARM }, () => calls.splice(0, each))];
-      costs.push([cold, warm, ...(await costOf(FLOOR, same, env, 200))]);
+      costs.push([cold, warm, ...(await costOf('./floor.mjs', same, env, 200))]);
     }
     const median = (column: number) =>
-      costs.map((row) => row[column] as number).toSorted((a, b) => a - b)[INSTANCES >> 1] as number;
+      costs.map((row) => row[column] ?? 0).toSorted((a, b) => a - b)[INSTANCES >> 1] ?? 0;
     const [cold, warm, coldFloor, warmFloor] = [median(0), median(1), median(2), median(3)];
-    const [coldRatio, warmRatio] = [cold / coldFloor, warm / warmFloor];
-    const values = [cold, coldFloor, coldRatio, warm, warmFloor, warmRatio];
-    rows.push({ route, values, isWithin: coldRatio <= MOST.cold && warmRatio <= MOST.warm });
+    const values = [cold, coldFloor, cold / coldFloor, warm, warmFloor, warm / warmFloor];
+    const isWithin = cold <= MOST.cold * coldFloor && warm <= MOST.warm * warmFloor;
+    rows.push({ route, values, isWithin });
   }
   await gatehouse.stop();
   return rows;
 }
 
 /** What API Gateway sends, as far as functions read it. */
-const eventOf = (routeKey: string, { path, token, body }: Sent & { path: string }, etag = '') => ({
-  routeKey,
-  rawPath: path,
-  rawQueryString: '',
-  headers: {
-    'content-type': 'application/json',
-    authorization: `Bearer ${token}`,
-    'if-none-match': etag,
-  },
-  pathParameters: { id: /\d+/.exec(path)?.[0] },
-  requestContext: { requestId: 'bench', timeEpoch: 0, http: { sourceIp: '127.0.0.1' } },
-  body: body && JSON.stringify(body),
-});
+function eventOf(routeKey: string, { path, token, body }: PathAndSent, etag = '') {
+  const requestContext = { requestId: 'bench', timeEpoch: 0, http: { sourceIp: '127.0.0.1' } };
+  const authorization = `Bearer ${token}`;
+  const headers = { 'content-type': 'application/json', authorization, 'if-none-match': etag };
+  const pathParameters = { id: /\d+/.exec(path)?.[0] };
+  const event = { routeKey, rawPath: path, rawQueryString: '', headers, pathParameters };
+  return { ...event, requestContext, body: body && JSON.stringify(body) };
+}
 
 /** The CPU time of the first call of a fresh process, with its start, and of a later call. */
 async function costOf(bundle: string, events: object[], env: NodeJS.ProcessEnv, status: number) {
