@@ -62,13 +62,6 @@ async function run(table: Table, ...conditions: (OnConditionFailed | undefined)[
 }
 
 describe('a change', () => {
-  it('sends nothing when it decides to write nothing', async () => {
-    const { table, tokens } = tableThatResponds(undefined);
-
-    expect(await run(table)).toEqual({ loads: 1, outcome: 'decided on load 1' });
-    expect(tokens).toEqual([]);
-  });
-
   it('maps a failed condition to its failure by position, the first one first', async () => {
     const { table } = tableThatResponds(
       cancelledBy('None', 'ConditionalCheckFailed', 'ConditionalCheckFailed'),
@@ -92,26 +85,6 @@ describe('a change', () => {
     });
     expect(new Set(tokens).size).toBe(2);
     expect(retryCount()).toBe(1);
-  });
-
-  it('decides again immediately when its data first changes, even after a conflict', async () => {
-    const waits: number[] = [];
-
-    // If the waits were random, one of 20 would almost certainly be longer than zero.
-    for (let round = 0; round < 20; round++) {
-      const times: number[] = [];
-      const responses = [cancelledBy('TransactionConflict'), cancelledBy('ConditionalCheckFailed')];
-      const table = {
-        async transact() {
-          const response = responses[times.push(Date.now()) - 1];
-          if (response) throw response;
-        },
-      } as Partial<Table> as Table;
-      await run(table, 'retry');
-      waits.push((times[2] as number) - (times[1] as number));
-    }
-
-    expect(waits).toEqual(Array(20).fill(0));
   });
 
   it.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
@@ -203,12 +176,6 @@ describe('a change', () => {
     );
 
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
-  });
-
-  it('is known to have changed nothing when its second attempt meets changed data', async () => {
-    const { table } = tableThatResponds(lost(), cancelledBy('ConditionalCheckFailed'));
-
-    await expect(commit(table, [write('retry')])).resolves.toBe('changed');
   });
 
   it.each([

@@ -10,7 +10,7 @@ import {
 import type { User } from '../../lib/users/user.ts';
 import { storedSession } from '../support/doubles/stored-session.ts';
 
-/* The condition of transactions that states the same is tested in authorize.test.ts. */
+/* The condition of transactions that states the same is tested by test/interleavings. */
 
 const NOW = Date.UTC(2030, 0, 1);
 const SECONDS = NOW / 1000;
