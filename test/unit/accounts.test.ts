@@ -219,6 +219,7 @@ describe('finishReset', () => {
     await finish(table);
 
     expect(events).toEqual(['count 203.0.113.7', 'hash new']);
+    expect(table.find(issued)).toBeUndefined();
   });
 
   const counted = ['count 203.0.113.7'];
@@ -246,6 +247,8 @@ describe('finishReset', () => {
     const table = tableOf(ada, { ...issued, ...reset });
 
     await expect(finish(table, request)).rejects.toMatchObject({ code });
+    // Until a hash that was begun would have ended.
+    await waitMicrotasks();
     expect([events, table.transactions]).toEqual([counts, []]);
     // A password that is too short is rejected before anything is read, an unknown key after it.
     if (code === 'invalid') expect(table.calls).toEqual([]);
@@ -291,6 +294,15 @@ describe('changePassword', () => {
 
     expect(events.slice(0, 3).toSorted()).toEqual(['count ada', 'hash new', 'match hash of old']);
     expect(events.slice(3)).toEqual(['clear failures', 'clear failures']);
+  });
+
+  it('fails when the same token has changed the password since it was verified', async () => {
+    const table = tableOf(ada);
+    const changed = { passwordHash: 'other', passwordChanges: 1, tokenExcepted: 'series' };
+    table.concurrent.push([put(USER, { ...ada, ...changed })]);
+
+    await expect(change(table)).rejects.toMatchObject({ code: 'wrong-password' });
+    expect(table.transactions).toEqual([]);
   });
 
   it('verifies the old password while it hashes the new one', async () => {

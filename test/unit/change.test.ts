@@ -178,6 +178,12 @@ describe('a change', () => {
     expect((await run(table, 'login-taken', 'email-taken')).outcome).toBe('Failure: email-taken');
   });
 
+  it('is known to have changed nothing when its second attempt meets changed data', async () => {
+    const { table } = tableThatResponds(lost(), cancelledBy('ConditionalCheckFailed'));
+
+    await expect(commit(table, [write('retry')])).resolves.toBe('changed');
+  });
+
   it.each([
     ['busy', 'TransactionConflict', 0],
     ['changed again', 'ConditionalCheckFailed', 1],

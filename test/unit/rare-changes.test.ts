@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
-import { adoptTable, SKIPPED_IDS } from '../../lib/operations/restore/adopt-table.ts';
+import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
@@ -39,82 +39,34 @@ describe('adoptTable', () => {
       },
     }) as Partial<TableScanner> as TableScanner;
 
-  it('advances both sequences on condition that they have not changed', async () => {
-    const table = recordingTable(roster, { ...sequenceKey('USER'), n: 12 });
+  it.each<[string, number[], number[] | undefined, number[]]>([
+    ['a million ids', [12, 0], undefined, [1_000_012, 1_000_000]],
+    ['at least the ids of the original', [0, 0], [1_000_099, 7], [1_000_099, 1_000_000]],
+  ])('skips %s in both sequences', async (_, stored, originals, expected) => {
+    const sequences = (counts: number[]) =>
+      counts.map((n, index) => ({ ...sequenceKey(index === 0 ? 'USER' : 'INTEGRATION'), n }));
+    const [table, original] = [
+      memoryTable([roster, ...sequences(stored)]),
+      originals && memoryTable(sequences(originals)),
+    ];
 
-    const adoption = await adoptTable(table, scannerOf(), { skippedIds: 50 });
+    const adoption = await adoptTable(table, scannerOf(), { original });
 
-    expect(adoption.sequences).toEqual([
-      { kind: 'USER', before: 12, after: 62 },
-      { kind: 'INTEGRATION', before: 0, after: 50 },
-    ]);
-    expect(table.transactions.slice(0, 2)).toEqual([
-      [
-        {
-          act: 'Update',
-          key: sequenceKey('USER'),
-          update: 'SET #set0 = :set0',
-          condition: '#n = :n',
-          names: { '#n': 'n', '#set0': 'n' },
-          values: { ':n': 12, ':set0': 62 },
-          onConditionFailed: 'retry',
-        },
-      ],
-      [
-        {
-          act: 'Update',
-          key: sequenceKey('INTEGRATION'),
-          update: 'SET #set0 = :set0',
-          condition: 'attribute_not_exists(#n)',
-          names: { '#n': 'n', '#set0': 'n' },
-          values: { ':set0': 50 },
-          onConditionFailed: 'retry',
-        },
-      ],
-    ]);
-  });
-
-  it('skips at least the ids that the original table has assigned', async () => {
-    const original = recordingTable(
-      { ...sequenceKey('USER'), n: 99 },
-      { ...sequenceKey('INTEGRATION'), n: 7 },
+    expect(adoption.sequences).toMatchObject(
+      expected.map((after, index) => ({ before: stored[index], after })),
     );
-
-    const adoption = await adoptTable(recordingTable(roster), scannerOf(), {
-      skippedIds: 50,
-      original,
-    });
-
-    expect(adoption.sequences.map(({ after }) => after)).toEqual([99, 50]);
-  });
-
-  it('skips a million ids by default', async () => {
-    const adoption = await adoptTable(recordingTable(roster), scannerOf());
-
-    expect(SKIPPED_IDS).toBe(1_000_000);
-    expect(adoption.sequences.map(({ after }) => after)).toEqual([1_000_000, 1_000_000]);
+    expect(sequences([0, 0]).map((key) => table.find(key)?.n)).toEqual(expected);
   });
 
   it('invalidates tokens issued before the next second and waits for that second', async () => {
-    const table = recordingTable(roster);
+    const table = memoryTable([roster]);
 
     const started = performance.now();
     const adoption = await adoptTable(table, scannerOf());
-    const took = performance.now() - started;
 
-    expect(table.transactions[2]).toEqual([
-      {
-        act: 'Update',
-        key: { pk: 'JWKS', sk: 'NOT-BEFORE' },
-        update: 'SET #set0 = :set0',
-        condition: 'attribute_not_exists(#seconds)',
-        names: { '#seconds': 'seconds', '#set0': 'seconds' },
-        values: { ':set0': SECOND + 1 },
-        onConditionFailed: 'retry',
-      },
-    ]);
+    expect(performance.now() - started).toBeGreaterThan(58);
     expect(adoption.notBefore).toEqual(new Date((SECOND + 1) * 1000));
-    expect(took).toBeGreaterThan(58);
+    expect(table.find(notBeforeKey)?.seconds).toBe(SECOND + 1);
   });
 
   it.each([
@@ -132,40 +84,20 @@ describe('adoptTable', () => {
     expect(adoption.notBefore).toEqual(new Date(expected * 1000));
   });
 
-  it('deletes only the mailed keys, on every page, and retries after a conflict', async () => {
-    const table = recordingTable(roster);
-    const pages = [
-      [reset('a'), { pk: 'USER', sk: 'RESET#' }],
-      [{ pk: 'RESETS', sk: 'RESET' }],
-      [reset('b'), reset('c'), pending],
+  it('deletes only the mailed keys, on every page, also after a conflict', async () => {
+    const others = [
+      { pk: 'USER', sk: 'RESET#' },
+      { pk: 'RESETS', sk: 'RESET' },
     ];
-    const alreadyDeleted = cancelledBy('ConditionalCheckFailed');
-    table.transactionErrors.push(
-      undefined,
-      undefined,
-      undefined,
-      cancelledBy('TransactionConflict'),
-      undefined,
-      alreadyDeleted,
-    );
+    const keys = [reset('a'), reset('b'), reset('c'), pending];
+    const table = memoryTable([roster, ...keys, ...others]);
+    table.concurrent.push([], [], [], [{ act: 'Delete', key: reset('a') as never }]);
 
-    const adoption = await adoptTable(table, scannerOf(...pages));
+    const adoption = await adoptTable(table, scannerOf([reset('a'), ...others], keys.slice(1)));
 
     expect(adoption.mailedKeys).toBe(4);
-    const removal = (key: Item) => [
-      {
-        act: 'Delete',
-        key,
-        condition: 'attribute_exists(pk)',
-        onConditionFailed: 'retry',
-      },
-    ];
-    expect(table.transactions.slice(3)).toEqual([
-      removal(reset('a')),
-      removal(reset('a')),
-      removal(reset('b')),
-      removal(reset('c')),
-      removal(pending),
+    expect([keys, others].map((items) => items.filter((item) => table.find(item)).length)).toEqual([
+      0, 2,
     ]);
   });
 
@@ -344,7 +276,7 @@ describe('adoptTable', () => {
   });
 
   it('throws NotGatehouseTable without an administrator, before it changes anything', async () => {
-    const table = recordingTable();
+    const table = memoryTable();
 
     await expect(adoptTable(table, scannerOf())).rejects.toBeInstanceOf(NotGatehouseTable);
     expect(table.transactions).toEqual([]);
@@ -352,90 +284,36 @@ describe('adoptTable', () => {
 });
 
 describe('createFirstAdministrator', () => {
-  const person = { login: 'root', email: 'root@example.com', password: 'secret', firstName: 'Ada' };
-  const hashed: string[] = [];
-  const passwords = {
-    hash: async (password: string) => {
-      hashed.push(password);
-      return `hash of ${password}`;
-    },
-    matches: async () => false,
-    isOutdated: () => false,
-  };
-  beforeEach(() => {
-    hashed.length = 0;
-  });
+  const person = { login: 'root', email: 'root@example.com', password: 'secret' };
+  const other = { ...rosterKey, ids: new Set([5]) };
 
-  it('creates an activated user with both roles as the system', async () => {
-    const table = recordingTable({ ...rosterKey });
+  it.each([
+    [
+      'takes one id and computes one hash, also if it starts again',
+      [],
+      [{ ...rosterKey, n: 1 }],
+      1,
+    ],
+    ['costs nothing when there is an administrator', [other], [], 0],
+  ])('%s', async (_, items, meanwhile, costs) => {
+    const table = memoryTable(items);
+    const hash = vi.fn(async () => 'hash');
+    table.concurrent.push(meanwhile.map(({ pk, sk, n }) => put({ pk, sk }, { n })));
 
-    const user = await createFirstAdministrator(table, passwords, person);
+    const user = await createFirstAdministrator(table, { hash }, person);
 
-    expect(user).toMatchObject({
-      id: 101,
-      login: 'root',
-      email: 'root@example.com',
-      firstName: 'Ada',
-      passwordHash: 'hash of secret',
-      activated: true,
-      langKey: 'en',
-      authorities: ['ROLE_ADMIN', 'ROLE_USER'],
-      createdBy: 'system',
-      lastModifiedBy: 'system',
-    });
-    expect(JSON.stringify(user)).not.toContain('"secret"');
-    const [writes = []] = table.transactions;
-    expect(writes.find(({ key }) => key === rosterKey)).toEqual({
-      act: 'Update',
-      key: rosterKey,
-      update: 'ADD #ids :set',
-      condition: 'attribute_not_exists(#ids)',
-      names: { '#ids': 'ids' },
-      values: { ':set': new Set([101]) },
-      onConditionFailed: 'retry',
-    });
-    expect(writes.find(({ key }) => key.pk === 'USER')).toMatchObject({
-      key: entityKey('USER', 101),
-      attributes: user,
-      condition: 'attribute_not_exists(pk)',
-    });
-    expect(writes.at(-1)?.attributes).toMatchObject({
-      actor: 'system',
-      actorId: 0,
-      action: 'user.created',
-      target: 'user/101',
-    });
-  });
-
-  it('takes no id and computes no hash when there is an administrator', async () => {
-    const table = recordingTable({ ...rosterKey, ids: new Set([1]) });
-
-    expect(await createFirstAdministrator(table, passwords, person)).toBeUndefined();
-    expect([table.transactions, table.idKinds, hashed]).toEqual([[], [], []]);
-  });
-
-  it('takes one id and computes one hash despite retries', async () => {
-    const table = recordingTable();
-    table.transactionErrors.push(cancelledBy('TransactionConflict'));
-
-    const created = createFirstAdministrator(table, passwords, person);
-    await vi.runAllTimersAsync();
-
-    expect((await created)?.id).toBe(101);
-    expect([table.transactions.length, table.idKinds, hashed]).toEqual([2, ['USER'], ['secret']]);
+    expect(user?.login).toBe(costs > 0 ? 'root' : undefined);
+    const ids = table.calls.filter((call) => call === 'nextId USER');
+    expect([ids.length, hash.mock.calls.length]).toEqual([costs, costs]);
   });
 
   it('creates no user when another administrator is created concurrently', async () => {
-    const table = recordingTable();
-    const conditions = ['None', 'None', 'ConditionalCheckFailed', 'None', 'None', 'None'];
-    table.transactionErrors.push(cancelledBy(...conditions));
-    const { transact } = table;
-    table.transact = async (...transaction) => {
-      table.items = [{ ...rosterKey, ids: new Set([5]) }];
-      return transact(...transaction);
-    };
+    const table = memoryTable();
+    table.concurrent.push([put(rosterKey, { ids: other.ids })]);
 
-    expect(await createFirstAdministrator(table, passwords, person)).toBeUndefined();
-    expect(table.transactions).toHaveLength(1);
+    const user = await createFirstAdministrator(table, { hash: async () => 'hash' }, person);
+
+    expect(user).toBeUndefined();
+    expect(table.transactions).toEqual([]);
   });
 });
