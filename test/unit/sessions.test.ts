@@ -94,8 +94,11 @@ describe('logOut', () => {
 
   it('fails as any change does otherwise', async () => {
     const table = memoryTable();
-    const get = () => Promise.reject(new Failure('unavailable'));
-    Object.assign(table, { get });
+    const { get } = table;
+    table.get = async (key) => {
+      if (key.pk === 'USER') throw new Failure('unavailable');
+      return get(key);
+    };
 
     await expect(logOut(table, by(table))).rejects.toThrow('unavailable');
   });
