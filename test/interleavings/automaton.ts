@@ -35,7 +35,8 @@ const UNAVAILABLE = textOf({ code: 'unavailable' });
 
 /** How many groups of replies a request waits for: more than any needs that makes progress. */
 const REPLIES_MAX = 30;
-const GAVE_UP: Outcome = { text: UNAVAILABLE, kind: 'unavailable' };
+/** Has retried without progress until its time was over. */
+export const GAVE_UP: Outcome = { text: UNAVAILABLE, kind: 'unavailable' };
 
 /**
  * The automaton of a request: the code runs once per history of replies, and is data from then on.

@@ -13,6 +13,8 @@ import type { Call, World } from './worlds.ts';
 export function brokenBy(call: Call, world: World): string | undefined {
   const { name, caller, access, module } = call.by;
   if (module) {
+    // When it was seen last is true for a request whose credential was deleted since.
+    if (call.operation === 'update') return undefined;
     const items = keysOfCredential(module.integrationId, module.clientId).map((key) =>
       world.items.get(nameOf(key)),
     );

@@ -82,7 +82,8 @@ function withoutOne(tree: Condition): { readonly removed: Condition; readonly le
   return [{ removed: tree }];
 }
 
-function textOfCondition(tree: Condition, names: Readonly<Record<string, string>>): string {
+/** A condition as a text. */
+export function textOfCondition(tree: Condition, names: Readonly<Record<string, string>>): string {
   if (tree.kind === 'not') return `NOT ${textOfCondition(tree.part, names)}`;
   if (tree.kind !== 'test')
     return tree.parts

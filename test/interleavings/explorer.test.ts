@@ -39,16 +39,14 @@ describe('the explorer', () => {
       const { violation } = await opened.judge();
 
       expect(violation && reportOf(opened.scenario, violation)).toMatchInlineSnapshot(`
-        "ada counts: reads SEQUENCE USER
-        bob counts: reads SEQUENCE USER
-        ada counts: commits Update SEQUENCE USER => 100000
-        bob counts: commits Update SEQUENCE USER => 100000
-        no order of the requests has these responses and leaves this behind
-          response 1: 100000
-          response 2: 100000
-        the nearest order responds 100000 | 100001
-          + {"n":100001,"pk":"SEQUENCE","sk":"USER"}
-          - {"n":100002,"pk":"SEQUENCE","sk":"USER"}
+        "1. ada counts: reads SEQUENCE USER
+        2. bob counts: reads SEQUENCE USER
+        3. ada counts: commits Update SEQUENCE USER => 100000
+        4. bob counts: commits Update SEQUENCE USER although SEQUENCE USER has another n since step 2 => 100000
+        no order of the requests has these responses and leaves this behind.
+        The nearest is: ada counts, then bob counts. It differs in
+          bob counts: 100000 instead of 100001
+          SEQUENCE USER: n 100001 instead of 100002
         npx node test/interleavings/replay.ts 'ada counts | bob counts' '1 2 1 2'"
       `);
       const { reason } = await opened.replay(violation?.schedule.text ?? '');

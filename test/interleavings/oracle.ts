@@ -1,6 +1,8 @@
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { nameOf } from '../support/doubles/memory-engine.ts';
+import { GAVE_UP } from './automaton.ts';
 import { withoutCounts } from './determinism.ts';
 import { openedValue } from './sealed-items.ts';
 import {
@@ -30,8 +32,13 @@ interface Sequential {
   readonly seen: string;
 }
 
+/** An order that was tried, and what it gives. */
+interface Tried extends Sequential {
+  readonly order: readonly Execution[];
+}
+
 /**
- * Judges final states: no request ended in a defect, no rule that spans items is broken, and some
+ * Judges final states: no request ended in a defect or retried in vain, no rule that spans items is broken, and some
  * order of the requests, one after the other, has the same responses and leaves the same behind. A
  * request without a response counts at any place of that order, or not at all.
  */
@@ -39,12 +46,14 @@ export class Oracle {
   readonly #requests: readonly Explored[];
   readonly #engine: Engine;
   readonly #start: World;
+  readonly #mayGiveUp: boolean;
   readonly #findings = new Map<number, string | undefined>();
   readonly #orders = new Map<string, Sequential>();
   readonly #verdicts = new Map<string, string | undefined>();
 
   /** `engine` evaluates conditions as they are written. */
-  constructor(requests: readonly Explored[], engine: Engine, start: World) {
+  constructor(requests: readonly Explored[], engine: Engine, start: World, mayGiveUp = false) {
+    this.#mayGiveUp = mayGiveUp;
     this.#requests = requests;
     this.#engine = engine;
     this.#start = start;
@@ -61,19 +70,21 @@ export class Oracle {
   async #judge(state: State, executions: readonly Execution[]): Promise<string | undefined> {
     const defect = state.processes.find(({ node }) => node?.outcome?.kind === 'defect');
     if (defect) return `a request fails with ${defect.node?.outcome?.text}`;
+    if (!this.#mayGiveUp && state.processes.some(({ node }) => node?.outcome === GAVE_UP))
+      return 'a request retries without progress';
     const finding = await this.#finding(state.world);
     if (finding) return finding;
     const seen = seenIn(state.world);
-    const tried: Sequential[] = [];
+    const tried: Tried[] = [];
     for (const order of ordersOf(executions)) {
       const sequential = await this.#inOrder(order);
       const isSame =
         sequential.seen === seen &&
         order.every(({ outcome }, at) => explains(sequential.outcomes[at] as string, outcome));
       if (isSame) return undefined;
-      tried.push(sequential);
+      tried.push({ ...sequential, order });
     }
-    return unexplained(executions, seen, tried);
+    return unexplained(this.#requests, seen, tried);
   }
 
   async #finding(world: World): Promise<string | undefined> {
@@ -178,36 +189,51 @@ const visible = (item: Item): Item =>
   item.pk === 'CONF' ? { ...item, confValue: openedValue(item) } : item;
 
 /** The first line of a violation of the order. */
-export const UNEXPLAINED = 'no order of the requests has these responses and leaves this behind';
+export const UNEXPLAINED = 'no order of the requests has these responses and leaves this behind.';
 
-function unexplained(
-  executions: readonly Execution[],
-  seen: string,
-  tried: readonly Sequential[],
-): string {
-  const lines = seen.split('\n');
-  const nearest = tried
-    .map(({ seen: other, outcomes }) => {
-      const others = other.split('\n');
-      return {
-        outcomes,
-        more: lines.filter((line) => !others.includes(line)),
-        less: others.filter((line) => !lines.includes(line)),
-      };
-    })
-    .sort(
-      (one, other) => one.more.length + one.less.length - other.more.length - other.less.length,
-    );
-  const [best] = nearest;
+/** Says which order comes nearest to what has happened, and how that differs from it. */
+function unexplained(requests: readonly Explored[], seen: string, tried: readonly Tried[]): string {
+  const nameOfRequest = ({ process }: Execution) => (requests[process] as Explored).name;
+  const [nearest] = tried
+    .map(({ order, outcomes, seen: expected }) => ({
+      order: order.map(nameOfRequest).join(', then '),
+      lines: [
+        ...order
+          .filter(({ outcome }, at) => !explains(outcomes[at] as string, outcome))
+          .map((each) => {
+            const inOrder = outcomes[order.indexOf(each)];
+            return `${nameOfRequest(each)}: ${differences(each.outcome, inOrder)}`;
+          }),
+        ...differentItems(seen.split('\n'), expected.split('\n')),
+      ],
+    }))
+    .sort((one, other) => one.lines.length - other.lines.length);
   return [
     UNEXPLAINED,
-    ...executions.map(({ process, outcome }) => `  response ${process + 1}: ${outcome ?? 'none'}`),
-    ...(best
-      ? [
-          `the nearest order responds ${best.outcomes.join(' | ')}`,
-          ...best.more.map((line) => `  + ${line}`),
-          ...best.less.map((line) => `  - ${line}`),
-        ]
-      : []),
+    `The nearest is: ${nearest?.order}. It differs in`,
+    ...(nearest?.lines ?? []).map((line) => `  ${line}`),
   ].join('\n');
+}
+
+function differentItems(items: readonly string[], expected: readonly string[]): string[] {
+  const more = items.filter((item) => !expected.includes(item));
+  const less = expected.filter((item) => !items.includes(item));
+  const nameIn = (item: string) => nameOf(JSON.parse(item));
+  return [...new Set([...more, ...less].map(nameIn))].map((name) => {
+    const ofName = (item: string) => nameIn(item) === name;
+    return `${name}: ${differences(more.find(ofName), less.find(ofName))}`;
+  });
+}
+
+/** What differs between two values in JSON, of which one can be absent. */
+function differences(actual: string | undefined, expected: string | undefined): string {
+  if (actual === undefined || expected === undefined)
+    return actual === undefined ? `absent instead of ${expected}` : `${actual} instead of absent`;
+  const [one, other] = [JSON.parse(actual), JSON.parse(expected)];
+  const areObjects = [one, other].every((each) => typeof each === 'object' && each !== null);
+  if (!areObjects || 'code' in one || 'code' in other) return `${actual} instead of ${expected}`;
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])]
+    .filter((name) => textOf([one[name]]) !== textOf([other[name]]))
+    .map((name) => `${name} ${textOf(one[name])} instead of ${textOf(other[name])}`)
+    .join(', ');
 }

@@ -21,6 +21,8 @@ import { Engine, type HoldsFor, Interned, type Request, type World } from './wor
 export interface Scenario {
   readonly requests: readonly Request[];
   readonly items: readonly Item[];
+  /** Whether a request may retry without progress. */
+  readonly mayGiveUp?: boolean;
 }
 
 /** What is wrong with a final state, and the shortest schedule that leads to it. */
@@ -65,7 +67,7 @@ export class Opened {
     });
     this.start = this.#interned.world(itemsIn(scenario.items).values());
     this.engine = new Engine(this.#interned);
-    this.#oracle = new Oracle(this.requests, this.engine, this.start);
+    this.#oracle = new Oracle(this.requests, this.engine, this.start, scenario.mayGiveUp);
   }
 
   /** Explores all schedules up to the first violation. */

@@ -1,6 +1,12 @@
+import type { Key } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
+import type { Write } from '../../lib/table/write.ts';
+import { holds, parseCondition } from '../support/doubles/expressions.ts';
+import { nameOf } from '../support/doubles/memory-engine.ts';
+import { textOfCondition } from './conditions.ts';
 import { textOfMove } from './moves.ts';
 import { callOf, type Explored, type Move, type State, startOf, stateAfter } from './state.ts';
-import type { Call, Engine, Reply, World } from './worlds.ts';
+import { type Call, type Engine, type Reply, textOf, type World } from './worlds.ts';
 
 /* Schedules as readers of the rules understand them. */
 
@@ -22,6 +28,9 @@ export interface Schedule {
   readonly text: string;
 }
 
+/** What a request has read: the item, and the step. */
+type Reads = Map<string, { readonly item: Item | undefined; readonly step: number }>;
+
 /** Describes a schedule. */
 export async function scheduleOf(
   moves: readonly Move[],
@@ -32,39 +41,87 @@ export async function scheduleOf(
   let state: State = await startOf(requests, start, Number.POSITIVE_INFINITY);
   const lines: string[] = [];
   const texts: string[] = [];
-  for (const move of moves) {
+  const reads = requests.map((): Reads => new Map());
+  for (const [position, move] of moves.entries()) {
     texts.push(textOfMove(state, move));
+    const { world } = state;
     const call = callOf(state, move);
-    const { reply } = call ? engine.execute(call, state.world) : { reply: undefined };
+    const { reply } = call ? engine.execute(call, world) : { reply: undefined };
     state = await stateAfter(state, move, { engine, requests });
     const { name } = requests[move.process] ?? { name: 'a process that has died' };
     const { outcome } = state.processes[move.process]?.node ?? {};
+    const read = reads[move.process] ?? new Map();
+    if (move.kind === 'repeats') read.clear();
     const event =
-      move.kind === 'served' && call && reply ? replied(call, reply) : EVENTS[move.kind as 'lost'];
+      move.kind === 'served' && call && reply
+        ? replied(call, reply, world, read)
+        : EVENTS[move.kind as 'lost'];
+    if (move.kind === 'served' && call && 'keys' in call)
+      for (const key of call.keys)
+        read.set(nameOf(key), { item: world.items.get(nameOf(key)), step: position + 1 });
     lines.push(
-      `${name}: ${[call && described(call), event].filter(Boolean).join(' ')}` +
-        (outcome ? ` => ${outcome.text.split('\n')[0]}` : ''),
+      `${position + 1}. ${name}: ${[call && described(call, world), event].filter(Boolean).join(' ')}` +
+        (outcome ? ` => ${shortened(outcome.text)}` : ''),
     );
   }
   return { lines, text: texts.join(' ') };
 }
 
-const keyText = ({ pk, sk }: { readonly pk: string; readonly sk: string }): string =>
-  `${pk} ${sk.replace(/^0+(?=\d)/, '')}`;
+const LENGTH_MAX = 100;
 
-function described(call: Call): string {
-  if (call.operation === 'query') return `reads ${call.pk}`;
-  if ('keys' in call) return `reads ${call.keys.map(keyText).join(', ')}`;
-  const written = call.writes.filter(({ key }) => !/^(AUDIT|MAIL|TOTAL)/.test(key.pk));
-  return `commits ${written.map(({ act, key }) => `${act} ${keyText(key)}`).join(', ')}`;
+function shortened(text: string): string {
+  const [line = ''] = text.split('\n');
+  return line.length > LENGTH_MAX ? `${line.slice(0, LENGTH_MAX)}…` : line;
 }
 
-function replied(call: Call, { codes, items }: Reply): string {
+/** The name of an item, as far as there is a better one than its key. */
+function textOfKey({ pk, sk }: Key, { items }: World): string {
+  const item = items.get(nameOf({ pk, sk }));
+  if (pk.startsWith('RESET#')) return 'the reset key';
+  if (sk === 'GUARD') return pk;
+  const name = item?.login ?? item?.name ?? item?.confName ?? sk;
+  return `${pk} ${name}`.replace(/(?<=[ #])0+(?=\d)/g, '');
+}
+
+function described(call: Call, world: World): string {
+  if (call.operation === 'query') return `reads ${call.pk}`;
+  if ('keys' in call) return `reads ${call.keys.map((key) => textOfKey(key, world)).join(', ')}`;
+  const written = call.writes.filter(({ key }) => !/^(AUDIT|MAIL|TOTAL)/.test(key.pk));
+  return `commits ${written.map(({ act, key }) => `${act} ${textOfKey(key, world)}`).join(', ')}`;
+}
+
+function replied(call: Call, { codes, items }: Reply, world: World, read: Reads): string {
   if ('keys' in call) {
     const absent = call.keys.filter((_, position) => !items?.[position]);
-    return absent.length > 0 ? `(absent: ${absent.map(keyText).join(', ')})` : '';
+    return absent.length > 0
+      ? `(absent: ${absent.map((key) => textOfKey(key, world)).join(', ')})`
+      : '';
   }
-  if (!codes || !('writes' in call)) return '';
+  if (!('writes' in call)) return '';
+  if (!codes) return [...read].flatMap((entry) => outdated(entry, world) ?? []).join(' and ');
   const failed = call.writes.filter((_, position) => codes[position] !== 'None');
-  return `(refused: ${failed.map(({ key }) => keyText(key)).join(', ')})`;
+  return `(refused: ${failed.map((write) => unmet(write, world)).join('; ')})`;
+}
+
+/** The parts of a condition that do not hold. */
+function unmet(write: Write, world: World): string {
+  const item = world.items.get(nameOf(write.key));
+  const tree = parseCondition(write.condition ?? '');
+  const parts = tree.kind === 'and' ? tree.parts : [tree];
+  const failed = parts
+    .filter((part) => !holds(part, item, write))
+    .map((part) => textOfCondition(part, write.names ?? {}));
+  return `${textOfKey(write.key, world)}, because not ${failed.join(', not ')}`;
+}
+
+/** That an item has changed since a request read it, on which its commit may depend. */
+function outdated([name, { item, step }]: [string, ReturnType<Reads['get']> & {}], world: World) {
+  const now = world.items.get(name);
+  if (now === item) return undefined;
+  const of = textOfKey((now ?? item) as Item, world);
+  if (!now || !item) return `although ${of} ${now ? 'exists' : 'is gone'} since step ${step}`;
+  const changed = Object.keys({ ...item, ...now }).filter(
+    (attribute) => textOf([item[attribute]]) !== textOf([now[attribute]]),
+  );
+  return `although ${of} has another ${changed.join(', ')} since step ${step}`;
 }
