@@ -126,6 +126,13 @@ function* specialCases(): Generator<Covering> {
     ['reset password', own.resetPassword(odo)],
   ];
   for (const other of own2) yield scenarioOf([ada, odo], ['log in', own.logIn(odo)], other);
+  // The account is activated as before, but all sessions have ended.
+  yield scenarioOf(
+    [ada, bob, pia],
+    ['deactivate', by.deactivate(ada, pia)],
+    ['activate', by.activate(bob, pia)],
+    ['log in', own.logIn(pia)],
+  );
   // The address is taken by then, or already.
   const taker: Named = ['create', by.create(ada, 'new-fay')];
   yield scenarioOf([ada, fay], taker, ['confirm address', own.confirmEmail(fay)]);
