@@ -126,6 +126,10 @@ function* specialCases(): Generator<Covering> {
     ['reset password', own.resetPassword(odo)],
   ];
   for (const other of own2) yield scenarioOf([ada, odo], ['log in', own.logIn(odo)], other);
+  // With one token, which outlives the change of the password.
+  for (const user of [fay, pia])
+    for (const other of ownRequests(user, 1))
+      yield scenarioOf([ada, user], ['change password', own.changePassword(user)], other);
   // The account is activated as before, but all sessions have ended.
   yield scenarioOf(
     [ada, bob, pia],
