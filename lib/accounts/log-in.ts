@@ -225,7 +225,7 @@ function storeSession(
     passwordHash,
     clearFailures,
   }: {
-    /** Replaces an outdated hash, unless a concurrent login has done so. */
+    /** Replaces an outdated hash of the same password. */
     passwordHash: string | undefined;
     clearFailures: (now: number) => readonly Write[];
   },
@@ -237,7 +237,7 @@ function storeSession(
     return user;
   };
   return loadDecideCommit<User | undefined, Stored>(table, load, (user, now) => {
-    const { login, incarnation, passwordChanges, passwordHash: hash } = verified;
+    const { login, incarnation, passwordChanges } = verified;
     const isVerified =
       user?.activated &&
       user.login === login &&
@@ -251,7 +251,6 @@ function storeSession(
     const factor = user.secondFactor;
     const secondFactor = factor && used && factorAfter(factor, used.secrets, used.code, now);
     if (factor && !secondFactor) throw new Failure('bad-credentials');
-    const renewed = user.passwordHash === hash ? passwordHash : undefined;
     const isRecovery = secondFactor?.recoveryCodes !== factor?.recoveryCodes;
     const event = auditEventFor(
       'session.started',
@@ -262,7 +261,7 @@ function storeSession(
     return {
       writes: [
         ...clearFailures(now),
-        loggedIn(user, now, { passwordHash: renewed, secondFactor }),
+        loggedIn(user, now, { passwordHash, secondFactor }),
         sessionStarted(user, session),
         auditEntry(actor, event, now),
       ],

@@ -66,8 +66,8 @@ export async function deleteIntegration(
 /**
  * Reads all parameters of an integration and charges the caller. The list may lack the last
  * creation, even if the integration was read before it: a query may see only some of the writes of
- * a transaction. A listed parameter that is gone fails its own condition. A count that stays
- * different is wrong, which does not prevent the deletion.
+ * a transaction. Every change of a parameter changes the revision, which is a condition of the
+ * deletion. A count that stays different is wrong, which does not prevent it.
  */
 async function readParameters(
   table: Table,

@@ -71,7 +71,6 @@ export function loggedIn(
       passwordChanges,
       sessionEndings,
       secondFactor: user.secondFactor,
-      ...(passwordHash && { passwordHash: user.passwordHash }),
     }),
   );
 }

@@ -66,6 +66,8 @@ export async function deterministic<R>(work: () => Promise<R>): Promise<R> {
     Date.now = now;
     Object.assign(kms, { send });
     Object.assign(globalThis, { setTimeout });
-    process.env = environment;
+    for (const name of Object.keys(ENVIRONMENT))
+      if (environment[name] === undefined) delete process.env[name];
+      else process.env[name] = environment[name];
   }
 }

@@ -60,7 +60,8 @@ export async function scheduleOf(
       for (const key of call.keys)
         read.set(nameOf(key), { item: world.items.get(nameOf(key)), step: position + 1 });
     lines.push(
-      `${position + 1}. ${name}: ${[call && described(call, world), event].filter(Boolean).join(' ')}` +
+      `${position + 1}. ${name}: ` +
+        [call && described(call, world), event].filter(Boolean).join(' ') +
         (outcome ? ` => ${shortened(outcome.text)}` : ''),
     );
   }

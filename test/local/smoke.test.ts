@@ -277,9 +277,7 @@ describe.concurrent('npm run admin -- smoke', () => {
       expect(await stored(origin, admin)).toEqual(['admin', 'user', 'gatehouse-smoke']);
     });
 
-    it('fails when bodies differ, pages may not read, and a token is lost, not without a console', async ({
-      expect,
-    }) => {
+    it('fails when bodies differ, pages may not read and a token is lost', async ({ expect }) => {
       const { url, stop } = await proxy({
         target: edge.url,
         toResponse(headers, path) {

@@ -166,7 +166,6 @@ describe('deleteIntegration', () => {
     ['reads a list again that lacks a parameter', [parameter()], 2, 1, 2],
     ['reads it at most six times', [parameter()], 2, 5, 6],
     ['reads a list again with one too many', [parameter(), parameter({ id: 5_000_003 })], 1, 1, 2],
-    ['starts again with a list of the right length', [parameter({ id: 5_000_003 })], 1, 1, 2],
   ])('%s', async (_, list, parameterCount, staleLists, reads) => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const table = tableWithStaleList(list, parameterCount, staleLists);

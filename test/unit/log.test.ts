@@ -239,7 +239,7 @@ describe('the log line of an error', () => {
     const error = new Error('secret');
     delete error.stack;
 
-    expect(await logged(() => logError('defect', error))).toEqual([{ defect: 'Error', at: '' }]);
+    expect(await logged(() => logError('defect', error))).toEqual([{ defect: 'Error' }]);
   });
 
   it('is published complete, for the local cloud to print it', async () => {

@@ -22,8 +22,6 @@ it('a new key of a reset is random, and stored as its hash for a day', () => {
       issuedAt: NOW,
       expires: 1_900_086_400,
     },
-    condition: 'attribute_not_exists(pk)',
-    onConditionFailed: 'retry',
   });
 });
 

@@ -49,7 +49,7 @@ it('a session lasts as long as its token, and names no more of the client', () =
   expect(newSession(ada, SOURCE, traits, 3600, NOW + 1000).jti > session.jti).toBe(true);
 });
 
-it('ending one session too many keeps the current one, unless it is the one that ends', async () => {
+it('ending one session too many keeps the current one, unless that one ends', async () => {
   const full = new Set(Array.from({ length: ENDED_SESSIONS_MAX }, (_, n) => `${expires}-${n}`));
   const older = { ...sessionKey(7, 'older'), ...storedSession(ada, { jti: 'older', expires }) };
   const excepted = [];
@@ -76,7 +76,10 @@ describe('logOut', () => {
   const { activated, incarnation, passwordChanges, authorities } = ada;
   const former = {
     ...formerUserKey(7),
-    ...{ activated, incarnation, passwordChanges, authorities },
+    activated,
+    incarnation,
+    passwordChanges,
+    authorities,
   };
 
   it.each<[string, object | undefined, number]>([

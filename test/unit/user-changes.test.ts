@@ -100,7 +100,9 @@ describe('createUser', () => {
 
     const { incarnation } = result;
     const invitation = {
-      ...{ occasion: 'invitation', userId: 1001, incarnation },
+      occasion: 'invitation',
+      userId: 1001,
+      incarnation,
       expires: NOW / 1000 + 30 * 86_400,
     };
     expect(mails).toMatchObject(Array(invitations).fill(invitation));

@@ -139,7 +139,6 @@ describe('the roster of administrators', () => {
     ['joined by another one', joinRoster(7), [8], { ids: new Set([8, 7]) }],
     ['left while another one remains', leaveRoster(7), [7, 8], { ids: new Set([8]) }],
     ['not left by the last one', leaveRoster(7), [7], 'last-administrator'],
-    ['not left by one who is not in it', leaveRoster(7), [8, 9], 'last-administrator'],
   ])('is %s', async (_, write, stored, expected) => {
     expect(await outcome(write, stored && { ids: new Set(stored) })).toEqual(expected);
   });

@@ -1,5 +1,4 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
-import { Failure } from '../../contract/failure.ts';
 import { mapConcurrently } from '../../runtime/settle-all.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import type { Table } from '../../table/table.ts';
@@ -133,23 +132,14 @@ async function carryOut(
   const error = record.note(line);
   if (error) return [error];
   if (!apply) return known;
-  try {
-    const result = await write(table, record, known);
-    return 'code' in result ? [result] : result;
-  } catch (error) {
-    // Somebody else has claimed it since it was looked up.
-    if (error instanceof Failure && error.code === 'login-taken')
-      return [{ field: 'login', code: error.code }];
-    if (error instanceof Failure && error.code === 'email-taken')
-      return [{ field: 'email', code: error.code }];
-    throw error;
-  }
+  const result = await write(table, record, known);
+  return 'code' in result ? [result] : result;
 }
 
 /**
  * Creates what a new record describes and marks the record. A record that the table already
  * contains is marked too, so that a later import does not create it again. Looks the record up
- * again if its marker has been written meanwhile.
+ * again if it is no longer as it was looked up.
  */
 async function write(
   table: Table,
@@ -158,13 +148,18 @@ async function write(
 ): Promise<Known | RecordError> {
   let first: Known | undefined = known;
   let prepared: Promise<Creation> | undefined;
-  const writesFor = async ({ outcome, id, marker }: Known): Promise<Creation['writesAt']> => {
+  const writesFor = async ({
+    outcome,
+    id,
+    marker,
+    checks = [],
+  }: Known): Promise<Creation['writesAt']> => {
     if (outcome === 'imported') {
       prepared ??= record.prepare();
       const creation = await prepared;
       return (now) => [mark(record.markerKey, marker, creation.id), ...creation.writesAt(now)];
     }
-    const marking = marker ? [] : [mark(record.markerKey, marker, id as number)];
+    const marking = marker ? [] : [mark(record.markerKey, marker, id as number), ...checks];
     return () => marking;
   };
   const load = async () => {

@@ -3,6 +3,7 @@ import { pick } from '../../contract/entity-fields.ts';
 import { emailKey } from '../../mail/address.ts';
 import { isVerifiable } from '../../passwords/passwords.ts';
 import type { Item, Table } from '../../table/table.ts';
+import { attributesAre, check } from '../../table/write.ts';
 import { newAccount } from '../../users/create-user.ts';
 import { EDITABLE_USER_FIELDS, type User } from '../../users/user.ts';
 import { emailGuardKey, loginGuardKey } from '../../users/user-items.ts';
@@ -13,11 +14,14 @@ import {
   isReservedLogin,
   userChanges,
 } from '../../users/user-table.ts';
-import { type Importer, markerKeyOf } from './importer.ts';
-import type { UserRecord } from './record.ts';
+import { type Importer, type Known, markerKeyOf } from './importer.ts';
+import type { RecordError, UserRecord } from './record.ts';
 
 const LOGIN_TAKEN = { field: 'login', code: 'login-taken' } as const;
 const EMAIL_TAKEN = { field: 'email', code: 'email-taken' } as const;
+
+/** How often a record is looked up whose user is being changed. */
+const LOOK_UPS_MAX = 3;
 
 /**
  * Imports users. A user with the login and the mailbox of a record is the one that the record
@@ -38,29 +42,37 @@ export function openUserImporter(
       const markerKey = markerKeyOf('USER', login, mailbox);
       const isDescribed = (user: User | undefined): user is User =>
         user?.login === login && emailKey(user.email) === mailbox;
+      const lookUp = async (triesLeft: number): Promise<Known | RecordError> => {
+        if (passwordHash && !isVerifiable(passwordHash, pepperKeys))
+          return { field: 'passwordHash', code: 'other-pepper-key' };
+        const guards = [loginGuardKey(login), emailGuardKey(mailbox)];
+        const [marker, loginGuard, emailGuard] = await table.getAll([markerKey, ...guards]);
+        const imported = await named(marker);
+        const holder = await named(loginGuard);
+        // The user is changed or deleted meanwhile.
+        const isStale =
+          holder?.login !== login ||
+          (emailGuard?.id === holder.id && emailKey(holder.email) !== mailbox);
+        if (loginGuard && isStale && triesLeft > 0) return lookUp(triesLeft - 1);
+        const described = isDescribed(imported) ? imported : holder;
+        if (isDescribed(described)) {
+          const { id } = described;
+          const checks = guards.map((key) => check(key, attributesAre({ id })));
+          return { outcome: 'present', id, marker, checks };
+        }
+        if (imported) return { outcome: 'changed', id: imported.id, marker };
+        if (marker && !again) return { outcome: 'removed', id: marker.id as number, marker };
+        if (isReservedLogin(login)) return { ...LOGIN_TAKEN, detail: 'reserved' };
+        const byUser = ({ id }: Item) => ({ detail: `taken by user ${id}` });
+        if (loginGuard) return { ...LOGIN_TAKEN, ...byUser(loginGuard) };
+        return emailGuard
+          ? { ...EMAIL_TAKEN, ...byUser(emailGuard) }
+          : { outcome: 'imported', marker };
+      };
       return {
         markerKey,
 
-        async lookUp() {
-          if (passwordHash && !isVerifiable(passwordHash, pepperKeys))
-            return { field: 'passwordHash', code: 'other-pepper-key' };
-          const guards = [loginGuardKey(login), emailGuardKey(mailbox)];
-          const [marker, loginGuard, emailGuard] = await table.getAll([markerKey, ...guards]);
-          const imported = await named(marker);
-          const holder = await named(loginGuard);
-          // The user is renamed or deleted meanwhile.
-          if (loginGuard && holder?.login !== login) return this.lookUp();
-          const described = isDescribed(imported) ? imported : holder;
-          if (isDescribed(described)) return { outcome: 'present', id: described.id, marker };
-          if (imported) return { outcome: 'changed', id: imported.id, marker };
-          if (marker && !again) return { outcome: 'removed', id: marker.id as number, marker };
-          if (isReservedLogin(login)) return { ...LOGIN_TAKEN, detail: 'reserved' };
-          const byUser = ({ id }: Item) => ({ detail: `taken by user ${id}` });
-          if (loginGuard) return { ...LOGIN_TAKEN, ...byUser(loginGuard) };
-          return emailGuard
-            ? { ...EMAIL_TAKEN, ...byUser(emailGuard) }
-            : { outcome: 'imported', marker };
-        },
+        lookUp: () => lookUp(LOOK_UPS_MAX - 1),
 
         note(line) {
           const byLine = (other: number) => ({ detail: `taken by line ${other}` });

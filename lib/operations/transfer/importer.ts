@@ -34,6 +34,8 @@ export interface Known {
   /** The entity that the record describes or once became; undefined for a new record. */
   readonly id?: number | undefined;
   readonly marker: Item | undefined;
+  /** What must still hold when the marker of a present entity is written. */
+  readonly checks?: readonly Write[];
 }
 
 /** A new entity, and the writes that create it. `now` is in milliseconds since 1970. */
