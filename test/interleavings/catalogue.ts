@@ -14,10 +14,10 @@ import type { Request } from './worlds.ts';
 /* Which requests run at the same time. */
 
 /** A kind of request, and a request of it. */
-export type Named = readonly [kind: string, request: Request];
+type Named = readonly [kind: string, request: Request];
 
 /** A scenario and the kinds of its requests. */
-export interface Covering extends Scenario {
+interface Covering extends Scenario {
   readonly kinds: readonly string[];
 }
 
@@ -137,6 +137,9 @@ function* specialCases(): Generator<Covering> {
     ['activate', by.activate(bob, pia)],
     ['log in', own.logIn(pia)],
   );
+  // One recovery code is used twice.
+  const withRecoveryCode: Named = ['log in', own.logIn(fay, people.firstRecoveryCode())];
+  yield scenarioOf([ada, fay], withRecoveryCode, withRecoveryCode);
   // The address is taken by then, or already.
   const taker: Named = ['create', by.create(ada, 'new-fay')];
   yield scenarioOf([ada, fay], taker, ['confirm address', own.confirmEmail(fay)]);

@@ -32,7 +32,7 @@ export function brokenBy(call: Call, world: World): string | undefined {
   return misnamed(call, world);
 }
 
-/** No session has ended when it starts. */
+/** No session has ended when it starts, and its code cannot be used again. */
 function deadSession(call: Call, world: World): string | undefined {
   for (const { act, key, attributes } of 'writes' in call ? call.writes : []) {
     if (act !== 'Put' || !key.pk.startsWith('SESSION#')) continue;
@@ -40,9 +40,20 @@ function deadSession(call: Call, world: World): string | undefined {
     if (!user?.activated) return 'a session of an account that is not activated is started';
     if (!isLive(attributes as unknown as Session, user, NOW))
       return 'a session starts that has ended';
+    if (user.secondFactor && !spendsCode(call)) return 'a session starts whose code is not spent';
   }
   return undefined;
 }
+
+const spendsCode = (call: Call): boolean =>
+  'writes' in call &&
+  call.writes.some(
+    ({ key, update = '', names = {} }) =>
+      key.pk === 'USER' &&
+      Object.entries(names).some(
+        ([name, attribute]) => attribute === 'secondFactor' && update.includes(`${name} =`),
+      ),
+  );
 
 /** An entry of the audit trail names its actor and its target as they are when it is written. */
 function misnamed(call: Call, world: World): string | undefined {

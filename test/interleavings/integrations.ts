@@ -38,7 +38,7 @@ import { FIRST_ID, type Request } from './worlds.ts';
 /* Integrations with parameters and credentials, and every request that changes or reads them. */
 
 /** May change integrations. */
-export const ina = storedUser(6, 'ina', {
+const ina = storedUser(6, 'ina', {
   incarnation: 'ina-first',
   securityStamp: 'ina-stamp',
   version: '1-ina',
@@ -61,7 +61,7 @@ const KEY: StoredParameter = { ...parameterOf(5_000_002, 'key', 'b'), secret: tr
 const PARAMETERS = [HOST, KEY];
 
 /** Has two parameters and a credential. Its module runs an older configuration. */
-export const gate: Integration = {
+const gate: Integration = {
   id: 5,
   name: 'Gate',
   shortName: 'gate',
@@ -82,7 +82,7 @@ export const gate: Integration = {
 };
 
 /** A table with this integration, an administrator and a user who may change integrations. */
-export function integrationTable(fields: Partial<Integration> = {}): Item[] {
+function integrationTable(fields: Partial<Integration> = {}): Item[] {
   return [
     ...tableOf(ada, ina),
     { ...entityKey('INTEGRATION', 5), ...gate, ...fields },

@@ -34,7 +34,7 @@ export interface Request {
 }
 
 /** What a request asks the table for. */
-export type Asked =
+type Asked =
   | { readonly operation: 'get'; readonly keys: readonly [Key] }
   | { readonly operation: 'getAll' | 'snapshot'; readonly keys: readonly Key[] }
   | { readonly operation: 'query'; readonly pk: string; readonly range: Range }
