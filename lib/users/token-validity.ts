@@ -67,26 +67,29 @@ export const hadEnded = (earlier: TokenState, token: IssuedToken): boolean =>
   token.sessionEndings <= (earlier.sessionEndings ?? 0);
 
 /**
- * The rule of `isEnded` as a condition on the user's item that was read. It becomes no other
- * account meanwhile. Its placeholders differ from the placeholders of writes of that item.
+ * The rules of `isOfAccount` and `isEnded` as a condition on the user's item. Its placeholders
+ * differ from the placeholders of writes of that item.
  */
 export function stillValid(token: IssuedToken): Condition {
-  const { jti, passwordChanges, sessionEndings } = token;
+  const { incarnation, jti, passwordChanges, sessionEndings } = token;
   const isSameEndings =
     sessionEndings === 0
       ? 'attribute_not_exists(#token_sessionEndings)'
       : '#token_sessionEndings = :token_sessionEndings';
   return {
     condition:
+      '#token_incarnation = :token_incarnation AND ' +
       `(#token_passwordChanges = :token_passwordChanges AND ${isSameEndings} ` +
       'OR #token_excepted = :token_jti) AND NOT contains(#token_ended, :token_ended)',
     names: {
+      '#token_incarnation': 'incarnation',
       '#token_passwordChanges': 'passwordChanges',
       '#token_sessionEndings': 'sessionEndings',
       '#token_excepted': 'tokenExcepted',
       '#token_ended': 'sessionsEnded',
     },
     values: {
+      ':token_incarnation': incarnation,
       ':token_passwordChanges': passwordChanges,
       ':token_sessionEndings': sessionEndings === 0 ? undefined : sessionEndings,
       ':token_jti': jti,

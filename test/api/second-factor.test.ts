@@ -302,7 +302,7 @@ describe('a login with a second factor', () => {
   });
 
   it.each([
-    ['without a code needs one if the factor is turned on', false, 'error.codeRequired'],
+    ['without a code needs one if the factor is turned on', false, 'error.coderequired'],
     ['with a code fails if the factor is replaced', true, 'error.http.401'],
   ])('%s before its session is stored', async (_, wasOn, message) => {
     const login = wasOn ? 'replacing' : 'beginning';

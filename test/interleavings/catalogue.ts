@@ -137,6 +137,10 @@ function* specialCases(): Generator<Covering> {
     ['activate', by.activate(bob, pia)],
     ['log in', own.logIn(pia)],
   );
+  // The account is another one at the commit.
+  for (const [kind, request] of about(ada, fay))
+    if (kind !== 'import')
+      yield scenarioOf([ada, fay], ['replace', people.replaceAccount(ada)], [kind, request]);
   // One recovery code is used twice.
   const withRecoveryCode: Named = ['log in', own.logIn(fay, people.firstRecoveryCode())];
   yield scenarioOf([ada, fay], withRecoveryCode, withRecoveryCode);

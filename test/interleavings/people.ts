@@ -14,7 +14,7 @@ import * as sessions from '../../lib/sessions/sessions.ts';
 import { commitWithRetries } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { sequenceKey, totalKey } from '../../lib/table/write.ts';
+import { put, sequenceKey, totalKey } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
 import { createUser } from '../../lib/users/create-user.ts';
@@ -236,6 +236,17 @@ export const administration = {
       (table, caller) => removeSecondFactor(table, caller, login),
     ),
 };
+
+/** The table is put back to a time at which another account had the id of a user. */
+export const replaceAccount = (user: User): Request => ({
+  name: `${user.login} becomes another account`,
+  handler: 'restore',
+  writes: ['USER'],
+  async run(table) {
+    const other = { ...user, incarnation: `${user.login}-second` };
+    await commitWithRetries(table, () => [put(entityKey('USER', user.id), other)]);
+  },
+});
 
 /** Mails a key that confirms a new address of a user. */
 export const mailKey = (user: User): Request => ({
