@@ -28,10 +28,11 @@ async function scenariosByMutant(): Promise<Map<string, Opened[]>> {
 }
 
 async function breaking(name: string, among: readonly Opened[]) {
-  for (const opened of among) {
-    const { violation } = await opened.judge({ isMet: without(name) });
-    if (violation) return { opened, violation };
-  }
+  for (const faults of [0, 1])
+    for (const opened of among) {
+      const { violation } = await opened.judge({ isMet: without(name), faults });
+      if (violation) return { opened, violation };
+    }
   return undefined;
 }
 
