@@ -212,10 +212,10 @@ interface Stored {
 }
 
 /**
- * Stores a session of the user whose password and code were verified, unless the second factor or
- * the count of the session is another one by then. Returns the user as of the commit. Fails with
- * bad-credentials if the password has been changed, the code has been used, or the account must no
- * longer be used, and with unavailable.
+ * Stores a session of the user whose password and code were verified, unless the second factor has
+ * been turned on or off or all sessions have been ended since. Returns the user as of the commit.
+ * Fails with bad-credentials if the password has been changed, the code has been used, or the
+ * account must no longer be used, and with unavailable.
  */
 function storeSession(
   table: Table,

@@ -76,8 +76,9 @@ export function loggedIn(
 }
 
 /**
- * The write of attributes of the second factor, on condition that neither it nor anything
- * visible has changed since the read: the notice of it goes to the address that was read.
+ * The write of attributes of the second factor, on condition that neither it nor anything visible
+ * has changed since the read, because the notice of it goes to the address that was read, and that
+ * the sessions have not been ended since, because it can end them as well.
  */
 export function factorChange(
   user: User,
@@ -94,7 +95,8 @@ export function factorChange(
 
 /**
  * The write that removes the second factor of a user, sets another password, or both, on condition
- * that neither they nor anything visible has changed since the read. All sessions end.
+ * that neither they nor anything visible has changed since the read, and that the sessions have not
+ * been ended since. All sessions end.
  */
 export function accessRecovered(
   user: User,
@@ -117,7 +119,10 @@ export function accessRecovered(
   );
 }
 
-/** The write that ends sessions of a user, by attributes of token-validity.ts. */
+/**
+ * The write that ends sessions of a user, by attributes of token-validity.ts, on condition that no
+ * sessions have ended since the read and that the login, which is audited, is the same.
+ */
 export function sessionsChanged(
   user: User,
   ended: ReturnType<typeof sessionEnded | typeof allSessionsEnded>,

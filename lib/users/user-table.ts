@@ -203,7 +203,7 @@ export function deletion(user: User, now: number): Write[] {
     ...membership(user, undefined),
     releaseLogin(user),
     releaseEmail(user),
-    // Neither a new password nor the end of a session creates a version.
+    // No new password, second factor or end of a session creates a version.
     remove(
       entityKey('USER', user.id),
       attributesAre({ version, secondFactor, passwordChanges, sessionEndings, sessionsEnded }),
