@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { runShare, type Share } from './runs.ts';
 
-/* A share of what test/long/interleavings.test.ts explores, in less than 20 seconds. */
+/* A sample of what test/long/interleavings.test.ts explores. */
 
 const SHARES: readonly Share[] = [
   { group: 'specialCases', faults: 0 },

@@ -39,9 +39,8 @@ interface Tried extends Sequential {
 
 /**
  * Judges final states: no request ended in a defect or retried in vain, no rule that spans items is
- * broken, and some
- * order of the requests, one after the other, has the same responses and leaves the same behind. A
- * request without a response counts at any place of that order, or not at all.
+ * broken, and some order of the requests, one after the other, has the same responses and leaves
+ * the same behind. A request without a response counts at any place of that order, or not at all.
  */
 export class Oracle {
   readonly #requests: readonly Explored[];

@@ -18,8 +18,7 @@ import type { Call } from './worlds.ts';
 /*
  * Schedules replayed call by call on an engine of DynamoDB, through the table of lib. Each call
  * ends before the next begins, so this cannot show that the parts of `getAll` and `query` may see
- * only
- * some of the writes of a transaction, nor conflicts and throttling.
+ * only some of the writes of a transaction, nor conflicts and throttling.
  */
 
 /** A table of an engine on which schedules are replayed. */

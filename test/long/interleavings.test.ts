@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { runShare, type Share } from '../interleavings/runs.ts';
 
-/* Every schedule of every scenario: at least a million states, in about ten minutes on two cores. */
+/*
+ * Every schedule of every scenario, but of a third of the pairs and half of the triples about
+ * integrations only.
+ */
 
 const SHARES: readonly Share[] = [
   { group: 'specialCases', faults: 1 },

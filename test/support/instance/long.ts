@@ -1,5 +1,5 @@
 /**
- * Whether to run the tests that take minutes (`LONG=1 npm test`): all interleavings, faults of
+ * Whether to run the tests that take minutes (`LONG=1 npm test`): most interleavings, faults of
  * every route, long lists, mutants.
  */
 export const LONG = process.env.LONG === '1';
