@@ -22,13 +22,13 @@ export interface Bench {
   readonly clientId: string;
   /** The recovery codes of ann, whose second factor is on. */
   readonly recoveryCodes: readonly string[];
-  /** Restores the table to its state when the bench was opened, with other incarnations. */
+  /** Restores the table to its state when it was opened, with other incarnations. */
   restore(): Promise<void>;
 }
 
 /**
- * Starts a bench with the accounts admin, user and ann (an administrator with a second factor), and
- * an integration with a parameter and a credential.
+ * Starts an instance with the accounts admin, user and ann (an administrator with a second factor),
+ * and an integration with a parameter and a credential.
  */
 export async function openBench(): Promise<Bench> {
   const gatehouse = await startGatehouse();
@@ -121,7 +121,7 @@ const person = (login: string, fields: object) => ({
   ...fields,
 });
 
-/** The initial state of a bench in the model, administrators first. */
+/** The initial state of the instance in the model, administrators first. */
 export const START: State = {
   users: {
     admin: person('admin', {
