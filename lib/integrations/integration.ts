@@ -36,8 +36,8 @@ export interface Integration {
   /** Changes with every change that clients can see. */
   readonly version: Version;
   /**
-   * Counts all changes, including those to its parameters. Every write that depends on the
-   * integration checks it.
+   * Counts all changes, including changes of its parameters, but no reports of its module. Every
+   * write that depends on the integration checks it.
    */
   readonly revision: number;
   /**
