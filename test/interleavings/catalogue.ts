@@ -16,11 +16,6 @@ import type { Request } from './worlds.ts';
 /** A kind of request, and a request of it. */
 type Named = readonly [kind: string, request: Request];
 
-/** A scenario and the kinds of its requests. */
-interface Covering extends Scenario {
-  readonly kinds: readonly string[];
-}
-
 /** What an administrator does to a user. */
 const about = (admin: User, user: User): Named[] => [
   ['create', by.create(admin, 'new')],
@@ -56,17 +51,16 @@ const ownRequests = (user: User, session: 1 | 2): Named[] => [
   ['replace codes', own.replaceCodes(user, session)],
 ];
 
-const scenarioOf = (users: readonly User[], ...requests: readonly Named[]): Covering => ({
+const scenarioOf = (users: readonly User[], ...requests: readonly Named[]): Scenario => ({
   items: people.tableOf(...users),
   requests: requests.map(([, request]) => request),
-  kinds: requests.map(([kind]) => kind),
 });
 
 /** The users that changes are about: with a factor, about to have one, deactivated. */
 const TARGETS = [fay, pia, people.una] as const;
 
 /** Two requests about one user, by two administrators or from two sessions of the user. */
-function* pairsAboutUsers(): Generator<Covering> {
+function* pairsAboutUsers(): Generator<Scenario> {
   for (const user of TARGETS) {
     const first = [...about(ada, user), ...ownRequests(user, 1)];
     const second = [...about(bob, user), ...ownRequests(user, 2)];
@@ -76,14 +70,14 @@ function* pairsAboutUsers(): Generator<Covering> {
 }
 
 /** Two administrators, the only ones, who change each other or themselves. */
-function* pairsOfAdministrators(): Generator<Covering> {
+function* pairsOfAdministrators(): Generator<Scenario> {
   const first = [...about(ada, bob), ...about(ada, ada), ...ownRequests(ada, 1)];
   const second = [...about(bob, ada), ...about(bob, bob), ...ownRequests(bob, 1)];
   for (const one of first) for (const other of second) yield scenarioOf([ada, bob], one, other);
 }
 
 /** A change by an administrator beside each pair. */
-function* triplesAboutUsers(): Generator<Covering> {
+function* triplesAboutUsers(): Generator<Scenario> {
   for (const user of TARGETS) {
     const first = [...about(ada, user), ...ownRequests(user, 1)];
     const second = [...about(bob, user), ...ownRequests(user, 2)];
@@ -95,7 +89,7 @@ function* triplesAboutUsers(): Generator<Covering> {
 }
 
 /** Three administrators in a ring, each of whom changes the next or ceases to be one. */
-function* triplesOfAdministrators(): Generator<Covering> {
+function* triplesOfAdministrators(): Generator<Scenario> {
   const changes = (one: User, other: User): Named[] => [
     ['delete', by.remove(one, other)],
     ['demote', by.demote(one, other)],
@@ -110,7 +104,7 @@ function* triplesOfAdministrators(): Generator<Covering> {
 }
 
 /** A user is deleted, and another one has the login and the address: what is left of the first? */
-function* recreations(): Generator<Covering> {
+function* recreations(): Generator<Scenario> {
   const deleted: Named = ['delete', by.remove(ada, fay)];
   const recreated: Named = ['create', by.create(bob, fay.login)];
   for (const third of [...about(ada, fay), ...about(ada, bob), ...ownRequests(fay, 1)])
@@ -118,7 +112,7 @@ function* recreations(): Generator<Covering> {
 }
 
 /** What needs a table or a request of its own. */
-function* specialCases(): Generator<Covering> {
+function* specialCases(): Generator<Scenario> {
   const odo = people.odo;
   const own2: Named[] = [
     ['log in', own.logIn(odo)],
@@ -179,10 +173,9 @@ function* specialCases(): Generator<Covering> {
     };
 }
 
-const scenarioOfGate = (items: readonly Item[], ...requests: readonly Named[]): Covering => ({
+const scenarioOfGate = (items: readonly Item[], ...requests: readonly Named[]): Scenario => ({
   items,
   requests: requests.map(([, request]) => request),
-  kinds: requests.map(([kind]) => kind),
 });
 
 const aboutGate: readonly Named[] = Object.entries(integrationRequests).flatMap(
@@ -190,14 +183,14 @@ const aboutGate: readonly Named[] = Object.entries(integrationRequests).flatMap(
 );
 
 /** Two requests about one integration, its parameters, its credentials and its module. */
-function* pairsAboutIntegrations(): Generator<Covering> {
+function* pairsAboutIntegrations(): Generator<Scenario> {
   for (const items of Object.values(integrationTables))
     for (const [position, one] of aboutGate.entries())
       for (const other of aboutGate.slice(position)) yield scenarioOfGate(items, one, other);
 }
 
 /** What ends an integration, a credential or the rights of a caller, beside each pair. */
-function* triplesAboutIntegrations(): Generator<Covering> {
+function* triplesAboutIntegrations(): Generator<Scenario> {
   const ends = aboutGate.filter(([kind]) => /delet|callerChanges/.test(kind));
   for (const [at, end] of ends.entries()) {
     const others = aboutGate.filter((each) => !ends.slice(0, at).includes(each));

@@ -10,13 +10,19 @@ import { nameOfScenario, Opened } from './scenario.ts';
 
 const [name, moves = ''] = process.argv.slice(2);
 await deterministic(async () => {
-  for (const scenariosOf of Object.values(SCENARIOS))
-    for (const scenario of scenariosOf())
-      if (nameOfScenario(scenario) === name) {
-        const { schedule, reason } = await new Opened(scenario).replay(moves);
-        console.log([...schedule.lines, reason ?? 'Nothing is wrong with it.'].join('\n'));
-        return;
-      }
-  console.error(`There is no scenario ${name}`);
-  process.exitCode = 1;
+  const named = Object.values(SCENARIOS)
+    .flatMap((scenariosOf) => [...scenariosOf()])
+    .filter((scenario) => nameOfScenario(scenario) === name);
+  let last = `There is no scenario ${name}`;
+  // The same requests can run on several tables, not all of which permit the moves.
+  for (const scenario of named) {
+    const replayed = await new Opened(scenario).replay(moves).catch((error: Error) => error);
+    if (replayed instanceof Error) last = replayed.message;
+    else {
+      const { schedule, reason = 'Nothing is wrong with it.' } = replayed;
+      last = [...schedule.lines, reason].join('\n');
+      if (replayed.reason !== undefined) break;
+    }
+  }
+  console.log(last);
 });

@@ -15,15 +15,12 @@ export interface Total {
   readonly states: number;
   /** How many searches did not end. */
   readonly incomplete: number;
-  /** The pairs of kinds of requests that ran at the same time. */
-  readonly pairs: ReadonlySet<string>;
   readonly reports: readonly string[];
 }
 
 /** Explores the scenarios of a share. */
 export async function runShare({ group, faults, every = 1 }: Share): Promise<Total> {
   const reports: string[] = [];
-  const pairs = new Set<string>();
   let [scenarios, states, incomplete] = [0, 0, 0];
   await deterministic(async () => {
     let position = 0;
@@ -34,9 +31,7 @@ export async function runShare({ group, faults, every = 1 }: Share): Promise<Tot
       states += seen.states;
       if (!seen.isComplete) incomplete++;
       if (violation) reports.push(reportOf(scenario, violation));
-      for (const one of scenario.kinds)
-        for (const other of scenario.kinds) pairs.add(`${one} | ${other}`);
     }
   });
-  return { scenarios, states, incomplete, pairs, reports };
+  return { scenarios, states, incomplete, reports };
 }
