@@ -46,16 +46,10 @@ export class Automaton {
   /** A digit that distinguishes what the request draws from what others draw. */
   readonly #name: string;
   #root: Promise<Node> | undefined;
-  #runs = 0;
 
   constructor(name: string, request: Request) {
     this.#name = name;
     this.#request = request;
-  }
-
-  /** How often the code has run. */
-  get runs(): number {
-    return this.#runs;
   }
 
   root(): Promise<Node> {
@@ -75,7 +69,6 @@ export class Automaton {
   }
 
   async #nodeAfter(history: Node['history']): Promise<Node> {
-    this.#runs++;
     beginRun(this.#name);
     const waiting: Waiting[] = [];
     let outcome: Outcome | undefined;

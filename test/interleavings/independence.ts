@@ -1,3 +1,4 @@
+import { decidingKeys } from './commits.ts';
 import { callOf, type Explored, isInDoubt, type Move, type State } from './state.ts';
 import type { Call } from './worlds.ts';
 
@@ -6,7 +7,10 @@ import type { Call } from './worlds.ts';
 /** Names a move in every state in which it is possible. */
 export const nameOfMove = ({ process, call, kind }: Move): string => `${process} ${call} ${kind}`;
 
-/** What a call touches: keys as partition and sort key, or a partition as a whole. */
+/**
+ * What a call touches: keys as partition and sort key, or a partition as a whole. A change touches
+ * what decides whether it may be made, even if its code forgets to check that.
+ */
 interface Touched {
   readonly partitions: ReadonlySet<string>;
   readonly names: ReadonlySet<string>;
@@ -27,7 +31,8 @@ function touched(call: Call): Touched {
 function computeTouched(call: Call): Touched {
   if (call.operation === 'query')
     return { partitions: new Set([call.pk]), names: new Set(['*']), writes: false };
-  const keys = 'keys' in call ? call.keys : call.writes.map(({ key }) => key);
+  const keys =
+    'keys' in call ? call.keys : [...call.writes.map(({ key }) => key), ...decidingKeys(call)];
   return {
     partitions: new Set(keys.map(({ pk }) => pk)),
     names: new Set(keys.map(({ pk, sk }) => `${pk} ${sk}`)),

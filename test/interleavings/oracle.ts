@@ -99,7 +99,7 @@ export class Oracle {
     const name = order.map(({ process, attempt }) => `${process}.${attempt}`).join();
     let known = this.#orders.get(name);
     if (!known) {
-      let { world } = { world: this.#start };
+      let world = this.#start;
       const outcomes: string[] = [];
       for (const { process, attempt } of order) {
         const request = this.#requests[process] as Explored;
