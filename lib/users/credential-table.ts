@@ -1,14 +1,15 @@
 import { entityKey } from '../table/keys.ts';
-import { attributesAre, set, type Write, withCondition } from '../table/write.ts';
+import { attributesAre, set, type Write } from '../table/write.ts';
 import { allSessionsEnded, type sessionEnded } from './token-validity.ts';
 import { newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
 
 /**
- * The write of a new password, on condition that neither the password nor anything visible has
- * changed since the read: the notice of it goes to the address that was read. All sessions end,
- * except the session of the token with the id `tokenExcepted`.
+ * The write of a new password, on condition that neither the password, the second factor nor
+ * anything visible has changed since the read: the notice of it goes to the address that was read,
+ * and with a factor it proves less. All sessions end, except the session of the token with the id
+ * `tokenExcepted`.
  */
 export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
   return setPassword(user, newPassword(user, passwordHash, tokenExcepted));
@@ -16,18 +17,13 @@ export function passwordChange(user: User, passwordHash: string, tokenExcepted?:
 
 /**
  * The write of a password that was set with a mailed key, and of what the key proves besides; as
- * `passwordChange` otherwise, and on condition that the second factor is the same, because it
- * decides on what the key proves.
+ * `passwordChange` otherwise.
  */
 export const passwordReset = (
   user: User,
   passwordHash: string,
   proven: Pick<User, 'emailUnproven' | 'admittedAt'>,
-): Write =>
-  withCondition(
-    setPassword(user, { ...newPassword(user, passwordHash), ...proven }),
-    attributesAre({ secondFactor: user.secondFactor }),
-  );
+): Write => setPassword(user, { ...newPassword(user, passwordHash), ...proven });
 
 const newPassword = (
   { passwordChanges }: User,
@@ -136,6 +132,7 @@ export function sessionsChanged(
 }
 
 function setPassword(user: User, attributes: Record<string, unknown>): Write {
-  const { id, version, passwordHash } = user;
-  return set(entityKey('USER', id), attributes, attributesAre({ version, passwordHash }));
+  const { id, version, passwordHash, secondFactor } = user;
+  const isUnchanged = attributesAre({ version, passwordHash, secondFactor });
+  return set(entityKey('USER', id), attributes, isUnchanged);
 }
