@@ -20,7 +20,7 @@ import type { RecordError, UserRecord } from './record.ts';
 const LOGIN_TAKEN = { field: 'login', code: 'login-taken' } as const;
 const EMAIL_TAKEN = { field: 'email', code: 'email-taken' } as const;
 
-/** How often a record is looked up whose user is being changed. */
+/** How often a record is looked up while its user is being changed. */
 const LOOK_UPS_MAX = 3;
 
 /**
@@ -48,15 +48,14 @@ export function openUserImporter(
         const guards = [loginGuardKey(login), emailGuardKey(mailbox)];
         const [marker, loginGuard, emailGuard] = await table.getAll([markerKey, ...guards]);
         const imported = await named(marker);
-        const holder = await named(loginGuard);
+        const holder = isDescribed(imported) ? imported : await named(loginGuard);
         // The user is changed or deleted meanwhile.
         const isStale =
           holder?.login !== login ||
           (emailGuard?.id === holder.id && emailKey(holder.email) !== mailbox);
         if (loginGuard && isStale && triesLeft > 0) return lookUp(triesLeft - 1);
-        const described = isDescribed(imported) ? imported : holder;
-        if (isDescribed(described)) {
-          const { id } = described;
+        if (isDescribed(holder)) {
+          const { id } = holder;
           const checks = guards.map((key) => check(key, attributesAre({ id })));
           return { outcome: 'present', id, marker, checks };
         }
