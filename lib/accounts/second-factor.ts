@@ -107,10 +107,10 @@ export async function confirmFactor(
       return (clearFailures) =>
         caller.change({
           decide({ callerUser, now }) {
-            if (!confirmable(callerUser.pendingFactor, caller.jti, now))
-              throw new Failure('second-factor-off');
+            const current = confirmable(callerUser.pendingFactor, caller.jti, now);
+            if (!current) throw new Failure('second-factor-off');
             // Another request has replaced the secret.
-            if (callerUser.pendingFactor?.nonce !== pending.nonce) throw new Failure('wrong-code');
+            if (current.nonce !== pending.nonce) throw new Failure('wrong-code');
             return {
               writes: [
                 factorChange(callerUser, {
