@@ -51,9 +51,9 @@ export interface Check<T, R> {
 /**
  * Runs an attempt. It is counted before the password is verified, so that no hash is computed for
  * an uncounted attempt, and a wrong password is counted against its source before it is revealed.
- * An attempt that ends without a verdict, or whose request ends in an outage or has no change left
- * after the right password, is taken back: users would otherwise lock themselves out with correct
- * passwords.
+ * An attempt that ends without a verdict, or whose request ends in an outage, has no change left or
+ * needs a code after the right password, is taken back: users would otherwise lock themselves out
+ * with correct passwords.
  *
  * Fails with what `verify` returns, with too-many-attempts, with unavailable if the attempt or its
  * failure could not be counted, and as the check and the request do.
@@ -94,6 +94,8 @@ export async function runAttempt<T, R>(
   });
 }
 
+const NO_FAULTS: readonly FailureCode[] = ['unavailable', 'change-budget-spent', 'code-required'];
+
 /** Whether the request fails for a reason that lies neither in its password nor in its change. */
 const isNoFault = (error: unknown): boolean =>
-  error instanceof Failure && ['unavailable', 'change-budget-spent'].includes(error.code);
+  error instanceof Failure && NO_FAULTS.includes(error.code);

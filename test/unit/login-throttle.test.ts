@@ -131,6 +131,7 @@ describe('an attempt', () => {
 
   it.each<[string, Error, number]>([
     ['after too many changes is taken back', new Failure('change-budget-spent'), 3],
+    ['for want of a code is taken back', new Failure('code-required'), 3],
     ['by a rule stays counted', new Failure('last-administrator'), 4],
   ])('whose request fails %s', async (_, error, n) => {
     const { table, throttle } = await opened([failed(3)]);
