@@ -12,11 +12,20 @@ import { nameOfScenario, Opened, type Violation } from './scenario.ts';
 
 const DOCUMENT = '../../docs/interleavings.md';
 
+/** A schedule of two requests is shorter to read than one of three. */
+const SHOWN = [
+  'pairsAboutUsers',
+  'pairsOfAdministrators',
+  'recreations',
+  'specialCases',
+  'pairsAboutIntegrations',
+] as const;
+
 /** The scenarios in which each mutant occurs, the smallest first. */
 async function scenariosByMutant(): Promise<Map<string, Opened[]>> {
   const explored: { opened: Opened; names: Set<string>; states: number }[] = [];
-  for (const scenariosOf of Object.values(SCENARIOS).slice(0, 5))
-    for (const scenario of scenariosOf()) {
+  for (const group of SHOWN)
+    for (const scenario of SCENARIOS[group]()) {
       const [opened, names] = [new Opened(scenario), new Set<string>()];
       const { seen } = await opened.judge({ isMet: noting(names) });
       explored.push({ opened, names, states: seen.states });
