@@ -160,7 +160,7 @@ function integerOr(
   minimum: number,
   fallback: number,
 ): number {
-  const text = String(texts?.[0]);
+  const text = texts?.[0] ?? '';
   return /^\d+$/.test(text) && Number(text) >= minimum
     ? Math.min(Number(text), INTEGER_MAX)
     : fallback;

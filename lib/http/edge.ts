@@ -20,7 +20,7 @@ export function openEdge(): ((headers: APIGatewayProxyEventV2['headers']) => str
   const accepted = hashes.split(',').map((hash) => Buffer.from(hash, 'hex'));
   return (headers) => {
     const secret = headers[EDGE_HEADERS.secret];
-    const address = String(headers[EDGE_HEADERS.clientAddress]);
+    const address = headers[EDGE_HEADERS.clientAddress] ?? '';
     // Without an address, all clients would share one count of the login throttle.
     if (!secret || !isAccepted(secret) || isIP(address) === 0) throw new Failure('not-from-edge');
     return address;
