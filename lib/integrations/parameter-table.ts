@@ -148,5 +148,5 @@ export const parameterChanges = (
   after: StoredParameter | undefined,
 ): Change[] => changesBetween(before, after, ['confName', 'confDescription', 'secret']);
 
-/** The write that deletes a parameter, which is as it was read while its integration's revision is. */
+/** The write that deletes a parameter: it is unchanged while its integration's revision is. */
 export const parameterRemoved = ({ id }: Parameter): Write => remove(entityKey('CONF', id));

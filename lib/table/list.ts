@@ -1,12 +1,12 @@
 import { Failure, type TooLong } from '../contract/failure.ts';
 import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query.ts';
 import { matcherOf, sorted } from '../contract/selection.ts';
+import { totalKey } from './counters.ts';
 import { entityKey, idText, type Key, type Kind } from './keys.ts';
 import type { Page } from './page.ts';
 import type { ReadBudget } from './read-budget.ts';
 import { type Bounds, boundsAfter, itemsOf, pageInSteps } from './steps.ts';
 import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Range, type Table } from './table.ts';
-import { totalKey } from './write.ts';
 
 interface Entity {
   readonly id: number;

@@ -14,10 +14,11 @@ import { abortBeforeDeadline, throttledTriesMax } from '../runtime/deadline.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { isOutage } from '../runtime/outage.ts';
 import { sleepJittered } from '../runtime/retries.ts';
+import { sequenceKey } from './counters.ts';
 import { guardFormat, withGuard } from './format.ts';
 import type { Key } from './keys.ts';
 import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Table } from './table.ts';
-import { sequenceKey, type Write } from './write.ts';
+import type { Write } from './write.ts';
 
 let shared: DynamoDBClient | undefined;
 

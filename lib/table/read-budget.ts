@@ -63,7 +63,7 @@ export function readBudget(table: Table, caller: ChargedCaller): ReadBudget {
   const counter = windowCounter(readsPartition(caller.id), WINDOW_MS);
   const spent = () => new Failure('read-budget-spent', { retryAfter: counter.secondsLeft() });
 
-  /** Charges the next window with what exceeds this one: a caller could otherwise repeat it there. */
+  /** Charges the next window with what exceeds this one: a caller could repeat it there otherwise. */
   async function charge(units: number): Promise<void> {
     const charged = await table.update(counter.add(units));
     const excess = Number(charged?.n) - UNITS_MAX;

@@ -1,35 +1,12 @@
-import * as v from 'valibot';
 import type { FailureCode } from '../contract/failure.ts';
-import { count, type ItemDeclaration, whole } from './item-kind.ts';
-import { type Key, KINDS, type Kind, SEQUENCES, type Sequence } from './keys.ts';
+import { totalKey } from './counters.ts';
+import type { Key, Kind } from './keys.ts';
 import type { Version } from './version.ts';
 
 /*
  * Expressions are static ASCII text: names are passed as #placeholders and values as :placeholders,
  * so that client input never becomes part of an expression.
  */
-
-export const sequenceKey = (kind: Sequence): Key => ({ pk: 'SEQUENCE', sk: kind });
-/** The last id of a kind that was assigned. */
-export const sequenceItem: ItemDeclaration = {
-  pk: 'SEQUENCE',
-  sk: SEQUENCES,
-  name: 'last id of a kind',
-  attributes: () => v.object({ n: whole }),
-  onForget: 'keep',
-  onRestore: 'change',
-};
-
-export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
-/** How many entities of a kind there are, and how often that has changed. */
-export const totalItem: ItemDeclaration = {
-  pk: 'TOTAL',
-  sk: KINDS,
-  name: 'total of a kind',
-  attributes: () => v.object({ n: whole, changes: v.optional(count) }),
-  onForget: 'keep',
-  onRestore: 'keep',
-};
 
 /**
  * The meaning of a failed condition: the failure of a rule, or `retry` if the decision was made on

@@ -12,13 +12,14 @@ import type { FindingKind } from '../../lib/operations/integrity/finding.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
+import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import {
   openTableScanner,
   scannerClient,
   type TableScanner,
 } from '../../lib/table/table-scanner.ts';
-import { put, sequenceKey, totalKey, type Write } from '../../lib/table/write.ts';
+import { put, type Write } from '../../lib/table/write.ts';
 import { publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';

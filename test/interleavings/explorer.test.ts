@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { loadDecideCommit } from '../../lib/table/change.ts';
+import { sequenceKey } from '../../lib/table/counters.ts';
 import type { SnapshotTable } from '../../lib/table/snapshot.ts';
-import { attributesAre, EXISTS, sequenceKey, set } from '../../lib/table/write.ts';
+import { attributesAre, EXISTS, set } from '../../lib/table/write.ts';
 import { SCENARIOS } from './catalogue.ts';
 import { deterministic } from './determinism.ts';
 import { ada, tableOf } from './people.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStackTable } from '../../infra/commands/tables.ts';
 import { openState } from '../../infra/local/state/state.ts';
-import { totalKey } from '../../lib/table/write.ts';
+import { totalKey } from '../../lib/table/counters.ts';
 import { type User, userView } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { operatorsEnvironment } from '../support/commands/run-command.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
-import { changeTotal, claim, totalKey } from '../../lib/table/write.ts';
+import { changeTotal, claim } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { forgetReads } from '../support/instance/read-counts.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { totalKey } from '../../lib/table/counters.ts';
 import { formatKey, NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { totalKey } from '../../lib/table/write.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';

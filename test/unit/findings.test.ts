@@ -8,10 +8,11 @@ import {
 } from '../../lib/operations/integrity/finding.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
+import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { sequenceKey, totalKey, type Write } from '../../lib/table/write.ts';
+import type { Write } from '../../lib/table/write.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { holds, updated } from '../support/doubles/expressions.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';

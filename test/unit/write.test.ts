@@ -3,6 +3,7 @@ import { auditKey, auditPartition, permanentAuditKey } from '../../lib/audit/aud
 import { mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-limit.ts';
 import { importMarkerKey } from '../../lib/operations/import-marker.ts';
 import { ITEMS, kindOf } from '../../lib/operations/item-kinds.ts';
+import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import {
   canOwnParameters,
   entityKey,
@@ -20,9 +21,7 @@ import {
   isAbsent,
   put,
   remove,
-  sequenceKey,
   set,
-  totalKey,
   versionIs,
   type Write,
   withCondition,

@@ -2,6 +2,7 @@ import type { Integration } from '../../integrations/integration.ts';
 import { revisionIs } from '../../integrations/integration-table.ts';
 import { counted } from '../../runtime/counted.ts';
 import { sleepJittered } from '../../runtime/retries.ts';
+import { sequenceKey, totalKey } from '../../table/counters.ts';
 import {
   collectionOf,
   entityKey,
@@ -17,9 +18,7 @@ import {
   attributesAre,
   type Condition,
   changeTotal,
-  sequenceKey,
   set,
-  totalKey,
   withCondition,
 } from '../../table/write.ts';
 import { findDefect } from './find-defect.ts';

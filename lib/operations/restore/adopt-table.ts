@@ -7,6 +7,7 @@ import {
 import { credentialKey } from '../../integrations/integration-items.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
 import { commit, loadDecideCommit } from '../../table/change.ts';
+import { sequenceKey } from '../../table/counters.ts';
 import type { ItemKind } from '../../table/item-kind.ts';
 import {
   collectionOf,
@@ -19,7 +20,7 @@ import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { nextVersion } from '../../table/version.ts';
-import { attributesAre, EXISTS, remove, sequenceKey, set } from '../../table/write.ts';
+import { attributesAre, EXISTS, remove, set } from '../../table/write.ts';
 import { notBeforeKey } from '../../tokens/key-set.ts';
 import { rosterKey } from '../../users/user-items.ts';
 import { findDefect } from '../integrity/find-defect.ts';

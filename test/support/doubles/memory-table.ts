@@ -1,8 +1,8 @@
+import { totalKey } from '../../../lib/table/counters.ts';
 import { entityKey, type Key, KINDS, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../../lib/table/table.ts';
 import type { Write } from '../../../lib/table/write.ts';
-import { totalKey } from '../../../lib/table/write.ts';
 import { cancelledBy } from './aws-errors.ts';
 import { found, type Items, itemsIn, nameOf, queried, transacted } from './memory-engine.ts';
 import { waitMicrotasks } from './microtasks.ts';

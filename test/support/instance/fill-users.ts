@@ -6,8 +6,8 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
+import { totalKey } from '../../../lib/table/counters.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
-import { totalKey } from '../../../lib/table/write.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /** Fills the table up to this many users of typical size. */

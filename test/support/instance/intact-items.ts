@@ -1,6 +1,6 @@
+import { sequenceKey, totalKey } from '../../../lib/table/counters.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
 import type { Item } from '../../../lib/table/table.ts';
-import { sequenceKey, totalKey } from '../../../lib/table/write.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../../lib/users/user-items.ts';
 
 const audit = {
