@@ -42,44 +42,29 @@ export function entryOf({ pk: _pk, sk: _sk, ...stored }: Item): ListedEntry {
 }
 
 /** The response form of an entry: everything but its expiry. */
-export function auditView({
-  id,
-  time,
-  actor,
-  actorId,
-  action,
-  target,
-  targetName,
-  fields,
-  ...rest
-}: ListedEntry) {
-  const { integrationId = null, integrationName = null } = rest;
-  const { session = null, source = null, count = null } = rest;
-  const { changes = [] } = rest;
-  return {
-    id,
-    time,
-    actor,
-    actorId,
-    action,
-    target,
-    targetName,
-    integrationId,
-    integrationName,
-    fields,
-    // The table keeps no order of attributes.
-    changes: changes.map(({ field, from, to, added, removed }) => ({
-      field,
-      from,
-      to,
-      added,
-      removed,
-    })),
-    session,
-    source,
-    count,
-  };
-}
+export const auditView = (entry: ListedEntry) => ({
+  id: entry.id,
+  time: entry.time,
+  actor: entry.actor,
+  actorId: entry.actorId,
+  action: entry.action,
+  target: entry.target,
+  targetName: entry.targetName,
+  integrationId: entry.integrationId ?? null,
+  integrationName: entry.integrationName ?? null,
+  fields: entry.fields,
+  // The table keeps no order of attributes.
+  changes: (entry.changes ?? []).map(({ field, from, to, added, removed }) => ({
+    field,
+    from,
+    to,
+    added,
+    removed,
+  })),
+  session: entry.session ?? null,
+  source: entry.source ?? null,
+  count: entry.count ?? null,
+});
 
 /** Average cost of reading an entry, in read units of 4 KB. */
 const UNITS_PER_ENTRY = 0.11;
