@@ -1,14 +1,29 @@
 import type { Item } from '../../lib/table/table.ts';
 import type { User } from '../../lib/users/user.ts';
+import { importGate, integrationRequests } from './integration-requests.ts';
+import { integrationTables, tableWithDrawnId } from './integrations.ts';
 import {
-  importGate,
-  integrationRequests,
-  integrationTables,
-  tableWithDrawnId,
-} from './integrations.ts';
-import * as people from './people.ts';
-import { ada, bob, administration as by, cyd, fay, ownAccount as own, pia } from './people.ts';
+  ada,
+  bob,
+  codeNow,
+  cyd,
+  fay,
+  firstRecoveryCode,
+  formerItem,
+  ida,
+  odo,
+  pia,
+  tableOf,
+  una,
+} from './people.ts';
 import type { Scenario } from './scenario.ts';
+import {
+  administration as by,
+  importUser,
+  mailKey,
+  ownAccount as own,
+  replaceAccount,
+} from './user-requests.ts';
 import type { Request } from './worlds.ts';
 
 /* Which requests run at the same time. */
@@ -27,7 +42,7 @@ const about = (admin: User, user: User): Request[] => [
   by.endSessions(admin, user),
   by.endSession(admin, user),
   by.removeFactor(admin, user),
-  people.importUser(user === fay ? 'new' : user.login),
+  importUser(user === fay ? 'new' : user.login),
 ];
 
 /** What a user does with the own account, from one of two sessions. */
@@ -38,7 +53,7 @@ const ownRequests = (user: User, session: 1 | 2): Request[] => [
   own.confirmEmail(user),
   own.changePassword(user, session),
   own.resetPassword(user),
-  own.logIn(user, user.secondFactor ? people.codeNow(user) : null),
+  own.logIn(user, user.secondFactor ? codeNow(user) : null),
   own.logOut(user, session),
   own.endOthers(user, session),
   own.endSession(user),
@@ -49,12 +64,12 @@ const ownRequests = (user: User, session: 1 | 2): Request[] => [
 ];
 
 const scenarioOf = (users: readonly User[], ...requests: readonly Request[]): Scenario => ({
-  items: people.tableOf(...users),
+  items: tableOf(...users),
   requests,
 });
 
 /** The users that changes are about: with a factor, about to have one, deactivated. */
-const TARGETS = [fay, pia, people.una] as const;
+const TARGETS = [fay, pia, una] as const;
 
 /** Each of one list with each of another that has the same kinds, but no pair of kinds twice. */
 function* pairsOf<T>(first: readonly T[], second: readonly T[]): Generator<[T, T]> {
@@ -114,7 +129,6 @@ function* recreations(): Generator<Scenario> {
 
 /** What needs a table or a request of its own. */
 function* specialCases(): Generator<Scenario> {
-  const odo = people.odo;
   const changes: Request[] = [own.logIn(odo), own.changePassword(odo), own.resetPassword(odo)];
   for (const other of changes) yield scenarioOf([ada, odo], own.logIn(odo), other);
   // With one token, which outlives the change of the password.
@@ -125,9 +139,9 @@ function* specialCases(): Generator<Scenario> {
   yield scenarioOf([ada, bob, pia], by.deactivate(ada, pia), by.activate(bob, pia), own.logIn(pia));
   // The account is another one at the commit.
   for (const request of about(ada, fay))
-    if (request.caller) yield scenarioOf([ada, fay], people.replaceAccount(ada), request);
+    if (request.caller) yield scenarioOf([ada, fay], replaceAccount(ada), request);
   // One recovery code is used twice.
-  const withRecoveryCode: Request = own.logIn(fay, people.firstRecoveryCode());
+  const withRecoveryCode: Request = own.logIn(fay, firstRecoveryCode());
   yield scenarioOf([ada, fay], withRecoveryCode, withRecoveryCode);
   // The address is taken by then, or already.
   const taker: Request = by.create(ada, 'new-fay');
@@ -135,18 +149,18 @@ function* specialCases(): Generator<Scenario> {
   const holder = { ...bob, email: 'new-fay@example.com' };
   yield scenarioOf([ada, holder, fay], own.requestEmail(fay), own.update(fay));
   // Another key is mailed meanwhile.
-  for (const other of ownRequests(fay, 1)) yield scenarioOf([ada, fay], people.mailKey(fay), other);
+  for (const other of ownRequests(fay, 1)) yield scenarioOf([ada, fay], mailKey(fay), other);
   // A deleted user's sessions are ended one by one.
   yield {
     ...scenarioOf([ada, bob], own.logOut(fay, 1), own.logOut(fay, 2)),
-    items: [...people.tableOf(ada, bob), people.formerItem(fay)],
+    items: [...tableOf(ada, bob), formerItem(fay)],
   };
   // One record is imported twice at once: integrations have no unique name.
   yield scenarioOfGate(integrationTables.running, importGate, importGate);
   // An id is drawn again.
   const rename: Request = by.rename(bob, ada, 'other');
-  for (const create of [by.create(ada, 'new'), people.importUser('new')])
-    yield { ...scenarioOf([ada, bob, people.ida], create, rename), mayGiveUp: true };
+  for (const create of [by.create(ada, 'new'), importUser('new')])
+    yield { ...scenarioOf([ada, bob, ida], create, rename), mayGiveUp: true };
   const [createIntegration] = integrationRequests.integrations;
   for (const create of [createIntegration as Request, importGate])
     yield {

@@ -1,52 +1,28 @@
-import { createIntegration } from '../../lib/integrations/create-integration.ts';
-import { createParameter } from '../../lib/integrations/create-parameter.ts';
-import { deleteIntegration } from '../../lib/integrations/delete-integration.ts';
-import { deleteParameter } from '../../lib/integrations/delete-parameter.ts';
-import { type Integration, integrationView } from '../../lib/integrations/integration.ts';
+import type { Integration } from '../../lib/integrations/integration.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
-import { type DecryptedParameter, MASK, parameterView } from '../../lib/integrations/parameter.ts';
 import { bytesOf, type StoredParameter } from '../../lib/integrations/parameter-table.ts';
-import { readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
-import { reportRestart } from '../../lib/integrations/report-restart.ts';
-import { updateIntegration } from '../../lib/integrations/update-integration.ts';
-import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { hashOfSecret, hourOf } from '../../lib/modules/credential.ts';
-import {
-  createCredential,
-  deleteCredential,
-  listCredentials,
-} from '../../lib/modules/credentials.ts';
-import { exchangeCredential } from '../../lib/modules/exchange-credential.ts';
-import { MODULES } from '../../lib/modules/list-modules.ts';
-import { moduleStateView } from '../../lib/modules/module-state.ts';
-import { pollModule, reportModule } from '../../lib/modules/poll-module.ts';
 import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { listPage } from '../../lib/table/list.ts';
-import { readBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
-import type { Precondition } from '../../lib/table/version.ts';
-import type { User } from '../../lib/users/user.ts';
-import { queryOf } from '../support/doubles/list-query.ts';
 import { storedUser } from '../support/doubles/stored-user.ts';
 import { NOW } from './determinism.ts';
-import { moduleRequest, publicRequest, requestBy, SOURCE, throttleOf } from './doubles.ts';
-import { ada, administration, callerOf, importOf, ownAccount, tableOf } from './people.ts';
+import { ada, tableOf } from './people.ts';
 import { sealedValue } from './sealed-items.ts';
-import { FIRST_ID, type Request } from './worlds.ts';
+import { FIRST_ID } from './worlds.ts';
 
-/* Integrations with parameters and credentials, and every request that changes or reads them. */
+/* An integration with parameters, a credential and a module. */
 
 /** May change integrations. */
-const ina = storedUser(6, 'ina', {
+export const ina = storedUser(6, 'ina', {
   incarnation: 'ina-first',
   securityStamp: 'ina-stamp',
   version: '1-ina',
 });
 
-const SECRET = `ghm_${'0'.repeat(43)}2CZclj`;
-const CLIENT = 'module-5-AAAAAAAAAAAA';
-const MODULE = { integrationId: 5, clientId: CLIENT };
+export const SECRET = `ghm_${'0'.repeat(43)}2CZclj`;
+export const CLIENT = 'module-5-AAAAAAAAAAAA';
+export const MODULE = { integrationId: 5, clientId: CLIENT };
 const instant = (days: number): string => new Date(NOW + days * 86_400_000).toISOString();
 
 const parameterOf = (id: number, confName: string, confValue: string): StoredParameter => ({
@@ -56,12 +32,12 @@ const parameterOf = (id: number, confName: string, confValue: string): StoredPar
   bytes: bytesOf(confName, confValue),
   version: `1-${confName}`,
 });
-const HOST = parameterOf(5_000_001, 'host', 'a');
-const KEY: StoredParameter = { ...parameterOf(5_000_002, 'key', 'b'), secret: true };
-const PARAMETERS = [HOST, KEY];
+export const HOST = parameterOf(5_000_001, 'host', 'a');
+export const KEY: StoredParameter = { ...parameterOf(5_000_002, 'key', 'b'), secret: true };
+export const PARAMETERS = [HOST, KEY];
 
 /** Has two parameters and a credential. Its module runs an older configuration. */
-const gate: Integration = {
+export const gate: Integration = {
   id: 5,
   name: 'Gate',
   shortName: 'gate',
@@ -116,228 +92,6 @@ export const integrationTables = {
   }),
 } as const satisfies Record<string, Item[]>;
 
-const seenIntegration = (integration: Integration) => ({
-  ...integrationView(integration),
-  version: integration.version,
-});
-const seenParameter = (parameter: DecryptedParameter) => ({
-  ...parameterView(parameter),
-  version: parameter.version,
-});
-const { id, name, shortName, integrationType, active } = gate;
-const SAME = { id, name, shortName, integrationType, active };
-
-/** A request of a user to the row with this handler. */
-const act = (
-  by: User,
-  does: string,
-  handler: string,
-  handle: Parameters<typeof requestBy>[3],
-): Request => requestBy(`${by.login} ${does}`, handler, callerOf(by), handle);
-
-const updateGate = (by: User, does: string, change: object, precondition?: Precondition): Request =>
-  act(by, does, 'update-integration', async (table, caller) =>
-    seenIntegration(
-      await updateIntegration(table, caller, { ...SAME, ...change } as never, precondition),
-    ),
-  );
-const deleteGate = (by: User, does: string, precondition?: Precondition): Request =>
-  act(by, does, 'delete-integration', (table, caller) =>
-    deleteIntegration(table, caller, gate.id, precondition),
-  );
-const restart = (by: User, changes: number): Request =>
-  act(by, `reports a restart with ${changes} changes`, 'report-restart', async (table, caller) =>
-    seenIntegration(await reportRestart(table, caller, gate.id, changes)),
-  );
-
-/** What people do with an integration. */
-const integrations = (by: User): Request[] => [
-  act(by, 'creates Lock', 'create-integration', async (table, caller) =>
-    seenIntegration(await createIntegration(table, caller, { ...SAME, name: 'Lock' } as never)),
-  ),
-  updateGate(by, 'renames Gate', { name: 'Door' }),
-  updateGate(by, 'describes Gate if it is unchanged', { description: 'New' }, [gate.version]),
-  updateGate(by, 'switches Gate off', { active: false }),
-  deleteGate(by, 'deletes Gate'),
-  deleteGate(by, 'deletes Gate if it is unchanged', [gate.version]),
-  restart(by, 3),
-  restart(by, 4),
-];
-
-const addParameter = (by: User, confName: string, secret: boolean): Request =>
-  act(by, `adds ${confName}`, 'create-parameter', async (table, caller) =>
-    seenParameter(
-      await createParameter(table, caller, {
-        integration: { id: gate.id },
-        confName,
-        confValue: `${confName} value`,
-        secret,
-      } as never),
-    ),
-  );
-const updateOf = (
-  by: User,
-  does: string,
-  { id, confName }: StoredParameter,
-  change: { readonly confValue: string; readonly secret?: boolean },
-  precondition?: Precondition,
-): Request =>
-  act(by, does, 'update-parameter', async (table, caller) => {
-    const fields = { id, integration: { id: gate.id }, confName, ...change };
-    return seenParameter(await updateParameter(table, caller, fields as never, precondition));
-  });
-const deleteOf = (
-  by: User,
-  does: string,
-  { id }: StoredParameter,
-  precondition?: Precondition,
-): Request =>
-  act(by, does, 'delete-parameter', (table, caller) =>
-    deleteParameter(table, caller, id, precondition),
-  );
-
-/** What people do with the parameters of an integration. */
-const parameters = (by: User): Request[] => [
-  addParameter(by, 'port', false),
-  addParameter(by, 'token', true),
-  updateOf(by, 'changes host', HOST, { confValue: 'a2' }),
-  updateOf(by, 'changes host if it is unchanged', HOST, { confValue: 'a3' }, [HOST.version]),
-  updateOf(by, 'makes host a secret', HOST, { confValue: 'a4', secret: true }),
-  updateOf(by, 'changes key', KEY, { confValue: 'b2' }),
-  updateOf(
-    by,
-    'renames key and keeps its value',
-    { ...KEY, confName: 'lock' },
-    { confValue: MASK },
-  ),
-  updateOf(by, 'makes key public', KEY, { confValue: 'b3', secret: false }),
-  updateOf(by, 'sends the mask for host', HOST, { confValue: MASK }),
-  deleteOf(by, 'deletes host', HOST),
-  deleteOf(by, 'deletes key if it is unchanged', KEY, [KEY.version]),
-];
-
-/** What administrators do with the credentials of a module, and the module with its own. */
-const credentials: readonly Request[] = [
-  act(ada, 'creates a credential', 'create-credential', (table, caller) =>
-    createCredential(table, caller, gate.id, {} as never),
-  ),
-  act(ada, 'deletes the credential', 'delete-credential', (table, caller) =>
-    deleteCredential(table, caller, gate.id, CLIENT),
-  ),
-  act(ada, 'lists the credentials', 'list-credentials', (table, caller) =>
-    listCredentials(table, caller, gate.id),
-  ),
-  publicRequest('the module exchanges its credential', 'exchange-credential', (table) =>
-    exchangeCredential(
-      {
-        table,
-        throttle: throttleOf(table),
-        issue: async ({ clientId, expires, integration: { id } }) => ({
-          token: JSON.stringify({ clientId, expires, id }),
-          expiresInSeconds: 3600,
-        }),
-      },
-      SOURCE,
-      undefined,
-      { grant_type: 'client_credentials', client_id: CLIENT, client_secret: SECRET } as never,
-    ),
-  ),
-];
-
-/** A poll of a module that holds this configuration. */
-const poll = (holds: number | undefined): Request =>
-  moduleRequest(
-    `the module polls with ${holds ?? 'nothing'}`,
-    'read-module',
-    MODULE,
-    async (table, module) => {
-      const precondition =
-        holds === undefined
-          ? undefined
-          : { includes: (number: string) => number !== String(holds) };
-      const { wanted, body } = await pollModule(table, module, gate.id, {
-        precondition,
-        running: undefined,
-      });
-      // When the module was seen last is recorded beside the read.
-      const { module: _state, ...configuration } = { ...body } as { readonly module?: unknown };
-      return { wanted, ...configuration };
-    },
-  );
-/**
- * A poll that states what the module runs is a read and a report beside each other, which need not
- * be as of the same moment. The read alone is explored as a poll, the report alone as this.
- */
-const statement = (running: string): Request =>
-  moduleRequest(`the module states ${running}`, 'read-module', MODULE, async (table, module) => {
-    const precondition = { includes: () => false };
-    await pollModule(table, module, gate.id, { precondition, running });
-  });
-const report = (running: number, failed?: number): Request =>
-  moduleRequest(
-    `the module reports ${running}${failed ? `, failed ${failed}` : ''}`,
-    'report-module',
-    MODULE,
-    async (table, module) =>
-      moduleStateView(
-        await reportModule(table, module, {
-          running,
-          ...(failed && { failed, reason: 'Bad host' }),
-        } as never),
-      ),
-  );
-
-/** What the module does. */
-const modules: readonly Request[] = [
-  poll(undefined),
-  poll(6),
-  poll(7),
-  statement('6'),
-  statement('7'),
-  statement('6;failed=7'),
-  report(7),
-  report(8),
-  report(6, 7),
-];
-
-/** What people read of them. */
-const reads = (by: User): Request[] => [
-  ...PARAMETERS.map(({ id, confName }) =>
-    act(by, `reads ${confName}`, 'get-parameter', async (table, caller) =>
-      seenParameter(await readParameter(table, caller, id)),
-    ),
-  ),
-  act(by, 'lists parameters', 'list-parameters', async (table, caller) => {
-    const ofGate = { field: 'integrationId', operator: 'equals', operands: [gate.id] } as const;
-    const page = await readParameters(table, caller, queryOf({ filters: [ofGate] }));
-    return page.entities.map(seenParameter);
-  }),
-  act(by, 'lists modules', 'list-modules', async (table, caller) => {
-    const budget = readBudget(table, caller);
-    // The total is read before the page, and says nothing of it.
-    return (await listPage({ ...MODULES, table, budget }, queryOf())).entities;
-  }),
-  act(by, 'reads the module', 'read-module', (table, caller) =>
-    pollModule(table, caller, gate.id, { precondition: undefined, running: undefined }),
-  ),
-];
-
-/** An operator imports an integration with a parameter. */
-export const importGate: Request = {
-  name: 'an operator imports Gate',
-  handler: 'import',
-  writes: ['INTEGRATION', 'CONF', 'TOTAL', 'IMPORTED#'],
-  run: (table) =>
-    importOf(table, {
-      type: 'integration',
-      name: 'Imported',
-      shortName: 'imported',
-      integrationType: 'API',
-      active: true,
-      parameters: [{ confName: 'host', confValue: 'a' }],
-    }),
-};
-
 /** A table in which the first id that a request draws is taken. */
 export const tableWithDrawnId = (): Item[] => [
   ...integrationTable().filter(({ pk }) => pk !== 'TOTAL'),
@@ -347,23 +101,3 @@ export const tableWithDrawnId = (): Item[] => [
   { ...totalKey('USER'), n: 2, changes: 2 },
 ];
 const NO_PARAMETERS = { parameterCount: 0, parametersEver: 0, parameterBytes: 0, credentials: [] };
-
-/** What happens to a caller meanwhile. */
-const callerChanges = (user: User): Request[] => [
-  administration.deactivate(ada, user),
-  administration.restrict(ada, user),
-  administration.rename(ada, user, 'eve'),
-  administration.remove(ada, user),
-  administration.endSessions(ada, user),
-  ownAccount.logOut(user),
-];
-
-/** All requests by kind. */
-export const integrationRequests = {
-  integrations: integrations(ina),
-  parameters: parameters(ina),
-  credentials,
-  modules,
-  reads: reads(ina),
-  callerChanges: callerChanges(ina),
-} as const satisfies Record<string, readonly Request[]>;

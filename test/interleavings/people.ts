@@ -1,29 +1,13 @@
-import { changePassword } from '../../lib/accounts/change-password.ts';
-import { confirmEmail } from '../../lib/accounts/confirm-email.ts';
-import { logIn } from '../../lib/accounts/log-in.ts';
-import { finishReset } from '../../lib/accounts/password-reset.ts';
-import * as accounts from '../../lib/accounts/second-factor.ts';
-import { updateAccount } from '../../lib/accounts/update-account.ts';
 import type { Role } from '../../lib/contract/contract.ts';
 import { emailKey } from '../../lib/mail/address.ts';
-import { importRecords } from '../../lib/operations/transfer/import-records.ts';
-import { sharedKms } from '../../lib/runtime/kms.ts';
 import { ALL_RECOVERY_CODES } from '../../lib/second-factor/user-factor.ts';
 import { sessionKey } from '../../lib/sessions/session-item.ts';
-import * as sessions from '../../lib/sessions/sessions.ts';
-import { commitWithRetries } from '../../lib/table/change.ts';
 import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import type { Item, Table } from '../../lib/table/table.ts';
-import { put } from '../../lib/table/write.ts';
+import type { Item } from '../../lib/table/table.ts';
 import type { Caller } from '../../lib/users/caller.ts';
-import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
-import { createUser } from '../../lib/users/create-user.ts';
-import { deleteUser } from '../../lib/users/delete-user.ts';
-import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
 import { hashOf, mailboxHashOf } from '../../lib/users/reset-key.ts';
-import { updateUser } from '../../lib/users/update-user.ts';
-import { administratorView, type User, userView } from '../../lib/users/user.ts';
+import type { User } from '../../lib/users/user.ts';
 import {
   emailGuardKey,
   formerUserKey,
@@ -35,25 +19,11 @@ import {
 import { storedSession } from '../support/doubles/stored-session.ts';
 import { storedUser } from '../support/doubles/stored-user.ts';
 import { NOW } from './determinism.ts';
-import {
-  factorSecrets,
-  hashOfPassword,
-  OUTDATED,
-  passwords,
-  policy,
-  presentCode,
-  publicRequest,
-  recoveryCode,
-  requestBy,
-  SOURCE,
-  throttleOf,
-} from './doubles.ts';
-import type { Request } from './worlds.ts';
+import { hashOfPassword, OUTDATED, presentCode, recoveryCode } from './doubles.ts';
 import { FIRST_ID } from './worlds.ts';
+/* Users with sessions, keys and factors. */
 
-/* Users with sessions, keys and factors, and every request that changes them. */
-
-const ADMINISTRATOR: readonly Role[] = ['ROLE_ADMIN', 'ROLE_USER'];
+export const ADMINISTRATOR: readonly Role[] = ['ROLE_ADMIN', 'ROLE_USER'];
 const FACTOR = {
   nonce: 'nonce',
   key: 'factor-key',
@@ -92,7 +62,7 @@ export const ida = person(FIRST_ID, 'ida');
 export const una = person(6, 'una', { activated: false });
 
 const SESSION_SECONDS = 3600;
-const seriesOf = ({ login }: User, number = 1): string => `${login}-${number}`;
+export const seriesOf = ({ login }: User, number = 1): string => `${login}-${number}`;
 
 /** The caller of one of the two sessions of a user. */
 export function callerOf(user: User, number = 1): Caller {
@@ -108,9 +78,9 @@ export function callerOf(user: User, number = 1): Caller {
   };
 }
 
-const resetKeyOf = ({ login }: User): string => `reset key of ${login}`;
-const newEmailOf = ({ login }: User): string => `new-${login}@example.com`;
-const confirmationKeyOf = ({ id, login }: User): string => `${id}-${login.padEnd(43, 'k')}`;
+export const resetKeyOf = ({ login }: User): string => `reset key of ${login}`;
+export const newEmailOf = ({ login }: User): string => `new-${login}@example.com`;
+export const confirmationKeyOf = ({ id, login }: User): string => `${id}-${login.padEnd(43, 'k')}`;
 
 /** A table with these users, each with two sessions, a reset key and an address to confirm. */
 export function tableOf(...users: readonly User[]): Item[] {
@@ -156,271 +126,7 @@ export const formerItem = (user: User): Item => {
   return { ...formerUserKey(id), ...state, secondFactor: false, expires: NOW / 1000 + 3600 };
 };
 
-type Change = Partial<Pick<User, 'login' | 'email' | 'activated' | 'authorities' | 'firstName'>>;
-
-const update = (by: User, user: User, does: string, change: Change): Request =>
-  requestBy(`${by.login} ${does}`, 'update-user', callerOf(by), async (table, caller) => {
-    const { id, login, email, activated, authorities } = user;
-    const fields = { id, login, email, activated, authorities, ...change };
-    return administratorView(await updateUser(table, caller, fields as never, undefined));
-  });
-
-/** The requests of administrators about a user. */
-export const administration = {
-  create: (by: User, login: string): Request =>
-    requestBy(`${by.login} creates ${login}`, 'create-user', callerOf(by), async (table, caller) =>
-      administratorView(
-        await createUser({ table, hasher: passwords, policy }, caller, {
-          login,
-          email: `${login}@example.com`,
-          activated: true,
-          langKey: 'en',
-          authorities: ['ROLE_USER'],
-        } as never),
-      ),
-    ),
-  createAdministrator: (by: User, login: string): Request =>
-    requestBy(
-      `${by.login} creates the administrator ${login}`,
-      'create-user',
-      callerOf(by),
-      async (table, caller) =>
-        administratorView(
-          await createUser({ table, hasher: passwords, policy }, caller, {
-            login,
-            email: `${login}@example.com`,
-            password: login,
-            activated: true,
-            langKey: 'en',
-            authorities: ADMINISTRATOR,
-          } as never),
-        ),
-    ),
-  rename: (by: User, user: User, login: string): Request =>
-    update(by, user, `renames ${user.login} to ${login}`, { login }),
-  move: (by: User, user: User, to: string): Request =>
-    update(by, user, `gives ${user.login} the address of ${to}`, { email: `${to}@example.com` }),
-  promote: (by: User, user: User): Request =>
-    update(by, user, `makes ${user.login} an administrator`, { authorities: ADMINISTRATOR }),
-  demote: (by: User, user: User): Request =>
-    update(by, user, `makes ${user.login} a user`, { authorities: ['ROLE_USER'] }),
-  restrict: (by: User, user: User): Request =>
-    update(by, user, `makes ${user.login} an analyst`, { authorities: ['ROLE_ANALYST'] }),
-  deactivate: (by: User, user: User): Request =>
-    update(by, user, `deactivates ${user.login}`, { activated: false }),
-  activate: (by: User, user: User): Request =>
-    update(by, user, `activates ${user.login}`, { activated: true }),
-  remove: (by: User, { login }: User): Request =>
-    requestBy(`${by.login} deletes ${login}`, 'delete-user', callerOf(by), (table, caller) =>
-      deleteUser(table, caller, login, undefined),
-    ),
-  endSessions: (by: User, { login }: User): Request =>
-    requestBy(
-      `${by.login} ends the sessions of ${login}`,
-      'end-user-sessions',
-      callerOf(by),
-      (table, caller) => sessions.endSessionsOf(table, caller, login),
-    ),
-  endSession: (by: User, user: User): Request =>
-    requestBy(
-      `${by.login} ends session 2 of ${user.login}`,
-      'end-user-session',
-      callerOf(by),
-      (table, caller) =>
-        sessions.endSessionOf(table, caller, { login: user.login, series: seriesOf(user, 2) }),
-    ),
-  removeFactor: (by: User, { login }: User): Request =>
-    requestBy(
-      `${by.login} removes the factor of ${login}`,
-      'remove-second-factor',
-      callerOf(by),
-      (table, caller) => removeSecondFactor(table, caller, login),
-    ),
-};
-
-/** The table is put back to a time at which another account had the id of a user. */
-export const replaceAccount = (user: User): Request => ({
-  name: `${user.login} becomes another account`,
-  handler: 'restore',
-  writes: ['USER'],
-  async run(table) {
-    const other = { ...user, incarnation: `${user.login}-second` };
-    await commitWithRetries(table, () => [put(entityKey('USER', user.id), other)]);
-  },
-});
-
-/** Mails a key that confirms a new address of a user. */
-export const mailKey = (user: User): Request => ({
-  name: `a key is mailed to ${user.login}`,
-  handler: 'send-mail',
-  writes: ['PENDING-EMAIL#'],
-  async run(table) {
-    const { write } = newConfirmationKey(user, `other-${user.login}@example.com`, NOW);
-    await commitWithRetries(table, () => [write]);
-  },
-});
-
-/** An operator imports a user. */
-export const importUser = (login: string): Request => ({
-  name: `an operator imports ${login}`,
-  handler: 'import',
-  writes: ['USER', 'LOGIN#', 'EMAIL#', 'ADMINS', 'TOTAL', 'IMPORTED#'],
-  run: (table) =>
-    importOf(table, {
-      type: 'user',
-      login,
-      email: `${login}@example.com`,
-      activated: true,
-      authorities: ADMINISTRATOR,
-      createdBy: 'import',
-    }),
-});
-
-/** Imports a record; returns what became of it. */
-export async function importOf(table: Table, record: object) {
-  const rejected: unknown[] = [];
-  const tally = await importRecords(
-    { table, pepperKeys: [], valuesKey: 'values-key', kms: sharedKms() },
-    linesOf(JSON.stringify(record)),
-    {
-      apply: true,
-      again: false,
-      onRejected: (_line, errors) => rejected.push(errors),
-      onSkipped: () => undefined,
-      onProgress: () => undefined,
-    },
-  );
-  return { tally, rejected };
-}
-
-async function* linesOf(line: string): AsyncGenerator<Buffer> {
-  yield Buffer.from(line);
-}
-
-const services = (table: Parameters<typeof throttleOf>[0]) => ({
-  table,
-  passwords,
-  hasher: passwords,
-  policy,
-  factorSecrets,
-  throttle: throttleOf(table),
-});
-
-/** What a user does with the own account; `number` is the session. */
-export const ownAccount = {
-  update: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} changes the own name`,
-      'update-account',
-      callerOf(user, number),
-      async (_table, caller) =>
-        (await updateAccount(caller, { firstName: 'New' } as never)) ?? null,
-    ),
-  move: (user: User, to: string, number = 1): Request =>
-    requestBy(
-      `${user.login} takes the address of ${to}`,
-      'update-account',
-      callerOf(user, number),
-      async (_table, caller) => {
-        await updateAccount(caller, { email: `${to}@example.com` } as never);
-      },
-    ),
-  requestEmail: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} requests another address`,
-      'update-account',
-      callerOf(user, number),
-      async (_table, caller) => {
-        const asked = await updateAccount(caller, { email: newEmailOf(user) } as never, true);
-        return asked && userView(asked);
-      },
-    ),
-  confirmEmail: (user: User): Request =>
-    publicRequest(`${user.login} confirms the address`, 'confirm-email', (table) =>
-      confirmEmail(services(table), SOURCE, confirmationKeyOf(user)),
-    ),
-  changePassword: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} changes the password`,
-      'change-password',
-      callerOf(user, number),
-      (table, caller) =>
-        changePassword(services(table), caller, SOURCE, user.login, `${user.login}-${number}`),
-    ),
-  resetPassword: (user: User): Request =>
-    publicRequest(`${user.login} resets the password`, 'finish-reset', (table) =>
-      finishReset(services(table), SOURCE, resetKeyOf(user), `${user.login}-reset`),
-    ),
-  logIn: (user: User, code: string | null = null): Request =>
-    publicRequest(`${user.login} logs in`, 'authenticate', (table) =>
-      logIn(
-        {
-          ...services(table),
-          requirement: undefined,
-          issueToken: async ({ passwordChanges, sessionEndings }, { jti }) =>
-            JSON.stringify({ jti, passwordChanges, sessionEndings }),
-        },
-        SOURCE,
-        { username: user.login, password: user.login, code, rememberMe: false },
-      ),
-    ),
-  logOut: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} logs out of session ${number}`,
-      'log-out',
-      callerOf(user, number),
-      (table, caller) => sessions.logOut(table, caller),
-    ),
-  endOthers: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} ends the other sessions`,
-      'end-other-sessions',
-      callerOf(user, number),
-      (_table, caller) => sessions.endOtherSessions(caller),
-    ),
-  endSession: (user: User): Request =>
-    requestBy(`${user.login} ends session 2`, 'end-session', callerOf(user), (table, caller) =>
-      sessions.endSession(table, caller, seriesOf(user, 2)),
-    ),
-  requestFactor: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} requests a factor`,
-      'request-second-factor',
-      callerOf(user, number),
-      (table, caller) => accounts.requestFactor(services(table), caller, SOURCE, user.login),
-    ),
-  confirmFactor: (user: User): Request =>
-    requestBy(
-      `${user.login} confirms the factor`,
-      'confirm-second-factor',
-      callerOf(user),
-      (table, caller) =>
-        accounts.confirmFactor(
-          services(table),
-          caller,
-          SOURCE,
-          presentCode(user.id, user.pendingFactor?.nonce ?? ''),
-        ),
-    ),
-  disableFactor: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} turns off the factor`,
-      'disable-second-factor',
-      callerOf(user, number),
-      (table, caller) => accounts.disableFactor(services(table), caller, SOURCE, proofOf(user)),
-    ),
-  replaceCodes: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} replaces the recovery codes`,
-      'replace-recovery-codes',
-      callerOf(user, number),
-      (table, caller) =>
-        accounts.replaceRecoveryCodes(services(table), caller, SOURCE, proofOf(user)),
-    ),
-};
-
 /** The present code of the factor of a user. */
 export const codeNow = ({ id }: User): string => presentCode(id, FACTOR.nonce);
 /** The first recovery code of a user with a factor. */
 export const firstRecoveryCode = (): string => recoveryCode(FACTOR.recoveryNonce, 0);
-const proofOf = (user: User) => ({ currentPassword: user.login, code: codeNow(user) });
