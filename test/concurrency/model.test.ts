@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LONG } from '../support/instance/long.ts';
-import { type Bench, openBench } from '../support/model/search-instance.ts';
+import {
+  type RestorableInstance,
+  startRestorableInstance,
+} from '../support/model/restorable-instance.ts';
 import { seed } from '../support/model/seed.ts';
 import { runSequences } from '../support/model/sequences.ts';
 
@@ -8,16 +11,16 @@ import { runSequences } from '../support/model/sequences.ts';
 
 const SEQUENCES = Number(process.env.SEQUENCES ?? (LONG ? 40 : 8));
 
-let bench: Bench;
+let instance: RestorableInstance;
 beforeAll(async () => {
-  bench = await openBench();
+  instance = await startRestorableInstance();
 });
-afterAll(() => bench.gatehouse.stop());
+afterAll(() => instance.gatehouse.stop());
 
 it('responses, lists and table match the model for random sequences of requests', {
   timeout: 300_000 + 10_000 * SEQUENCES,
 }, async () => {
-  const found = await runSequences(bench, { seed, numRuns: SEQUENCES });
+  const found = await runSequences(instance, { seed, numRuns: SEQUENCES });
 
   expect(found, found).toBeUndefined();
 });

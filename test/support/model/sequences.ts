@@ -7,7 +7,7 @@ import type { Received } from '../instance/launch.ts';
 import { comparable, httpRequestFor, withoutDates } from '../instance/requests.ts';
 import { type Command, requestFor, sequences } from './commands.ts';
 import { listsOf, type ModelRequest, perform, type State } from './model.ts';
-import { type Bench, IDS, START, UNKNOWN_ID } from './search-instance.ts';
+import { IDS, type RestorableInstance, START, UNKNOWN_ID } from './restorable-instance.ts';
 
 /**
  * Compares the service with the model for random sequences of all changes: every response, the
@@ -15,10 +15,10 @@ import { type Bench, IDS, START, UNKNOWN_ID } from './search-instance.ts';
  * differ, with its seed, or undefined.
  */
 export async function runSequences(
-  bench: Bench,
+  instance: RestorableInstance,
   options: { readonly seed: number; readonly numRuns: number },
 ): Promise<string | undefined> {
-  const property = fc.asyncProperty(sequences, (sequence) => runSequence(bench, sequence));
+  const property = fc.asyncProperty(sequences, (sequence) => runSequence(instance, sequence));
   const details = await fc.check(property, options);
   if (!details.failed) return undefined;
   const reason = details.errorInstance instanceof Error ? details.errorInstance.message : '';
@@ -26,22 +26,25 @@ export async function runSequences(
 }
 
 /** Runs one sequence and fails where the service and the model differ. */
-async function runSequence(bench: Bench, sequence: readonly Command[]): Promise<void> {
-  await bench.restore();
-  const run = startRun(bench);
+async function runSequence(
+  instance: RestorableInstance,
+  sequence: readonly Command[],
+): Promise<void> {
+  await instance.restore();
+  const run = startRun(instance);
   let state = START;
   for (const [index, command] of sequence.entries())
     state = await run(state, command, `request-${index + 1}`);
 }
 
 /** Starts a run from START. The returned function sends one request. */
-function startRun(bench: Bench) {
-  const { gatehouse } = bench;
+function startRun(instance: RestorableInstance) {
+  const { gatehouse } = instance;
   // The ids, tokens and keys of the service by the handles of the model.
   const ids = new Map(IDS);
   const tokens = new Map<string, Promise<string>>();
   const keys = new Map<string, string>();
-  const clientIds = new Map([['credential', bench.clientId]]);
+  const clientIds = new Map([['credential', instance.clientId]]);
   const idOf = (handle: string): number => ids.get(handle) ?? UNKNOWN_ID;
 
   /** Replaces handles with ids. */
@@ -61,7 +64,7 @@ function startRun(bench: Bench) {
       request,
       idOf,
       (key) => keys.get(key) ?? 'none',
-      (number) => bench.recoveryCodes[number] ?? 'none',
+      (number) => instance.recoveryCodes[number] ?? 'none',
       (credential) => clientIds.get(credential) ?? 'none',
     );
     const version = 'version' in request ? request.version : undefined;
@@ -85,7 +88,7 @@ function startRun(bench: Bench) {
 
   /** The token of a session; START has one session per user. */
   function tokenOf(session: string): Promise<string> {
-    const token = tokens.get(session) ?? bench.token(idOf(session));
+    const token = tokens.get(session) ?? instance.token(idOf(session));
     tokens.set(session, token);
     return token;
   }
@@ -93,7 +96,7 @@ function startRun(bench: Bench) {
   /** A token of a credential, also after it was deleted. */
   function moduleTokenOf(credential: string): Promise<string> {
     const clientId = clientIds.get(credential) ?? 'module-1-none';
-    return bench.moduleToken(Number(clientId.split('-')[1]), clientId);
+    return instance.moduleToken(Number(clientId.split('-')[1]), clientId);
   }
 
   /** The ETag of the target of a request if it has this version, or an ETag that no entity has. */
@@ -122,7 +125,7 @@ function startRun(bench: Bench) {
     const [reader, { passwordChanges, sessionEndings }] = Object.entries(state.users).find(
       ([, { activated, authorities }]) => activated && authorities.includes('ROLE_ADMIN'),
     ) as [string, State['users'][string]];
-    const token = await bench.token(idOf(reader), passwordChanges, sessionEndings);
+    const token = await instance.token(idOf(reader), passwordChanges, sessionEndings);
     const list = async (path: string) => {
       const { body } = await gatehouse.call('GET', path, { token });
       return body.map(withoutDates);

@@ -9,7 +9,7 @@ import { openSetup } from '../instance/setup.ts';
 import type { State } from './model.ts';
 
 /** An instance whose table can be restored between random sequences. */
-export interface Bench {
+export interface RestorableInstance {
   readonly gatehouse: Gatehouse;
   /**
    * A token for the current user with this id, as a login after this many password changes and
@@ -30,7 +30,7 @@ export interface Bench {
  * Starts an instance with the accounts admin, user and ann (an administrator with a second factor),
  * and an integration with a parameter and a credential.
  */
-export async function openBench(): Promise<Bench> {
+export async function startRestorableInstance(): Promise<RestorableInstance> {
   const gatehouse = await startGatehouse();
   const tokens = makeTokens(await gatehouse.adminToken());
   await restoreItems(
