@@ -5,11 +5,11 @@ import type { Check } from '../../../lib/throttle/run-attempt.ts';
 
 /** Makes an attempt that is not counted. */
 export async function admitted<T, R>(
-  { load, verify }: Check<T, R>,
+  { load, verify, keepsFailures }: Check<T, R>,
   items: Found = [],
   clearFailures: (now: number) => readonly Write[] = () => [],
 ): Promise<R> {
   const verdict = await verify((await load?.(items)) as T);
   if (typeof verdict !== 'function') throw new Failure(verdict.failure);
-  return verdict(clearFailures);
+  return verdict(keepsFailures ? () => [] : clearFailures);
 }
