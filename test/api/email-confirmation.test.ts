@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { confirmationRequested } from '../../lib/mail/outbox.ts';
 import { commit } from '../../lib/table/change.ts';
+import { pendingEmailKey } from '../../lib/users/user-items.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import {
   type Gatehouse,
@@ -101,6 +102,7 @@ describe('a new address of the own account', () => {
     expect(after.body).toMatchObject({ email: next, lastModifiedBy: 'mover' });
     expect(after.headers.etag).not.toBe(before.headers.etag);
     expect(outcomeOf(again)).toBe(UNKNOWN);
+    expect(await gatehouse.table.get(pendingEmailKey(user.id))).toBeUndefined();
     const subjects = (await gatehouse.mailsTo(addressOf('mover'))).map(({ subject }) => subject);
     expect(subjects.slice(1)).toEqual(['Your e-mail address was changed']);
     const query = `actorId.equals=${user.id}&action.in=account.updated,email.requested`;
