@@ -14,7 +14,7 @@ import {
   integrationChanges,
   revisionIs,
 } from './integration-table.ts';
-import { type Parameter, parameterRemoved, parametersOf } from './parameter-table.ts';
+import { type Parameter, parametersOf } from './parameter-table.ts';
 
 /** How many times an incomplete list is read again. */
 const LISTS_MAX = 5;
@@ -46,7 +46,7 @@ export async function deleteIntegration(
       const writes: Write[] = [
         remove(entityKey('INTEGRATION', id), revisionIs(integration)),
         changeTotal('INTEGRATION', -1),
-        ...parameters.map(parameterRemoved),
+        ...parameters.map((parameter) => remove(entityKey('CONF', parameter.id))),
         ...(integration.credentials ?? []).map(({ clientId }) => remove(credentialKey(clientId))),
         ...(parameters.length > 0 ? [changeTotal('CONF', -parameters.length)] : []),
       ];

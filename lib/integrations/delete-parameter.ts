@@ -1,9 +1,9 @@
 import { Failure } from '../contract/failure.ts';
-import { integrationIdOf } from '../table/keys.ts';
+import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/version.ts';
-import { changeTotal } from '../table/write.ts';
+import { changeTotal, remove, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { integrationChanged } from './integration-table.ts';
 import {
@@ -11,7 +11,6 @@ import {
   findForChange,
   parameterBytesAfter,
   parameterChanges,
-  parameterRemoved,
 } from './parameter-table.ts';
 
 /** Deletes a parameter. Fails with not-found, version-changed, forbidden, read-budget-spent. */
@@ -34,7 +33,7 @@ export async function deleteParameter(
       return {
         writes: [
           integrationChanged(integration, { ...integration, parameterCount, parameterBytes }),
-          parameterRemoved(parameter),
+          remove(entityKey('CONF', id), versionIs(parameter)),
           changeTotal('CONF', -1),
         ],
         result: undefined,

@@ -6,7 +6,6 @@ import type { Collection } from '../table/list.ts';
 import type { ReadBudget } from '../table/read-budget.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import type { Version } from '../table/version.ts';
-import { remove, type Write } from '../table/write.ts';
 import { type Integration, PARAMETER_BYTES_MAX } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 
@@ -147,6 +146,3 @@ export const parameterChanges = (
   before: StoredParameter | undefined,
   after: StoredParameter | undefined,
 ): Change[] => changesBetween(before, after, ['confName', 'confDescription', 'secret']);
-
-/** The write that deletes a parameter: it is unchanged while its integration's revision is. */
-export const parameterRemoved = ({ id }: Parameter): Write => remove(entityKey('CONF', id));

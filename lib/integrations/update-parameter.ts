@@ -4,7 +4,7 @@ import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
-import { set } from '../table/write.ts';
+import { set, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { type Integration, moduleToRestart } from './integration.ts';
 import { integrationChanged } from './integration-table.ts';
@@ -76,8 +76,8 @@ export async function updateParameter(
       return {
         writes: [
           integrationChanged(integration, flagged),
-          // It is as it was read while the integration's revision is.
-          set(entityKey('CONF', id), attributes),
+          // The revision does not cover it: it may have been read before the integration was.
+          set(entityKey('CONF', id), attributes, versionIs(parameter)),
         ],
         result: {
           id,

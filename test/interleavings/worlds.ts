@@ -1,5 +1,6 @@
 import type { Access } from '../../lib/contract/contract.ts';
 import type { ModuleCaller } from '../../lib/modules/module-token.ts';
+import { settleAll } from '../../lib/runtime/settle-all.ts';
 import type { Key, Sequence } from '../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../lib/table/table.ts';
@@ -235,7 +236,8 @@ export function waitingTable(waiting: Waiting[], firstId: number): SnapshotTable
     async getAll(keys, onConsumed) {
       onConsumed?.(keys.length);
       if (keys.every(isBudget)) return keys.map(() => undefined);
-      return items({ operation: 'getAll', keys });
+      // DynamoDB reads each item of a batch at a moment of its own.
+      return settleAll(keys.map((key) => this.get(key)));
     },
     async snapshot(keys, onConsumed) {
       onConsumed(2 * keys.length);
