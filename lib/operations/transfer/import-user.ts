@@ -20,7 +20,7 @@ import type { RecordError, UserRecord } from './record.ts';
 const LOGIN_TAKEN = { field: 'login', code: 'login-taken' } as const;
 const EMAIL_TAKEN = { field: 'email', code: 'email-taken' } as const;
 
-/** How often a record is looked up while its user is being changed. */
+/** How often a record is looked up before it is rejected. */
 const LOOK_UPS_MAX = 3;
 
 /**
@@ -49,16 +49,13 @@ export function openUserImporter(
         const [marker, loginGuard, emailGuard] = await table.getAll([markerKey, ...guards]);
         const imported = await named(marker);
         const holder = isDescribed(imported) ? imported : await named(loginGuard);
-        // The user is changed or deleted meanwhile.
-        const isStale =
-          holder?.login !== login ||
-          (emailGuard?.id === holder.id && emailKey(holder.email) !== mailbox);
-        if (loginGuard && isStale && triesLeft > 0) return lookUp(triesLeft - 1);
         if (isDescribed(holder)) {
           const { id } = holder;
           const checks = guards.map((key) => check(key, attributesAre({ id })));
           return { outcome: 'present', id, marker, checks };
         }
+        // The items can be of different moments, between which the user was changed.
+        if ((loginGuard ?? emailGuard) && triesLeft > 0) return lookUp(triesLeft - 1);
         if (imported) return { outcome: 'changed', id: imported.id, marker };
         if (marker && !again) return { outcome: 'removed', id: marker.id as number, marker };
         if (isReservedLogin(login)) return { ...LOGIN_TAKEN, detail: 'reserved' };
