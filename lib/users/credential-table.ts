@@ -73,19 +73,21 @@ export function loggedIn(
 
 /**
  * The write of attributes of the second factor, on condition that neither it nor anything visible
- * has changed since the read, because the notice of it goes to the address that was read, and that
- * the sessions have not been ended since, because it can end them as well.
+ * has changed since the read, because the notice of it goes to the address that was read, that the
+ * password is the one that was verified, and that the sessions have not been ended since, because
+ * it can end them as well.
  */
 export function factorChange(
   user: User,
   changed: Partial<Pick<User, 'secondFactor' | 'pendingFactor'>> &
     Partial<ReturnType<typeof allSessionsEnded>>,
 ): Write {
-  const { id, version, secondFactor, pendingFactor, factorChanges = 0, sessionEndings } = user;
+  const { id, version, secondFactor, pendingFactor, factorChanges = 0 } = user;
+  const { passwordChanges, sessionEndings } = user;
   return set(
     entityKey('USER', id),
     { ...changed, ...('secondFactor' in changed && { factorChanges: factorChanges + 1 }) },
-    attributesAre({ version, secondFactor, pendingFactor, sessionEndings }),
+    attributesAre({ version, secondFactor, pendingFactor, passwordChanges, sessionEndings }),
   );
 }
 

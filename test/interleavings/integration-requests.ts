@@ -159,9 +159,10 @@ const credentials: readonly Request[] = [
   ),
 ];
 
-/** A poll of a module that holds this configuration. */
-const poll = (holds: number | undefined): Request =>
-  moduleRequest(
+/** A poll of a module that holds this configuration, which records when the module was seen. */
+const poll = (holds: number | undefined): Request => ({
+  recordsFirst: true,
+  ...moduleRequest(
     `the module polls with ${holds ?? 'nothing'}`,
     'read-module',
     MODULE,
@@ -178,7 +179,8 @@ const poll = (holds: number | undefined): Request =>
       const { module: _state, ...configuration } = { ...body } as { readonly module?: unknown };
       return { wanted, ...configuration };
     },
-  );
+  ),
+});
 /**
  * A poll that states what the module runs is a read and a report beside each other, which need not
  * be as of the same moment. The read alone is explored as a poll, the report alone as this.
