@@ -1,8 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import { isSameRecipient } from '../mail/address.ts';
 import { confirmationRequested } from '../mail/outbox.ts';
-import { entityKey } from '../table/keys.ts';
-import { versionIs, withConditionOn } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import { modify } from '../users/update-user.ts';
 import type { User } from '../users/user.ts';
@@ -37,8 +35,7 @@ export async function updateAccount(
       if (!isPending) return { ...decision, writes, result: undefined };
       return {
         writes: [
-          // Otherwise the address can be the caller's own by now.
-          ...withConditionOn(entityKey('USER', callerUser.id), versionIs(callerUser), writes),
+          ...writes,
           ...emailIsFree(callerUser, email),
           confirmationRequested(callerUser, email, now),
         ],

@@ -1,5 +1,5 @@
 import { auditEntry } from '../audit/audit-entry.ts';
-import type { Access, Role } from '../contract/contract.ts';
+import type { Access } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { type Condition, withConditionOn } from '../table/write.ts';
+import { attributesAre, type Condition, withConditionOn } from '../table/write.ts';
 import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
 import type { Caller, CallerFrom } from '../users/caller.ts';
 import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
@@ -53,64 +53,30 @@ function denialReason(
 }
 
 /**
- * The rule of `lacksFactor` as a condition on the user's item: undefined while nothing is required.
- */
-export function hasRequiredFactor(
-  requirement: FactorRequirement | undefined,
-  now: number,
-): Condition | undefined {
-  if (!requirement || !isInForce(requirement, now)) return undefined;
-  const roles = requirement.roles.map((role, index) => ({ name: `:factorRole${index}`, role }));
-  const hasRole = roles.map(({ name }) => `contains(#factorRoles, ${name})`).join(' OR ');
-  return {
-    condition: `attribute_exists(#factor) OR NOT (${hasRole})`,
-    names: { '#factor': 'secondFactor', '#factorRoles': 'authorities' },
-    values: Object.fromEntries(roles.map(({ name, role }) => [name, role])),
-    onConditionFailed: 'retry',
-  };
-}
-
-/**
  * The rule of `denialReason` as a condition on the caller's item, checked in the transaction of the
- * change. A deactivation ends all sessions, so it needs no condition of its own. The login must be
- * unchanged as well: it is written to the audit fields, and may meanwhile belong to another user.
+ * change. A deactivation ends all sessions, so it needs no condition of its own. The version stands
+ * for the roles and for the login, which is written to the audit fields and may meanwhile belong to
+ * another user; `factorChanges` stands for the second factor. Where the change updates this item,
+ * its function may write whatever the condition names (routes.ts).
  */
 function callerStillAuthorized(
-  { login }: User,
+  { version, factorChanges }: User,
   caller: Caller,
   { access, secondFactor }: Requirements,
   now: number,
 ): Condition {
-  const factor = needsFactor(access) ? hasRequiredFactor(secondFactor, now) : undefined;
-  const roles = rolesOf(access).map((role, index) => ({ name: `:role${index}`, role }));
-  const anyRoleHeld = roles.map(({ name }) => `contains(#callerRoles, ${name})`).join(' OR ');
+  const requiresFactor = needsFactor(access) && secondFactor && isInForce(secondFactor, now);
+  const unchanged = attributesAre({ version, ...(requiresFactor && { factorChanges }) }, 'caller_');
   const valid = stillValid(caller);
   return {
     ...valid,
-    condition:
-      `${valid.condition} AND #callerLogin = :callerLogin` +
-      (anyRoleHeld && ` AND (${anyRoleHeld})`) +
-      (factor ? ` AND (${factor.condition})` : ''),
-    names: {
-      ...valid.names,
-      ...factor?.names,
-      '#callerLogin': 'login',
-      ...(anyRoleHeld && { '#callerRoles': 'authorities' }),
-    },
-    values: {
-      ...valid.values,
-      ...factor?.values,
-      ':callerLogin': login,
-      ...Object.fromEntries(roles.map(({ name, role }) => [name, role])),
-    },
+    condition: `${valid.condition} AND ${unchanged.condition}`,
+    names: { ...valid.names, ...unchanged.names },
+    values: { ...valid.values, ...unchanged.values },
   };
 }
 
 const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'] };
-
-function rolesOf(access: Access): readonly Role[] {
-  return typeof access === 'object' ? access.anyRole : [];
-}
 
 /**
  * Binds a caller to the access that a contract requires. Unless `deletionEndsSessions`, the tokens

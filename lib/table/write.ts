@@ -145,17 +145,20 @@ export const versionIs = ({ version }: { readonly version: Version }): Condition
 
 /**
  * The attributes have these values, as when they were read; undefined means that the attribute is
- * absent. Otherwise the change is retried.
+ * absent. Otherwise the change is retried. Two conditions on one item that can expect different
+ * values of an attribute need placeholders with different prefixes.
  */
-export function attributesAre(expected: Readonly<Record<string, unknown>>): Condition {
+export function attributesAre(expected: Readonly<Record<string, unknown>>, prefix = ''): Condition {
   const names = Object.keys(expected);
   const present = names.filter((name) => expected[name] !== undefined);
   const isAsExpected = (name: string) =>
-    present.includes(name) ? `#${name} = :${name}` : `attribute_not_exists(#${name})`;
+    present.includes(name)
+      ? `#${prefix}${name} = :${prefix}${name}`
+      : `attribute_not_exists(#${prefix}${name})`;
   return {
     condition: names.map(isAsExpected).join(' AND '),
-    names: Object.fromEntries(names.map((name) => [`#${name}`, name])),
-    values: Object.fromEntries(present.map((name) => [`:${name}`, expected[name]])),
+    names: Object.fromEntries(names.map((name) => [`#${prefix}${name}`, name])),
+    values: Object.fromEntries(present.map((name) => [`:${prefix}${name}`, expected[name]])),
     onConditionFailed: 'retry',
   };
 }

@@ -119,22 +119,22 @@ export function accessRecovered(
 
 /**
  * The write that ends sessions of a user, by attributes of token-validity.ts, on condition that no
- * sessions have ended since the read and that the login, which is audited, is the same.
+ * sessions have ended since the read and that nothing visible has changed: the login is audited.
  */
 export function sessionsChanged(
   user: User,
   ended: ReturnType<typeof sessionEnded | typeof allSessionsEnded>,
 ): Write {
-  const { login, passwordChanges, sessionEndings, sessionsEnded } = user;
+  const { version, passwordChanges, sessionEndings, sessionsEnded } = user;
   return set(
     entityKey('USER', user.id),
     ended,
-    attributesAre({ login, passwordChanges, sessionEndings, sessionsEnded }),
+    attributesAre({ version, passwordChanges, sessionEndings, sessionsEnded }),
   );
 }
 
 function setPassword(user: User, attributes: Record<string, unknown>): Write {
-  const { id, version, passwordHash, secondFactor } = user;
-  const isUnchanged = attributesAre({ version, passwordHash, secondFactor });
+  const { id, version, passwordHash, factorChanges } = user;
+  const isUnchanged = attributesAre({ version, passwordHash, factorChanges });
   return set(entityKey('USER', id), attributes, isUnchanged);
 }

@@ -44,9 +44,9 @@ export async function updateUser(
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       const by = { modifiedBy: callerUser.login, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);
-      // The response contains them.
-      const { lastLogin, secondFactor } = targetUser;
-      const isCurrent = attributesAre({ lastLogin, secondFactor });
+      // The response contains the time, and whether there is a second factor.
+      const { lastLogin, factorChanges } = targetUser;
+      const isCurrent = attributesAre({ lastLogin, factorChanges });
       const key = entityKey('USER', targetUser.id);
       return { ...decision, writes: withConditionOn(key, isCurrent, writes) };
     },

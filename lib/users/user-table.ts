@@ -124,17 +124,11 @@ export function creation(user: User): Write[] {
   ];
 }
 
-const CHANGED_ATTRIBUTES = [
-  ...EDITABLE_USER_FIELDS,
-  'lastModifiedBy',
-  'lastModifiedDate',
-  'version',
-] as const satisfies (keyof User)[];
-
 /**
- * The writes of a visible change. Password and token attributes are left out, so that neither
- * change undoes the other. `voidsResetKeys` replaces the security stamp that mailed keys are bound
- * to. A deactivation ends all sessions for good: the tokens stay invalid after a later activation.
+ * The writes of a visible change. Fields that stay are left out: a function may write no others
+ * than it changes (routes.ts). Password and token attributes are left out, so that neither change
+ * undoes the other. `voidsResetKeys` replaces the security stamp that mailed keys are bound to. A
+ * deactivation ends all sessions for good: the tokens stay invalid after a later activation.
  */
 export function modification(
   before: User,
@@ -144,6 +138,7 @@ export function modification(
   const hasNewEmail = !isSameEmail(before.email, after.email);
   const renamed = before.login !== after.login;
   const isDeactivated = before.activated && !after.activated;
+  const changed = EDITABLE_USER_FIELDS.filter((field) => before[field] !== after[field]);
   const { version, sessionEndings } = before;
   return [
     ...(renamed ? [claimLogin(after)] : []),
@@ -154,7 +149,7 @@ export function modification(
     set(
       entityKey('USER', before.id),
       {
-        ...pick(after, CHANGED_ATTRIBUTES),
+        ...pick(after, [...changed, 'lastModifiedBy', 'lastModifiedDate', 'version']),
         // Otherwise it is left alone: a concurrent password change may have replaced it.
         ...(voidsResetKeys && { securityStamp: newRandomText() }),
         ...(before.emailUnproven !== after.emailUnproven && pick(after, ['emailUnproven'])),

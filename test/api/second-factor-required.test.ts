@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
 import { commit } from '../../lib/table/change.ts';
+import { nextVersion } from '../../lib/table/version.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, findUser, modification } from '../../lib/users/user-table.ts';
 import { PROTECTED } from '../support/instance/example-requests.ts';
@@ -46,7 +47,11 @@ const get = (path: string, token: string) => gatehouse.call('GET', path, { token
 const promoted = (user: User) =>
   commit(
     gatehouse.table,
-    modification(user, { ...user, authorities: ['ROLE_ADMIN'] }, { voidsResetKeys: false }),
+    modification(
+      user,
+      { ...user, authorities: ['ROLE_ADMIN'], version: nextVersion(user.version) },
+      { voidsResetKeys: false },
+    ),
   );
 
 describe.each(PROTECTED)('$route', ({ access, prepare }) => {

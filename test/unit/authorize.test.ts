@@ -3,7 +3,7 @@ import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
+import { put, type Write } from '../../lib/table/write.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { formerUserKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';
@@ -50,6 +50,8 @@ function changeOf(table: Table, access: Access, writes: readonly Write[], caller
     decide: ({ callerUser: { login, id } }) => ({ writes, result: `${login} ${id}`, event: EVENT }),
   });
 }
+
+const REQUIRED = 'second-factor-required';
 
 const neverDecided = () => {
   throw new Error('never decided');
@@ -163,6 +165,24 @@ describe('a caller', () => {
 });
 
 describe('a change by a caller', () => {
+  it.each<[string, object, string]>([
+    ['lost the role', { version: '2-b', authorities: [] }, 'forbidden'],
+    ['turned off the second factor', { factorChanges: 2, secondFactor: undefined }, REQUIRED],
+    ['logged out', { sessionsEnded: new Set(['1900000000-token']) }, 'invalid-token'],
+  ])('is refused if its caller has %s before it is committed', async (_, fields, code) => {
+    const user = { ...STORED, version: '1-a', factorChanges: 1, secondFactor: {} };
+    const table = memoryTable([user]);
+    table.concurrent.push([put(entityKey('USER', 7), { ...user, ...fields })]);
+    const secondFactor = { roles: ['ROLE_USER'], from: '2020-01-01' } as const;
+
+    const caller = authorize(table, CALLER, INTEGRATORS, { secondFactor });
+    const change = caller.change({
+      decide: () => ({ writes: [OTHER], result: undefined, event: EVENT }),
+    });
+
+    await expect(change).rejects.toMatchObject({ code });
+  });
+
   it('needs no valid session where an issued token suffices', async () => {
     const table = tableWith({ sessionEndings: 1 });
     const caller = authorize(table, CALLER, 'issued-token');

@@ -1,7 +1,6 @@
 import { KMSClient } from '@aws-sdk/client-kms';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { hasRequiredFactor } from '../../lib/authorization/authorize.ts';
 import { type FactorSecrets, openFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
 import {
   confirmable,
@@ -313,10 +312,6 @@ describe('the requirement of a second factor', () => {
 
   it('begins with its day in UTC', () => {
     expect([NOW - 1, NOW].map((now) => lacksFactor(admin, required, now))).toEqual([false, true]);
-    expect([NOW - 1, NOW].map((now) => hasRequiredFactor(required, now) !== undefined)).toEqual([
-      false,
-      true,
-    ]);
   });
 
   it('is about users with one of its roles and no factor', () => {
@@ -327,7 +322,6 @@ describe('the requirement of a second factor', () => {
       ...[true, true, false, false],
     ]);
     expect(lacksFactor(admin, undefined, NOW)).toBe(false);
-    expect(hasRequiredFactor(undefined, NOW)).toBeUndefined();
   });
 
   it('is announced to them before', () => {

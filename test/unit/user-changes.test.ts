@@ -110,7 +110,9 @@ describe('createUser', () => {
 
   it('takes one id and computes one hash, also if it starts again', async () => {
     const table = tableWith(admin);
-    table.concurrent.push([put(entityKey('USER', 1), itemOf({ ...admin, login: 'root' }))]);
+    table.concurrent.push([
+      put(entityKey('USER', 1), itemOf({ ...admin, login: 'root', version: '2-b' })),
+    ]);
 
     const { created, costs } = create(table);
 
