@@ -16,6 +16,7 @@ import { GetOpenApi } from './lib/status/openapi.ts';
 import { PublishKeys } from './lib/tokens/token-contracts.ts';
 import { ListUsers } from './lib/users/list-users.ts';
 import * as Users from './lib/users/user-contracts.ts';
+import { USER_UPDATES } from './lib/users/user-updates.ts';
 
 /*
  * The whole API, one endpoint per row: route, handler in functions/, contract and the permissions
@@ -58,7 +59,8 @@ export const routes: readonly Route[] = [
       get: [login, user, publicKey],
       batchGet: [login, attempts],
       put: [publicKey, attempts, session, mail, audit],
-      update: [user, attempts],
+      update: [attempts],
+      updateUser: USER_UPDATES.logIn,
       updateOutsideTransaction: [attempts],
       keys: ['sign', 'pepper', 'factor'],
     },
@@ -91,7 +93,7 @@ export const routes: readonly Route[] = [
     contract: Accounts.UpdateAccount,
     permissions: {
       put: [email, mail, audit],
-      update: [user],
+      updateUser: USER_UPDATES.account,
       delete: [email],
       conditionCheck: [user, email],
     },
@@ -103,7 +105,7 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts, pendingEmail, user],
       put: [email, mail, audit],
-      update: [user],
+      updateUser: USER_UPDATES.address,
       updateOutsideTransaction: [attempts],
       delete: [email, pendingEmail],
       keys: ['pepper'],
@@ -117,7 +119,8 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],
-      update: [user, attempts],
+      update: [attempts],
+      updateUser: USER_UPDATES.password,
       updateOutsideTransaction: [attempts],
       keys: ['pepper'],
     },
@@ -129,7 +132,8 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [formerUser],
       put: [audit],
-      update: [user, formerUser],
+      update: [formerUser],
+      updateUser: USER_UPDATES.sessions,
       delete: [session],
     },
   },
@@ -147,13 +151,18 @@ export const routes: readonly Route[] = [
     route: 'POST /api/account/end-other-sessions',
     handler: 'end-other-sessions',
     contract: Sessions.EndOtherSessions,
-    permissions: { put: [audit], update: [user] },
+    permissions: { put: [audit], updateUser: USER_UPDATES.sessions },
   },
   {
     route: 'POST /api/account/sessions/{series}/end',
     handler: 'end-session',
     contract: Sessions.EndSession,
-    permissions: { get: [session], put: [audit], update: [user], delete: [session] },
+    permissions: {
+      get: [session],
+      put: [audit],
+      updateUser: USER_UPDATES.sessions,
+      delete: [session],
+    },
   },
   {
     route: 'POST /api/account/second-factor',
@@ -162,7 +171,8 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts],
       put: [attempts, audit],
-      update: [user, attempts],
+      update: [attempts],
+      updateUser: USER_UPDATES.factor,
       updateOutsideTransaction: [attempts],
       keys: ['pepper', 'factor'],
     },
@@ -174,7 +184,8 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],
-      update: [user, attempts],
+      update: [attempts],
+      updateUser: USER_UPDATES.factor,
       updateOutsideTransaction: [attempts],
       keys: ['pepper', 'factor'],
     },
@@ -186,7 +197,8 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],
-      update: [user, attempts],
+      update: [attempts],
+      updateUser: USER_UPDATES.factor,
       updateOutsideTransaction: [attempts],
       keys: ['pepper', 'factor'],
     },
@@ -198,7 +210,8 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts],
       put: [attempts, mail, audit],
-      update: [user, attempts],
+      update: [attempts],
+      updateUser: USER_UPDATES.factor,
       updateOutsideTransaction: [attempts],
       keys: ['pepper', 'factor'],
     },
@@ -222,7 +235,7 @@ export const routes: readonly Route[] = [
     permissions: {
       batchGet: [attempts, resetKey, user],
       put: [attempts, mail, audit],
-      update: [user],
+      updateUser: USER_UPDATES.reset,
       updateOutsideTransaction: [attempts],
       delete: [resetKey],
       keys: ['pepper'],
@@ -249,7 +262,8 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [user],
       put: [login, email, mail, audit],
-      update: [user, administrators],
+      update: [administrators],
+      updateUser: USER_UPDATES.user,
       delete: [login, email],
       conditionCheck: [user],
     },
@@ -306,7 +320,7 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [login, user],
       put: [audit],
-      update: [user],
+      updateUser: USER_UPDATES.sessions,
       conditionCheck: [user],
     },
   },
@@ -317,7 +331,7 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [login, user, session],
       put: [audit],
-      update: [user],
+      updateUser: USER_UPDATES.sessions,
       delete: [session],
       conditionCheck: [user],
     },
@@ -329,7 +343,7 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [login, user],
       put: [mail, audit],
-      update: [user],
+      updateUser: USER_UPDATES.factor,
       conditionCheck: [user],
     },
   },
@@ -592,8 +606,8 @@ export interface Route {
 }
 
 /**
- * The partition keys that a function may use, by DynamoDB operation, and its KMS keys. Everything
- * else is denied.
+ * The partition keys that a function may use, by DynamoDB operation, the attributes of users that
+ * it may update, and its KMS keys. Everything else is denied.
  */
 export interface Permissions {
   readonly get?: readonly string[];
@@ -601,9 +615,11 @@ export interface Permissions {
   readonly query?: readonly string[];
   readonly put?: readonly string[];
   readonly update?: readonly string[];
+  /** The attributes of existing users that updates may name. `update` has no users. */
+  readonly updateUser?: readonly string[];
   /**
-   * Updates outside of a transaction; `put`, `update` and `delete` are allowed in transactions
-   * only.
+   * Updates outside of a transaction; `put`, `update`, `updateUser` and `delete` are allowed in
+   * transactions only.
    */
   readonly updateOutsideTransaction?: readonly string[];
   readonly delete?: readonly string[];

@@ -4,6 +4,7 @@ import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Write } from '../../lib/table/write.ts';
 import { isEnded, isOfAccount } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
+import { routes } from '../../routes.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { NOW } from './determinism.ts';
 import type { Call, Request, World } from './worlds.ts';
@@ -30,7 +31,12 @@ function usersIn({ key, attributes = {} }: Write): number[] {
 
 /** What is wrong with a transaction that is committed in a world, or undefined. */
 export function brokenBy(call: Call, world: World): string | undefined {
-  return notAllowed(call.by, world) ?? deadSession(call, world) ?? misnamed(call, world);
+  return (
+    notAllowed(call.by, world) ??
+    deadSession(call, world) ??
+    misnamed(call, world) ??
+    notPermitted(call)
+  );
 }
 
 /** Why a request must not change anything. */
@@ -88,6 +94,21 @@ function misnamed(call: Call, world: World): string | undefined {
         return `${name} is audited, who is ${actual[position]}`;
   }
   return undefined;
+}
+
+const updatedAttributes = new Map(
+  routes.map(({ handler, permissions }) => [handler, permissions.updateUser]),
+);
+
+/** An update of a user names the attributes that its function may update, and no others. */
+function notPermitted(call: Call): string | undefined {
+  const { handler } = call.by;
+  if (!('writes' in call && updatedAttributes.has(handler))) return undefined;
+  const denied = call.writes
+    .filter(({ act, key }) => act === 'Update' && key.pk === 'USER')
+    .flatMap(({ names = {} }) => Object.values(names))
+    .find((name) => !updatedAttributes.get(handler)?.includes(name));
+  return denied && `${handler} may not update ${denied} of users`;
 }
 
 const userIn = ({ items }: World, id = 0): User | undefined =>

@@ -7,6 +7,7 @@ import {
   refusedModules,
 } from '../../lib/modules/authorized-module.ts';
 import type { ModuleCaller } from '../../lib/modules/module-token.ts';
+import { PARTITION } from '../../lib/operations/item-kinds.ts';
 import type { PasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';
 import type { DeriveFactorSecrets } from '../../lib/second-factor/factor-secrets.ts';
@@ -116,7 +117,10 @@ export function publicRequest(
 function rowOf(handler: string) {
   const row = routes.find((each) => each.handler === handler);
   if (!row) throw new Error(`No row has the handler ${handler}`);
-  const { put, update, delete: deleted, updateOutsideTransaction } = row.permissions;
-  const writes = [put, update, deleted, updateOutsideTransaction].flatMap((each) => each ?? []);
+  const { put, update, updateUser, delete: deleted, updateOutsideTransaction } = row.permissions;
+  const users = updateUser && [PARTITION.user];
+  const writes = [put, update, users, deleted, updateOutsideTransaction].flatMap(
+    (each) => each ?? [],
+  );
   return { contract: row.contract, writes };
 }

@@ -9,6 +9,7 @@ import { type AccessRequest, readPolicy } from '../../infra/local/iam/policy.ts'
 
 const TABLE = 'arn:aws:dynamodb:eu-central-1:000000000000:table/Table';
 const KEYS = 'dynamodb:LeadingKeys';
+const ATTRIBUTES = 'dynamodb:Attributes';
 const VIA = 'kms:ViaService';
 const FROM = 'ses:FromAddress';
 const GET = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: TABLE };
@@ -141,6 +142,35 @@ describe('a condition on partition keys', () => {
   });
 });
 
+describe('a condition on attributes', () => {
+  const Condition = { 'ForAllValues:StringEquals': { [ATTRIBUTES]: ['pk', 'n'] } };
+  it.each([
+    [['pk', 'n'], true],
+    [['pk'], true],
+    [['pk', 'n', 'N'], false],
+    [['nn'], false],
+    [[], true],
+    [undefined, true],
+  ])('of ForAllValues:StringEquals is met by %j: %j', (attributes, expected) => {
+    const context: AccessRequest['context'] = attributes ? { [ATTRIBUTES]: attributes } : {};
+
+    expect(allows([{ ...GET, Condition }], { context })).toBe(expected);
+  });
+
+  it('does not combine with a statement for another partition key', () => {
+    const of = (key: string, attribute: string) => ({
+      ...GET,
+      Condition: {
+        'ForAllValues:StringLike': { [KEYS]: [key] },
+        'ForAllValues:StringEquals': { [ATTRIBUTES]: [attribute] },
+      },
+    });
+    const context = { [KEYS]: 'USER', [ATTRIBUTES]: ['n'] };
+
+    expect(allows([of('USER', 'm'), of('ADMINS', 'n')], { context })).toBe(false);
+  });
+});
+
 describe('a policy that the local cloud does not support', () => {
   const condition = (operator: string, key = VIA, value: unknown = 'a') => ({
     Condition: { [operator]: { [key]: value } },
@@ -177,6 +207,7 @@ describe('a policy that the local cloud does not support', () => {
       'ForSomeValues:StringLike',
     ].map((name): [string, object] => [`the condition operator ${name}`, condition(name)]),
     ['without ForAllValues or ForAnyValue', condition('StringEquals', KEYS)],
+    ['without ForAllValues or ForAnyValue', condition('StringEquals', ATTRIBUTES)],
     ['true in a policy', condition('Null', KEYS, true)],
     ...[
       'aws:SourceIp',

@@ -6,6 +6,7 @@ import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { resetItemKey } from '../../lib/users/user-items.ts';
+import { USER_UPDATES } from '../../lib/users/user-updates.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*
@@ -20,11 +21,17 @@ state.close();
 
 type Attempt = Parameters<typeof authorization.denialReason>[1];
 
-/** Each way to write an item: alone or in a transaction. */
-function writesOf({ pk, sk }: Key, acts: readonly ('Put' | 'Update' | 'Delete')[]): Attempt[] {
+type Act = 'Put' | 'Update' | 'Delete';
+
+/** Each way to write an item, or an attribute of it: alone or in a transaction. */
+function writesOf({ pk, sk }: Key, acts: readonly Act[], attribute?: string): Attempt[] {
   const key = { pk: { S: pk }, sk: { S: sk } };
   return acts.flatMap((act) => {
-    const parts = { TableName: table.TableName, [act === 'Put' ? 'Item' : 'Key']: key };
+    const parts = {
+      TableName: table.TableName,
+      [act === 'Put' ? 'Item' : 'Key']: key,
+      ...(act === 'Update' && attribute && { UpdateExpression: `REMOVE ${attribute}` }),
+    };
     return [
       { service: 'DynamoDB', operation: `${act}Item`, input: parts },
       {
@@ -35,6 +42,10 @@ function writesOf({ pk, sk }: Key, acts: readonly ('Put' | 'Update' | 'Delete')[
     ] satisfies Attempt[];
   });
 }
+
+/** Each way to write an attribute of a user. */
+const writesOfUser = (attribute: string): Attempt[] =>
+  writesOf(entityKey('USER', 1), ['Put', 'Update'], attribute);
 
 /** A call of KMS with the first key that a variable names. */
 function withKey(variable: string, operation: string): Attempt[] {
@@ -53,24 +64,6 @@ const reachedBy = (attempts: readonly Attempt[]): string[] =>
 const FACTOR = ['', '/confirm', '/disable', '/recovery-codes'].map(
   (path) => `POST /api/account/second-factor${path}`,
 );
-
-/** All users have one partition key, and a policy does not tell their attributes apart. */
-const CHANGES_USERS = [
-  'POST /api/authenticate',
-  'POST /api/account',
-  'POST /api/account/confirm-email',
-  'POST /api/account/change-password',
-  'POST /api/logout',
-  'POST /api/account/end-other-sessions',
-  'POST /api/account/sessions/{series}/end',
-  ...FACTOR,
-  'POST /api/account/reset-password/finish',
-  'POST /api/users',
-  'PUT /api/users',
-  'POST /api/users/{login}/end-sessions',
-  'POST /api/users/{login}/sessions/{series}/end',
-  'POST /api/users/{login}/second-factor/remove',
-];
 
 const AUDIT: Key = { pk: 'AUDIT#2026-11', sk: '2026-11-22T06:24:30.123Z#id' };
 
@@ -116,7 +109,38 @@ it.each<[string, Attempt[], string[]]>([
     writesOf(credentialKey('module-1-a'), ['Put', 'Update']),
     ['POST /api/utm-integrations/{id}/credentials'],
   ],
-  ['change a role or a password', writesOf(entityKey('USER', 1), ['Put', 'Update']), CHANGES_USERS],
+  ['grant a role', writesOfUser('authorities'), ['POST /api/users', 'PUT /api/users']],
+  ['activate a user', writesOfUser('activated'), ['POST /api/users', 'PUT /api/users']],
+  [
+    'rename a user',
+    writesOfUser('login'),
+    ['POST /api/authenticate', 'POST /api/users', 'PUT /api/users'],
+  ],
+  [
+    'change an address',
+    writesOfUser('email'),
+    ['POST /api/account', 'POST /api/account/confirm-email', 'POST /api/users', 'PUT /api/users'],
+  ],
+  [
+    'set a password',
+    writesOfUser('passwordHash'),
+    [
+      'POST /api/authenticate',
+      'POST /api/account/change-password',
+      'POST /api/account/reset-password/finish',
+      'POST /api/users',
+    ],
+  ],
+  [
+    'change a second factor',
+    [...writesOfUser('secondFactor'), ...writesOfUser('pendingFactor')],
+    [
+      'POST /api/authenticate',
+      ...FACTOR,
+      'POST /api/users',
+      'POST /api/users/{login}/second-factor/remove',
+    ],
+  ],
   ['change the audit trail', writesOf(AUDIT, ['Update', 'Delete']), []],
   [
     'make a key that sets a password',
@@ -130,4 +154,27 @@ it.each<[string, Attempt[], string[]]>([
   ],
 ])('only these functions can %s', (_, attempts, expected) => {
   expect(reachedBy(attempts)).toEqual(expected);
+});
+
+it('the functions that end sessions can update nothing else of users', () => {
+  const attributes = new Set(Object.values(USER_UPDATES).flat());
+  const reached = (route: string) =>
+    [...attributes].filter((name) => reachedBy(writesOfUser(name)).includes(route));
+
+  for (const route of [
+    'POST /api/logout',
+    'POST /api/account/end-other-sessions',
+    'POST /api/account/sessions/{series}/end',
+    'POST /api/users/{login}/end-sessions',
+    'POST /api/users/{login}/sessions/{series}/end',
+  ])
+    expect(reached(route).sort()).toEqual([
+      'factorChanges',
+      'incarnation',
+      'passwordChanges',
+      'sessionEndings',
+      'sessionsEnded',
+      'tokenExcepted',
+      'version',
+    ]);
 });

@@ -8,6 +8,7 @@ import { ACCOUNT, type Template } from '../../infra/local/stack/template.ts';
 type Call = Pick<AwsCall, 'service' | 'operation' | 'input'>;
 
 const KEYS = 'dynamodb:LeadingKeys';
+const ATTRIBUTES = 'dynamodb:Attributes';
 const REGION = 'eu-north-1';
 const arn = (service: string, name: string) => `arn:aws:${service}:${REGION}:${ACCOUNT}:${name}`;
 const TABLE = arn('dynamodb', 'table/Table');
@@ -23,12 +24,13 @@ const item = (pk: string, sk = '1') => ({
 });
 
 describe('a DynamoDB call', () => {
-  const act = (action: string, pk: string, sk: string | undefined = '1', table = 'Table') => ({
-    action: `dynamodb:${action}`,
-    table,
-    pk,
-    ...(sk !== '' && { sk }),
-  });
+  const act = (
+    action: string,
+    pk: string,
+    sk: string | undefined = '1',
+    table = 'Table',
+    attributes = ['pk', 'sk'],
+  ) => ({ action: `dynamodb:${action}`, table, pk, attributes, ...(sk !== '' && { sk }) });
   const query = (expression: string, values: object, more: object = {}) =>
     dynamo('Query', {
       TableName: 'Table',
@@ -42,7 +44,7 @@ describe('a DynamoDB call', () => {
       dynamo(operation, on('A', '2')),
       [act(operation, 'A', '2')],
     ]),
-    [dynamo('PutItem', item('A', '2')), [act('PutItem', 'A', '2')]],
+    [dynamo('PutItem', item('A', '2')), [act('PutItem', 'A', '2', 'Table', ['pk', 'sk', 'n'])]],
     [
       dynamo('BatchGetItem', {
         RequestItems: { Table: { Keys: [key('A'), key('B', '2')] }, Other: { Keys: [key('C')] } },
@@ -64,7 +66,7 @@ describe('a DynamoDB call', () => {
         ],
       }),
       [
-        act('PutItem', 'A'),
+        act('PutItem', 'A', '1', 'Table', ['pk', 'sk', 'n']),
         act('UpdateItem', 'B'),
         act('DeleteItem', 'C'),
         act('ConditionCheckItem', 'D'),
@@ -75,17 +77,45 @@ describe('a DynamoDB call', () => {
       dynamo('TransactGetItems', { TransactItems: [{ Get: on('A') }, { Get: on('B', '2') }] }),
       [act('GetItem', 'A'), act('GetItem', 'B', '2')],
     ],
-    [query('sk > :a AND pk = :b', { ':a': { S: 'X' }, ':b': { S: 'B' } }), [act('Query', 'B', '')]],
+    [
+      query('sk > :a AND pk = :b', { ':a': { S: 'X' }, ':b': { S: 'B' } }),
+      [act('Query', 'B', '', 'Table', ['sk', 'pk'])],
+    ],
     [
       query('pk = :pk', { ':pk': { S: 'A' } }, { IndexName: 'I' }),
-      [act('Query', 'A', '', 'Table/index/I')],
+      [act('Query', 'A', '', 'Table/index/I', ['pk'])],
     ],
-    [query('xpk = :pk', { ':pk': { S: 'A' } }), [act('Query', '', '')]],
-    [query('pk = :pk', { ':pk': { N: '1' } }), [act('Query', '', '')]],
-    [dynamo('GetItem', { TableName: 'Table', Key: { pk: { N: '1' } } }), [act('GetItem', '', '')]],
+    [query('xpk = :pk', { ':pk': { S: 'A' } }), [act('Query', '', '', 'Table', ['xpk'])]],
+    [query('pk = :pk', { ':pk': { N: '1' } }), [act('Query', '', '', 'Table', ['pk'])]],
+    [
+      dynamo('GetItem', { TableName: 'Table', Key: { pk: { N: '1' } } }),
+      [act('GetItem', '', '', 'Table', ['pk'])],
+    ],
     [dynamo('Scan', { TableName: 'Table' }), []],
   ])('performs the expected actions on its keys: %j', (call, expected) => {
     expect(actionsOf(call)).toEqual(expected);
+  });
+
+  // specifying-conditions: top-level attributes that the parameters specify.
+  it.each<[string, object, string[]]>([
+    ['SET #a = :a, plain = plain + :b REMOVE #b.#c[0].d', {}, ['x', 'plain', 'y']],
+    ['ADD n :1 DELETE #a :set', {}, ['n', 'x']],
+    ['SET #a = if_not_exists(#b, :a)', {}, ['x', 'y']],
+    [
+      'SET #a = :a',
+      { ConditionExpression: 'attribute_not_exists(pk) OR (size(#b) > :a AND NOT #c IN (:a, n))' },
+      ['x', 'y', 'z', 'n'],
+    ],
+    ['REMOVE #a', { ReturnValues: 'ALL_NEW', ExpressionAttributeValues: { ':q': {} } }, ['x']],
+  ])('names the attributes of its key and its expressions: %s %j', (update, more, expected) => {
+    const call = dynamo('UpdateItem', {
+      ...on('A'),
+      UpdateExpression: update,
+      ExpressionAttributeNames: { '#a': 'x', '#b': 'y', '#c': 'z' },
+      ...more,
+    });
+
+    expect(actionsOf(call)[0]?.attributes).toEqual(['pk', 'sk', ...expected]);
   });
 
   it('is a write only for operations that write', () => {
@@ -122,9 +152,11 @@ function requestsOf(
 }
 
 describe('the authorization of a call', () => {
+  const onKey = (pk: string) => ({ [KEYS]: pk, [ATTRIBUTES]: ['pk', 'sk'] });
+
   it('checks the action on the table, then the use of its KMS key via DynamoDB', () => {
     expect(requestsOf(dynamo('GetItem', on('A')), TABLE_KEY)).toEqual([
-      { action: 'dynamodb:GetItem', resource: TABLE, context: { [KEYS]: 'A' } },
+      { action: 'dynamodb:GetItem', resource: TABLE, context: onKey('A') },
       {
         action: 'kms:Decrypt',
         resource: TABLE_KEY,
@@ -142,8 +174,8 @@ describe('the authorization of a call', () => {
       );
 
       expect(requests.map(({ context }) => context)).toEqual([
-        { [KEYS]: 'A', 'dynamodb:EnclosingOperation': operation },
-        { [KEYS]: 'B', 'dynamodb:EnclosingOperation': operation },
+        { ...onKey('A'), 'dynamodb:EnclosingOperation': operation },
+        { ...onKey('B'), 'dynamodb:EnclosingOperation': operation },
       ]);
     },
   );
@@ -152,8 +184,8 @@ describe('the authorization of a call', () => {
     const Keys = [key('A'), key('B')];
 
     expect(requestsOf(dynamo('BatchGetItem', { RequestItems: { Table: { Keys } } }))).toEqual([
-      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: 'A' } },
-      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: { [KEYS]: 'B' } },
+      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: onKey('A') },
+      { action: 'dynamodb:BatchGetItem', resource: TABLE, context: onKey('B') },
     ]);
   });
 
@@ -222,6 +254,11 @@ describe('openAuthorization', () => {
     ...ALL,
     Condition: { 'ForAllValues:StringLike': { [KEYS]: keys } },
   });
+  const forAttributes = (...attributes: string[]) => ({
+    ...ALL,
+    Action: 'dynamodb:UpdateItem',
+    Condition: { 'ForAllValues:StringEquals': { [ATTRIBUTES]: attributes } },
+  });
   const decrypt = { Effect: 'Allow', Action: 'kms:Decrypt', Resource: TABLE_KEY };
 
   const onTable = (action: string, pk: string) =>
@@ -242,6 +279,17 @@ describe('openAuthorization', () => {
       [forKeys('A'), decrypt],
       dynamo('TransactWriteItems', { TransactItems: [{ Put: item('A') }, { Put: item('B') }] }),
       onTable('dynamodb:PutItem', 'B'),
+    ],
+    [
+      'an attribute in a transaction',
+      [forAttributes('pk', 'sk', 'a'), decrypt],
+      dynamo('TransactWriteItems', {
+        TransactItems: [
+          { Update: { ...on('A'), UpdateExpression: 'SET a = :a' } },
+          { Update: { ...on('B'), UpdateExpression: 'SET a = :a', ConditionExpression: 'b = :b' } },
+        ],
+      }),
+      `${onTable('dynamodb:UpdateItem', 'B')} with a, b`,
     ],
     [
       'an unknown operation',

@@ -7,16 +7,40 @@ interface Action {
   readonly table: string;
   readonly pk: string;
   readonly sk?: string | undefined;
+  /** The top-level attributes that the parameters name, in the item, the key or an expression. */
+  readonly attributes: readonly string[];
 }
 
 type Input = Record<string, unknown>;
 type Attributes = Record<string, { S?: string } | undefined>;
 
+const EXPRESSION = /Expression$/;
+/** Placeholders, names, values, numbers, and what follows a dot or is followed by a parenthesis. */
+const TOKENS = /[#:.]*\w+(?:\s*\()?/g;
+const KEYWORDS = /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|IN|BETWEEN)$/i;
+
+/** The top-level attributes in the expressions of a request. */
+function attributesIn(input: Input): string[] {
+  const names = (input.ExpressionAttributeNames ?? {}) as Record<string, string>;
+  return Object.keys(input)
+    .filter((parameter) => EXPRESSION.test(parameter))
+    .flatMap((parameter) => String(input[parameter]).match(TOKENS) ?? [])
+    .filter((token) => !/^[:.\d]|\($/.test(token) && !KEYWORDS.test(token))
+    .map((token) => names[token] ?? token);
+}
+
 /** The actions of a DynamoDB call on items; none of Scan, BatchWriteItem and others. */
 export function actionsOf({ operation, input }: OperationCall): Action[] {
-  const actionOn = (action: string, { TableName, Key, Item }: Input): Action => {
-    const { pk, sk } = (Key ?? Item) as Attributes;
-    return { action: `dynamodb:${action}`, table: String(TableName), pk: pk?.S ?? '', sk: sk?.S };
+  const actionOn = (action: string, { TableName, Key, Item, ...parts }: Input): Action => {
+    const named = (Key ?? Item) as Attributes;
+    const { pk, sk } = named;
+    return {
+      action: `dynamodb:${action}`,
+      table: String(TableName),
+      pk: pk?.S ?? '',
+      sk: sk?.S,
+      attributes: [...new Set([...Object.keys(named), ...attributesIn(parts)])],
+    };
   };
   switch (operation) {
     case 'GetItem':
@@ -26,7 +50,8 @@ export function actionsOf({ operation, input }: OperationCall): Action[] {
       return [actionOn(operation, input)];
     case 'BatchGetItem':
       return Object.entries(input.RequestItems as Record<string, { Keys: Input[] }>).flatMap(
-        ([TableName, { Keys }]) => Keys.map((Key) => actionOn(operation, { TableName, Key })),
+        ([TableName, { Keys, ...parts }]) =>
+          Keys.map((Key) => actionOn(operation, { TableName, Key, ...parts })),
       );
     case 'TransactWriteItems':
     case 'TransactGetItems':
@@ -38,7 +63,8 @@ export function actionsOf({ operation, input }: OperationCall): Action[] {
       const [, value = ''] = /\bpk = (:\w+)/.exec(String(KeyConditionExpression)) ?? [];
       const { [value]: pk } = ExpressionAttributeValues as Attributes;
       const table = `${TableName}${IndexName ? `/index/${IndexName}` : ''}`;
-      return [{ action: 'dynamodb:Query', table, pk: pk?.S ?? '' }];
+      const attributes = [...new Set(attributesIn(input))];
+      return [{ action: 'dynamodb:Query', table, pk: pk?.S ?? '', attributes }];
     }
     default:
       return [];

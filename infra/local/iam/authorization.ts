@@ -4,6 +4,7 @@ import type { AwsCall } from '../calls/aws-call.ts';
 import { ACCOUNT, keyArn, type Template } from '../stack/template.ts';
 import {
   type AccessRequest,
+  ATTRIBUTES,
   type Grant,
   LEADING_KEYS,
   type PolicyDocument,
@@ -25,7 +26,7 @@ export function openAuthorization(
   stack: StackIdentifiers,
 ) {
   const used = new Set<Grant>();
-  const describe = ({ action, resource }: Grant | AccessRequest, leadingKey?: string) =>
+  const describe = ({ action, resource }: Grant | AccessRequest, leadingKey: unknown) =>
     `${action} on ${stack.nameOf(resource)}${leadingKey === undefined ? '' : ` for ${leadingKey}`}`;
   return {
     /** Names the first permission that the function lacks for this call. */
@@ -41,7 +42,8 @@ export function openAuthorization(
         if (!grant)
           return (
             `${functionName} is not authorized to perform ` +
-            describe(request, request.context[LEADING_KEYS])
+            describe(request, request.context[LEADING_KEYS]) +
+            attributesOf(request)
           );
         if (!isUnbounded(grant)) used.add(grant);
       }
@@ -55,6 +57,12 @@ export function openAuthorization(
           .map((grant) => `${functionName} does not use ${describe(grant, grant.leadingKey)}`),
       ),
   };
+}
+
+/** What an update names besides the key: its permission can be limited to some attributes. */
+function attributesOf({ action, context }: AccessRequest): string {
+  const named = [context[ATTRIBUTES] ?? []].flat().filter((name) => name !== 'pk' && name !== 'sk');
+  return action === 'dynamodb:UpdateItem' && named.length > 0 ? ` with ${named.join(', ')}` : '';
 }
 
 /** To write logs, and to read the stream of an event source mapping. */
@@ -87,10 +95,10 @@ function accessRequestsOf(
         'dynamodb:EnclosingOperation': operation,
       };
       const requests: AccessRequest[] = actionsOf({ operation, input }).map(
-        ({ action, table, pk }) => ({
+        ({ action, table, pk, attributes }) => ({
           action,
           resource: arn(`table/${table}`),
-          context: { [LEADING_KEYS]: pk, ...enclosing },
+          context: { [LEADING_KEYS]: pk, [ATTRIBUTES]: attributes, ...enclosing },
         }),
       );
       if (operation === 'Scan')

@@ -10,11 +10,11 @@ export interface PolicyDocument {
   readonly Statement: unknown;
 }
 
-/** What a call needs, with the value of each condition key, of which it has one at most. */
+/** What a call needs, with the value or values of each condition key. */
 export interface AccessRequest {
   readonly action: string;
   readonly resource: string;
-  readonly context: Readonly<Record<string, string>>;
+  readonly context: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** The smallest part of a statement: it allows one action on one resource. */
@@ -27,20 +27,24 @@ export interface Grant {
 
 /** The condition key for the partition keys of a call. */
 export const LEADING_KEYS = 'dynamodb:LeadingKeys';
+/** The condition key for the top-level attributes that a call names. */
+export const ATTRIBUTES = 'dynamodb:Attributes';
 const OTHER_KEYS =
   /^(dynamodb:EnclosingOperation|kms:ViaService|kms:EncryptionContext:.+|ses:FromAddress)$/;
 
-type Operator = (value: string | undefined, expected: readonly string[]) => boolean;
+type Operator = (values: readonly string[], expected: readonly string[]) => boolean;
 
-const isOneOf: Operator = (value, expected) => value !== undefined && expected.includes(value);
+const anyIsOneOf: Operator = (values, expected) => values.some((each) => expected.includes(each));
 const FOR_ALL_LIKE = 'ForAllValues:StringLike';
+const FOR_ALL_EQUAL = 'ForAllValues:StringEquals';
 const OPERATORS = new Map<string, Operator>([
-  ['Null', (value, [expected]) => String(value === undefined) === expected],
-  ['StringEquals', isOneOf],
-  ['ForAnyValue:StringEquals', isOneOf],
+  ['Null', (values, [expected]) => String(values.length === 0) === expected],
+  ['StringEquals', anyIsOneOf],
+  ['ForAnyValue:StringEquals', anyIsOneOf],
+  [FOR_ALL_EQUAL, (values, expected) => values.every((each) => expected.includes(each))],
   [
     FOR_ALL_LIKE,
-    (value, expected) => value === undefined || expected.some((each) => isLike(value, each)),
+    (values, expected) => values.every((value) => expected.some((each) => isLike(value, each))),
   ],
 ]);
 
@@ -70,7 +74,7 @@ function readStatement(statement: Record<string, unknown>): Grant[] {
         covers: (request: AccessRequest) =>
           action === request.action &&
           ['*', request.resource].includes(resource) &&
-          isLike(request.context[LEADING_KEYS] ?? '', leadingKey ?? '*') &&
+          isLike(String(request.context[LEADING_KEYS] ?? ''), leadingKey ?? '*') &&
           conditions.every(({ holds }) => holds(request)),
       })),
     ),
@@ -80,12 +84,15 @@ function readStatement(statement: Record<string, unknown>): Grant[] {
 function readCondition(operator: string, key: string, value: unknown) {
   const compare = OPERATORS.get(operator);
   if (!compare) throw unsupported(`the condition operator ${operator}`);
-  if (key !== LEADING_KEYS && !OTHER_KEYS.test(key)) throw unsupported(`the condition key ${key}`);
-  // IAM's documentation forbids this, and defines no result.
-  if (key === LEADING_KEYS && operator === 'StringEquals')
+  const hasManyValues = [LEADING_KEYS, ATTRIBUTES].includes(key);
+  if (!hasManyValues && !OTHER_KEYS.test(key)) throw unsupported(`the condition key ${key}`);
+  // IAM's documentation forbids both, and defines no result.
+  if (hasManyValues && operator === 'StringEquals')
     throw unsupported(`${operator} without ForAllValues or ForAnyValue on ${key}`);
+  if (!hasManyValues && operator === FOR_ALL_EQUAL)
+    throw unsupported(`the condition operator ${operator} on ${key}`);
   const expected = texts(value, operator === FOR_ALL_LIKE ? /\$\{|\?|\*./ : undefined);
-  const holds = ({ context }: AccessRequest) => compare(context[key], expected);
+  const holds = ({ context }: AccessRequest) => compare([context[key] ?? []].flat(), expected);
   return { operator, key, expected, holds };
 }
 

@@ -33,19 +33,20 @@ const ACTIONS = {
   query: 'dynamodb:Query',
   put: 'dynamodb:PutItem',
   update: 'dynamodb:UpdateItem',
+  updateUser: 'dynamodb:UpdateItem',
   updateOutsideTransaction: 'dynamodb:UpdateItem',
   delete: 'dynamodb:DeleteItem',
   conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
 /** A transaction's conditions enforce the rules, so single writes are denied. */
-const ONLY_IN_TRANSACTIONS = ['put', 'update', 'delete'];
+const ONLY_IN_TRANSACTIONS = ['put', 'update', 'updateUser', 'delete'];
 
 /** Whoever uses the table checks its format first; a transaction may have to raise it. */
 function withFormat(permissions: Permissions): Permissions {
   if (Object.keys(permissions).length === 0) return permissions;
-  const { get = [], put, update, delete: deletion } = permissions;
-  const mayWrite = put ?? update ?? deletion;
+  const { get = [], put, update, updateUser, delete: deletion } = permissions;
+  const mayWrite = put ?? update ?? updateUser ?? deletion;
   return {
     ...permissions,
     get: [...new Set([...get, PARTITION.format])],
@@ -106,10 +107,16 @@ export class AdministrationTable extends Construct {
     return table;
   }
 
-  /** Grants each action on its partition keys only, and what the check of the format needs. */
+  /**
+   * Grants each action on its partition keys only, and what the check of the format needs. The
+   * attributes of a request are the top-level ones of its item or key and of all its expressions,
+   * conditions included:
+   * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
+   */
   grantTo(fn: GatehouseFunction, { keys: _, ...permissions }: Permissions): void {
     const granted = Object.entries(withFormat(permissions)) as [keyof typeof ACTIONS, string[]][];
-    for (const [permission, keys] of granted)
+    for (const [permission, names] of granted) {
+      const keys = permission === 'updateUser' ? [PARTITION.user] : names;
       fn.allow([ACTIONS[permission]], [this.table.tableArn], {
         'ForAllValues:StringLike': {
           'dynamodb:LeadingKeys': keys.map((key) => key.replace(/#$/, '#*')),
@@ -119,7 +126,14 @@ export class AdministrationTable extends Construct {
         ...(ONLY_IN_TRANSACTIONS.includes(permission) && {
           'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
         }),
+        // An update without attributes writes nothing, so their absence need not be denied.
+        ...(permission === 'updateUser' && {
+          'ForAllValues:StringEquals': {
+            'dynamodb:Attributes': [...new Set(['pk', 'sk', ...names])],
+          },
+        }),
       });
+    }
     if (granted.length > 0) this.nameFor(fn);
   }
 

@@ -1,0 +1,59 @@
+import { EDITABLE_USER_FIELDS, type User } from './user.ts';
+import { ownAccountChange } from './user-schema.ts';
+
+type Attributes = readonly (keyof User)[];
+
+/** What the condition on the caller names, and every write that ends sessions. */
+const SESSIONS: Attributes = [
+  'incarnation',
+  'passwordChanges',
+  'sessionEndings',
+  'tokenExcepted',
+  'sessionsEnded',
+  'version',
+  'factorChanges',
+];
+const ADDRESS_CHANGE: Attributes = [
+  'email',
+  'emailUnproven',
+  'lastModifiedBy',
+  'lastModifiedDate',
+  'version',
+];
+
+/**
+ * The attributes that the updates of a user name, in what they write and in their conditions. A
+ * function may name no others (`updateUser` in routes.ts), and could write all that it may name, so
+ * no condition names an attribute that its function must not be able to write.
+ */
+export const USER_UPDATES = {
+  logIn: [
+    'lastLogin',
+    'passwordHash',
+    'secondFactor',
+    'login',
+    'passwordChanges',
+    'sessionEndings',
+  ],
+  sessions: SESSIONS,
+  address: [...ADDRESS_CHANGE, 'securityStamp'],
+  account: [
+    ...SESSIONS,
+    ...ADDRESS_CHANGE,
+    ...EDITABLE_USER_FIELDS.filter((field) => field in ownAccountChange.entries),
+  ],
+  user: [...SESSIONS, ...ADDRESS_CHANGE, ...EDITABLE_USER_FIELDS, 'securityStamp', 'lastLogin'],
+  password: [...SESSIONS, 'passwordHash', 'securityStamp'],
+  reset: [
+    'passwordHash',
+    'passwordChanges',
+    'tokenExcepted',
+    'sessionsEnded',
+    'securityStamp',
+    'emailUnproven',
+    'admittedAt',
+    'version',
+    'factorChanges',
+  ],
+  factor: [...SESSIONS, 'secondFactor', 'pendingFactor'],
+} as const satisfies Readonly<Record<string, Attributes>>;
