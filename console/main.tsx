@@ -27,6 +27,7 @@ function Console() {
 }
 
 function WithAccount() {
+  // In an object: the setter would call a component as an update.
   const [Screens, setScreens] = useState<{ readonly component: SignedIn }>();
   const [problem, setProblem] = useState<Problem>();
   const load = async () => {

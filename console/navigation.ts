@@ -58,7 +58,7 @@ export async function navigate(
   notice.value = say;
   const index = historyIndex() + (replace ? 0 : 1);
   history[replace ? 'replaceState' : 'pushState']({ index }, '', target);
-  current = index;
+  shownIndex = index;
   show();
 }
 
@@ -68,7 +68,8 @@ export function hideFragment(): void {
 }
 
 const historyIndex = (): number => history.state?.index ?? 0;
-let current = historyIndex();
+/** The index of the address that is shown. */
+let shownIndex = historyIndex();
 
 function show(): void {
   navigated = true;
@@ -78,12 +79,12 @@ function show(): void {
 async function onPopState(): Promise<void> {
   const index = historyIndex();
   if (location.pathname === place.value.pathname || !dirty()) {
-    current = index;
+    shownIndex = index;
     show();
     return;
   }
   // The browser has already moved: go back to the form, ask, and move again.
-  const steps = index - current;
+  const steps = index - shownIndex;
   if (steps === 0) return;
   history.go(-steps);
   await new Promise((resolve) => addEventListener('popstate', resolve, { once: true }));

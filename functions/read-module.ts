@@ -11,7 +11,7 @@ export const handler = moduleEndpoint(
   ReadModule,
   async ({ caller, path, precondition, running }) => {
     const { wanted, body } = await pollModule(table, caller, path.id, { precondition, running });
-    // What users read has more than what the number counts, such as what the module runs.
+    // Without an ETag: it also has what the module runs, which the number does not count.
     if (!('clientId' in caller)) return ok(body);
     const headers = etag({ version: String(wanted) });
     return body ? ok(body, headers) : { status: 304, headers };

@@ -105,6 +105,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
   const integration = current.data;
   return (
     <>
+      {/* As last loaded: a change of a parameter sets the flag, and leaves the form as it is. */}
       <Restart module={loaded.data.module} />
       <Form
         key={version}

@@ -125,6 +125,7 @@ interface EditProperties {
   readonly onSaved: () => void;
 }
 
+/** Loads the parameter again, because a list has no ETag to save it with. */
 function EditParameter({ id, onClose, onSaved }: EditProperties) {
   const { answer, reload } = useLoad('', () =>
     send('GET /api/utm-integration-confs/{id}', { path: { id } }),

@@ -1,6 +1,12 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { fold } from '../contract/folding.ts';
 
+/*
+ * An address is compared in three ways: as it is written; by its mailbox, which receives its mail
+ * (`mailboxOf`); and by the key under which it is unique (`emailKey`), which also joins mailboxes
+ * that some system might take for one.
+ */
+
 /**
  * The ASCII form of a domain by UTS 46, without the trailing root dot; undefined for an invalid
  * domain.

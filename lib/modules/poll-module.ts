@@ -28,6 +28,7 @@ export async function pollModule(
   id: number,
   { precondition, running }: Poll,
 ): Promise<WantedConfiguration> {
+  // A user holds no number: what users read also changes without a new one.
   if (!('clientId' in caller)) return readModule(table, caller, id, undefined);
   const { moduleRevision: wanted } = caller.integration;
   const report = knownNumbers(parseRunning(running), wanted);

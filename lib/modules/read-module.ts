@@ -55,6 +55,7 @@ export async function readModule(
   const unseal = openUnseal({ onDecryption: () => onConsumed(1) });
   try {
     const read = await readAsOfOneMoment(table, integration, onConsumed);
+    // In this response, `module` is the state of the module in place of its restart flag.
     const { module: _restart, ...view } = integrationView(read.integration);
     const parameters = await mapConcurrently(
       read.parameters,

@@ -21,8 +21,8 @@ const newVersion = (count: number): Version => `${count}-${randomUUID()}`;
 export const nextVersion = (version: Version): Version => newVersion(countOf(version) + 1);
 
 /**
- * The versions that the client accepts of the entity that it changes; undefined accepts any
- * version.
+ * The versions of an entity that the client accepts, by If-Match and If-None-Match. Undefined
+ * without these headers: it accepts any version.
  */
 export type Precondition = { includes(version: string): boolean } | undefined;
 

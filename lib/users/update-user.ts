@@ -44,7 +44,7 @@ export async function updateUser(
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
       const by = { modifiedBy: callerUser.login, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);
-      // The response contains the time, and whether there is a second factor.
+      // The response shows the last log-in and the factor, which change without a new version.
       const { lastLogin, factorChanges } = targetUser;
       const isCurrent = attributesAre({ lastLogin, factorChanges });
       const key = entityKey('USER', targetUser.id);

@@ -45,11 +45,9 @@ export interface User {
   readonly securityStamp: string;
   /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;
-  /**
-   * The number of password changes, and of times that all sessions were ended; absent means none.
-   * Tokens issued before the last one have ended, except `tokenExcepted`.
-   */
+  /** The number of password changes. Tokens issued before the last one have ended. */
   readonly passwordChanges: number;
+  /** The number of times that all sessions were ended; absent means none. */
   readonly sessionEndings?: number | undefined;
   /** The id (jti) of the token that made the last of these changes and stays valid. */
   readonly tokenExcepted?: string | undefined;

@@ -15,14 +15,15 @@ import { keyOf, tableOf } from './deployed.ts';
 /*
  * What is deployed already, or remains of an earlier deployment: whether the next one can succeed,
  * and whether the data is still protected, because a deployment does not restore what was changed
- * by other means. Before the first deployment, nothing is missing.
+ * by other means. Before the first deployment, nothing is missing. A check ends with its first
+ * finding, so each line may rely on the lines before it.
  */
 
 /**
  * The commands for stacks that have been complete. All others can be deleted: their creation was
  * not completed, or their deletion has begun.
  */
-const COMMANDS: Readonly<Record<string, string>> = {
+const COMMANDS_BY_STATUS: Readonly<Record<string, string>> = {
   UPDATE_FAILED: 'rollback-stack',
   UPDATE_ROLLBACK_FAILED: 'continue-update-rollback',
   IMPORT_ROLLBACK_FAILED: 'describe-stack-events',
@@ -31,7 +32,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
 /** A stack must be in a state in which it can be updated. */
 export async function* stackState({ region, name, stack }: Target): Findings {
   const { StackStatus: status = '', EnableTerminationProtection } = (await stack()) ?? {};
-  const { [status]: command = 'delete-stack' } = COMMANDS;
+  const { [status]: command = 'delete-stack' } = COMMANDS_BY_STATUS;
   let remedy = `aws cloudformation ${command} --stack-name ${name} --region ${region}`;
   if (EnableTerminationProtection && command === 'delete-stack')
     remedy = 'remove the protections of the stack and of its table, and delete it';
