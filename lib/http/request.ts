@@ -7,8 +7,8 @@ import type { ModuleCaller } from '../modules/module-token.ts';
 import type { Caller } from '../users/caller.ts';
 
 /**
- * The API Gateway event, with the client's address if there is an edge, its caller once
- * authenticated, and for the log the user that it has authenticated by a password.
+ * The API Gateway event, with the client's address if there is an edge, its caller once verified,
+ * and for the log the user or the module that the request has authenticated by a secret.
  */
 export type Event = APIGatewayProxyEventV2 & {
   clientAddress?: string;

@@ -56,7 +56,7 @@ async function chargedList(
 }
 
 /**
- * Ends the session of the caller's token, also if the user was deleted. Succeeds as well if it has
+ * Ends the session of the caller's token, even if the user was deleted. Succeeds as well if it has
  * ended already.
  */
 export async function logOut(table: Table, caller: AuthorizedCaller): Promise<void> {

@@ -98,7 +98,7 @@ export function changeTotal(kind: Kind, amount: number): Write {
   };
 }
 
-/** Deletes an item; without a condition, also one that does not exist. */
+/** Deletes an item; without a condition, even one that does not exist. */
 export function remove(key: Key, condition?: Condition): Write {
   return { ...condition, act: 'Delete', key };
 }

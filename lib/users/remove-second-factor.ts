@@ -9,7 +9,7 @@ import { auditEventFor, findUserByLogin } from './user-table.ts';
 /**
  * Removes the second factor of another user, who has lost the device and the recovery codes, ends
  * all sessions of that user and notifies the user by mail. Fails with not-found for an unknown
- * login and for a user without a factor, and with forbidden, also for the caller's own: a stolen
+ * login and for a user without a factor, and with forbidden, even for the caller's own: a stolen
  * token must not remove it.
  */
 export function removeSecondFactor(

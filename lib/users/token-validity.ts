@@ -21,8 +21,9 @@ export interface IssuedToken {
   readonly jti: string;
   /** Seconds since 1970. */
   readonly expires: number;
-  /** The number of password changes, and of times that all sessions of the user were ended. */
+  /** The number of password changes by then. */
   readonly passwordChanges: number;
+  /** The number of times that all sessions of the user were ended by then. */
   readonly sessionEndings: number;
 }
 
