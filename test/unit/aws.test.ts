@@ -1,8 +1,6 @@
 import { EventEmitter } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { clientSettings, openConnection } from '../../lib/runtime/aws.ts';
 import { finishColdStart, startInColdStart } from '../../lib/runtime/cold-start.ts';
@@ -12,12 +10,8 @@ import {
   currentDeadline,
   setDeadline,
 } from '../../lib/runtime/deadline.ts';
-import { requireEnv } from '../../lib/runtime/env.ts';
-import { sharedKms } from '../../lib/runtime/kms.ts';
 import { isOutage } from '../../lib/runtime/outage.ts';
 import { mapConcurrently, settleAll } from '../../lib/runtime/settle-all.ts';
-import { openTable } from '../../lib/table/open-table.ts';
-import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { waitMicrotasks } from '../support/doubles/microtasks.ts';
@@ -127,54 +121,6 @@ describe('a call to AWS', () => {
   });
 });
 
-describe('SDK clients', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: the SDK hides the type of this configuration
-  const configOf = async ({ requestHandler, maxAttempts }: any) => {
-    // The SDK creates the HTTP agent on the first call.
-    const { httpAgentProvider, ...settings } = await requestHandler.configProvider;
-    return { ...settings, httpAgent: await httpAgentProvider(), maxAttempts: await maxAttempts() };
-  };
-
-  const usual = {
-    maxAttempts: 3,
-    connectionTimeout: 500,
-    requestTimeout: 1500,
-    throwOnRequestTimeout: true,
-    httpAgent: clientSettings.requestHandler.httpAgent,
-    httpsAgent: clientSettings.requestHandler.httpsAgent,
-  };
-
-  it('abort slow calls with an error, make three attempts and share connections', async () => {
-    const from = vi.spyOn(DynamoDBDocumentClient, 'from');
-    vi.stubEnv('TABLE_NAME', 'Gates');
-    openTable();
-    const [[tableClient] = []] = from.mock.calls;
-
-    expect(await configOf(tableClient?.config)).toMatchObject(usual);
-    expect(await configOf(sharedKms().config)).toMatchObject(usual);
-    expect(sharedKms()).toBe(sharedKms());
-    for (const agent of [usual.httpAgent, usual.httpsAgent]) {
-      expect(agent).toMatchObject({ keepAlive: true, maxSockets: 50 });
-    }
-    expect(usual.httpAgent).toBeInstanceOf(http.Agent);
-    expect(usual.httpsAgent).toBeInstanceOf(https.Agent);
-  });
-
-  it('wait 20 seconds and make six attempts when they scan whole tables', async () => {
-    const client = scannerClient({ region: 'eu-central-1', endpoint: 'http://127.0.0.1:1' });
-
-    expect(client).toBeInstanceOf(DynamoDBClient);
-    expect(await client.config.region()).toBe('eu-central-1');
-    expect(await client.config.endpoint?.()).toMatchObject({ hostname: '127.0.0.1', port: 1 });
-    expect(await configOf(client.config)).toMatchObject({
-      maxAttempts: 6,
-      connectionTimeout: 3000,
-      requestTimeout: 20_000,
-      throwOnRequestTimeout: true,
-    });
-  });
-});
-
 describe('openConnection', () => {
   /** Replaces requests, which would leave the machine. */
   function requestsOf(module: typeof http | typeof https) {
@@ -204,26 +150,17 @@ describe('openConnection', () => {
     expect(request.end).toHaveBeenCalledOnce();
   });
 
-  it('connects to the endpoint of the service, where it has one of its own', () => {
+  it('connects to the endpoint of the service, and abandons what times out or fails', () => {
     vi.stubEnv('AWS_ENDPOINT_URL', 'https://127.0.0.1:1');
     vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', 'http://127.0.0.1:2');
-    const { spy } = requestsOf(http);
-
-    openConnection('dynamodb');
-
-    expect(spy.mock.calls.map(([url]) => String(url))).toEqual(['http://127.0.0.1:2/']);
-  });
-
-  it('silently abandons a connection that times out or fails', () => {
-    vi.stubEnv('AWS_ENDPOINT_URL', 'https://127.0.0.1:1');
-    const { request, spy } = requestsOf(https);
+    const { request, spy } = requestsOf(http);
     openConnection('dynamodb');
     expect(request.destroy).not.toHaveBeenCalled();
 
     request.emit('timeout');
     request.emit('error', new Error('reset'));
 
-    expect(String(spy.mock.calls[0]?.[0])).toBe('https://127.0.0.1:1/');
+    expect(String(spy.mock.calls[0]?.[0])).toBe('http://127.0.0.1:2/');
     expect(request.destroy).toHaveBeenCalledOnce();
   });
 });
@@ -259,14 +196,6 @@ describe('startInColdStart', () => {
 
     expect(completed).toEqual(['fails', 'works']);
     expect(limit).toBe(2500);
-  });
-});
-
-describe('requireEnv', () => {
-  it('returns the value of the variable', () => {
-    vi.stubEnv('SOME_SETTING', 'value');
-
-    expect(requireEnv('SOME_SETTING')).toBe('value');
   });
 });
 

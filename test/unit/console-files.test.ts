@@ -56,31 +56,6 @@ describe('a path', () => {
   });
 });
 
-describe('the headers', () => {
-  const headersOf = (path: string, accepted?: string) =>
-    findConsoleFile(files, path, accepted).headers;
-
-  it('of an asset let it be kept, and name its type and coding', () => {
-    expect(headersOf('/console/assets/a-1.js', 'gzip')).toEqual({
-      'Content-Type': 'text/javascript; charset=utf-8',
-      'Content-Encoding': 'gzip',
-      ETag: expect.stringMatching(/^"[\w-]{43}"$/),
-      'Cache-Control': 'public, max-age=31536000, immutable',
-      'Content-Security-Policy': expect.stringMatching(/^default-src 'none'; script-src 'self'; /),
-      Vary: 'Accept-Encoding, Origin',
-    });
-    expect(headersOf('/console/assets/a-1.css')['Content-Type']).toBe('text/css; charset=utf-8');
-  });
-
-  it('of the page require that it is revalidated', () => {
-    expect(headersOf('/console')).toMatchObject({
-      'Content-Type': 'text/html; charset=utf-8',
-      'Cache-Control': 'no-cache',
-    });
-    expect(headersOf('/console')).not.toHaveProperty('Content-Encoding');
-  });
-});
-
 it.each([
   ['br', 'gzip, deflate, br, zstd'],
   ['br', 'br'],

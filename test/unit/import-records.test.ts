@@ -5,10 +5,9 @@ import { emailKey } from '../../lib/mail/address.ts';
 import { importRecords } from '../../lib/operations/transfer/import-records.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
-import { claim, EXISTS, set, type Write } from '../../lib/table/write.ts';
+import { EXISTS, set, type Write } from '../../lib/table/write.ts';
 import { emailGuardKey, loginGuardKey } from '../../lib/users/user-items.ts';
 import { integrationRecord, userRecord } from '../support/commands/transfer.ts';
-import { cancelledBy } from '../support/doubles/aws-errors.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
 
@@ -166,20 +165,6 @@ describe('a record is rejected', () => {
     expect(rejected).toEqual(['1 login login-taken taken by user 9']);
   });
 
-  it('whose login is taken while its transaction conflicts with another', async () => {
-    const table = memoryTable();
-    const { transact } = table;
-    table.transact = async () => {
-      table.transact = transact;
-      await transact([claim(loginGuardKey('ann'), { id: 9 }, 'retry')], 'token');
-      throw cancelledBy('TransactionConflict');
-    };
-
-    const { tally, rejected } = await importLines([userRecord('ann')], table);
-
-    expect([tally.imported, rejected]).toEqual([0, ['1 login login-taken taken by user 9']]);
-  });
-
   it.each([
     ['the login', { email: 'other@old.example' }, 'login login-taken taken by line 1'],
     [
@@ -281,31 +266,6 @@ describe('an import', () => {
     const { tally } = await importLines([createdAt(secondsFromNow(30))]);
 
     expect(tally).toEqual({ ...NOTHING, imported: 1 });
-  });
-
-  it('creates entities with markers, guards, parameters, totals and audit entries', async () => {
-    const table = memoryTable();
-
-    await importLines([integrationRecord('a', ['x', 'y'])], table, kmsWithDataKeys());
-    await importLines([integrationRecord('b'), userRecord('ann')], table);
-
-    const described = table.transactions.map((writes) =>
-      writes.map(({ key, attributes, values, onConditionFailed = '' }) =>
-        key.pk === 'TOTAL'
-          ? `${key.sk} + ${values?.[':amount']}`
-          : [
-              key.pk.replace(/[\da-f]{64}/, ''),
-              ...['name', 'parameterCount', 'confName', 'actor', 'action', 'targetName'].map(
-                (name) => attributes?.[name],
-              ),
-              onConditionFailed,
-            ]
-              .filter((part) => part !== undefined)
-              .join(' '),
-      ),
-    );
-    expect(described).toMatchSnapshot();
-    expect(table.find(entityKey('CONF', 1_001_000_002))?.confName).toBe('name 1');
   });
 
   it.each([
@@ -441,44 +401,5 @@ describe('a repeated import', () => {
     // The keys must never change: markers of earlier imports would be ignored.
     const marked = Object.entries(table.changed()).filter(([name]) => name.startsWith('IMPORTED#'));
     expect(Object.fromEntries(marked.map(([name, item]) => [name, item?.id]))).toMatchSnapshot();
-  });
-
-  it.each<[string, object, Item[], object, string[]]>([
-    ['user', ANN, [{ ...entityKey('USER', 1001), id: 1001, ...ANN }], { present: 1 }, []],
-    [
-      'user with another address',
-      ANN,
-      [
-        { ...entityKey('USER', 1001), id: 1001, ...ANN, email: 'ann@new.example' },
-        { ...loginGuardKey('ann'), id: 1001 },
-      ],
-      { rejected: 1 },
-      ['1 login login-taken taken by user 1001'],
-    ],
-    [
-      'integration',
-      GATE,
-      [{ ...entityKey('INTEGRATION', 1001), id: 1001, ...GATE }],
-      { present: 1 },
-      [],
-    ],
-  ])('looks again when another import has created a %s meanwhile', async (kind, ...example) => {
-    const [record, items, outcome, errors] = example;
-    const other = memoryTable();
-    await importLines([record], other);
-    const [marker] = Object.values(other.changed()).filter((item) => item?.pk.startsWith('IMPORT'));
-    const table = memoryTable();
-    const written = errors.length > 0 ? items : [...items, marker as Item];
-    table.concurrent.push(
-      written.map(({ pk, sk, ...attributes }) => ({ act: 'Put', key: { pk, sk }, attributes })),
-    );
-
-    const { tally, rejected } = await importLines([record], table);
-
-    expect([tally, rejected]).toEqual([{ ...NOTHING, ...outcome }, errors]);
-    expect([table.transactions, table.calls]).toEqual([
-      [],
-      expect.arrayContaining([`nextId ${kind.split(' ')[0]?.toUpperCase()}`]),
-    ]);
   });
 });

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CONVERSION } from '../../infra/api-document/json-schema.ts';
 import { jsonLinesIn } from '../../infra/commands/operate/json-lines.ts';
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
-import { itemsOf, usersOf } from '../../lib/operations/transfer/entities.ts';
+import { itemsOf } from '../../lib/operations/transfer/entities.ts';
 import { exportRecords } from '../../lib/operations/transfer/export-records.ts';
 import { linesOf } from '../../lib/operations/transfer/lines.ts';
 import { importRecord, readRecord } from '../../lib/operations/transfer/record.ts';
@@ -94,52 +94,6 @@ describe('a value', () => {
   });
 });
 
-it('exports users and integrations without ids, with decrypted values', async () => {
-  const seal = await openSeal(4, 'values-key', kmsReceiving(DATA_KEY));
-  const items = INTACT_ITEMS.map((item) =>
-    item.pk === 'CONF'
-      ? {
-          ...item,
-          confDescription: 'd',
-          confValue: seal(`secret ${item.confName}`, Number(item.sk)),
-        }
-      : item,
-  );
-  const records: unknown[] = [];
-
-  const exported = exportRecords(
-    memoryTable(items),
-    'values-key',
-    kmsReceiving(DATA_KEY, DATA_KEY),
-  );
-  for await (const record of exported) records.push(record);
-
-  expect(records).toHaveLength(4);
-  expect(records[1]).toEqual({
-    type: 'user',
-    login: 'user',
-    email: 'user@example.com',
-    authorities: ['ROLE_USER'],
-    activated: true,
-    langKey: 'en',
-    createdBy: 'system',
-    createdDate: 'then',
-    lastModifiedBy: 'system',
-    lastModifiedDate: 'then',
-  });
-  expect(records[3]).toEqual({
-    type: 'integration',
-    name: 'Gate',
-    shortName: 'gate',
-    integrationType: 'API',
-    active: true,
-    parameters: [
-      { confName: 'url', confDescription: 'd', confValue: 'secret url' },
-      { confName: 'key', confDescription: 'd', confValue: 'secret key' },
-    ],
-  });
-});
-
 it.each([
   ['the last one', 5998],
   ['after the last one', 5999],
@@ -156,14 +110,6 @@ it.each([
 
   expect(read).toEqual(items.map(({ sk }) => sk).sort());
   expect(table.queries.map(({ range }) => range.limit)).toEqual([1000, 1000]);
-});
-
-it('usersOf reads the users without the keys of their items', async () => {
-  const item = { ...entityKey('USER', 7), id: 7, login: 'ann' };
-
-  expect(await Readable.from(usersOf(memoryTable([item]))).toArray()).toEqual([
-    { id: 7, login: 'ann' },
-  ]);
 });
 
 afterEach(() => vi.restoreAllMocks());

@@ -130,121 +130,63 @@ afterEach(() => {
 });
 
 const BYTES = new Uint8Array([0, 1, 254, 255]);
+const BASE64 = 'AAH+/w==';
 const KEY = { pk: 'USER', sk: '1' };
+const STORED = { pk: { S: 'USER' } };
+const T = { TableName: 'T', Key: KEY };
 
-/** Every command that functions send: its class, its client, an input, and a response to it. */
-const COMMANDS: [name: string, client: keyof Clients, input: object, response: object][] = [
-  [
-    'GetCommand',
+/**
+ * Commands of each client, with an input and a response. All others are sent by the tests over HTTP.
+ */
+const COMMANDS: Record<string, [client: keyof Clients, input: object, response: object]> = {
+  GetCommand: [
     'documents',
-    { TableName: 'T', Key: KEY, ConsistentRead: true },
-    {
-      Item: {
-        pk: { S: 'USER' },
-        n: { N: '1.5' },
-        ids: { NS: ['1', '2'] },
-        bytes: { B: 'AAH+/w==' },
-      },
-    },
+    { ...T, ConsistentRead: true },
+    { Item: { ...STORED, n: { N: '1.5' }, ids: { NS: ['1', '2'] }, bytes: { B: BASE64 } } },
   ],
-  [
-    'BatchGetCommand',
-    'documents',
-    { RequestItems: { T: { Keys: [KEY, { pk: 'A', sk: 'B' }], ConsistentRead: true } } },
-    {
-      Responses: { T: [{ pk: { S: 'USER' } }, { pk: { S: 'A' } }] },
-      UnprocessedKeys: { T: { Keys: [{ pk: { S: 'A' }, sk: { S: 'B' } }], ConsistentRead: true } },
-    },
-  ],
-  [
-    'QueryCommand',
+  UpdateCommand: [
     'documents',
     {
-      TableName: 'T',
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': 'USER', ':from': undefined },
-      ExclusiveStartKey: KEY,
-      Limit: 7,
-    },
-    {
-      Items: [{ pk: { S: 'USER' }, on: { BOOL: true } }],
-      LastEvaluatedKey: { pk: { S: 'USER' }, sk: { S: '1' } },
-      ConsumedCapacity: { TableName: 'T', CapacityUnits: 1.5 },
-    },
-  ],
-  [
-    'ScanCommand',
-    'documents',
-    { TableName: 'T', ExpressionAttributeNames: { '#n': 'Key' } },
-    { Items: [], Count: 0 },
-  ],
-  [
-    'UpdateCommand',
-    'documents',
-    {
-      TableName: 'T',
-      Key: KEY,
+      ...T,
       UpdateExpression: 'SET #n = :n',
       ExpressionAttributeNames: { '#n': 'n' },
       ExpressionAttributeValues: { ':n': new Set([1, 2]) },
     },
     { Attributes: { n: { N: '7' }, list: { L: [{ M: { a: { NULL: true } } }] } } },
   ],
-  [
-    'TransactGetCommand',
-    'documents',
-    { TransactItems: [{ Get: { TableName: 'T', Key: KEY } }] },
-    { Responses: [{ Item: { pk: { S: 'USER' } } }, {}] },
-  ],
-  [
-    'TransactWriteCommand',
+  TransactWriteCommand: [
     'documents',
     {
       ClientRequestToken: 'token',
       TransactItems: [
         { Put: { TableName: 'T', Item: { ...KEY, bytes: BYTES, none: undefined } } },
-        {
-          Update: {
-            TableName: 'T',
-            Key: KEY,
-            UpdateExpression: 'ADD n :n',
-            ExpressionAttributeValues: { ':n': -1 },
-          },
-        },
-        { Delete: { TableName: 'T', Key: KEY, ConditionExpression: 'attribute_exists(pk)' } },
-        { ConditionCheck: { TableName: 'T', Key: KEY, ConditionExpression: 'n = :n' } },
+        { Update: { ...T, ExpressionAttributeValues: { ':n': -1 } } },
+        { Delete: { ...T, ConditionExpression: 'attribute_exists(pk)' } },
+        { ConditionCheck: { ...T, ConditionExpression: 'n = :n' } },
       ],
     },
     {},
   ],
-  ['GenerateMacCommand', 'kms', { KeyId: 'k', Message: BYTES }, { KeyId: 'k', Mac: 'AAH+/w==' }],
-  ['SignCommand', 'kms', { KeyId: 'k', Message: BYTES }, { Signature: 'AAH+/w==' }],
-  ['GetPublicKeyCommand', 'kms', { KeyId: 'k' }, { PublicKey: 'AAH+/w==' }],
-  [
-    'GenerateDataKeyCommand',
+  GenerateMacCommand: ['kms', { KeyId: 'k', Message: BYTES }, { KeyId: 'k', Mac: BASE64 }],
+  GenerateDataKeyCommand: [
     'kms',
     { KeyId: 'k', EncryptionContext: { a: 'b' } },
-    { Plaintext: 'AAH+/w==', CiphertextBlob: '/w==' },
+    { Plaintext: BASE64, CiphertextBlob: '/w==' },
   ],
-  ['DecryptCommand', 'kms', { KeyId: 'k', CiphertextBlob: BYTES }, { Plaintext: '' }],
-  [
-    'SendEmailCommand',
+  SendEmailCommand: [
     'ses',
-    {
-      Destination: { ToAddresses: ['ä@example.com'] },
-      Content: { Simple: { Subject: { Data: 'é', Charset: 'UTF-8' } } },
-    },
+    { Destination: { ToAddresses: ['ä@example.com'] }, Content: { Simple: {} } },
     { MessageId: 'm' },
   ],
-];
+};
 
 const GET = (aws: Any) => new aws.GetCommand({ TableName: 'T', Key: KEY });
 const GET_KEY = (aws: Any) => new aws.GetPublicKeyCommand({ KeyId: 'k' });
 
 describe('the transport', () => {
-  it.each(COMMANDS)(
+  it.each(Object.entries(COMMANDS))(
     'sends and returns the same as the SDK: %s',
-    async (name, client, input, body) => {
+    async (name, [client, input, body]) => {
       const { endpoint, received } = await serverWith({ body });
       const outputs: object[] = [];
       for (const aws of [SDK, OWN]) {
@@ -302,24 +244,16 @@ describe('the transport', () => {
   ])('fails like the SDK, after as many attempts: %s', async (_, attempts, reply) => {
     const [bySdk, own] = (await ofBoth(async (aws) => {
       const { endpoint, received } = await serverWith(reply);
-      const error = await clientsOf(aws, endpoint)
-        .documents.send(GET(aws))
-        .catch((thrown: Error) => thrown);
-      const { name, $metadata, CancellationReasons } = error;
-      const { httpStatusCode: status, requestId } = $metadata ?? {};
-      return {
-        name,
-        message: error.message === 'text' ? 'text' : undefined,
-        status,
-        requestId,
-        reasons: CancellationReasons,
-        tried: received.length,
-        attempts: $metadata.attempts,
-      };
+      const sent = clientsOf(aws, endpoint).documents.send(GET(aws));
+      const { name, message, $metadata, CancellationReasons } = await sent.catch((e: Error) => e);
+      const { httpStatusCode: status, requestId, attempts } = $metadata;
+      const known = { name, message: message === 'text', reasons: CancellationReasons };
+      return { ...known, status, requestId, tried: received.length, attempts };
     })) as [Any, Any];
 
     // The SDK names a broken or unparsable response after its own internals.
     if (bySdk.status >= 300 && bySdk.status < 500) expect(own).toEqual(bySdk);
+    if (bySdk.status === undefined || reply === 'half') expect(own.name).toBe('TimeoutError');
     expect(own).toMatchObject({ tried: attempts, attempts });
     expect(bySdk).toMatchObject({ tried: attempts, attempts });
   });
@@ -351,7 +285,7 @@ describe('the transport', () => {
   }
   const endpointWith = async (reply: Reply) => (await serverWith(reply)).endpoint;
 
-  it.each<[string, () => Promise<string>, object, string | RegExp]>([
+  it.each<[string, () => Promise<string>, object, string]>([
     [
       'a missing connection',
       async () => 'http://127.0.0.1:9',
@@ -374,14 +308,12 @@ describe('the transport', () => {
       { connectionTimeout: 1000, requestTimeout: 60 },
       'No response within 60 ms',
     ],
-    ['a closed connection', () => endpointWith('cut'), {}, /./],
-    ['a truncated response', () => endpointWith('half'), {}, /./],
   ])('fails with TimeoutError after %s', async (_, open, requestHandler, message) => {
     const { documents } = clientsOf(OWN, await open(), { maxAttempts: 1, requestHandler });
 
     await expect(documents.send(GET(OWN))).rejects.toMatchObject({
       name: 'TimeoutError',
-      message: expect.stringMatching(message),
+      message,
     });
   });
 
@@ -678,11 +610,9 @@ describe('the transport', () => {
       scopes.map((_, index) => `2030010${index === 0 ? 1 : 2}T000000Z`),
     );
     for (const [index, [secret, region, service]] of scopes.entries()) {
-      const { headers, body } = received[index] as Received;
-      expect(headers.authorization).toBe(
-        signatureOf(headers, body, secret, 'AKID', region, service),
-      );
-      expect(headers).toMatchObject({
+      const request = received[index] as Received;
+      expect(request.headers).toMatchObject({
+        authorization: signatureOf(request, secret, region, service),
         'x-amz-security-token': 'session',
         'x-amzn-trace-id': 'Root=1-2-3',
       });
@@ -732,43 +662,21 @@ describe('the transport', () => {
 const neverConnected = (): Socket =>
   Object.defineProperty(new Socket(), 'connecting', { value: true });
 
-/**
- * The Authorization header that Signature Version 4 prescribes for a POST to `/` with these
- * headers.
- */
-function signatureOf(
-  headers: Received['headers'],
-  body: string,
-  secret: string,
-  id: string,
-  region: string,
-  service: string,
-) {
-  const names = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '')?.[1]?.split(';') ?? [];
+/** The Authorization header that Signature Version 4 prescribes for a POST to `/`. */
+function signatureOf({ headers, body }: Received, secret: string, region: string, service: string) {
+  const [, names = ''] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? [];
   const date = String(headers['x-amz-date']);
   const scope = [date.slice(0, 8), region, service, 'aws4_request'];
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-  const canonical = [
-    'POST',
-    '/',
-    '',
-    ...names.map((name) => `${name}:${headers[name]}`),
-    '',
-    names.join(';'),
-    sha256(body),
-  ];
-  const toSign = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical.join('\n'))].join(
-    '\n',
-  );
-  const key = scope.reduce<Buffer | string>(
-    (by, part) => createHmac('sha256', by).update(part).digest(),
-    `AWS4${secret}`,
-  );
-  const signature = createHmac('sha256', key).update(toSign).digest('hex');
-  return (
-    `AWS4-HMAC-SHA256 Credential=${id}/${scope.join('/')}, ` +
-    `SignedHeaders=${names.join(';')}, Signature=${signature}`
-  );
+  const lines = names.split(';').map((name) => `${name}:${headers[name]}`);
+  const canonical = ['POST', '/', '', ...lines, '', names, sha256(body)].join('\n');
+  const toSign = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical)].join('\n');
+  const hmac = (key: Buffer | string, part: string) =>
+    createHmac('sha256', key).update(part).digest();
+  const key = scope.reduce<Buffer | string>(hmac, `AWS4${secret}`);
+  const credential = `Credential=AKID/${scope.join('/')}`;
+  const signed = `SignedHeaders=${names}, Signature=${hmac(key, toSign).toString('hex')}`;
+  return `AWS4-HMAC-SHA256 ${credential}, ${signed}`;
 }
 
 describe('attribute values', () => {

@@ -3,7 +3,6 @@ import { verifyParameters, verifyTotal } from '../../lib/operations/integrity/co
 import type { Finding } from '../../lib/operations/integrity/finding.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
-import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import { totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
@@ -169,20 +168,6 @@ describe('the parameters of an integration', () => {
     });
     expect([counts(table), waits.length]).toEqual([40, 40]);
   });
-});
-
-it('verifyTable lists everything that is undecided', async () => {
-  const { table } = await withWrong(TOTAL, { n: 9 }, (table, count) => {
-    for (const key of [TOTAL, totalKey('CONF')]) table.put(key, { changes: count });
-  });
-  table.put(totalKey('CONF'), { n: 9 });
-
-  const { findings, undecided } = await skippingWaits(verifyTable(table));
-
-  expect(findings).toEqual([]);
-  expect(undecided).toEqual(
-    ['USER', 'CONF'].map((kind) => `TOTAL / ${kind} could not be verified: it kept changing`),
-  );
 });
 
 describe('repairTable', () => {
