@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 import { requireAccount, requireKnownAccount } from '../../infra/commands/account.ts';
 import { ALARM_TOPIC, BOOTSTRAP_VERSION } from '../../infra/commands/deploy/check-account.ts';
 import { MAPPINGS } from '../../infra/commands/deploy/check-deployed.ts';
-import { checksOf } from '../../infra/commands/deploy/preflight-checks.ts';
+import { checksOf } from '../../infra/commands/deploy/preflight.ts';
 import { edgeDescription } from '../../infra/settings/edge.ts';
 import { keyIds } from '../../infra/settings/keys.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
@@ -26,6 +26,7 @@ const SETTINGS: Settings = {
 };
 const KEPT = { ...SETTINGS, keepData: true, unprotected: false };
 const KEYS = keyIds(SETTINGS);
+const NORTH = 'eu-north-1';
 const KEY_ARN = 'arn:aws:kms:eu-north-1:1:key/mrk-2';
 const streamOf = (table: string) => `arn:aws:dynamodb:eu-north-1:1:table/${table}/stream/1`;
 
@@ -68,7 +69,7 @@ const WITHOUT_STACK: Script = {
   ListStackResources: NO_STACK,
 };
 const logGroups = (...names: string[]) => ({
-  logGroups: names.map((logGroupName) => ({ logGroupName })),
+  logGroups: names.map((name) => ({ logGroupName: `aws-waf-logs-GatehouseEdge-${name}` })),
 });
 
 const concurrency = (
@@ -242,8 +243,8 @@ afterAll(() => aws.stop());
 async function findings(changes: Script, settings = SETTINGS): Promise<string[]> {
   script = { ...READY, ...changes };
   const lines = await Promise.all(
-    [...checksOf('moon', settings)].map(async ([name, , found]) => {
-      const { severity, problem, remedy } = (await found.next()).value ?? {};
+    checksOf('moon', settings).map(async ([name, , find]) => {
+      const { severity, problem, remedy } = (await find()) ?? {};
       return problem ? [`${severity} ${name} ${problem} -> ${remedy}`] : [];
     }),
   );
@@ -257,192 +258,259 @@ const { backup: ____, ...withoutBackup } = SETTINGS;
 
 type Case = [account: string, changes: Script, settings?: Settings];
 
-const BROKEN: Case[] = [
-  ['was never bootstrapped', { GetParameter: NO_PARAMETER }],
-  ['was bootstrapped long ago', { GetParameter: version(5) }],
-  ['was not bootstrapped for the edge', { 'us-east-1 GetParameter': NO_PARAMETER }],
-  ['was not bootstrapped for the backups', { 'eu-west-1 GetParameter': NO_PARAMETER }],
-  ...['ROLLBACK_COMPLETE', 'REVIEW_IN_PROGRESS', 'DELETE_FAILED'].map((status): Case => {
-    return [`has a stack in ${status}`, { DescribeStacks: stack(status, false) }];
-  }),
-  ...['UPDATE_FAILED', 'UPDATE_ROLLBACK_FAILED', 'IMPORT_ROLLBACK_FAILED'].map((status): Case => {
-    return [`has a stack in ${status}`, { DescribeStacks: stack(status) }];
-  }),
-  ['has a protected stack in ROLLBACK_FAILED', { DescribeStacks: stack('ROLLBACK_FAILED') }],
-  ['has an unprotected stack', { DescribeStacks: stack('CREATE_COMPLETE', false) }, KEPT],
+/** What is found, with a part of the remedy; with what differs from what is ready. */
+const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
+  [/^MISSING CDK bootstrap .* was not done, .* npx cdk bootstrap/, { GetParameter: NO_PARAMETER }],
   [
-    'has an edge that failed',
-    {
-      'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false, edgeDescription('eu-north-1')),
-    },
+    /^MISSING CDK bootstrap .* has the version 5, .*requires version 6/,
+    { GetParameter: version(5) },
+  ],
+  [/^MISSING CDK bootstrap in us-east-1/, { 'us-east-1 GetParameter': NO_PARAMETER }],
+  [/^MISSING CDK bootstrap in eu-west-1/, { 'eu-west-1 GetParameter': NO_PARAMETER }],
+  ...Object.entries({
+    ROLLBACK_COMPLETE: 'delete-stack',
+    REVIEW_IN_PROGRESS: 'delete-stack',
+    DELETE_FAILED: 'delete-stack',
+    UPDATE_FAILED: 'rollback-stack',
+    UPDATE_ROLLBACK_FAILED: 'continue-update-rollback',
+    IMPORT_ROLLBACK_FAILED: 'describe-stack-events',
+  }).map(([status, command]): [RegExp, Script] => [
+    RegExp(`^MISSING stack Gatehouse-moon has the status ${status}, .* ${command} --stack-name`),
+    { DescribeStacks: stack(status, false) },
+  ]),
+  [
+    /status ROLLBACK_FAILED, .* remove the protections of the stack and of its table, and delete/,
+    { DescribeStacks: stack('ROLLBACK_FAILED') },
   ],
   [
-    'has the edge of an environment of this name in another region',
+    /^MISSING stack Gatehouse-moon is not protected.* npm run deploy -- -c env=moon/,
+    { DescribeStacks: stack('CREATE_COMPLETE', false) },
+    KEPT,
+  ],
+  [
+    /^MISSING stack GatehouseEdge-moon .*ROLLBACK_COMPLETE.* delete-stack .* --region us-east-1/,
+    { 'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false, edgeDescription(NORTH)) },
+  ],
+  [
+    /^MISSING stack GatehouseEdge-moon belongs to another .* in eu-south-1" -> rename one/,
     {
       'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false, edgeDescription('eu-south-1')),
     },
   ],
   [
-    'has a stack of the backups that failed',
+    /^MISSING stack GatehouseBackup-moon .*ROLLBACK_COMPLETE/,
     { 'eu-west-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false) },
   ],
   [
-    'has the log group of a deleted edge',
+    /^MISSING stack GatehouseEdge-moon would create a log group .* delete-log-group .*-moon --region/,
     {
       'us-east-1 DescribeStacks': NO_STACK,
-      'us-east-1 DescribeLogGroups': logGroups(
-        'aws-waf-logs-GatehouseEdge-moon2',
-        'aws-waf-logs-GatehouseEdge-moon',
-      ),
+      'us-east-1 DescribeLogGroups': logGroups('moon2', 'moon'),
     },
   ],
-  ['has lost its table', { DescribeTable: NO_RESOURCE }],
-  ['has a table that anybody may delete', table(false), KEPT],
-  ['has a table without point-in-time recovery', recovery('DISABLED'), KEPT],
-  ['has a table that keeps expired items', timeToLive('DISABLED')],
-  ['has a table that expires items by another attribute', timeToLive('ENABLED', 'ttl')],
+  [/^MISSING table Table-1 does not exist/, { DescribeTable: NO_RESOURCE }],
+  [/^MISSING table Table-1 is not protected.* --deletion-protection-enabled/, table(false), KEPT],
   [
-    'has an adopted table with another maximum',
+    /^MISSING table Table-1 has no point-in-time recovery.* update-continuous-backups/,
+    recovery('DISABLED'),
+    KEPT,
+  ],
+  [
+    /^MISSING table .* is DISABLED on .* Enabled=true,AttributeName=expires/,
+    timeToLive('DISABLED'),
+  ],
+  [
+    /^MISSING table .* is ENABLED on ttl .* Enabled=false,AttributeName=ttl/,
+    timeToLive('ENABLED', 'ttl'),
+  ],
+  [
+    /^WARNING table Gate has another maximum .* MaxReadRequestUnits=7001,MaxWriteRequestUnits=3001/,
     table(true, 9),
     { ...SETTINGS, existing: { tableStream: streamOf('Gate') } },
   ],
-  ['has disabled the mapping for mail', mapping(MAPPINGS['mail-delayed'], 'Disabled')],
   [
-    'has lost the mapping for mail',
+    /^MISSING stream .* mail-delayed stays OK: .* has the state Disabled -> .* --enabled/,
+    mapping(MAPPINGS['mail-delayed'], 'Disabled'),
+  ],
+  [
+    /^MISSING stream .* does not exist -> deploy with --revert-drift/,
     { [`GET /2015-03-31/event-source-mappings/${MAPPINGS['mail-delayed']}-1`]: NO_RESOURCE },
   ],
   [
-    'has a mapping that cannot read the stream',
-    mapping(MAPPINGS['audit-delayed'], 'Enabled', 'PROBLEM: access denied'),
+    /^MISSING stream .* audit-delayed stays OK: .* reports "PROBLEM: denied" -> .* detect-stack-drift/,
+    mapping(MAPPINGS['audit-delayed'], 'Enabled', 'PROBLEM: denied'),
   ],
   [
-    'has lost a key',
+    /^MISSING key TableKey does not exist/,
     { DescribeKey: ({ KeyId }) => (KeyId === 'TableKey-1' ? NOT_FOUND : keyMetadata()) },
   ],
-  ['has a disabled key', key('FactorKey', { KeyState: 'Disabled' })],
-  ['has a key without its material', key('ValuesKey', { KeyState: 'PendingImport' })],
-  ['has a key that is about to be deleted', key('PepperKeyA', { KeyState: 'PendingDeletion' })],
   [
-    'has a primary key that is about to be deleted',
-    key('PepperKeyA', { KeyState: 'PendingReplicaDeletion' }),
+    /^MISSING key FactorKey has the state Disabled.* enable-key --key-id FactorKey-1/,
+    key('FactorKey', { KeyState: 'Disabled' }),
   ],
-  ['has a key that is not rotated', unrotated('TableKey')],
   [
-    'has a key without a replica',
+    /^MISSING key ValuesKey has the state PendingImport.* describe-key/,
+    key('ValuesKey', { KeyState: 'PendingImport' }),
+  ],
+  ...['PendingDeletion', 'PendingReplicaDeletion'].map((KeyState): [RegExp, Script] => [
+    /^MISSING key PepperKeyA is about to be deleted.* cancel-key-deletion .* && aws kms enable-key /,
+    key('PepperKeyA', { KeyState }),
+  ]),
+  [/^WARNING key TableKey is not rotated.* enable-key-rotation/, unrotated('TableKey')],
+  [
+    /^WARNING replica of ValuesKey does not exist in eu-west-1/,
     {
       DescribeKey: ({ KeyId }) =>
         keyMetadata({}, KeyId === 'ValuesKey-1' ? 'eu-south-1' : undefined),
     },
   ],
-  ['has replicas that are about to be deleted', replica({ KeyState: 'PendingDeletion' })],
+  [/^MISSING replica of \w+ is about to be deleted/, replica({ KeyState: 'PendingDeletion' })],
   [
-    'has replicas that a failed creation is about to delete',
+    /^MISSING replica of \w+ is about to be deleted/,
     {
       ...replica({ KeyState: 'PendingDeletion' }),
       'eu-west-1 ListStackResources': resources(KEYS, 'DELETE_COMPLETE'),
     },
   ],
-  ['has replicas of a deleted stack', { 'eu-west-1 DescribeStacks': NO_STACK }],
   [
-    'has a table of a deleted stack',
+    /^MISSING replica of \w+ exists outside of GatehouseBackup-moon.* to existingReplicas/,
+    { 'eu-west-1 DescribeStacks': NO_STACK },
+  ],
+  [
+    /^MISSING earlier data Gatehouse-moon would create an empty table, but there is .*\/Gate -> set/,
     { ...WITHOUT_STACK, ...tagged('arn:aws:dynamodb:eu-north-1:1:table/Gate') },
     KEPT,
   ],
   [
-    'has a key of a later release that was rolled back',
+    /^MISSING earlier data .* would create FactorKey, .*mrk-2 \(Enabled\) .* "FactorKey": "arn:/,
     { ...without('FactorKey'), ...former('derives the secrets of second factors') },
     KEPT,
   ],
   [
-    'has a former key that is about to be deleted',
+    /^MISSING earlier data .* \(PendingDeletion\) .* with aws kms cancel-key-deletion and enable-key/,
     { ...without('ValuesKey'), ...former('wraps the keys of parameter values', 'PendingDeletion') },
     KEPT,
   ],
-  ['has no identity', { [DOMAIN]: NOT_FOUND }],
-  ['has an unverified address', { [SENDER]: { VerifiedForSendingStatus: false } }],
-  ['has an unverified domain', { [DOMAIN]: { ...IDENTITY, VerifiedForSendingStatus: false } }],
-  ['has a domain without DKIM', { [DOMAIN]: UNSIGNED }],
-  ['has a verified address without its domain', { [SENDER]: NO_MAIL_FROM, [DOMAIN]: NOT_FOUND }],
-  ['has a verified address, its domain without DKIM', { [SENDER]: IDENTITY, [DOMAIN]: UNSIGNED }],
-  ['has a domain without MAIL FROM', { [DOMAIN]: NO_MAIL_FROM }],
-  ['has an address without MAIL FROM', { [SENDER]: NO_MAIL_FROM }],
+  [/^MISSING sender .* by DKIM, so SES rejects .* create-email-identity/, { [DOMAIN]: NOT_FOUND }],
   [
-    'has a default configuration set that the settings do not name',
+    /^MISSING sender gate@mail.example.org the address is not verified, .* verify-email-identity/,
+    { [SENDER]: { VerifiedForSendingStatus: false } },
+  ],
+  ...[{ ...IDENTITY, VerifiedForSendingStatus: false }, UNSIGNED].map(
+    (identity): [RegExp, Script] => [
+      /^MISSING sender .* not verified by DKIM, so SES rejects every mail: .* get-email-identity/,
+      { [DOMAIN]: identity },
+    ],
+  ),
+  [
+    /^WARNING sender .* so mails fail DMARC, .* create-email-identity/,
+    { [SENDER]: NO_MAIL_FROM, [DOMAIN]: NOT_FOUND },
+  ],
+  [
+    /^WARNING sender .* so DMARC depends on the MAIL FROM domain alone: .* get-email-identity/,
+    { [SENDER]: IDENTITY, [DOMAIN]: UNSIGNED },
+  ],
+  [
+    /^WARNING sender .* no MAIL FROM domain .* bounce.mail.example.org .*-identity mail.example.org/,
+    { [DOMAIN]: NO_MAIL_FROM },
+  ],
+  [
+    /^WARNING sender .* no MAIL FROM domain -> .*-identity gate@mail.example.org/,
+    { [SENDER]: NO_MAIL_FROM },
+  ],
+  [
+    /^MISSING sender .* default configuration set default, .* set "configurationSet": "default"/,
     { [DOMAIN]: DEFAULT_SET },
     { ...SETTINGS, mail: mailWithoutSet },
   ],
-  ['has no configuration set', { 'GET /v2/email/configuration-sets/events': NOT_FOUND }],
-  ['is in the sandbox', sesAccount(false, true)],
-  ['may not send', sesAccount(true, false)],
-  ['has too low a quota', concurrency(499)],
-  ['has the quota of a new account', concurrency(10), withoutConcurrency],
   [
-    'cannot serve a route at its rate',
+    /^MISSING SES account has no configuration set events/,
+    { 'GET /v2/email/configuration-sets/events': NOT_FOUND },
+  ],
+  [
+    /^MISSING SES account is in the sandbox.*-url https:\/\/one.example --r/,
+    sesAccount(false, true),
+  ],
+  [/^MISSING SES account its sending is paused.* --sending-enabled/, sesAccount(true, false)],
+  [/ quota is 499, .* needs 500: the deployment fails .* --desired-value 1000/, concurrency(499)],
+  [/ quota is 10, .* needs 100: beyond it, requests end/, concurrency(10), withoutConcurrency],
+  [
+    /^MISSING Lambda concurrency the quota is 1267, .* needs 1601: .* --desired-value 1601/,
     { ...concurrency(1267), ...gatewayQuota(50_000, 50_000) },
     { ...SETTINGS, requestsPerSecond: 12_001 },
   ],
   [
-    'cannot serve logins at their rate',
+    /^MISSING Lambda concurrency the quota is 120, .* needs 121/,
     { ...concurrency(120), ...gatewayQuota(20_000, 50_000) },
     { ...withoutConcurrency, requestsPerSecond: 601 },
   ],
-  ['shares other executions than the settings say', concurrency(500, 172)],
-  ['throttles all APIs below the rate of a route', gatewayQuota(21, 44)],
-  ['throttles bursts below the burst of a route', gatewayQuota(22, 43)],
-  ['has no such certificate', { DescribeCertificate: NO_RESOURCE }],
-  // Without an edge, the host is no origin that the name of the certificate must hide.
-  ['has no such certificate, and no edge', { DescribeCertificate: NO_RESOURCE }, withoutEdge],
   [
-    'has a certificate for another name',
+    /^WARNING Lambda concurrency .* share 172 executions, .* for 173: .*Concurrency": 172/,
+    concurrency(500, 172),
+  ],
+  [/^WARNING API Gateway quota .* beyond 21 requests .* --desired-value 22/, gatewayQuota(21, 44)],
+  [/^WARNING API Gateway quota .* 43, .* lower requestsPerSecond to 10/, gatewayQuota(22, 43)],
+  [
+    /^MISSING certificate for gate.one.example does not exist.* --domain-name '\*.one.example'/,
+    { DescribeCertificate: NO_RESOURCE },
+  ],
+  // Without an edge, the host is no origin that the name of the certificate must hide.
+  [/ --domain-name gate.one.example/, { DescribeCertificate: NO_RESOURCE }, withoutEdge],
+  [
+    /^MISSING certificate for gate.one.example is for one.example, \*.gate.one.example only/,
     { DescribeCertificate: certificate(['one.example', '*.gate.one.example']) },
   ],
   [
-    'has a certificate that was not issued',
+    /^MISSING certificate .* has the status PENDING_VALIDATION, .* describe-certificate/,
     { DescribeCertificate: certificate(['gate.one.example'], 'PENDING_VALIDATION') },
   ],
+  ...Object.entries({ AMAZON_ISSUED: 'describe', IMPORTED: 'import' }).map(
+    ([Type, command]): [RegExp, Script] => [
+      RegExp(`^WARNING certificate for .* expires at 1970.* ${command}-certificate`),
+      { DescribeCertificate: certificate(['*.one.example'], 'ISSUED', { NotAfter: 1, Type }) },
+    ],
+  ),
   [
-    'has a certificate that was not renewed',
-    { DescribeCertificate: certificate(['*.one.example'], 'ISSUED', { NotAfter: 1 }) },
-  ],
-  [
-    'has an imported certificate that expires',
-    {
-      DescribeCertificate: certificate(['*.one.example'], 'ISSUED', {
-        NotAfter: 1,
-        Type: 'IMPORTED',
-      }),
-    },
-  ],
-  [
-    'has no certificate for the edge',
+    /^MISSING certificate for api.one.example is for .* --region us-east-1/,
     { 'us-east-1 DescribeCertificate': certificate(['one.example']) },
   ],
-  ['has no topic', { GetTopicAttributes: { error: 'NotFound' } }],
-  ['has a topic that nobody has subscribed to', subscriptions(0)],
   [
-    'has a stack with a topic that nobody has subscribed to',
+    /^MISSING alarms to arn.* the topic does not exist.* --name operators/,
+    { GetTopicAttributes: { error: 'NotFound' } },
+  ],
+  [/^MISSING alarms to arn.* nobody has confirmed .*-endpoint ADDRESS/, subscriptions(0)],
+  [
+    /^MISSING alarms to operators@.* --topic-arn Alarms\w+-1 .*-endpoint operators@one.example/,
     subscriptions(0),
     { ...SETTINGS, alarms: 'operators@one.example' },
   ],
-  ['has no trail', { DescribeTrails: { trailList: [] } }],
-  ['has no trail in the region of the backups', { 'eu-west-1 DescribeTrails': {} }],
-  ['has a trail that was stopped', { GetTrailStatus: { IsLogging: false } }],
-  ['has a trail of data only', selectors({ ...ALL_CHANGES, IncludeManagementEvents: false })],
-  ['has a trail of reads only', selectors({ ...ALL_CHANGES, ReadWriteType: 'ReadOnly' })],
   [
-    'has a trail without KMS',
-    selectors({ ...ALL_CHANGES, ExcludeManagementEventSources: ['kms.amazonaws.com'] }),
+    /^MISSING CloudTrail in eu-north-1 there is no trail in eu-north-1.* --is-multi-region-trail/,
+    { DescribeTrails: { trailList: [] } },
   ],
-  ['has an advanced trail without KMS', advanced(MANAGEMENT, excluding('kms.amazonaws.com'))],
+  [/^MISSING CloudTrail in eu-west-1 there is no trail/, { 'eu-west-1 DescribeTrails': {} }],
   [
-    'has a trail of the organization that it cannot read',
+    /^MISSING CloudTrail .*all does not log.* start-logging --name arn:.* --region eu-south-2/,
+    { GetTrailStatus: { IsLogging: false } },
+  ],
+  ...[
+    selectors({ ...ALL_CHANGES, IncludeManagementEvents: false }),
+    selectors({ ...ALL_CHANGES, ReadWriteType: 'ReadOnly' }),
+    selectors({ ...ALL_CHANGES, ExcludeManagementEventSources: ['kms.amazonaws.com'] }),
+    advanced(MANAGEMENT, excluding('kms.amazonaws.com')),
+  ].map((changes): [RegExp, Script] => [
+    /^MISSING CloudTrail .*all does not record the changes .* get-event-selectors/,
+    changes,
+  ]),
+  [
+    /^WARNING CloudTrail .* arn:2 belongs to the organization, and cannot be read from here/,
     {
       DescribeTrails: { trailList: [TRAIL_OF_ORGANIZATION] },
       GetEventSelectors: { error: 'TrailNotFoundException' },
     },
   ],
   [
-    'has a trail that was stopped beside one that it cannot read',
+    /^WARNING CloudTrail .* arn:2 belongs to the organization/,
     {
       DescribeTrails: { trailList: [TRAIL, TRAIL_OF_ORGANIZATION] },
       GetTrailStatus: ({ Name }) =>
@@ -450,17 +518,24 @@ const BROKEN: Case[] = [
     },
   ],
   [
-    'has an alarm that stops a canary',
+    /^WARNING canary .*: Gatehouse-moon-defects -> /,
     { DescribeAlarms: { MetricAlarms: [{ AlarmName: 'Gatehouse-moon-defects' }] } },
   ],
-  ['has no secret', { 'us-east-1 GetSecretValue': NO_RESOURCE }],
   [
-    'has a secret that could be guessed',
+    /^MISSING secret gate\/edge-2 does not exist.* create-secret --name gate\/edge-2 .*rand -hex 32/,
+    { 'us-east-1 GetSecretValue': NO_RESOURCE },
+  ],
+  [
+    /^MISSING secret gate\/edge-2 is not 64 hexadecimal digits/,
     { 'us-east-1 GetSecretValue': { SecretString: '{"secret":"guessable"}' } },
   ],
-  ['has a secret that the functions do not accept', {}, { ...SETTINGS, edge: OTHER_SETTINGS.edge }],
   [
-    'does not copy backups',
+    RegExp(`^MISSING secret .* hash ${SECRET_HASH}, which secretHashes does not contain`),
+    {},
+    { ...SETTINGS, edge: OTHER_SETTINGS.edge },
+  ],
+  [
+    /^MISSING AWS Backup its advanced features .* DynamoDB=true/,
     { 'GET /account-settings': { ResourceTypeManagementPreference: { DynamoDB: false } } },
   ],
 ];
@@ -575,14 +650,11 @@ const SOUND: Case[] = [
 ];
 
 describe('an account', () => {
-  it('that lacks a piece is told the problem and its remedy', async () => {
-    const found: string[] = [];
-    for (const [account, changes, settings] of BROKEN) {
-      const lines = await findings(changes, settings);
-      found.push(...(lines.length > 0 ? lines : ['NOTHING']).map((line) => `${account} | ${line}`));
-    }
+  it.each(BROKEN)('is told the problem and its remedy: %s', async (found, changes, settings) => {
+    const lines = await findings(changes, settings);
 
-    expect(found).toMatchSnapshot();
+    expect(lines).not.toEqual([]);
+    for (const line of lines) expect(line).toMatch(found);
   });
 
   it.each(SOUND)('lacks nothing if it %s', async (_, changes, settings) => {
@@ -629,7 +701,7 @@ describe('an account', () => {
   });
 
   it('is checked by links to sections that exist', () => {
-    const sections = [...checksOf('moon', KEPT)].map(([, section]) => section);
+    const sections = checksOf('moon', KEPT).map(([, section]) => section);
 
     const headings = (file: string) =>
       [...readFileSync(join(ROOT, 'docs', file), 'utf8').matchAll(/^#+ (.*)$/gm)].map(
@@ -710,24 +782,10 @@ describe('npm run admin -- preflight', () => {
     error: 'AccessDeniedException',
     message: 'not authorized to perform ssm:GetParameter',
   };
-  const NO_CREDENTIALS = {
-    AWS_EC2_METADATA_DISABLED: 'true',
-    HOME: '/nowhere',
-    AWS_ACCESS_KEY_ID: '',
-    AWS_SECRET_ACCESS_KEY: '',
-  };
-  const preflight = async (options: string[], changes: Script = {}, variables = {}) => {
+  const preflight = async (options: string[], changes: Script = {}) => {
     script = { ...DEV, ...changes };
-    const environment = { ...aws.environment, ...variables };
-    return runCommand('preflight', options, environment, inject('repository'));
+    return runCommand('preflight', options, aws.environment, inject('repository'));
   };
-
-  it('explains itself with --help', async () => {
-    const { code, stdout } = await preflight(['--help']);
-
-    expect(code).toBe(0);
-    expect(stdout).toMatchSnapshot();
-  });
 
   it('prints a line for each check, and under it the remedy and where to read more', async () => {
     const { code, stdout, stderr } = await preflight(DEV_OPTIONS, {
@@ -740,26 +798,16 @@ describe('npm run admin -- preflight', () => {
     expect(stdout).toMatchSnapshot();
   });
 
-  it.each<[string, number, RegExp, string[]?, Script?, object?]>([
+  it.each<[string, number, RegExp, string[]?, Script?]>([
     ['everything is ready', 0, /\nEverything is ready. Deploy with -c env=dev: the CDK ignores/],
     ['a piece is missing', 1, /\nMISSING {2}SES acc/, DEV_OPTIONS, sesAccount(false, true)],
     ['there is only a warning', 0, /\nEverything is/, DEV_OPTIONS, gatewayQuota(2500, 125)],
-    ['there are no credentials', 2, /^There are no AWS cred/, DEV_OPTIONS, {}, NO_CREDENTIALS],
-    [
-      'the credentials have expired',
-      2,
-      /^The AWS credentials have expired/,
-      DEV_OPTIONS,
-      { GetCallerIdentity: { error: 'ExpiredToken', message: 'expired' } },
-    ],
-    ['no environment is given', 2, /^--env is missing\.\nUsage: npm run admin -- pref/, []],
-    ['an option is unknown', 2, /^Unknown option '--environment'\./, ['--environment', 'dev']],
     ['the environment is unknown', 2, /^There is no environment moon: /, ['--env', 'moon']],
     ['the environment has placeholders', 2, /replace the placeholder/, ['--env', 'prod']],
   ])('exits with the documented status when %s: %i', async (...row) => {
-    const [, status, output, options = DEV_OPTIONS, changes, variables] = row;
+    const [, status, output, options = DEV_OPTIONS, changes] = row;
 
-    const { code, stdout, stderr } = await preflight(options, changes, variables);
+    const { code, stdout, stderr } = await preflight(options, changes);
 
     expect(code).toBe(status);
     expect(stdout + stderr).toMatch(output);

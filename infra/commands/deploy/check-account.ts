@@ -12,24 +12,24 @@ import { EXPIRY_NOTICE_DAYS, publicHostName } from '../../settings/host-names.ts
 import * as limits from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { ifFound, inRegion } from '../aws-clients.ts';
-import { type Findings, missing, type Target, warning } from './check.ts';
+import { type Found, missing, type Target, warning } from './check.ts';
 
 /* What a deployment needs, but does not create. */
 
 /** What the cloud assembly requires (`requiresBootstrapStackVersion` in its manifest). */
 export const BOOTSTRAP_VERSION = 6;
 
-export async function* bootstrap({ environment, region }: Target): Findings {
+export async function bootstrap({ environment, region }: Target): Found {
   const Name = '/cdk-bootstrap/hnb659fds/version';
   const { Parameter } = (await ifFound(new SSM(inRegion(region)).getParameter({ Name }))) ?? {};
   const state = Parameter ? `has the version ${Parameter.Value}` : 'was not done';
   if (Number(Parameter?.Value ?? 0) < BOOTSTRAP_VERSION)
-    yield missing`${state}, but every deployment requires version ${BOOTSTRAP_VERSION}
+    return missing`${state}, but every deployment requires version ${BOOTSTRAP_VERSION}
       npx cdk bootstrap -c env=${environment}`;
 }
 
 /** SES uses the identity of the address if there is one, otherwise the identity of its domain. */
-export async function* sender({ region, settings: { mail } }: Target): Findings {
+export async function sender({ region, settings: { mail } }: Target): Found {
   const domain = mail.sender.slice(mail.sender.indexOf('@') + 1);
   const ses = new SESv2(inRegion(region));
   const ofAddress = await ifFound(ses.getEmailIdentity({ EmailIdentity: mail.sender }));
@@ -38,10 +38,10 @@ export async function* sender({ region, settings: { mail } }: Target): Findings 
     ofAddress ?? ofDomain ?? {};
   const rejects = 'so SES rejects every mail';
   if (ofAddress && !VerifiedForSendingStatus)
-    yield missing`the address is not verified, ${rejects}: confirm the mail that AWS sends to it
+    return missing`the address is not verified, ${rejects}: confirm the mail that AWS sends to it
       aws ses verify-email-identity --email-address ${mail.sender} --region ${region}`;
   if (ConfigurationSetName && !mail.configurationSet)
-    yield missing`its identity has the default configuration set ${ConfigurationSetName}, with
+    return missing`its identity has the default configuration set ${ConfigurationSetName}, with
       which functions may not send, ${rejects}
       set "configurationSet": "${ConfigurationSetName}" in mail`;
   // DMARC requires the sender's own domain in DKIM or in MAIL FROM, whose default is amazonses.com.
@@ -52,40 +52,40 @@ export async function* sender({ region, settings: { mail } }: Target): Findings 
   let unsigned = ofAddress ? 'so mails fail DMARC, and receivers reject or hide them' : rejects;
   if (ofAddress && hasMailFrom) unsigned = 'so DMARC depends on the MAIL FROM domain alone';
   if (ofDomain?.DkimAttributes?.Status !== 'SUCCESS' || !VerifiedForSendingStatus)
-    yield (ofAddress ? warning : missing)`${domain} is not verified by DKIM, ${unsigned}:
+    return (ofAddress ? warning : missing)`${domain} is not verified by DKIM, ${unsigned}:
       publish the CNAME records of its tokens
       aws sesv2 ${command} --email-identity ${domain} --region ${region}`;
   const identity = `--email-identity ${ofAddress ? mail.sender : domain} --region ${region}`;
   const setMailFrom = 'put-email-identity-mail-from-attributes';
   if (!hasMailFrom)
-    yield warning`DMARC depends on DKIM alone, because there is no MAIL FROM domain
+    return warning`DMARC depends on DKIM alone, because there is no MAIL FROM domain
       aws sesv2 ${setMailFrom} --mail-from-domain bounce.${domain} ${identity}`;
 }
 
 /** The account of SES, with the configuration set of the settings. */
-export async function* ses({ region, settings }: Target): Findings {
+export async function ses({ region, settings }: Target): Found {
   const ses = new SESv2(inRegion(region));
   const { linkBase, configurationSet: set } = settings.mail;
   if (set && !(await ifFound(ses.getConfigurationSet({ ConfigurationSetName: set }))))
-    yield missing`has no configuration set ${set}, so it rejects every mail
+    return missing`has no configuration set ${set}, so it rejects every mail
       aws sesv2 create-configuration-set --configuration-set-name ${set} --region ${region}`;
   const { ProductionAccessEnabled, SendingEnabled } = await ses.getAccount({});
   // API Gateway chooses a host name only at the first deployment.
   const host = `https://${publicHostName(settings) ?? 'WEBSITE'}`;
   const site = `--website-url ${linkBase ? new URL(linkBase).origin : host} --region ${region}`;
   if (!ProductionAccessEnabled)
-    yield missing`is in the sandbox: only verified addresses receive mail, and functions may use
+    return missing`is in the sandbox: only verified addresses receive mail, and functions may use
       only the identities of the sender and its domain, which SES requires for recipients as well
       aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL ${site}`;
   if (!SendingEnabled)
-    yield missing`its sending is paused, so nobody receives mail
+    return missing`its sending is paused, so nobody receives mail
       aws sesv2 put-account-sending-attributes --sending-enabled --region ${region}`;
 }
 
 const REQUEST_QUOTA = 'aws service-quotas request-service-quota-increase';
 
 /** Any single route must reach the rate of its throttle, and the alarm know what is shared. */
-export async function* lambdaQuota({ region, settings, stack }: Target): Findings {
+export async function lambdaQuota({ region, settings, stack }: Target): Found {
   const { loginConcurrency, alarms } = settings;
   const { AccountLimit: limit } = await new Lambda(inRegion(region)).getAccountSettings({});
   const { ConcurrentExecutions: quota = 0, UnreservedConcurrentExecutions: actual } = limit ?? {};
@@ -96,18 +96,18 @@ export async function* lambdaQuota({ region, settings, stack }: Target): Finding
   const fails = loginConcurrency ? 'the deployment fails' : 'beyond it, requests end with 503';
   const ofQuota = `--service-code lambda --quota-code L-B99A9384 --region ${region}`;
   if (quota < needed)
-    yield missing`the quota is ${quota}, but this environment needs ${needed}: ${fails}
+    return missing`the quota is ${quota}, but this environment needs ${needed}: ${fails}
       ${REQUEST_QUOTA} --desired-value ${Math.max(needed, limits.CONCURRENCY_QUOTA)} ${ofQuota}`;
   const expected = limits.sharedExecutions(settings);
   // Before the first deployment, its own reservations are still part of what is shared.
   if (alarms && actual !== expected && (await stack())?.resources.has('Table'))
-    yield warning`functions without a reservation share ${actual} executions, and the alarm
+    return warning`functions without a reservation share ${actual} executions, and the alarm
       concurrency is for ${expected}: it begins too early or too late
       if it says the same after the deployment, set "unreservedConcurrency": ${actual}`;
 }
 
 /** Beyond the quotas of the account, API Gateway throttles whatever the settings say. */
-export async function* gatewayQuota({ region, settings }: Target): Findings {
+export async function gatewayQuota({ region, settings }: Target): Found {
   const { throttleSettings } = await new APIGateway(inRegion(region)).getAccount({});
   const { rateLimit = 0, burstLimit = 0 } = throttleSettings ?? {};
   const { rate, burst } = limits.throttleOf(settings).login;
@@ -116,15 +116,15 @@ export async function* gatewayQuota({ region, settings }: Target): Findings {
   let remedy = `lower requestsPerSecond to ${Math.floor(burstLimit / 4)}`;
   if (rate > rateLimit) remedy = `${REQUEST_QUOTA} --desired-value ${Math.ceil(rate)} ${ofQuota}`;
   if (rate > rateLimit || burst > burstLimit)
-    yield warning`requestsPerSecond exceeds it: beyond ${rateLimit} requests a second, and bursts of
+    return warning`requestsPerSecond exceeds it: beyond ${rateLimit} requests a second, and bursts of
       ${burstLimit}, clients of all APIs of the account get 429
       ${remedy}`;
 }
 
-export async function* certificate(
+export async function certificate(
   { region, settings: { edge } }: Target,
   { name, certificate: arn }: NonNullable<Settings['domain']>,
-): Findings {
+): Found {
   const acm = new ACM(inRegion(region));
   const found = (await ifFound(acm.describeCertificate({ CertificateArn: arn })))?.Certificate;
   const { Status, SubjectAlternativeNames: names = [], NotAfter, Type } = found ?? {};
@@ -135,49 +135,49 @@ export async function* certificate(
   const requested = edge && name !== edge.hostName ? `'${wildcard}'` : name;
   const request = `--validation-method DNS --domain-name ${requested} --region ${region}`;
   if (!names.includes(name) && !names.includes(wildcard))
-    yield missing`${state}, so no client could connect
+    return missing`${state}, so no client could connect
       aws acm request-certificate ${request}`;
   const ofArn = `--certificate-arn ${arn} --region ${region}`;
   const query = "--query 'Certificate.DomainValidationOptions[].ResourceRecord'";
   const records = `aws acm describe-certificate ${query} ${ofArn}`;
   if (Status !== 'ISSUED')
-    yield missing`has the status ${Status}, so the deployment fails; while it is pending, its
+    return missing`has the status ${Status}, so the deployment fails; while it is pending, its
       record in DNS is missing
       ${records}`;
   if (Number(NotAfter) <= Date.now() + EXPIRY_NOTICE_DAYS * MILLISECONDS_PER_DAY)
-    yield warning`expires at ${NotAfter?.toISOString()}, and then no client can connect; ACM renews
+    return warning`expires at ${NotAfter?.toISOString()}, and then no client can connect; ACM renews
       its own while their records are in DNS
       ${Type === 'IMPORTED' ? `aws acm import-certificate ${ofArn}` : records}`;
 }
 
 /** Reads the secret, but prints only its hash. */
-export async function* edgeSecret(
+export async function secret(
   { region }: Target,
   { secret: SecretId, secretHashes }: NonNullable<Settings['edge']>,
-): Findings {
+): Found {
   const found = await ifFound(new SecretsManager(inRegion(region)).getSecretValue({ SecretId }));
   const create = `--secret-string "$(openssl rand -hex 32)" --region ${region}`;
   const value = found?.SecretString ?? '';
   if (!found)
-    yield missing`does not exist, so the deployment of the edge fails
+    return missing`does not exist, so the deployment of the edge fails
       aws secretsmanager create-secret --name ${SecretId} ${create}`;
   if (!/^[0-9a-f]{64}$/.test(value))
-    yield missing`is not 64 hexadecimal digits, so it might be guessed: create another, and name it
+    return missing`is not 64 hexadecimal digits, so it might be guessed: create another, and name it
       in edge
       aws secretsmanager create-secret --name NAME ${create}`;
   const hash = createHash('sha256').update(value).digest('hex');
   if (!secretHashes.includes(hash))
-    yield missing`has the SHA-256 hash ${hash}, which secretHashes does not contain, so every
+    return missing`has the SHA-256 hash ${hash}, which secretHashes does not contain, so every
       request ends with 403
       add it to secretHashes, and deploy it before the edge sends this secret`;
 }
 
 /** Without the advanced features, which older accounts must enable, nothing is copied. */
-export async function* copiesBackups({ region }: Target): Findings {
+export async function copiesBackups({ region }: Target): Found {
   const account = await new Backup(inRegion(region)).describeRegionSettings({});
   const preference = `--resource-type-management-preference DynamoDB=true --region ${region}`;
   if (account.ResourceTypeManagementPreference?.DynamoDB === false)
-    yield missing`its advanced features for DynamoDB are off, so backups cannot be copied to another
+    return missing`its advanced features for DynamoDB are off, so backups cannot be copied to another
       region
       aws backup update-region-settings ${preference}`;
 }
@@ -186,16 +186,16 @@ export async function* copiesBackups({ region }: Target): Findings {
 export const ALARM_TOPIC = 'AlarmsTopic3A2DFEBA';
 
 /** Somebody must have confirmed a subscription to the topic, which the stack may have created. */
-export async function* alarmTopic({ region, stack }: Target, alarms: string): Findings {
+export async function topic({ region, stack }: Target, alarms: string): Found {
   const isTopic = alarms.startsWith('arn:');
   const TopicArn = isTopic ? alarms : (await stack())?.resources.get(ALARM_TOPIC);
   if (TopicArn === undefined) return;
   const found = await ifFound(new SNS(inRegion(region)).getTopicAttributes({ TopicArn }));
   if (!found)
-    yield missing`the topic does not exist, so alarms reach nobody
+    return missing`the topic does not exist, so alarms reach nobody
       aws sns create-topic --name ${TopicArn.split(':').at(-1)} --region ${region}`;
   const to = `--notification-endpoint ${isTopic ? 'ADDRESS' : alarms} --region ${region}`;
   if (!Number(found?.Attributes?.SubscriptionsConfirmed))
-    yield missing`nobody has confirmed a subscription, so alarms reach nobody
+    return missing`nobody has confirmed a subscription, so alarms reach nobody
       aws sns subscribe --topic-arn ${TopicArn} --protocol email ${to}`;
 }

@@ -9,7 +9,7 @@ import { CANARY_ALARMS, ENVIRONMENT_TAG } from '../../settings/environment.ts';
 import { keyDescription, keyIds } from '../../settings/keys.ts';
 import { updateMaximum } from '../../settings/limits.ts';
 import { ifFound, inRegion } from '../aws-clients.ts';
-import { type Finding, type Findings, missing, type Target, warning } from './check.ts';
+import { type Finding, type Found, missing, type Target, warning } from './check.ts';
 import { keyOf, tableOf } from './deployed.ts';
 
 /*
@@ -29,46 +29,50 @@ const COMMANDS_BY_STATUS: Readonly<Record<string, string>> = {
   IMPORT_ROLLBACK_FAILED: 'describe-stack-events',
 };
 
+/** Whether the settings protect the data of the environment. */
+const isKept = ({ settings }: Target) => settings.keepData && !settings.unprotected;
+
 /** A stack must be in a state in which it can be updated. */
-export async function* stackState({ region, name, stack }: Target): Findings {
+export async function stackState({ region, name, stack }: Target): Found {
   const { StackStatus: status = '', EnableTerminationProtection } = (await stack()) ?? {};
   const { [status]: command = 'delete-stack' } = COMMANDS_BY_STATUS;
   let remedy = `aws cloudformation ${command} --stack-name ${name} --region ${region}`;
   if (EnableTerminationProtection && command === 'delete-stack')
     remedy = 'remove the protections of the stack and of its table, and delete it';
   if (/^(ROLLBACK_COMPLETE|REVIEW_IN_PROGRESS|\w+_FAILED)$/.test(status))
-    yield missing`has the status ${status}, in which every deployment fails
+    return missing`has the status ${status}, in which every deployment fails
       ${remedy}`;
 }
 
 /** The stack of the API is protected by a second deployment. */
-export async function* apiStack(target: Target): Findings {
-  const { environment, settings, stack } = target;
-  yield* stackState(target);
-  const isKept = settings.keepData && !settings.unprotected;
-  if (isKept && (await stack())?.EnableTerminationProtection === false)
-    yield missing`is not protected, so one command could delete it: the second deployment is missing
-      npm run deploy -- -c env=${environment}`;
+export async function apiStack(target: Target): Found {
+  const state = await stackState(target);
+  const isProtected = (await target.stack())?.EnableTerminationProtection;
+  if (!state && isKept(target) && isProtected === false)
+    return missing`is not protected, so one command could delete it: the second deployment is missing
+      npm run deploy -- -c env=${target.environment}`;
+  return state;
 }
 
 /**
  * The stack of the edge also belongs to an environment of one region. It is deployed after the
  * stack of the API, which then rejects what did not come through the edge.
  */
-export async function* edgeStack(target: Target): Findings {
+export async function edgeStack(target: Target): Found {
   const { settings, region, name, stack } = target;
   const found = await stack();
   const is = found?.Description ?? '';
   if (is.startsWith(edgeDescription('')) && is !== edgeDescription(settings.region))
-    yield missing`belongs to another environment of this name: "${is}"
+    return missing`belongs to another environment of this name: "${is}"
       rename one of them: an account has the stacks of all its edges in one region`;
-  yield* stackState(target);
+  const state = await stackState(target);
+  if (state) return state;
   const log = blockedLogName(name);
   const logs = new CloudWatchLogs(inRegion(region));
   const { logGroups = [] } = await logs.describeLogGroups({ logGroupNamePrefix: log });
   const exists = logGroups.some(({ logGroupName }) => logGroupName === log);
   if (exists && ![...(found?.resources.values() ?? [])].includes(log))
-    yield missing`would create a log group that exists, so its deployment fails: ${log}
+    return missing`would create a log group that exists, so its deployment fails: ${log}
       aws logs delete-log-group --log-group-name ${log} --region ${region}`;
 }
 
@@ -79,7 +83,7 @@ export const MAPPINGS = {
 } as const;
 
 /** The mappings must hand something over, because the alarms measure only what they hand over. */
-export async function* stream({ region, name, stack }: Target): Findings {
+export async function stream({ region, name, stack }: Target): Found {
   const lambda = new Lambda(inRegion(region));
   for (const [alarm, logicalId] of Object.entries(MAPPINGS)) {
     const UUID = (await stack())?.resources.get(logicalId);
@@ -87,39 +91,39 @@ export async function* stream({ region, name, stack }: Target): Findings {
     const found = await ifFound(lambda.getEventSourceMapping({ UUID }));
     const mapping = `hands nothing over, and ${alarm} stays OK: the mapping ${UUID}`;
     if (!found)
-      yield missing`${mapping} does not exist
+      return missing`${mapping} does not exist
         deploy with --revert-drift, which creates it again`;
     const { State = '', LastProcessingResult: result = '' } = found ?? {};
     if (/^(Disabl|Delet)/.test(State))
-      yield missing`${mapping} has the state ${State}
+      return missing`${mapping} has the state ${State}
         aws lambda update-event-source-mapping --uuid ${UUID} --enabled --region ${region}`;
     const drift = `aws cloudformation detect-stack-drift --stack-name ${name} --region ${region}`;
     if (result.startsWith('PROBLEM'))
-      yield missing`${mapping} reports "${result}"
+      return missing`${mapping} reports "${result}"
         its function may have lost a permission: ${drift}`;
   }
 }
 
 /** The table must have its protections, and an adopted one the limits of the settings. */
-export async function* table({ region, settings, stack }: Target): Findings {
+export async function table(target: Target): Found {
+  const { region, settings, stack } = target;
   const TableName = tableOf(settings, await stack());
   if (TableName === undefined) return;
-  const { keepData, unprotected, tableMaximum, existing } = settings;
+  const { tableMaximum, existing } = settings;
   const dynamoDb = new DynamoDB(inRegion(region));
   const ofTable = `--table-name ${TableName} --region ${region}`;
   const found = (await ifFound(dynamoDb.describeTable({ TableName })))?.Table;
   if (!found)
-    return yield missing`${TableName} does not exist, so requests fail
+    return missing`${TableName} does not exist, so requests fail
       restore it: docs/restore.md`;
-  const isKept = keepData && !unprotected;
-  if (isKept && !found.DeletionProtectionEnabled)
-    yield missing`${TableName} is not protected, so one command could delete it
+  if (isKept(target) && !found.DeletionProtectionEnabled)
+    return missing`${TableName} is not protected, so one command could delete it
       aws dynamodb update-table --deletion-protection-enabled ${ofTable}`;
   const backups = await dynamoDb.describeContinuousBackups({ TableName });
   const recovery = backups.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
   const enabled = '--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true';
-  if (isKept && recovery?.PointInTimeRecoveryStatus !== 'ENABLED')
-    yield missing`${TableName} has no point-in-time recovery, so no mistake can be undone
+  if (isKept(target) && recovery?.PointInTimeRecoveryStatus !== 'ENABLED')
+    return missing`${TableName} has no point-in-time recovery, so no mistake can be undone
       aws dynamodb update-continuous-backups ${enabled} ${ofTable}`;
   const { TimeToLiveDescription } = await dynamoDb.describeTimeToLive({ TableName });
   const { TimeToLiveStatus: status = '', AttributeName: attribute } = TimeToLiveDescription ?? {};
@@ -128,14 +132,14 @@ export async function* table({ region, settings, stack }: Target): Findings {
   const expires = /^ENABL/.test(status);
   const expiry = `Enabled=${!expires},AttributeName=${expires ? attribute : 'expires'} ${ofTable}`;
   if (!expires || attribute !== 'expires')
-    yield missing`${TableName} keeps expired items: time to live is ${status} on
+    return missing`${TableName} keeps expired items: time to live is ${status} on
       ${attribute ?? 'no attribute'}
       aws dynamodb update-time-to-live --time-to-live-specification ${expiry}`;
   const { MaxReadRequestUnits: reads, MaxWriteRequestUnits: writes } =
     found.OnDemandThroughput ?? {};
   const isEqual = reads === tableMaximum.readUnits && writes === tableMaximum.writeUnits;
   if (existing?.tableStream !== undefined && !isEqual)
-    yield warning`${TableName} has another maximum than the settings, so its cost has another bound
+    return warning`${TableName} has another maximum than the settings, so its cost has another bound
       aws ${updateMaximum(TableName, tableMaximum)} --region ${region}`;
 }
 
@@ -144,11 +148,12 @@ const describeKey = async (region: string, KeyId: string) =>
   (await ifFound(new KMS(inRegion(region)).describeKey({ KeyId })))?.KeyMetadata;
 
 /** A key must be usable, and rotated if KMS rotates keys of its kind. */
-export async function* key({ region, settings, stack }: Target, id: string): Findings {
+export async function key({ region, settings, stack }: Target, id: string): Found {
   const KeyId = keyOf(settings, await stack(), id);
   if (KeyId === undefined) return;
   const found = await describeKey(region, KeyId);
-  yield* unusable(region, KeyId, found);
+  const fault = unusable(region, KeyId, found);
+  if (fault) return fault;
   // A replica is rotated with its primary key.
   const rotates =
     found?.KeyState === 'Enabled' &&
@@ -157,27 +162,27 @@ export async function* key({ region, settings, stack }: Target, id: string): Fin
     found.MultiRegionConfiguration?.MultiRegionKeyType !== 'REPLICA';
   const kms = new KMS(inRegion(region));
   if (rotates && !(await kms.getKeyRotationStatus({ KeyId })).KeyRotationEnabled)
-    yield warning`is not rotated, so one version of its material protects everything
+    return warning`is not rotated, so one version of its material protects everything
       aws kms enable-key-rotation --key-id ${KeyId} --region ${region}`;
 }
 
 /** What makes a key unusable. Creating and Updating are over soon. */
-function* unusable(region: string, id: string, found?: KeyMetadata): Generator<Finding, void> {
+function unusable(region: string, id: string, found?: KeyMetadata): Finding | undefined {
   const ofKey = `--key-id ${id} --region ${region}`;
   if (!found)
-    yield missing`does not exist, so what needs it fails
+    return missing`does not exist, so what needs it fails
       docs/keys.md says what is lost with it`;
   const state = found?.KeyState ?? '';
   if (/^Pending(Replica)?Deletion$/.test(state))
-    yield missing`is about to be deleted, and what needs it fails already
+    return missing`is about to be deleted, and what needs it fails already
       aws kms cancel-key-deletion ${ofKey} && aws kms enable-key ${ofKey}`;
   if (!/^(Enabled|Creating|Updating)$/.test(state))
-    yield missing`has the state ${state}, so what needs it fails
+    return missing`has the state ${state}, so what needs it fails
       aws kms ${state === 'Disabled' ? 'enable-key' : 'describe-key'} ${ofKey}`;
 }
 
 /** A key must have a usable replica, which the stack of the backups has or can create. */
-export async function* replica(copies: Target, api: Target, id: string): Findings {
+export async function replica(copies: Target, api: Target, id: string): Found {
   const { settings, region, name, stack } = copies;
   const KeyId = keyOf(settings, await api.stack(), id);
   const primary = KeyId && (await describeKey(api.region, KeyId));
@@ -185,12 +190,13 @@ export async function* replica(copies: Target, api: Target, id: string): Finding
   const { ReplicaKeys = [] } = primary.MultiRegionConfiguration ?? {};
   const arn = ReplicaKeys.find(({ Region }) => Region === region)?.Arn;
   if (arn === undefined)
-    return yield warning`does not exist in ${region}, where a copy of the table would be useless
+    return warning`does not exist in ${region}, where a copy of the table would be useless
       deploy, or see docs/restore.md, Backups in another region, if it was deleted`;
-  yield* unusable(region, arn, await describeKey(region, arn));
+  const fault = unusable(region, arn, await describeKey(region, arn));
+  if (fault) return fault;
   const isNamed = settings.backup?.existingReplicas?.includes(id);
   if (!isNamed && !(await stack())?.resources.has(id))
-    yield missing`exists outside of ${name}, which cannot create a second one: ${arn}
+    return missing`exists outside of ${name}, which cannot create a second one: ${arn}
       add "${id}" to existingReplicas in backup`;
 }
 
@@ -199,14 +205,14 @@ export async function* replica(copies: Target, api: Target, id: string): Finding
  * or rolled back to a release without it. Leaves out signing keys: losing one only makes users log
  * in again.
  */
-export async function* earlierData(target: Target): Findings {
+export async function earlierData(target: Target): Found {
   const { region, name, settings, stack } = target;
   const found = await stack();
   if (!settings.keepData) return;
   if (tableOf(settings, found) === undefined) {
     const tables = await tagged(target, 'dynamodb:table');
     if (tables.length > 0)
-      yield missing`${name} would create an empty table, but there is ${tables.join(', ')}
+      return missing`${name} would create an empty table, but there is ${tables.join(', ')}
         set "existing", or delete the table`;
     return;
   }
@@ -220,7 +226,7 @@ export async function* earlierData(target: Target): Findings {
     const existing = `"existing": { "keys": { "${id}": "${KeyId}" } } (docs/restore.md)`;
     const enable = 'with aws kms cancel-key-deletion and enable-key first';
     if (id !== undefined && samePurpose.every(isMissing))
-      yield missing`${name} would create ${id}, and not use what ${KeyId} (${KeyState}) protects
+      return missing`${name} would create ${id}, and not use what ${KeyId} (${KeyState}) protects
         set ${existing}; unless it is Enabled, ${enable}`;
   }
 }
@@ -237,13 +243,13 @@ async function tagged({ region, environment }: Target, type: string): Promise<st
 }
 
 /** No alarm may stop a canary at once. */
-export async function* canary({ region, name }: Target): Findings {
+export async function canary({ region, name }: Target): Found {
   const { MetricAlarms = [] } = await new CloudWatch(inRegion(region)).describeAlarms({
     AlarmNames: CANARY_ALARMS.map((alarm) => `${name}-${alarm}`),
     StateValue: 'ALARM',
   });
   const names = MetricAlarms.map(({ AlarmName }) => AlarmName).join(', ');
   if (names)
-    yield warning`would be rolled back at once, because these alarms are on: ${names}
+    return warning`would be rolled back at once, because these alarms are on: ${names}
       end their causes (docs/runbook.md), or deploy with -c deployment=all-at-once`;
 }

@@ -20,8 +20,8 @@ const finding =
 export const missing = finding('MISSING');
 export const warning = finding('WARNING');
 
-/** A check: it ends with its first finding, so each line may rely on the lines before it. */
-export type Findings = AsyncGenerator<Finding, void>;
+/** The first thing that a check finds, if anything. */
+export type Found = Promise<Finding | undefined>;
 
 /** The environment to check, in one of its regions. */
 export interface Target {

@@ -1,35 +1,44 @@
+import { backupStackName, replicatedKeys } from '../../settings/backup.ts';
+import { EDGE_REGION, edgeStackName } from '../../settings/edge.ts';
+import { stackName } from '../../settings/environment.ts';
+import { keyIds } from '../../settings/keys.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { openEnvironment } from '../account.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
-import { checksOf } from './preflight-checks.ts';
+import type { Found, Target } from './check.ts';
+import * as account from './check-account.ts';
+import * as deployed from './check-deployed.ts';
+import { type DeployedStack, readStack } from './deployed.ts';
+import { trail } from './trail.ts';
+
+type Status = 'ready' | 'missing' | 'failed';
 
 /**
  * `npm run admin -- preflight`: checks that AWS is ready for a deployment, and what is deployed.
  */
 export const command = defineCommand({
   usage: 'npm run admin -- preflight --env NAME',
-  help: `Checks that AWS is ready for the deployment of an environment, and that what is deployed
-has kept its protections, with your AWS credentials, in the regions of its settings. Changes
-nothing. For each missing piece and for each warning, prints a remedy and where to read more; with
-warnings, it is ready.
+  help: `Reads, and does not change, what the deployment of an environment needs in its account and
+regions, and whether what is deployed has kept its protections; prints a remedy for what is missing.
 
 --env NAME  an environment, which has a file in environments/`,
   options: { env: { type: 'string' } },
   required: ['env'],
   statuses: {
-    ready: [0, 'everything is ready'],
+    ready: [0, 'everything is ready, perhaps with warnings'],
     missing: [1, 'something is missing'],
     failed: [2, 'something could not be read, or wrong settings'],
   },
   seeAlso: 'docs/commands.md lists the permissions.',
-  async run({ values: { env }, explain }): Promise<'ready' | 'missing' | 'failed'> {
+  async run({ values: { env }, explain }): Promise<Status> {
     // Without valid credentials, every check would fail with the same sentence.
     const { name, settings, account } = await openEnvironment(env);
     print(`Reading what ${name} needs in ${settings.region} of the account ${account}`);
-    let status: 'ready' | 'missing' | 'failed' = 'ready';
-    for (const [about, section, findings] of checksOf(name, settings))
+    let status: Status = 'ready';
+    for (const [about, section, find] of checksOf(name, settings))
       try {
-        const { severity, problem, remedy } = (await findings.next()).value ?? {};
+        const { severity, problem, remedy } = (await find()) ?? {};
         if (!problem) print(`ok       ${about}`);
         else print(`${severity}  ${about}: ${problem}\n  ${remedy}\n  docs/${section}`);
         if (severity === 'MISSING' && status === 'ready') status = 'missing';
@@ -43,3 +52,68 @@ warnings, it is ready.
     return status;
   },
 });
+
+/** What is checked, the section of `docs/` that explains it, and what reads and judges it. */
+type Check = readonly [about: string, section: string, find: () => Found];
+
+const START = 'deploying.md#the-first-time';
+const FAILED = 'deploying.md#if-the-first-deployment-fails';
+const CERTIFICATES = 'runbook.md#certificates';
+const TRAIL = 'deploying.md#a-trail';
+const REPLICAS = 'restore.md#if-a-replica-exists-already';
+const BACKUPS = 'restore.md#backups-in-another-region';
+
+/** The checks of an environment before its deployment, in their order. */
+export function checksOf(environment: string, settings: Settings): Check[] {
+  const { mail, domain, alarms, edge, backup, deployment } = settings;
+  const target = (region: string, name: string): Target => {
+    let read: Promise<DeployedStack | undefined> | undefined;
+    const stack = () => {
+      read ??= readStack(region, name);
+      return read;
+    };
+    return { environment, settings, region, name, stack };
+  };
+  const checks: Check[] = [];
+  const check = (...row: Check) => checks.push(row);
+  const api = target(settings.region, stackName(environment));
+  check(`CDK bootstrap in ${api.region}`, START, () => account.bootstrap(api));
+  check(`stack ${api.name}`, FAILED, () => deployed.apiStack(api));
+  check('table', 'runbook.md#table-changes', () => deployed.table(api));
+  check('stream of the table', 'runbook.md#mail-not-sent', () => deployed.stream(api));
+  for (const id of keyIds(settings))
+    check(`key ${id}`, 'runbook.md#key-states', () => deployed.key(api, id));
+  check('earlier data', 'restore.md#deploying-it-again', () => deployed.earlierData(api));
+  check(`sender ${mail.sender}`, 'deploying.md#dns-records', () => account.sender(api));
+  check('SES account', 'deploying.md#what-takes-days', () => account.ses(api));
+  check('Lambda concurrency', 'runbook.md#concurrency', () => account.lambdaQuota(api));
+  check('API Gateway quota', 'performance.md#throttles', () => account.gatewayQuota(api));
+  if (domain)
+    check(`certificate for ${domain.name}`, CERTIFICATES, () => account.certificate(api, domain));
+  if (alarms) {
+    check(`alarms to ${alarms}`, 'deploying.md#try-an-alarm', () => account.topic(api, alarms));
+    check(`CloudTrail in ${api.region}`, TRAIL, () => trail(api));
+  }
+  if (deployment === 'canary')
+    check('canary', 'deploying-a-change.md#the-canary', () => deployed.canary(api));
+  if (edge) {
+    const front = target(EDGE_REGION, edgeStackName(environment));
+    const { hostName: name, certificate, secret } = edge;
+    const host = { name, certificate };
+    check(`CDK bootstrap in ${front.region}`, START, () => account.bootstrap(front));
+    check(`stack ${front.name}`, FAILED, () => deployed.edgeStack(front));
+    check(`certificate for ${name}`, CERTIFICATES, () => account.certificate(front, host));
+    check(`secret ${secret}`, 'edge.md#replacing-the-secret', () => account.secret(front, edge));
+  }
+  if (backup) {
+    const copies = target(backup.region, backupStackName(environment));
+    check('AWS Backup', BACKUPS, () => account.copiesBackups(api));
+    check(`CDK bootstrap in ${copies.region}`, START, () => account.bootstrap(copies));
+    check(`stack ${copies.name}`, FAILED, () => deployed.stackState(copies));
+    for (const id of replicatedKeys(settings.pepperKeys))
+      check(`replica of ${id}`, REPLICAS, () => deployed.replica(copies, api, id));
+    // The events of the second region are recorded and forwarded there.
+    if (alarms) check(`CloudTrail in ${copies.region}`, TRAIL, () => trail(copies));
+  }
+  return checks;
+}

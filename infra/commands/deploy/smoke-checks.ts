@@ -21,7 +21,7 @@ interface Sent {
 }
 
 /** A check: a route with its values or their placeholders, and what is special about it. */
-export type Row = string | readonly [string, Sent | ((known: Known) => Sent | Promise<Sent>)];
+export type Row = string | readonly [route: string, sent: Sent];
 
 /** Longer than the 30 seconds after which API Gateway responds. */
 const TIMEOUT_MS = 35_000;
@@ -45,19 +45,11 @@ export class Checks {
   async run(rows: readonly Row[] | Promise<readonly Row[]>): Promise<boolean> {
     try {
       for (const row of await rows) {
-        const [route, special] = typeof row === 'string' ? [row, {}] : row;
-        const sent = typeof special === 'function' ? await special(this.known) : special;
+        const [route, sent] = typeof row === 'string' ? [row, {} as Sent] : row;
         const received = await this.send(route, sent);
-        const { status, url, headers } = sent;
-        const origin = headers?.Origin;
-        const name = [
-          route,
-          url && `past the edge at ${url}`,
-          origin && `for a page of ${origin}`,
-          status && `responds with ${status}`,
-        ]
-          .filter(Boolean)
-          .join(' ');
+        const { status, url, headers: { Origin: origin } = {} } = sent;
+        const where = url ? ` at ${url}` : origin ? ` for a page of ${origin}` : '';
+        const name = `${route}${where}${status ? ` responds with ${status}` : ''}`;
         const mistake = mistakeIn(received, route, sent);
         if (mistake) throw new Error(`${name}: ${mistake}`);
         this.passed++;
@@ -73,18 +65,19 @@ export class Checks {
   }
 
   /** Sends a request. Fails only if there is no response. */
-  async send(route: string, { url = this.#url, headers, body: changes }: Sent = {}) {
+  async send(route: string, { url = this.#url, headers, body: changes, status }: Sent = {}) {
+    const { known } = this;
     const [method, pattern = ''] = route.split(' ');
-    const { admin, module, own = admin } = this.known;
-    const id = this.known[route.includes('-confs') ? 'parameterId' : 'integrationId'];
-    const path = pattern.replace(/\{(\w+)\}/g, (_, name) =>
-      name === 'id' ? id : this.known[name],
-    );
-    const example = fillExample(EXAMPLES[route as never] as Example, this.known)?.body;
-    const body: Known | undefined = (example || changes) && { ...Object(example), ...changes };
+    const id = known[route.includes('-confs') ? 'parameterId' : 'integrationId'];
+    const values: Known = { ...known, id };
+    const path = pattern.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+    const example = (EXAMPLES[route as never] as Example | undefined)?.body;
+    const both = (example || changes) && { ...Object(example), ...changes };
+    const body = fillExample(both as Known | undefined, known);
     const { access, oauth: isForm } = contractOf(route) ?? {};
     const isModule = typeof access === 'object' && access.module;
-    const token = isModule ? module : route.includes('/api/account') ? own : admin;
+    const own = route.includes('/api/account') && known.own;
+    const token = isModule ? known.module : own || known.admin;
     const response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
       method,
       redirect: 'manual',
@@ -92,6 +85,7 @@ export class Checks {
       headers: {
         ...(token && access !== 'public' && { Authorization: `Bearer ${token}` }),
         ...(body && !isForm && { 'Content-Type': 'application/json' }),
+        ...(status === 304 && { 'If-None-Match': known.etag }),
         ...headers,
       },
       body: isForm ? new URLSearchParams(body) : JSON.stringify(body),
@@ -99,10 +93,9 @@ export class Checks {
       const { code, message } = error.cause ?? error;
       throw new Error(`${route} at ${url}: no response: ${code ?? message}`);
     });
-    const { status, headers: received } = response;
     const text = await response.text();
     const json = (await new Response(text).json().catch(() => undefined)) as Known | undefined;
-    return { status, headers: received, text, body: json };
+    return { status: response.status, headers: response.headers, text, body: json };
   }
 
   /** The first login is the administrator's, a later one the marked user's. */
@@ -118,8 +111,7 @@ export class Checks {
     if (access_token) known.module = access_token;
     if (secret) known.code = authenticator(secret).code();
     if (recoveryCodes) known.code = recoveryCodes[0];
-    if (rest.clientSecret) Object.assign(known, rest);
-    known.build ??= rest.build;
+    if (rest.clientSecret || rest.build) Object.assign(known, rest);
     known.etag = headers.get('etag');
   }
 }
@@ -134,19 +126,17 @@ function mistakeIn(
 ): string | undefined {
   const { status: success = 200, headers: promised = [], response } = contractOf(route) ?? {};
   const expected = otherStatus ?? success;
-  if (status !== expected) {
-    const message = body?.message ? ` with ${body.message}` : '';
-    const id = headers.get('apigw-requestid');
-    const log = id ? `; the access log has its requestId ${id}` : '';
-    return `${status}${message} instead of ${expected}${log}`;
-  }
+  const id = headers.get('apigw-requestid');
+  const [message, log] = [body?.message, id && `; the access log has its requestId ${id}`];
+  if (status !== expected)
+    return `${status}${message ? ` with ${message}` : ''} instead of ${expected}${log ?? ''}`;
   const present = expected === success ? promised : [];
   // API Gateway itself responds to what a browser asks before a request of another origin.
-  const own = route.startsWith('OPTIONS') ? [] : Object.keys(COMMON_HEADERS);
-  for (const name of [...own, ...present, ...Object.keys(expect)]) {
+  const common = route.startsWith('OPTIONS') ? [] : Object.keys(COMMON_HEADERS);
+  for (const name of [...common, ...present, ...Object.keys(expect)]) {
     const value = headers.get(name);
     if (!value?.includes(expect[name] ?? '')) return `the header ${name} is ${value ?? 'missing'}`;
   }
-  if (!response || expected !== success || v.is(response, body)) return undefined;
-  return 'the body does not comply with the contract';
+  const complies = !response || expected !== success || v.is(response, body);
+  return complies ? undefined : 'the body does not comply with the contract';
 }

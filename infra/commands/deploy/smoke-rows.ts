@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { EDGE_HEADERS } from '../../../lib/http/edge.ts';
 import { routes } from '../../../routes.ts';
+import { EXAMPLES, PLACEHOLDERS } from '../../api-document/examples.ts';
 import type { Checks, Known, Row } from './smoke-checks.ts';
 
 /*
@@ -26,7 +27,7 @@ const simulated = (name: string): string => `success+${name}@simulator.amazonses
 /** Values for the placeholders of examples. */
 export function known(email = simulated(NAME)): Known {
   const [ownEmail, foreignEmail] = [simulated(RENAMED), simulated(RENAMED)];
-  const user = { login: NAME, shownLogin: NAME, newEmail: email, shownEmail: email };
+  const user = { login: NAME, shownLogin: NAME, newEmail: email, shownEmail: email, code: '' };
   return { ...user, ownEmail, foreignEmail, password: PASSWORD };
 }
 
@@ -87,23 +88,26 @@ export async function leftovers(checks: Checks): Promise<Row[]> {
   return rows;
 }
 
+/** The login of the marked user; a later one takes a recovery code. */
 const as = (password: string): Row => [
   'POST /api/authenticate',
-  ({ code }) => ({ body: { username: NAME, password, code } }),
+  { body: { username: NAME, password, code: PLACEHOLDERS.code } },
 ];
-const keyIn = (link: string) => /[\w-]*$/.exec(link)?.[0];
 const ON = ['POST /api/account/second-factor', 'POST /api/account/second-factor/confirm'];
 
-/** Uses the marked user's account. The link of an invitation sets the password. */
-export const users = (askForLink: (() => Promise<string>) | undefined): readonly Row[] => [
-  ['POST /api/users', { body: askForLink ? USER : { ...USER, password: PASSWORD } }],
+/** Creates the marked user, who gets either an invitation or a password. */
+export const user = (isInvited: boolean): readonly Row[] => [
+  ['POST /api/users', { body: isInvited ? USER : { ...USER, password: PASSWORD } }],
   'GET /api/users/{login}',
+];
+
+/** Uses the marked user's account, whose password the link of an invitation sets. */
+export const account = (link: string | undefined): readonly Row[] => [
   [
     'POST /api/account/reset-password/finish',
-    async () =>
-      askForLink
-        ? { body: { key: keyIn(await askForLink()), newPassword: PASSWORD } }
-        : { status: 400 },
+    link === undefined
+      ? { status: 400 }
+      : { body: { key: /[\w-]*$/.exec(link)?.[0], newPassword: PASSWORD } },
   ],
   as(PASSWORD),
   // First, because the roles of the user may require it.
@@ -128,28 +132,15 @@ export const users = (askForLink: (() => Promise<string>) | undefined): readonly
   `DELETE /api/users/${RENAMED}`,
 ];
 
-/** Uses the marked integration, its parameters and its module. */
-export const INTEGRATIONS: readonly Row[] = [
-  ['POST /api/utm-integrations', { body: INTEGRATION }],
-  'GET /api/utm-integrations/{id}',
-  ['PUT /api/utm-integrations', { body: INTEGRATION }],
-  'POST /api/utm-integration-confs',
-  'PUT /api/utm-integration-confs',
-  'GET /api/utm-integration-confs/{id}',
-  'GET /api/utm-integration-confs?integrationId.equals={integrationId}',
-  'DELETE /api/utm-integration-confs/{id}',
-  'POST /api/utm-integrations/{id}/module/restarted',
-  'POST /api/utm-integrations/{id}/credentials',
-  'POST /api/oauth2/token',
-  'GET /api/utm-integrations/{id}/module',
-  [
-    'GET /api/utm-integrations/{id}/module',
-    ({ etag }) => ({ status: 304, headers: { 'If-None-Match': etag } }),
-  ],
-  'POST /api/utm-integrations/{id}/module/report',
-  'GET /api/utm-integrations/{id}/credentials',
-  'POST /api/utm-integrations/{id}/credentials/{clientId}/delete',
-  // The integration is deleted with this parameter.
-  'POST /api/utm-integration-confs',
-  'DELETE /api/utm-integrations/{id}',
-];
+const ABOUT_INTEGRATIONS = /integration(?!.*count)|oauth2/;
+
+/** Uses the marked integration: all examples about integrations, in an order that succeeds. */
+export const INTEGRATIONS = Object.keys(EXAMPLES).flatMap((route): Row[] => {
+  if (!ABOUT_INTEGRATIONS.test(route)) return [];
+  if (/^P.* \/api\/utm-integrations$/.test(route)) return [[route, { body: INTEGRATION }]];
+  if (route === 'GET /api/utm-integrations/{id}/module') return [route, [route, { status: 304 }]];
+  // The integration is deleted with a parameter.
+  return route === 'DELETE /api/utm-integrations/{id}'
+    ? ['POST /api/utm-integration-confs', route]
+    : [route];
+});

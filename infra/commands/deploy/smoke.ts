@@ -54,7 +54,8 @@ Login and password are asked for if they are not set. The password is sent to th
     if (isLoggedIn) {
       // Leftovers of an earlier run would make the creation fail.
       await checks.run(rows.leftovers(checks));
-      await checks.run(rows.users(mail ? () => ask(`Link in the mail to ${mail}: `) : undefined));
+      if (await checks.run(rows.user(mail !== undefined)))
+        await checks.run(rows.account(mail && (await ask(`Link in the mail to ${mail}: `))));
       await checks.run(rows.INTEGRATIONS);
       await checks.run(rows.leftovers(checks));
       await checks.run(['POST /api/logout']);
