@@ -5,11 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
-import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
-import type { Passwords } from '../../lib/passwords/passwords.ts';
 import { commit } from '../../lib/table/change.ts';
 import { sequenceKey } from '../../lib/table/counters.ts';
-import type { Table } from '../../lib/table/table.ts';
 import { remove } from '../../lib/table/write.ts';
 import { loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
@@ -174,53 +171,6 @@ describe('the first administrator of a table', () => {
 
     expect(addressTaken).toEqual(loginTaken);
     expect(stdout).toContain(`rescuer is now an administrator of ${gatehouse.cloud.tableName}.`);
-  });
-
-  it('is created once by two concurrent commands', async () => {
-    await emptyRoster();
-    const before = await itemsOf(gatehouse.cloud);
-    // Neither commits before both have read the empty roster.
-    let releaseBoth: () => void = () => undefined;
-    const barrier = new Promise<void>((resolve) => {
-      releaseBoth = resolve;
-    });
-    let hashing = 0;
-    const passwords: Passwords = {
-      async hash() {
-        if (++hashing === 2) releaseBoth();
-        await barrier;
-        return 'a hash';
-      },
-      matches: async () => false,
-      isOutdated: () => false,
-    };
-
-    const person = (login: string) => ({ login, email: `${login}@example.com`, password: 'pass' });
-    const first = createFirstAdministrator(gatehouse.table, passwords, person('twin-1'));
-    // The second commits after the first: simultaneous transactions would only conflict.
-    const late: Table = {
-      ...gatehouse.table,
-      async transact(...transaction) {
-        await first;
-        await gatehouse.table.transact(...transaction);
-      },
-    };
-
-    const [winner, loser] = await Promise.all([
-      first,
-      createFirstAdministrator(late, passwords, person('twin-2')),
-    ]);
-
-    const after = await itemsOf(gatehouse.cloud);
-    const added = [...after].filter(([name]) => !before.has(name)).map(([, { pk }]) => pk);
-    expect(loser).toBeUndefined();
-    expect((await gatehouse.table.get(rosterKey))?.ids).toEqual(new Set([winner?.id]));
-    expect(added.sort()).toEqual([
-      'AUDIT#PERMANENT',
-      `EMAIL#${winner?.email}`,
-      `LOGIN#${winner?.login}`,
-      'USER',
-    ]);
   });
 
   it('is not created when there is an administrator, and consumes no id', async () => {

@@ -162,27 +162,4 @@ describe('a synthesis', () => {
     );
     rmSync(root, { recursive: true });
   });
-
-  it.each([
-    [
-      'placeholders',
-      { env: 'prod' },
-      'The settings in environments/prod.json are invalid. account: replace the placeholder ' +
-        '"123456789012"; alarms: replace the placeholder "operators@example.com"; ' +
-        'mail.sender: replace the placeholder "gatehouse@example.com".',
-    ],
-    [
-      'no environment',
-      {},
-      'No environment is selected: add -c env=NAME, the name of a file in environments/.',
-    ],
-  ])('ends with one sentence for %s', async (_, changes, sentence) => {
-    const root = inject('repository');
-
-    expect(await synthesize(changes, { root })).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `${sentence}\n`,
-    });
-  });
 });

@@ -1,11 +1,8 @@
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openStackTable } from '../../infra/commands/tables.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { openState } from '../../infra/local/state/state.ts';
-import { totalKey } from '../../lib/table/counters.ts';
 import { type User, userView } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { operatorsEnvironment } from '../support/commands/run-command.ts';
@@ -15,7 +12,6 @@ import {
   integrationRecord,
   jsonLines,
   runTransfer,
-  startImport,
   userRecord,
 } from '../support/commands/transfer.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
@@ -28,15 +24,7 @@ import { turnOnFactor } from '../support/instance/second-factor.ts';
  * running service.
  */
 
-/** Called after each transaction of a command. */
-let onCommit = (): void => undefined;
-const gatehouse = await useGatehouse({
-  async intercept({ functionName, operation }, forward) {
-    const response = await forward();
-    if (functionName === undefined && operation === 'TransactWriteItems') onCommit();
-    return response;
-  },
-});
+const gatehouse = await useGatehouse();
 const { cloud, table } = gatehouse;
 const token = await gatehouse.logIn('admin');
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-transfer-'));
@@ -193,61 +181,6 @@ describe('npm run admin -- import', () => {
     await expectIntact(gatehouse);
   });
 
-  it('creates each record once if two imports run at the same time', async () => {
-    const records = Array.from({ length: 12 }, (_, index) =>
-      index % 2 ? integrationRecord(`Twin ${index % 3}`, ['a']) : userRecord(`twin-${index}`),
-    );
-
-    const imports = await Promise.all([
-      importHere(gatehouse, records),
-      importHere(gatehouse, records),
-    ]);
-
-    expect(imports.flatMap(({ rejected, skipped }) => [...rejected, ...skipped])).toEqual([]);
-    expect(imports.reduce((sum, { tally }) => sum + tally.imported, 0)).toBe(records.length);
-    expect(imports.reduce((sum, { tally }) => sum + tally.present, 0)).toBe(records.length);
-    await expectIntact(gatehouse);
-  });
-
-  it('can be killed at any moment and repeated', async () => {
-    const records = [
-      ...Array.from({ length: 60 }, (_, index) =>
-        userRecord(`killed-${index}`, { authorities: index % 2 ? [] : ['ROLE_ADMIN'] }),
-      ),
-      ...Array.from({ length: 6 }, (_, index) =>
-        integrationRecord(`Killed ${index % 2}`, [`${index}`, 'b', 'c']),
-      ),
-    ];
-    // Alternating, so that a kill can hit either kind.
-    const file = fileOf(records.sort(() => Math.random() - 0.5));
-    const total = async () => Number((await table.get(totalKey('USER')))?.n);
-    const before = await total();
-    const options = ['--table', cloud.tableName, '--apply', file];
-
-    for (const round of [1, 2, 3]) {
-      const child = startImport(options, operatorsEnvironment(gatehouse.cloud));
-      const ended = once(child, 'exit');
-      // Three rounds of three commits import at least three users, because there are six
-      // integrations.
-      let commitsLeft = 3 + Math.floor(Math.random() * 8);
-      onCommit = () => {
-        if (--commitsLeft === 0) setTimeout(() => child.kill('SIGKILL'), Math.random() * 5);
-      };
-
-      expect(await ended, `round ${round}`).toEqual([null, 'SIGKILL']);
-      await expectIntact(gatehouse);
-    }
-    onCommit = () => undefined;
-    const imported = (await total()) - before;
-    const { tally, rejected } = await importHere(gatehouse, records);
-
-    expect(imported).toBeGreaterThan(2);
-    expect(rejected).toEqual([]);
-    expect(tally.imported + tally.present).toBe(records.length);
-    expect((await total()) - before).toBe(60);
-    await expectIntact(gatehouse);
-  });
-
   it('imports into the table of the local service without --table', async () => {
     const stateDir = join(folder, 'state');
     const file = fileOf([userRecord('local')]);
@@ -385,19 +318,4 @@ it.each<['import' | 'export', string, () => string, number, string]>([
       ...(status === 2 ? [expect.stringContaining(`Usage: npm run admin -- ${command} `)] : []),
     ],
   });
-});
-
-it('the commands do not wait forever for a response of KMS', async () => {
-  onTestFinished(() => void vi.unstubAllEnvs());
-  for (const [name, value] of Object.entries(operatorsEnvironment(cloud))) vi.stubEnv(name, value);
-
-  const { kms } = await openStackTable({ tableName: cloud.tableName });
-
-  // biome-ignore lint/suspicious/noExplicitAny: the SDK hides the type of this configuration
-  expect(await (kms.config.requestHandler as any).configProvider).toMatchObject({
-    connectionTimeout: 3000,
-    requestTimeout: 20_000,
-    throwOnRequestTimeout: true,
-  });
-  expect(await kms.config.maxAttempts()).toBe(6);
 });

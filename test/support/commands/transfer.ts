@@ -1,13 +1,9 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { hashSync } from 'bcryptjs';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import { importRecords } from '../../../lib/operations/transfer/import-records.ts';
 import type { Gatehouse } from '../instance/gatehouse.ts';
-import { isProgress, PROGRAM, runCommand } from './run-command.ts';
-
-const ROOT = join(import.meta.dirname, '../../..');
+import { isProgress, runCommand } from './run-command.ts';
 
 /** A bcrypt hash at the lowest cost, with the prefix of another implementation. */
 export const bcryptHash = (password: string, prefix = '$2a$'): string =>
@@ -78,11 +74,3 @@ export async function runTransfer(
     text.split('\n').filter((line) => line !== '' && !isProgress(line));
   return { code, stdout: linesOf(stdout), stderr: linesOf(stderr) };
 }
-
-/** Starts an import in its own process. */
-export const startImport = (options: readonly string[], environment: object) =>
-  spawn(process.execPath, [PROGRAM, 'admin', 'import', ...options], {
-    cwd: ROOT,
-    env: { ...process.env, ...environment },
-    stdio: 'ignore',
-  });
