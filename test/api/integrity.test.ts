@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
+import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { verifyTotal } from '../../lib/operations/integrity/counters.ts';
 import { VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/find-defect.ts';
 import type { FindingKind } from '../../lib/operations/integrity/finding.ts';
@@ -125,6 +126,12 @@ describe('a repair', () => {
     ['login-guard-wrong', [ALICES_LOGIN, { id: 999 }]],
     // The guard is keyed by the normalized address, not by the address as written.
     ['email-guard-orphan', [emailGuardKey('Älice@Example.com'), { id: 3 }]],
+    ['email-guard-missing', [emailGuardKey('älice@example.com'), 'deleted']],
+    [
+      'credential-orphan',
+      [credentialKey('module-1-a1b2c3d4e5f6'), { hash: 'h', expires: 4_102_444_800 }],
+      [GATE, { revision: 99 }],
+    ],
     ['not-on-roster', [rosterKey, 'deleted']],
     [
       'wrongly-on-roster',
@@ -149,6 +156,14 @@ describe('a repair', () => {
 
     expect(found.map((finding) => finding.kind)).toEqual([kind]);
     expect(await verify()).toEqual([]);
+    // Clients and modules read the new counters.
+    const before = intact.get(`${GATE.pk} ${GATE.sk}`);
+    const next = (name: string) => ({ [name]: Number(before?.[name]) + 1 });
+    if (kind === 'wrong-parameter-counters')
+      expect(await gatehouse.table.get(GATE)).toMatchObject({
+        ...next('revision'),
+        ...next('moduleRevision'),
+      });
   });
 
   it.each(REPAIRS.flatMap(([kind, damage, change]) => (change ? [{ kind, damage, change }] : [])))(

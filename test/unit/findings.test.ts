@@ -12,9 +12,7 @@ import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
-import type { Write } from '../../lib/table/write.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
-import { holds, updated } from '../support/doubles/expressions.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
 
@@ -57,9 +55,6 @@ const credential = (clientId: string, expires = 4_102_444_800): Damage =>
  * Verifies a table with this damage, which changes after the scan, before any item is read again.
  */
 async function findingsIn(damages: readonly Damage[], changes: readonly Damage[] = []) {
-  return (await verified(damages, changes)).findings;
-}
-async function verified(damages: readonly Damage[], changes: readonly Damage[] = []) {
   let isFirst = true;
   const table = inMemoryScanner(INTACT_ITEMS, (_, __, table) => {
     if (isFirst) for (const change of changes) change(table);
@@ -68,49 +63,14 @@ async function verified(damages: readonly Damage[], changes: readonly Damage[] =
   for (const damage of damages) damage(table);
   const { findings, undecided } = await verifyTable(table);
   expect(undecided).toEqual([]);
-  return { table, findings };
+  return findings;
 }
 const kindsOf = (findings: readonly Finding[]) => findings.map(({ kind }) => kind);
 
 /** What an operator reads about a finding. */
-const sentencesOf = ({ keys, message, remedy }: Finding) => [
-  `${keys.map(keyLabel)}: ${message}`,
-  'advice' in remedy ? `advice: ${remedy.advice}` : `repair: ${remedy.description}`,
-];
-
-/** The item that a write changes; undefined if its condition fails, or if it deletes it. */
-function writtenBy(write: Write, item: Item | undefined): Item | undefined {
-  if (!holds(write.condition, item, write)) throw new Error(`The condition fails: ${write.act}`);
-  if (write.act === 'Put') return { ...write.attributes, ...write.key };
-  if (write.act === 'ConditionCheck') return item;
-  return write.act === 'Delete'
-    ? undefined
-    : updated({ ...item, ...write.key }, write.update ?? '', write);
-}
-
-/** Attributes on which repairs depend, after another request. */
-const CHANGED = { id: 7, n: Number.MAX_SAFE_INTEGER, version: 'x', revision: 99 };
-
-/** Makes the repairs of these findings, each of which a change of its items must prevent. */
-function repair(table: InMemoryScanner, findings: readonly Finding[]): void {
-  for (const { remedy } of findings)
-    for (const write of 'writes' in remedy ? remedy.writes : []) {
-      const item = table.find(write.key);
-      if (write.condition) {
-        const others = [{ ...write.key, ...item, ...CHANGED }, undefined];
-        expect(others.every((other) => holds(write.condition, other, write))).toBe(false);
-        expect(write.onConditionFailed).toBe('retry');
-      }
-      // DynamoDB rejects a placeholder that no expression uses.
-      for (const placeholder of Object.keys({ ...write.names, ...write.values }))
-        expect(`${write.update} ${write.condition}`).toContain(placeholder);
-      table.remove(write.key);
-      const written = writtenBy(write, item);
-      if (write.update && write.key.pk === GATE.pk)
-        expect(written).toMatchObject({ revision: 7, moduleRevision: 6 });
-      if (written) table.put(write.key, written);
-    }
-}
+const messageOf = ({ keys, message }: Finding) => `${keys.map(keyLabel)}: ${message}`;
+const remedyOf = ({ remedy }: Finding) =>
+  'advice' in remedy ? `advice: ${remedy.advice}` : `repair: ${remedy.description}`;
 
 /** The damage to an intact table, the kinds of all findings, and changes after the scan. */
 const CASES: [string, Damage[], FindingKind[], Damage[]?][] = [
@@ -256,20 +216,19 @@ const CASES: [string, Damage[], FindingKind[], Damage[]?][] = [
 ];
 
 describe('the verification finds', () => {
-  it.each(CASES)('and repairs %s', async (_, damages, kinds, changes) => {
-    const { table, findings } = await verified(damages, changes);
-    expect(kindsOf(findings)).toEqual(kinds);
-
-    repair(table, findings);
-
-    const left = findings.filter(({ remedy }) => 'advice' in remedy);
-    expect(kindsOf((await verifyTable(table)).findings)).toEqual(kindsOf(left));
+  it.each(CASES)('%s', async (_, damages, kinds, changes) => {
+    expect(kindsOf(await findingsIn(damages, changes))).toEqual(kinds);
   });
 
   it('and describes each defect and its remedy in sentences', async () => {
     const found = await Promise.all(CASES.map(([, ...rest]) => findingsIn(rest[0], rest[2])));
 
-    expect([...new Set(found.flat().flatMap(sentencesOf))].sort().join('\n')).toMatchSnapshot();
+    const [messages, remedies] = [found.flat().map(messageOf), found.flat().map(remedyOf)];
+    // Messages that differ in numbers and in the kind of an entity only are listed once.
+    const shapeOf = (text: string) => text.replaceAll(/\d+|USER|INTEGRATION|CONF/g, '');
+    const distinct = new Map(messages.sort().map((message) => [shapeOf(message), message]));
+    expect([...distinct.values()]).toMatchSnapshot();
+    expect([...new Set(remedies)].sort()).toMatchSnapshot();
   });
 
   it('all kinds of defects, in the order in which repairs must be made', async () => {

@@ -97,6 +97,21 @@ describe('snapshot', () => {
 });
 
 describe('range', () => {
+  it('continues from the end of each page of a collection', async () => {
+    const { scanner, inputs } = scannerReceiving(
+      { Items: [{ ...wire('1'), bytes: { N: '9' } }], LastEvaluatedKey: wire('1') },
+      { Items: [], LastEvaluatedKey: wire('2') },
+      { Items: [wire('3')] },
+    );
+
+    const items = await scanner.range('a');
+
+    expect(items).toEqual([{ ...key('1'), bytes: 9 }, key('3')]);
+    expect(inputs().map(({ ExclusiveStartKey }) => ExclusiveStartKey)).toEqual([
+      ...[undefined, wire('1'), wire('2')],
+    ]);
+  });
+
   it('passes both bounds', async () => {
     const { scanner, inputs } = scannerReceiving({ Items: [] });
 

@@ -144,6 +144,21 @@ const COMMANDS: Record<string, [client: keyof Clients, input: object, response: 
     { ...T, ConsistentRead: true },
     { Item: { ...STORED, n: { N: '1.5' }, ids: { NS: ['1', '2'] }, bytes: { B: BASE64 } } },
   ],
+  BatchGetCommand: [
+    'documents',
+    { RequestItems: { T: { Keys: [KEY, { pk: 'A', sk: 'B' }], ConsistentRead: true } } },
+    { Responses: { T: [STORED] }, UnprocessedKeys: { T: { Keys: [STORED] } } },
+  ],
+  QueryCommand: [
+    'documents',
+    {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': 'USER', ':from': undefined },
+      ExclusiveStartKey: KEY,
+      Limit: 7,
+    },
+    { Items: [STORED], LastEvaluatedKey: STORED, ConsumedCapacity: { CapacityUnits: 1.5 } },
+  ],
   UpdateCommand: [
     'documents',
     {
