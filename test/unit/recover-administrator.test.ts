@@ -38,7 +38,7 @@ const BOTH = { removesFactor: true, hashPassword };
 
 const { secondFactor: _, tokenExcepted: __, ...withoutFactor } = ADMIN;
 
-it('removes the factor, replaces the password, ends all sessions, and changes nothing else', async () => {
+it('replaces factor and password and ends all sessions, and changes nothing else', async () => {
   const table = tableOf(ADMIN);
 
   const { outcome } = await recoverAdministrator(table, 'admin', BOTH);

@@ -135,9 +135,7 @@ const KEY = { pk: 'USER', sk: '1' };
 const STORED = { pk: { S: 'USER' } };
 const T = { TableName: 'T', Key: KEY };
 
-/**
- * Commands of each client, with an input and a response. All others are sent by the tests over HTTP.
- */
+/** Commands of each client, with an input and a response; all tests over HTTP send the others. */
 const COMMANDS: Record<string, [client: keyof Clients, input: object, response: object]> = {
   GetCommand: [
     'documents',
