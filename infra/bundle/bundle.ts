@@ -1,12 +1,15 @@
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { deflateRawSync } from 'node:zlib';
 import { build, type Plugin } from 'esbuild';
+import ts from 'typescript';
+import type { Build } from '../../lib/status/info.ts';
+import project from '../../package.json' with { type: 'json' };
 import type { Transport } from '../settings/transport.ts';
-import { buildInfo } from './build-info.ts';
 import { buildConsole } from './console.ts';
-import { compressedDocument, unusedConstants } from './smaller-sources.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -119,5 +122,75 @@ export async function bundle(
           join(ROOT, `${COMMON_PASSWORDS}.json`),
           join(folder, basename(output, '.js'), 'common-passwords.json'),
         );
+  }
+}
+
+const LIB = join(import.meta.dirname, '../../lib/');
+
+/**
+ * Lets esbuild drop the constants of `lib` that a function does not use, such as the contracts of
+ * other endpoints and their schemas: it keeps what a call or a spread makes, unless that happens in
+ * a function marked as pure.
+ */
+const unusedConstants: Plugin = {
+  name: 'unused-constants',
+  setup(build) {
+    build.onLoad({ filter: /\.ts$/ }, ({ path }) =>
+      path.startsWith(LIB)
+        ? { contents: withPureConstants(readFileSync(path, 'utf8')), loader: 'ts' }
+        : undefined,
+    );
+  },
+};
+
+function withPureConstants(source: string): string {
+  const initializers = ts
+    .createSourceFile('', source, ts.ScriptTarget.Latest)
+    .statements.filter(ts.isVariableStatement)
+    .flatMap(({ declarationList }) => declarationList.declarations)
+    .flatMap(({ initializer }) => initializer ?? []);
+  return initializers.reduceRight(
+    (text, { pos, end }) =>
+      `${text.slice(0, pos)} /* @__PURE__ */ (() => (${text.slice(pos, end)}))()${text.slice(end)}`,
+    source,
+  );
+}
+
+/** Stores the API document compressed: it would be most of its bundle. */
+const compressedDocument: Plugin = {
+  name: 'compressed-document',
+  setup(build) {
+    build.onLoad({ filter: /\/openapi\.json$/ }, ({ path }) => {
+      const text = JSON.stringify(JSON.parse(readFileSync(path, 'utf8')));
+      const base64 = deflateRawSync(text, { level: 9 }).toString('base64');
+      return {
+        contents: `import { inflateRawSync } from 'node:zlib';
+          export default JSON.parse(inflateRawSync(Buffer.from('${base64}', 'base64')));`,
+      };
+    });
+  },
+};
+
+const { version } = project;
+
+/** The release of this source, and its commit if this folder is a clone. */
+function buildInfo(): Build {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', ROOT, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, TZ: 'UTC' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  try {
+    // The folder may be part of another repository, whose commits say nothing about it.
+    if (git('rev-parse', '--show-toplevel') !== realpathSync(ROOT)) return { version };
+    return {
+      version,
+      commit: git('describe', '--always', '--exclude=*', '--dirty', '--abbrev=40'),
+      time: git('log', '-1', '--format=%cd', '--date=format-local:%Y-%m-%dT%H:%M:%SZ'),
+    };
+  } catch {
+    // There is no git, or no repository.
+    return { version };
   }
 }
