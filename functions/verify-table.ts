@@ -1,6 +1,5 @@
 import { VERIFIED_ATTRIBUTES } from '../lib/operations/integrity/find-defect.ts';
-import { logVerification } from '../lib/operations/integrity/log-verification.ts';
-import { verifyTable } from '../lib/operations/integrity/verify-table.ts';
+import { logVerification, verifyTable } from '../lib/operations/integrity/verify-table.ts';
 import { openTableScanner } from '../lib/table/table-scanner.ts';
 
 const table = openTableScanner(VERIFIED_ATTRIBUTES);

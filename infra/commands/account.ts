@@ -7,8 +7,7 @@ import {
 } from '../settings/environment-files.ts';
 import { readSettings } from '../settings/read-settings.ts';
 import type { Settings } from '../settings/settings.ts';
-import { inRegion } from './aws-clients.ts';
-import { requireAwsEnvironment } from './require-aws-environment.ts';
+import { inRegion, requireAwsEnvironment } from './aws-clients.ts';
 
 /**
  * The id of the account of the operator's credentials, in their region unless one is given. No

@@ -1,4 +1,9 @@
-import { DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  DescribeTableCommand,
+  type DynamoDBClient,
+  ListTagsOfResourceCommand,
+  type TableDescription,
+} from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { formatKey, requireReadable, withGuard } from '../../lib/table/format.ts';
 import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
@@ -7,9 +12,8 @@ import { openTableWith } from '../../lib/table/open-table.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
 import { requireKnownAccount } from './account.ts';
+import { requireAwsEnvironment } from './aws-clients.ts';
 import { namingTable } from './explain-error.ts';
-import { requireAwsEnvironment } from './require-aws-environment.ts';
-import { listTags } from './table-tags.ts';
 
 /** An open connection to a table, local or deployed. */
 export interface TableConnection {
@@ -84,4 +88,22 @@ export async function openStackTable(location: TableLocation) {
       kms.destroy();
     },
   };
+}
+
+/**
+ * The tags of a table by their names, without tags of AWS itself, which cannot be set. The stack
+ * records the ARNs of its KMS keys in them.
+ */
+export async function listTags(client: DynamoDBClient, { TableArn }: TableDescription) {
+  const tags: Record<string, string> = {};
+  let NextToken: string | undefined;
+  do {
+    const page = await client.send(
+      new ListTagsOfResourceCommand({ ResourceArn: TableArn, NextToken }),
+    );
+    for (const { Key = '', Value = '' } of page.Tags ?? [])
+      if (!Key.startsWith('aws:')) tags[Key] = Value;
+    NextToken = page.NextToken;
+  } while (NextToken);
+  return tags;
 }

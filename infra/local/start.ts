@@ -1,5 +1,5 @@
 import { defineCommand, WrongArguments } from '../commands/define-command.ts';
-import { isHttpUrl } from '../settings/http-url.ts';
+import { isHttpUrl } from '../settings/setting.ts';
 
 /** Keep little garbage (docs/adr/0003). V8 and the allocator read them when a process starts. */
 const MEMORY_FLAGS = ['--max-semi-space-size=2', '--heap-growing-percent=30'] as const;

@@ -47,3 +47,6 @@ export function readJson(file: string): Record<string, unknown> {
   if (typeof content === 'object' && content !== null) return content as Record<string, unknown>;
   throw new Error(`${file}: must contain a JSON object.`);
 }
+
+/** The configuration of the CDK, whose context has its feature flags. */
+export const readCdkJson = () => readJson('cdk.json') as { context: Record<string, unknown> };

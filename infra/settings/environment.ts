@@ -1,8 +1,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { RegionInfo } from 'aws-cdk-lib/region-info';
 import * as v from 'valibot';
-import { isHttpUrl } from './http-url.ts';
-import { count, flag, matching, setting } from './setting.ts';
+import { count, flag, isHttpUrl, matching, setting } from './setting.ts';
 import { TRANSPORTS } from './transport.ts';
 
 /* Where an environment is deployed and how, what outlives it, and who learns of its alarms. */

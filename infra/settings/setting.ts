@@ -36,3 +36,7 @@ export const distinct = <T extends string>(noun: string, text: v.GenericSchema<s
     v.minLength(1),
     v.check((list) => new Set(list).size === list.length, `Each ${noun} must be listed only once`),
   );
+
+/** Whether a text is an absolute URL of HTTP or HTTPS. */
+export const isHttpUrl = (text: string): boolean =>
+  /^https?:$/.test(URL.parse(text)?.protocol ?? '');

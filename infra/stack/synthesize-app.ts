@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { readCdkJson } from '../settings/read-cdk-json.ts';
+import { readCdkJson } from '../settings/environment-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

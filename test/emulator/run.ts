@@ -20,7 +20,7 @@ import { KMS } from '@aws-sdk/client-kms';
 import { inRegion } from '../../infra/commands/aws-clients.ts';
 import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand } from '../../infra/commands/define-command.ts';
-import { readStack } from '../../infra/commands/deploy/deployed.ts';
+import { readStack } from '../../infra/commands/deploy/check.ts';
 import { stackName } from '../../infra/settings/environment.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';
 import { environmentWithoutAws } from '../support/commands/run-command.ts';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { readCdkJson } from '../../infra/settings/read-cdk-json.ts';
+import { readCdkJson } from '../../infra/settings/environment-files.ts';
 import { LOCAL } from '../../infra/settings/read-settings.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
 import { copyRepository } from '../support/commands/copy-repository.ts';

@@ -9,7 +9,7 @@ import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { reportProgress } from '../../infra/commands/command-line.ts';
 import { explainError } from '../../infra/commands/explain-error.ts';
-import { listTags } from '../../infra/commands/table-tags.ts';
+import { listTags } from '../../infra/commands/tables.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { counted } from '../../lib/runtime/counted.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';

@@ -9,8 +9,15 @@ import { CANARY_ALARMS, ENVIRONMENT_TAG } from '../../settings/environment.ts';
 import { keyDescription, keyIds } from '../../settings/keys.ts';
 import { updateMaximum } from '../../settings/limits.ts';
 import { ifFound, inRegion } from '../aws-clients.ts';
-import { type Finding, type Found, missing, type Target, warning } from './check.ts';
-import { keyOf, tableOf } from './deployed.ts';
+import {
+  type Finding,
+  type Found,
+  keyOf,
+  missing,
+  type Target,
+  tableOf,
+  warning,
+} from './check.ts';
 
 /*
  * What is deployed already, or remains of an earlier deployment: whether the next one can succeed,
@@ -49,7 +56,8 @@ export async function apiStack(target: Target): Found {
   const state = await stackState(target);
   const isProtected = (await target.stack())?.EnableTerminationProtection;
   if (!state && isKept(target) && isProtected === false)
-    return missing`is not protected, so one command could delete it: the second deployment is missing
+    return missing`is not protected, so one command could delete it: the second deployment is
+      missing
       npm run deploy -- -c env=${target.environment}`;
   return state;
 }

@@ -7,10 +7,10 @@ import { openEnvironment } from '../account.ts';
 import { print } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
 import type { Found, Target } from './check.ts';
+import { type DeployedStack, readStack } from './check.ts';
 import * as account from './check-account.ts';
+import { trail } from './check-account.ts';
 import * as deployed from './check-deployed.ts';
-import { type DeployedStack, readStack } from './deployed.ts';
-import { trail } from './trail.ts';
 
 type Status = 'ready' | 'missing' | 'failed';
 

@@ -1,8 +1,18 @@
+import { randomBytes } from 'node:crypto';
+import type { KMSClient } from '@aws-sdk/client-kms';
 import * as v from 'valibot';
+import { Failure } from '../../../lib/contract/failure.ts';
+import { createFirstAdministrator } from '../../../lib/operations/administrators/first-administrator.ts';
+import {
+  type RecoveryOutcome,
+  recoverAdministrator,
+} from '../../../lib/operations/administrators/recover-administrator.ts';
+import { openHasher } from '../../../lib/passwords/hasher.ts';
+import type { Table } from '../../../lib/table/table.ts';
 import { email, login } from '../../../lib/users/user-schema.ts';
+import { isReservedLogin } from '../../../lib/users/user-table.ts';
+import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
-import { create } from './create-administrator.ts';
-import { recover } from './recover-administrator.ts';
 
 /** `npm run admin -- first-admin`: lets an administrator in, if none can let another one in. */
 export const command = defineCommand({
@@ -55,3 +65,108 @@ who has lost the second factor or the password, ends all their sessions and info
     return 'done';
   },
 });
+
+interface Target {
+  readonly tableName: string;
+  readonly table: Table;
+}
+interface PasswordKeys {
+  readonly pepperKeys: readonly string[];
+  readonly kms: KMSClient;
+}
+
+/** Creates the first administrator of a table. */
+async function create(
+  { tableName, table, pepperKeys, kms }: Target & PasswordKeys,
+  person: { readonly login: string; readonly email: string },
+): Promise<void> {
+  const { login, email } = person;
+  if (isReservedLogin(login))
+    throw new Error(
+      `The login ${login} is reserved: it names the operator in the audit trail. ` +
+        'Nothing was changed.',
+    );
+  const password = newPassword();
+  const unknownOutcome = (reason: string) =>
+    `${reason}, so the account may or may not exist. ` +
+    `If it does, its password is ${password}; otherwise run the command again.`;
+  const hasher = openHasher(pepperKeys, kms);
+  const user = await printingIfInterrupted(unknownOutcome, () =>
+    createFirstAdministrator(table, hasher, { login, email, password }).catch((error) => {
+      if (!(error instanceof Failure)) throw error;
+      const taken =
+        (error.code === 'login-taken' && `login ${login}`) ||
+        (error.code === 'email-taken' && `address ${email}`);
+      throw new Error(
+        taken
+          ? `The ${taken} is taken. Nothing was changed.`
+          : unknownOutcome('The table did not respond'),
+      );
+    }),
+  );
+  if (!user) throw new Error(`${tableName} already has an administrator. Nothing was changed.`);
+  print(`${login} is now an administrator of ${tableName}.`);
+  print(`Password: ${password}`);
+  print('The password is shown only once and stored nowhere: log in and change it.');
+}
+
+/** Removes the second factor of an existing administrator, sets a new password, or both. */
+async function recover(
+  { tableName, table, passwordKeys }: Target & { readonly passwordKeys?: PasswordKeys },
+  login: string,
+  removesFactor: boolean,
+): Promise<void> {
+  const password = newPassword();
+  const unknownOutcome = (reason: string) =>
+    `${reason}, so the account may or may not be changed. ` +
+    (passwordKeys
+      ? `If it is, its password is ${password}; otherwise run the command again.`
+      : 'Run the command again.');
+  const hashPassword =
+    passwordKeys && (() => openHasher(passwordKeys.pepperKeys, passwordKeys.kms).hash(password));
+  const recovery = await printingIfInterrupted(unknownOutcome, () =>
+    recoverAdministrator(table, login, { removesFactor, hashPassword }).catch((error) => {
+      if (!(error instanceof Failure)) throw error;
+      throw new Error(unknownOutcome('The table did not respond'));
+    }),
+  );
+  const refusal = refusalOf(recovery, login, tableName);
+  if (refusal) throw new Error(`${refusal} Nothing was changed.`);
+  if (removesFactor) print(`The second factor of ${login} is removed.`);
+  if (passwordKeys) {
+    print(`Password: ${password}`);
+    print('The password is shown only once and stored nowhere: log in and change it.');
+  }
+  print(`All sessions of ${login} have ended, and the user is informed by mail.`);
+}
+
+function refusalOf(
+  recovery: RecoveryOutcome,
+  login: string,
+  tableName: string,
+): string | undefined {
+  if (recovery.outcome === 'unknown-login') return `${tableName} has no account ${login}.`;
+  if (recovery.outcome === 'no-factor') return `${login} has no second factor.`;
+  if (recovery.outcome === 'recovered') return undefined;
+  const { activated, authorities } = recovery.user;
+  const state = activated ? 'activated' : 'deactivated';
+  const roles = authorities.length > 0 ? `the roles ${authorities.join(', ')}` : 'no roles';
+  return `${login} is not an activated administrator: the account is ${state} and has ${roles}.`;
+}
+
+/** A random password that is printed once. */
+const newPassword = (): string => randomBytes(15).toString('base64url');
+
+/** Prints the sentence if the process ends before `change` does: its outcome is unknown then. */
+async function printingIfInterrupted<R>(
+  unknownOutcome: (reason: string) => string,
+  change: () => Promise<R>,
+): Promise<R> {
+  const printInterrupted = () => printError(unknownOutcome('The command was interrupted'));
+  process.once('exit', printInterrupted);
+  try {
+    return await change();
+  } finally {
+    process.off('exit', printInterrupted);
+  }
+}

@@ -4,11 +4,11 @@ import {
   deleteAccount,
   forgetPerson,
 } from '../../../lib/operations/personal-data/forget-person.ts';
-import { personalData } from '../../../lib/operations/personal-data/personal-data.ts';
 import {
   findPersonalItems,
   PERSONAL_ATTRIBUTES,
-} from '../../../lib/operations/personal-data/personal-items.ts';
+  personalData,
+} from '../../../lib/operations/personal-data/personal-data.ts';
 import { counted } from '../../../lib/runtime/counted.ts';
 import type { Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';

@@ -14,8 +14,8 @@ import { CLOCK_DIFFERENCE_SECONDS_MAX } from '../../../lib/operations/restore/ad
 import { NOT_FROM_AWS } from '../../../lib/table/not-from-aws.ts';
 import { print } from '../command-line.ts';
 import { namingTable } from '../explain-error.ts';
-import { listTags } from '../table-tags.ts';
 import type { TableConnection } from '../tables.ts';
+import { listTags } from '../tables.ts';
 
 /*
  * The settings of a table that a restore from a backup does not copy.

@@ -11,7 +11,7 @@ import { attributesAre, EXISTS, remove, set, versionIs, type Write } from '../..
 import { PERSONAL_USER_FIELDS } from '../../users/user.ts';
 import { auditEventFor, deletion, findUser, userChanges, userOf } from '../../users/user-table.ts';
 import { kindOf } from '../item-kinds.ts';
-import { findPersonalItems, type Person } from './personal-items.ts';
+import { findPersonalItems, type Person } from './personal-data.ts';
 
 /** Few, because the service writes its own audit entries to the same partition meanwhile. */
 const CONCURRENT_CHANGES_MAX = 4;

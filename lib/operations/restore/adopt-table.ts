@@ -6,6 +6,7 @@ import {
 } from '../../integrations/integration.ts';
 import { credentialKey } from '../../integrations/integration-items.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
+import type { SecondFactor } from '../../second-factor/user-factor.ts';
 import { commit, loadDecideCommit } from '../../table/change.ts';
 import { sequenceKey } from '../../table/counters.ts';
 import type { ItemKind } from '../../table/item-kind.ts';
@@ -23,9 +24,9 @@ import { nextVersion } from '../../table/version.ts';
 import { attributesAre, EXISTS, remove, set } from '../../table/write.ts';
 import { notBeforeKey } from '../../tokens/key-set.ts';
 import { rosterKey } from '../../users/user-items.ts';
+import { userOf } from '../../users/user-table.ts';
 import { findDefect } from '../integrity/find-defect.ts';
 import { ITEMS, kindOf } from '../item-kinds.ts';
-import { adoptFactor } from './adopt-factor.ts';
 
 /**
  * How many ids are skipped: more than were assigned between the backup and the loss of the table.
@@ -237,3 +238,30 @@ async function adoptIntegration(
  */
 const moduleRevisionAfterRestore = ({ moduleRevision }: Integration, now: number): number =>
   Math.max(moduleRevision + SKIPPED_CHANGES, Math.floor(now / 1000));
+
+/**
+ * Voids the recovery codes of a user that may have been used since the backup: a restore brings
+ * them back. The codes of an authenticator that were used by then have expired. Returns whether
+ * there were any. The verification reports a damaged user.
+ */
+function adoptFactor(table: Table, key: Key, original: Table | undefined): Promise<boolean> {
+  const load = async () => [await table.get(key), await original?.get(key)] as const;
+  return loadDecideCommit(table, load, ([item, other]) => {
+    const secondFactor = item && !findDefect(item) ? userOf(item).secondFactor : undefined;
+    if (!secondFactor) return { writes: [], result: false };
+    const inOriginal = other && !findDefect(other) ? userOf(other).secondFactor : undefined;
+    const recoveryCodes = unusedCodes(secondFactor, inOriginal);
+    if (recoveryCodes === secondFactor.recoveryCodes) return { writes: [], result: false };
+    const adopted = { secondFactor: { ...secondFactor, recoveryCodes } };
+    return { writes: [set(key, adopted, attributesAre({ secondFactor }))], result: true };
+  });
+}
+
+/**
+ * The recovery codes that were used in neither table. Their nonces identify them. Once void, a code
+ * stays void, however often adoptions are repeated.
+ */
+const unusedCodes = (restored: SecondFactor, original: SecondFactor | undefined): number =>
+  restored.nonce === original?.nonce && restored.recoveryNonce === original.recoveryNonce
+    ? restored.recoveryCodes & original.recoveryCodes
+    : 0;

@@ -6,7 +6,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { inject } from 'vitest';
 import { backupStackName } from '../../../infra/settings/backup.ts';
 import { edgeStackName } from '../../../infra/settings/edge.ts';
-import { readCdkJson } from '../../../infra/settings/read-cdk-json.ts';
+import { readCdkJson } from '../../../infra/settings/environment-files.ts';
 import { readSettings } from '../../../infra/settings/read-settings.ts';
 import type { Settings } from '../../../infra/settings/settings.ts';
 import { BackupStack } from '../../../infra/stack/backup-stack.ts';
