@@ -471,7 +471,7 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     ],
   ),
   [
-    /^MISSING certificate for api.one.example is for .* --region us-east-1/,
+    /^MISSING certificate for api.one.example is for .* --domain-name api.one.example --region us-/,
     { 'us-east-1 DescribeCertificate': certificate(['one.example']) },
   ],
   [
