@@ -179,19 +179,6 @@ describe('a replacement of the pepper key', () => {
     ]);
   });
 
-  it('accepts a password under the old key when it is changed', async () => {
-    const { body } = await logIn('late');
-    const passwords = { currentPassword: 'late', newPassword: 'later' };
-    const changed = await gatehouse.call('POST', '/api/account/change-password', {
-      token: body.id_token,
-      body: passwords,
-    });
-
-    expect(changed.status).toBe(200);
-    expect(await keyOf('late')).toBe(second);
-    expect((await logIn('late', 'later')).status).toBe(200);
-  });
-
   it('rejects a password under the old key after its removal, until it is reset', async () => {
     await deploy(['PepperKey2']);
 

@@ -146,21 +146,6 @@ describe('without a service', () => {
     // Its lock does not prevent the next use of the folder.
     (await openState(folder)).close();
   });
-
-  it('exits with status 2 when the registered service is unreachable', async () => {
-    const state = await openState(folder);
-    state.record({
-      table: { endpoint: 'http://127.0.0.1:9', region: 'eu-central-1', tableName: 'any' },
-    });
-
-    const { code, stderr } = await verify();
-    state.close();
-
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining('cannot be reached'),
-    });
-  });
 });
 
 function isAlive(pid: number): boolean {

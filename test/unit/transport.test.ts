@@ -167,6 +167,11 @@ const COMMANDS: Record<string, [client: keyof Clients, input: object, response: 
     },
     { Attributes: { n: { N: '7' }, list: { L: [{ M: { a: { NULL: true } } }] } } },
   ],
+  TransactGetCommand: [
+    'documents',
+    { TransactItems: [{ Get: T }] },
+    { Responses: [{ Item: STORED }, {}] },
+  ],
   TransactWriteCommand: [
     'documents',
     {
