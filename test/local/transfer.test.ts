@@ -220,8 +220,7 @@ describe('npm run admin -- export', () => {
       code: 0,
       stdout: [
         `Exporting ${cloud.tableName}`,
-        `${users} users and 1 integration exported. The file contains ` +
-          'secrets: protect it',
+        `${users} users and 1 integration exported. The file contains secrets: protect it`,
         'Not exported: second factors of 1 user',
       ],
       stderr: [],
