@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { measureUnits } from '../support/costs/consumed-units.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { LONG } from '../support/instance/long.ts';
+import { LONG } from '../support/instance/run-variables.ts';
 
 /*
  * An integration is deleted with all its parameters in one transaction, which must stay within

@@ -9,7 +9,7 @@ import {
   useAttempts,
 } from '../support/instance/attempts.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
-import { LONG } from '../support/instance/long.ts';
+import { LONG } from '../support/instance/run-variables.ts';
 import { buildMutantStack, stackMutants } from '../support/stack/mutants.ts';
 
 /* How long attempts at a login wait, and what they reveal and cost. */

@@ -1,6 +1,6 @@
 import { afterAll, expect, inject, it } from 'vitest';
 import { type Gatehouse, launch } from '../support/instance/launch.ts';
-import { seed } from '../support/model/seed.ts';
+import { seed } from '../support/instance/run-variables.ts';
 import { RELEASE_COMMIT, releasedAssembly } from '../support/release/release.ts';
 
 /*

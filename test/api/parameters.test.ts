@@ -84,13 +84,6 @@ it.each([
     'error.idnotfound',
   ],
   ['an update without an id', 'put', { id: '' }, 400, 'error.idnull'],
-  [
-    'an update with another integration',
-    'put',
-    { integration: { id: 777_777 } },
-    404,
-    'error.idnotfound',
-  ],
   ['an empty value', 'put', { confValue: '' }, 400, 'error.validation'],
 ] as const)('rejects %s, and changes nothing', async (_, method, fields, expected, message) => {
   const parameter = await make();
@@ -99,6 +92,15 @@ it.each([
   const { status, body } = await parameters[method]({ ...parameter, ...fields });
 
   expect([status, body.message, await total()]).toEqual([expected, message, before]);
+  expect((await get(parameter.id)).body).toEqual(parameter);
+});
+
+it('stays in its integration: an update with another one is rejected with 404', async () => {
+  const [parameter, other] = [await make(), await make()];
+
+  const { status, body } = await put({ ...parameter, integration: other.integration });
+
+  expect([status, body.message]).toEqual([404, 'error.idnotfound']);
   expect((await get(parameter.id)).body).toEqual(parameter);
 });
 

@@ -14,7 +14,7 @@ import {
   startGatehouse,
   useGatehouse,
 } from '../support/instance/gatehouse.ts';
-import { LONG } from '../support/instance/long.ts';
+import { LONG } from '../support/instance/run-variables.ts';
 import { forgetReads, readsOf, setReads } from '../support/instance/read-counts.ts';
 
 /*

@@ -5,8 +5,8 @@ import {
   startGatehouse,
   useGatehouse,
 } from '../support/instance/gatehouse.ts';
-import { LONG } from '../support/instance/long.ts';
-import { openBarrier } from '../support/model/barrier.ts';
+import { LONG } from '../support/instance/run-variables.ts';
+import { openBarrier } from '../support/instance/barrier.ts';
 import { buildMutantStack, stackMutants } from '../support/stack/mutants.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { withGenerated } from '../support/costs/generated-tables.ts';
-import { LONG } from '../support/instance/long.ts';
+import { LONG } from '../support/instance/run-variables.ts';
 import { SCENARIOS } from './catalogue.ts';
 import { noting, without } from './conditions.ts';
 import { deterministic } from './determinism.ts';

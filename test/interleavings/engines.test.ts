@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEngine } from '../../infra/local/aws/engine.ts';
-import { LONG } from '../support/instance/long.ts';
-import { randomNumbers, seed } from '../support/model/seed.ts';
+import { LONG, randomNumbers, seed } from '../support/instance/run-variables.ts';
 import { drawSchedules } from './drawn-schedules.ts';
 import { openReplayTable, type ReplayTable } from './replay-on-engines.ts';
 

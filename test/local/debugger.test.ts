@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, inject, it } from 'vitest';
-import { LONG } from '../support/instance/long.ts';
+import { LONG } from '../support/instance/run-variables.ts';
 import { launchStart, newFolder, stopAll, urlOf } from '../support/instance/start-process.ts';
 
 /*

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { LONG } from '../support/instance/long.ts';
+import { LONG } from '../support/instance/run-variables.ts';
 import {
   type Launched,
   launchStart,

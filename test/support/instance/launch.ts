@@ -14,7 +14,7 @@ import type { FieldError } from '../../../lib/contract/failure.ts';
 import { LENGTH as PASSWORD_LENGTH } from '../../../lib/passwords/password-schema.ts';
 import type { Table } from '../../../lib/table/table.ts';
 import { type Route, routes } from '../../../routes.ts';
-import { randomNumbers, seed } from '../model/seed.ts';
+import { randomNumbers, seed } from '../instance/run-variables.ts';
 import { startRelease } from '../release/mixed-versions.ts';
 import {
   checkContractOf,

@@ -1,7 +1,7 @@
 import { printError } from '../../../infra/commands/command-line.ts';
 import { type Cloud, startCloud } from '../../../infra/local/cloud.ts';
 import type { CloudOptions } from '../../../infra/local/running-stack.ts';
-import { seed } from '../model/seed.ts';
+import { seed } from '../instance/run-variables.ts';
 import { RELEASE_COMMIT, releasedAssembly } from './release.ts';
 
 /**

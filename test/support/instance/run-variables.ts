@@ -1,5 +1,13 @@
 import { randomInt } from 'node:crypto';
 
+/* What the environment changes of a run of the tests. */
+
+/**
+ * Whether to run the tests that take minutes (`LONG=1 npm test`): most interleavings, faults of
+ * every route, long lists.
+ */
+export const LONG = process.env.LONG === '1';
+
 /** The seed of all randomness in a run: SEED, or a random one, which failures report. */
 export const seed = Number(process.env.SEED ?? randomInt(2 ** 31));
 
