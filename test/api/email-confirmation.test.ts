@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
 import { confirmationRequested } from '../../lib/mail/outbox.ts';
 import { commit } from '../../lib/table/change.ts';
 import { pendingEmailKey } from '../../lib/users/user-items.ts';
@@ -159,18 +158,6 @@ describe('a new address of the own account', () => {
       email: addressOf('new-first'),
     });
   });
-
-  it('is mailed about at most five times an hour, while requests succeed', async () => {
-    const { token } = await makeCaller('eager');
-
-    const statuses = [];
-    for (let n = 0; n < 7; n++)
-      statuses.push((await request(token, addressOf(`eager-${n}`))).status);
-
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    const mails = await gatehouse.mailsTo(addressOf('eager'));
-    expect(mails).toHaveLength(MAILS_PER_WINDOW.emailConfirmation);
-  });
 });
 
 describe('the key of a new address', () => {
@@ -254,44 +241,6 @@ describe('the key of a new address', () => {
     );
 
     expect([one, other as Received].map(outcomeOf)).toEqual([UNKNOWN, 'confirmed']);
-  });
-
-  it.each<[string, string, (login: string, token: string) => Promise<unknown>]>([
-    [
-      'the password is changed',
-      UNKNOWN,
-      (login, token) =>
-        gatehouse.call('POST', `${ACCOUNT}/change-password`, {
-          token,
-          body: { currentPassword: login, newPassword: 'another' },
-        }),
-    ],
-    [
-      'the account is deactivated',
-      UNKNOWN,
-      async (login) => put({ ...(await accountOf(login)).body, activated: false }),
-    ],
-    ['the account is deleted', UNKNOWN, remove],
-    [
-      'another account gets the address',
-      TAKEN,
-      (login) => gatehouse.makeUser('rival', { email: addressOf(`new-${login}`) }),
-    ],
-    [
-      'the user changes something else',
-      'confirmed',
-      (login, token) => request(token, addressOf(login), { lastName: 'B' }),
-    ],
-  ])('decides on the state at its commit: %s', async (name, outcome, act) => {
-    const login = name.replace(/\W/g, '').slice(0, 30);
-    const { token, key } = await makeRequest(login);
-
-    const response = await meanwhile.during(
-      () => confirm(key),
-      () => act(login, token),
-    );
-
-    expect(outcomeOf(response)).toBe(outcome);
   });
 });
 

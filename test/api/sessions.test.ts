@@ -6,18 +6,10 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { storedSession } from '../support/doubles/stored-session.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { decode } from '../support/instance/mint.ts';
 import { readsOf } from '../support/instance/read-counts.ts';
 
-/** What happens before the next log-in stores its session, once it has verified the password. */
-const meanwhile = openMeanwhile(({ input }) => JSON.stringify(input).includes('SESSION#'));
-const gatehouse = await useGatehouse({
-  async intercept(call, forward) {
-    await meanwhile.before(call);
-    return forward();
-  },
-});
+const gatehouse = await useGatehouse();
 let admin: string;
 beforeAll(async () => {
   admin = await gatehouse.adminToken();
@@ -192,59 +184,6 @@ it('a long list of sessions is charged to the read budget of the caller', async 
     expect(await readsOf(gatehouse.table, caller.id)).toBeGreaterThan(0);
 });
 
-describe('a login', () => {
-  const logInWhile = async (login: string, act: () => Promise<unknown>) => {
-    const body = { username: login, password: login };
-    return meanwhile.during(() => gatehouse.call('POST', '/api/authenticate', { body }), act);
-  };
-  const listOf = async (login: string) =>
-    (await call('GET', `/api/users/${login}/sessions`, admin)).body;
-
-  it.each([
-    ['all sessions end', '/api/users/racer-0/end-sessions', 'racer-0'],
-    ['another session ends', '/api/logout', 'racer-1'],
-  ])('starts a valid session while %s', async (_, path, login) => {
-    const [, other] = await loggedIn(login, 1);
-
-    const { status, body } = await logInWhile(login, () =>
-      call('POST', path, path === '/api/logout' ? (other as string) : admin),
-    );
-
-    expect([status, await statusOf(body.id_token)]).toEqual([200, 200]);
-    expect(await statusOf(other as string)).toBe(401);
-    expect(await listOf(login)).toMatchObject([{ series: seriesOf(body.id_token) }]);
-  });
-
-  it.each<[string, (user: User, token: string) => Promise<unknown>]>([
-    [
-      'is deactivated',
-      ({ id, login, email }) =>
-        gatehouse.call('PUT', '/api/users', {
-          token: admin,
-          body: { id, login, email, activated: false },
-        }),
-    ],
-    ['is deleted', ({ login }) => call('DELETE', `/api/users/${login}`, admin)],
-    [
-      'changes the password',
-      ({ login }, token) =>
-        gatehouse.call('POST', '/api/account/change-password', {
-          token,
-          body: { currentPassword: login, newPassword: 'another' },
-        }),
-    ],
-  ])('starts none while the user %s', async (what, act) => {
-    const name = what.replaceAll(' ', '-');
-    const [user, token] = await loggedIn(name, 1);
-
-    const { status } = await logInWhile(name, () => act(user, token as string));
-
-    expect(status).toBe(401);
-    const entries = await entriesOf(`target.equals=user/${user.id}&action.equals=session.started`);
-    expect(entries).toHaveLength(1);
-  });
-});
-
 describe('an administrator', () => {
   it('lists the sessions of a user and ends one or all of them', async () => {
     const [user, one, other] = await loggedIn('managed', 2);
@@ -282,16 +221,6 @@ describe('an administrator', () => {
   ])('gets 404 for an unknown user or session: %s %s', async (method, path) => {
     expect((await call(method, path, admin)).status).toBe(404);
   });
-});
-
-it('a login is audited with its session and source', async () => {
-  const [user, token] = await loggedIn('visible', 1);
-
-  const entries = await entriesOf(`actorId.equals=${user.id}&action.equals=session.started`);
-
-  expect(entries).toMatchObject([
-    { target: `user/${user.id}`, session: seriesOf(token as string), source: '127.0.0.1' },
-  ]);
 });
 
 it('only administrators see when a user last logged in; it leaves the ETag alone', async () => {

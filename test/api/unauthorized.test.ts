@@ -22,7 +22,7 @@ import { RELEASE } from '../support/release/mixed-versions.ts';
  * where a change shows.
  *
  * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost
- * between load and commit (stale-tokens.test.ts); the public endpoints, which anyone may call.
+ * between load and commit (test/interleavings); the public endpoints, which anyone may call.
  */
 
 let kmsCalls = 0;

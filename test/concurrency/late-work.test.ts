@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { settleAll } from '../../lib/runtime/settle-all.ts';
+import { expect, it } from 'vitest';
 import { entityKey } from '../../lib/table/keys.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
@@ -9,35 +8,6 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 /* Lambda freezes work that outlives the response and resumes it during the next request. */
 
 const gatehouse = await useGatehouse({ breaksData: true });
-
-describe('settleAll', () => {
-  const later = (milliseconds: number, outcome: string | Error) =>
-    wait(milliseconds).then(() => {
-      if (outcome instanceof Error) throw outcome;
-      return outcome;
-    });
-
-  it('waits for every promise before it rejects', async () => {
-    let isOver = false;
-    const slow = later(30, 'slow').finally(() => {
-      isOver = true;
-    });
-
-    await expect(settleAll([later(1, new Error('quick')), slow])).rejects.toThrow('quick');
-
-    expect(isOver).toBe(true);
-  });
-
-  it('rejects with the first error in order, not in time', async () => {
-    const both = settleAll([later(20, new Error('first')), later(1, new Error('second'))]);
-
-    await expect(both).rejects.toThrow('first');
-  });
-
-  it('resolves with the results in order', async () => {
-    expect(await settleAll([later(5, 'a'), Promise.resolve(7)])).toEqual(['a', 7]);
-  });
-});
 
 it('no read of a long list outlives the rejection of its caller', async () => {
   const { user, token } = await gatehouse.makeCaller('former', { authorities: ['ROLE_USER'] });

@@ -1,7 +1,6 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { stackMutants } from '../support/stack/mutants.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDERS = 'lib,functions,infra,console,test,examples,docs';
@@ -57,15 +56,4 @@ it('no text says "that of" for what it can name: English repeats the noun', () =
   const texts = [...SOURCES, ...DOCUMENTS].filter(({ file }) => !file.endsWith('/lines.test.ts'));
 
   expect(texts.filter(({ text }) => phrase.test(text)).map(({ file }) => file)).toEqual([]);
-});
-
-it('every mutant of a stack matches the source exactly once and changes it', () => {
-  const stale = Object.values(stackMutants)
-    .flat()
-    .filter(({ file, from, to }) => {
-      const parts = textOf(file).split(from);
-      return parts.length !== 2 || from === to;
-    });
-
-  expect(stale.map(({ file, from }) => `${file}: ${from}`)).toEqual([]);
 });

@@ -28,7 +28,6 @@ interface Options {
   readonly from?: string;
   readonly headers?: Record<string, string>;
   readonly mayCrash?: true;
-  readonly on?: Gatehouse;
 }
 
 /** What a test watches of the calls of functions, and does to them. */
@@ -62,8 +61,8 @@ export async function useAttempts() {
     Object.assign(watched, { isFaulty: undefined, delayed: undefined });
   });
 
-  const logIn = (username: string, password: string, { on = gatehouse, ...sent }: Options = {}) =>
-    on.call('POST', '/api/authenticate', { body: { username, password }, ...sent });
+  const logIn = (username: string, password: string, sent: Options = {}) =>
+    gatehouse.call('POST', '/api/authenticate', { body: { username, password }, ...sent });
   const tryWrongPassword = (username: string, options?: Options) =>
     logIn(username, 'wrong', options);
   const changePassword = (token: string, currentPassword: string, from = HOME) =>
@@ -83,7 +82,6 @@ export async function useAttempts() {
     gatehouse,
     faults,
     watched,
-    intercept,
     logIn,
     tryWrongPassword,
     changePassword,
