@@ -1,7 +1,5 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { auditEntry, auditKey, auditPartition, operator } from '../../lib/audit/audit-entry.ts';
-import { commit } from '../../lib/table/change.ts';
-import { claim } from '../../lib/table/write.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { auditPartition } from '../../lib/audit/audit-entry.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { forgetReads } from '../support/instance/read-counts.ts';
@@ -177,70 +175,5 @@ describe('the audit trail', () => {
     expect((expires - Date.parse(time) / 1000) / 86_400).toBeCloseTo(30, 4);
     for (const value of ['a-secret', 'argon2'])
       expect(JSON.stringify(entries)).not.toContain(value);
-  });
-});
-
-describe('the list of the audit trail', () => {
-  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
-  const DAYS = [2, 6, 8, 12, 14, 16, 27, 50, 100, 400];
-  const OF_THE_STACK = [2, 8, 14, 27];
-  const targetsOf = (days: readonly number[]) => days.map((each) => `user/${1000 + each}`);
-
-  /** An entry of a day: of the stack, which expires, or of an operator's script, which does not. */
-  function entryOf(days: number) {
-    const target = `user/${1000 + days}` as const;
-    const time = daysAgo(days);
-    const event = { action: 'user.created', target, targetName: 'merged', changes: [] } as const;
-    if (!OF_THE_STACK.includes(days))
-      return auditEntry(operator('import'), event, Date.parse(time));
-    const id = crypto.randomUUID();
-    const attributes = {
-      ...event,
-      fields: [],
-      id,
-      time,
-      actor: 'ada',
-      actorId: 77,
-      expires: 9_999_999_999,
-    };
-    return claim(auditKey(time, id), attributes, 'retry');
-  }
-  beforeAll(async () => {
-    vi.stubEnv('AUDIT_DAYS', undefined);
-    await commit(gatehouse.table, DAYS.map(entryOf));
-    vi.unstubAllEnvs();
-  });
-
-  it.each([
-    ['desc', DAYS],
-    ['asc', DAYS.toReversed()],
-  ])(
-    'has each entry once along the next links while others are written: %s',
-    async (order, days) => {
-      const seen: string[] = [];
-      let query: string | undefined = `targetName=merged&size=3&sort=time,${order}`;
-      for (let page = 0; query && page < 9; page++) {
-        const { body, headers } = await list(query);
-        seen.push(...body.map(({ target }: Listed) => target));
-        expect(headers).not.toHaveProperty('x-total-count');
-        query = /<\/api\/audits\?([^>]+)>; rel="next"/.exec(headers.link ?? '')?.[1];
-        await send('POST', '/api/users', person(`written-${order}-${page}`));
-      }
-
-      expect(seen).toEqual(targetsOf(days));
-    },
-  );
-
-  it.each([
-    ['the second page', 'size=4&page=1', [14, 16, 27, 50]],
-    ['the oldest entries', 'size=3&sort=time,asc', [400, 100, 50]],
-    ['a period', `time.greaterThan=${daysAgo(110)}&time.lessThan=${daysAgo(20)}`, [27, 50, 100]],
-    ['time and actor', `time.greaterThanOrEqual=${daysAgo(9)}&actor.equals=ada`, [2, 8]],
-    ['action and target', 'action.equals=user.created&target.equals=user/1100', [100]],
-    ['nobody', 'actor.equals=nobody', []],
-  ])('selects %s', async (_, query, days) => {
-    const { body } = await list(`targetName.equals=merged&${query}`);
-
-    expect(body.map(({ target }: Listed) => target)).toEqual(targetsOf(days));
   });
 });
