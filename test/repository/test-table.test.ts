@@ -10,7 +10,7 @@ const files = globSync('{api,concurrency,local,long,unit}/**/*.test.ts', { cwd: 
 const textOf = (file: string): string => readFileSync(join(TEST, file), 'utf8');
 /** The suites whose requests are made from routes.ts and its examples. */
 const ofAllRoutes = files.filter((file) =>
-  /\/(example-requests|malformed-requests|api-document\/examples)\.ts'/.test(textOf(file)),
+  /\/(example-requests|api-document\/examples)\.ts'/.test(textOf(file)),
 );
 
 /** Finds a request to this route: `'PUT', '/api/users'` or `PUT /api/users`. */
