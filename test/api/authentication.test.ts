@@ -10,16 +10,6 @@ const authenticate = (username: unknown, password: unknown, more = {}) =>
 const partOf = (token: string, index: number) =>
   JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString());
 
-async function setActivated(login: string, activated: boolean): Promise<void> {
-  const token = await gatehouse.adminToken();
-  const { body: user } = await gatehouse.call('GET', `/api/users/${login}`, { token });
-  const { status } = await gatehouse.call('PUT', '/api/users', {
-    token,
-    body: { ...user, activated },
-  });
-  expect(status).toBe(200);
-}
-
 describe('POST /api/authenticate', () => {
   it('returns a token in the body and in the Authorization header', async () => {
     const { status, headers, body } = await authenticate('admin', 'admin');
@@ -68,17 +58,6 @@ describe('POST /api/authenticate', () => {
       400,
       [{ objectName: 'user', field, message }],
     ]);
-  });
-
-  it('accepts a user again after reactivation', async () => {
-    await gatehouse.makeUser('returning');
-    await setActivated('returning', false);
-    const meanwhile = await authenticate('returning', 'returning');
-    await setActivated('returning', true);
-
-    const afterwards = await authenticate('returning', 'returning');
-
-    expect([meanwhile.status, afterwards.status]).toEqual([401, 200]);
   });
 });
 

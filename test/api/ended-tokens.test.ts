@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { INTEGRATION } from '../support/instance/integrations.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 /* What requests cost that repeat what was refused, and calls that DynamoDB throttles. */
 
@@ -23,9 +23,9 @@ beforeEach(() => {
 });
 
 /** The status of a request, and the calls to AWS that it makes. */
-async function request(method: string, path: string, token: string, body?: object) {
+async function request(method: string, path: string, token: string) {
   reads = [];
-  const { status } = await gatehouse.call(method, path, { token, ...(body && { body }) });
+  const { status } = await gatehouse.call(method, path, { token });
   return { status, calls: reads.length };
 }
 
@@ -101,27 +101,15 @@ describe('a token', () => {
   });
 
   it('of a module without its credential is refused again without a call', async () => {
-    const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
-      token: admin,
-      body: INTEGRATION,
-    });
-    const path = `/api/utm-integrations/${integration.id}`;
-    const { body: credential } = await gatehouse.call('POST', `${path}/credentials`, {
-      token: admin,
-      body: {},
-    });
-    const { body } = await gatehouse.call('POST', '/api/oauth2/token', {
-      body: {
-        grant_type: 'client_credentials',
-        client_id: credential.clientId,
-        client_secret: credential.clientSecret,
-      },
-    });
-    await gatehouse.call('DELETE', path, ADMIN());
-    const first = await request('GET', `${path}/module`, body.access_token);
+    const setup = await openSetup(gatehouse);
+    const id = await setup.integration(0);
+    const { token } = await setup.module(id);
+    await gatehouse.call('DELETE', `/api/utm-integrations/${id}`, ADMIN());
+    const path = `/api/utm-integrations/${id}/module`;
+    const first = await request('GET', path, token);
 
     expect(first.status).toBe(401);
-    await expectNoCall(body.access_token, `${path}/module`);
+    await expectNoCall(token, path);
   });
 });
 

@@ -75,16 +75,6 @@ describe.each(PROTECTED)('$route', ({ access, prepare }) => {
     expect([...(await itemsOf(gatehouse.cloud))]).toEqual(before);
     return expect(kmsCalls).toBe(0);
   });
-
-  it('admits one with a second factor', async () => {
-    const { user, token } = await setup.account();
-    await setup.secondFactor(user);
-    const { request } = await prepare(setup);
-
-    const { status } = await gatehouse.call(request.method, request.path, { ...request, token });
-
-    expect([401, 403]).not.toContain(status);
-  });
 });
 
 it('turning on the factor is all that a session without one needs', async () => {

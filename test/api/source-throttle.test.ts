@@ -14,7 +14,6 @@ const {
   hashes,
   logIn,
   rewrite,
-  stored,
   tryWrongPassword,
   watched,
 } = await useAttempts();
@@ -125,22 +124,6 @@ describe('a source over its limit', () => {
       if (!RELEASE)
         expect([...callsOfRejected].filter((call) => !/^(Batch)?GetItem$/.test(call))).toEqual([]);
       expect(statuses([await send('127.0.24.1'), ofOtherCount])).not.toContain(429);
-    },
-  );
-
-  it.each(COUNTED)(
-    'is counted for each of several concurrent %s that all find no count',
-    async (_, count, send) => {
-      await deleteCounts();
-      // Lets all of them read before the first one writes.
-      watched.delayed = { operation: 'UpdateItem', ms: 150 };
-
-      await Promise.all(Array.from({ length: 3 }, () => send('127.0.25.1'))).finally(() => {
-        watched.delayed = undefined;
-      });
-
-      const counts = (await stored()).filter(({ sk }) => count.test(sk));
-      expect(counts.map(({ requests }) => requests)).toEqual([3]);
     },
   );
 });

@@ -81,8 +81,10 @@ describe('creating a user', () => {
   it('rejects the id of a client with 400', async () => {
     const { status, body, headers } = await create({ id: 102, login: 'chosen', email: 'c@b.c' });
 
-    expect({ status, message: body.message }).toEqual({ status: 400, message: 'error.idexists' });
+    expect(body).toMatchObject({ status, path: '/api/users', message: 'error.idexists' });
+    expect(status).toBe(400);
     expect(headers).toMatchObject({
+      'content-type': 'application/problem+json; charset=utf-8',
       'x-gatehouseapp-error': 'error.idexists',
       'x-gatehouseapp-params': 'userManagement',
     });

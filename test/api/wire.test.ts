@@ -17,6 +17,7 @@ const routesWhere = (predicate: (route: Route) => unknown) =>
 // The form of the token endpoint is in modules.test.ts.
 const routesWithBody = routesWhere(({ contract }) => contract.body && !('oauth' in contract));
 
+const nested = (depth: number) => `{"note":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 const create = (body: unknown, headers = {}) =>
   gatehouse.call('POST', '/api/utm-integrations', { token: tokens.admin, body, headers });
 
@@ -130,17 +131,20 @@ describe('a request body', () => {
     expect(tooLarge).toMatchObject({ status: 413, body: { message: 'error.http.413' } });
   });
 
-  it.each([
-    '',
-    '{"name":',
-    '[]',
-    'null',
-    '{"__proto__":{}}',
-    '\ufeff{}',
-    '{"name":"x","name":"y"}',
-    `{"note":${'['.repeat(32)}${']'.repeat(32)}}`,
-    Buffer.from('{"name":"a\xffb"}', 'latin1'),
-  ])('of %j is rejected with 400 by every route', async (body) => {
+  it.each(
+    [
+      '',
+      '{"name":',
+      '[]',
+      'null',
+      '{"__proto__":{}}',
+      '\ufeff{}',
+      '{"name":"x","name":"y"}',
+      nested(32),
+      nested(30_000),
+      Buffer.from('{"name":"a\xffb"}', 'latin1'),
+    ].map((body) => [String(body).slice(0, 24), body] as const),
+  )('of %j is rejected with 400 by every route', async (_, body) => {
     for (const [, route] of routesWithBody) {
       const response = await gatehouse.call(...requestOf(route), { token: tokens.admin, body });
 
@@ -175,16 +179,5 @@ describe('a request body', () => {
     const { status, body: updated } = await put(`0.${digits}e${digits.length}`);
 
     expect([status, updated.id]).toEqual([200, body.id]);
-  });
-
-  it('nested 30,000 levels deep is rejected with 400 by every route', async () => {
-    const depth = 30_000;
-    const body = `{"note":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-
-    for (const [, route] of routesWithBody) {
-      const { status } = await gatehouse.call(...requestOf(route), { token: tokens.admin, body });
-
-      expect(status, route.route).toBe(400);
-    }
   });
 });

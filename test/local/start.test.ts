@@ -221,26 +221,6 @@ describe('npm start', () => {
     ]);
   });
 
-  if (LONG) {
-    it('stops itself and its engine on a signal during the start', async () => {
-      const starting = launchStart({ STATE_DIR: folder });
-      await starting.line('Synthesizing the stack');
-      while (
-        !existsSync(join(folder, 'processes.json')) ||
-        !readFileSync(join(folder, 'processes.json'), 'utf8').includes('engine')
-      ) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      const engine = engineOf(folder);
-
-      starting.child.kill('SIGTERM');
-
-      expect(await starting.ended).toBe(0);
-      expect(isRunning('pid', engine)).toBe(false);
-      expect(existsSync(join(folder, 'processes.json'))).toBe(false);
-    });
-  }
-
   it('exits with status 1 and names the port when it is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
