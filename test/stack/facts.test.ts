@@ -317,16 +317,6 @@ describe('the function', () => {
     );
   });
 
-  it('of each route has its own role and its own bundle', () => {
-    const functions = functionsOf(prod);
-    const distinct = (of: (fn: Resource['Properties']) => unknown) =>
-      new Set(functions.map((fn) => JSON.stringify(of(fn)))).size;
-
-    expect(functions).toHaveLength(routes.length + 3);
-    expect(distinct(({ Role }) => Role)).toBe(functions.length);
-    expect(distinct(({ Code }) => Code)).toBe(functions.length);
-  });
-
   it('that sends mail uses its sender only, and is handed each mail until it is sent', () => {
     const statements = statementsOf(other, functionOf(other, 'sends mail'));
     const mappings = other.findResources('AWS::Lambda::EventSourceMapping', {
@@ -427,31 +417,6 @@ describe('the function', () => {
   });
 });
 
-it('EventBridge and CodeDeploy assume roles for this account only', () => {
-  const all = { ...OTHER_SETTINGS, alarms: 'operators@example.com' };
-  const trusts = [
-    templateOf('prod', all),
-    edgeTemplateOf('prod', all),
-    backupTemplateOf('prod', all),
-  ].flatMap((template) =>
-    propertiesOf(template, 'AWS::IAM::Role').flatMap(
-      ({ AssumeRolePolicyDocument: { Statement } }) =>
-        Statement.filter(({ Principal }: Resource['Properties']) =>
-          /^(events|codedeploy)\./.test(Principal.Service),
-        ),
-    ),
-  );
-
-  expect(trusts.map(({ Principal }) => Principal.Service).sort()).toEqual([
-    'codedeploy.amazonaws.com',
-    ...Array.from({ length: 3 }, () => 'events.amazonaws.com'),
-  ]);
-  for (const { Condition } of trusts)
-    expect(Condition.StringEquals['aws:SourceAccount']).toEqual(
-      expect.toSatisfy((account) => account === '123456789012' || account.Ref === 'AWS::AccountId'),
-    );
-});
-
 describe('the console', () => {
   const { domain, edge, mail } = OTHER_SETTINGS;
   const { linkBase: _, confirmLinkBase: __, ...noPages } = mail;
@@ -464,17 +429,6 @@ describe('the console', () => {
     propertiesOf(template, 'AWS::ApiGatewayV2::Route').flatMap(({ RouteKey, Target }) =>
       RouteKey.includes('/console') ? [[RouteKey, JSON.stringify(Target)]] : [],
     );
-
-  it('has one function and one integration for both of its routes', () => {
-    const [[, target] = []] = pathsIn(prod);
-
-    expect(pathsIn(prod).sort()).toEqual(
-      ['GET /console', 'GET /console/{path+}', 'HEAD /console', 'HEAD /console/{path+}'].map(
-        (key) => [key, target],
-      ),
-    );
-    expect(JSON.stringify(functionsOf(prod)).match(/GET \/console/g)).toHaveLength(1);
-  });
 
   it('is absent if the setting says so', () => {
     const page = 'https://one.example/set-password?key=';
@@ -524,15 +478,6 @@ describe('the HTTP API', () => {
       'POST /api/account/reset-password/init': strict,
       'POST /api/account/reset-password/finish': strict,
     });
-  });
-
-  it('allows requests from the configured origins only', () => {
-    const origins = [prod, dev, other].map(
-      (template) =>
-        propertiesOf(template, 'AWS::ApiGatewayV2::Api')[0]?.CorsConfiguration?.AllowOrigins,
-    );
-
-    expect(origins).toEqual([undefined, undefined, OTHER_SETTINGS.corsOrigins]);
   });
 
   it('logs to its group under the ARN that API Gateway keeps', () => {
