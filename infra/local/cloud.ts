@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
+import { rosterKey } from '../../lib/users/user-items.ts';
+import { findUser } from '../../lib/users/user-table.ts';
 import { openDynamoDb } from './aws/dynamodb.ts';
 import { callEngine, startEngine } from './aws/engine.ts';
+import { KEYS_FILE, type StoredKey } from './aws/kms.ts';
 import { createTable } from './aws/stack-table.ts';
 import { openStream, type Stream } from './aws/stream.ts';
 import { awsEndpoint } from './aws-endpoint.ts';
@@ -10,12 +13,12 @@ import { startGateway } from './gateway/gateway.ts';
 import type { FunctionConfig } from './lambda/instance.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openPages } from './pages/pages.ts';
-import { requireMatchingKeys } from './require-matching-keys.ts';
 import { type CloudOptions, type Running, runningStack } from './running-stack.ts';
 import { readTemplate } from './stack/template.ts';
+import { startOver } from './state/files.ts';
 import { processIdentity } from './state/folder-lock.ts';
-import { OPERATOR } from './state/operator.ts';
-import { databaseIn } from './state/state.ts';
+import { OPERATOR, operatorsTable, type ServedTable } from './state/operator.ts';
+import { databaseIn, readJson } from './state/state.ts';
 
 /** A stack that runs on this machine. */
 export type Cloud = ReturnType<typeof cloudOf>;
@@ -181,4 +184,31 @@ async function replayStream({ endpoint, region, tableName }: Cloud, stream: Stre
     }
   }
   client.destroy();
+}
+
+/**
+ * Fails if passwords in the table were hashed with a key that the state does not have, not with one
+ * that `pepperKeys` in the settings no longer lists.
+ */
+async function requireMatchingKeys(served: ServedTable, options: CloudOptions): Promise<void> {
+  const table = operatorsTable(served);
+  const keys = readJson<Record<string, StoredKey>>(options.state, KEYS_FILE) ?? {};
+  const keyIds = Object.values(keys).map(({ id }) => id);
+  const { ids = new Set() } = ((await table.get(rosterKey)) ?? {}) as { ids?: ReadonlySet<number> };
+  for (const id of ids) {
+    const [, usedKeyId] =
+      /keyid=([\w.-]+)/.exec((await findUser(table, id))?.passwordHash ?? '') ?? [];
+    if (usedKeyId && !keyIds.includes(usedKeyId)) throw new Error(keyMismatch(served, options));
+  }
+}
+
+function keyMismatch(
+  { tableName }: ServedTable,
+  { engineUrl, state: { folder = 'memory' } }: CloudOptions,
+): string {
+  const keys = `keys other than those in ${folder}/${KEYS_FILE}`;
+  return engineUrl
+    ? `The table ${tableName} at ${engineUrl} was created with ${keys}: set STATE_DIR to the ` +
+        'folder of its keys, or restart the engine without its data.'
+    : `The table in ${folder} was created with ${keys}: ${startOver(folder)}.`;
 }

@@ -8,8 +8,7 @@ import { createUser } from '../../lib/users/create-user.ts';
 import { CreateUser } from '../../lib/users/user-contracts.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import type { Cloud } from './cloud.ts';
-import { operatorsTable } from './operators-table.ts';
-import { OPERATOR } from './state/operator.ts';
+import { OPERATOR, operatorsTable } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';

@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs';
+import { globSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../bundle/bundle.ts';
 import { localTransport } from '../settings/transport.ts';
 import type { Cloud } from './cloud.ts';
 import { synthesize } from './stack/synthesize.ts';
-import { watchFiles } from './watch-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NAMES_MAX = 3;
@@ -80,4 +79,49 @@ export function reloadOnChange(
   watchFiles(ROOT, (files) => {
     pendingWork = pendingWork.then(() => reload(files)).catch(() => undefined);
   });
+}
+
+const INTERVAL_MS = 250;
+const WATCHED = [
+  '{functions,lib,infra}/**/*.{ts,mts}',
+  'console/**/*.{ts,tsx,css,html}',
+  'routes.ts',
+  'openapi.json',
+  'cdk.json',
+  'lib/mail/texts/*.json',
+  'environments/{,mail/}*.json',
+  'examples/environments/*.json',
+];
+
+/**
+ * Watches the source by polling. `fs.watch` misses every change after a file or folder has been
+ * replaced by a rename, which is how git and many editors write.
+ */
+function watchFiles(root: string, onChange: (files: readonly string[]) => void): void {
+  let before = versions(root);
+  const changed = new Set<string>();
+  const poll = () => {
+    const now = versions(root);
+    const differences = [...before.keys(), ...now.keys()].filter(
+      (file) => before.get(file) !== now.get(file),
+    );
+    before = now;
+    for (const file of differences) changed.add(file);
+    // A checkout changes many files one after the other.
+    if (differences.length > 0 || changed.size === 0) return;
+    const files = [...changed].sort();
+    changed.clear();
+    onChange(files);
+  };
+  setInterval(poll, INTERVAL_MS).unref();
+}
+
+/** Tells versions of each file apart, also after a rename that keeps the time of the change. */
+function versions(root: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const file of globSync(WATCHED, { cwd: root })) {
+    const stats = statSync(join(root, file), { throwIfNoEntry: false });
+    if (stats) found.set(file, `${stats.mtimeMs} ${stats.size} ${stats.ino}`);
+  }
+  return found;
 }

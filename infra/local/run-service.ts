@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, watchFile } from 'node:fs';
 import inspector from 'node:inspector';
+import { join } from 'node:path';
 import { print } from '../commands/command-line.ts';
 import { announcement, logFileIn } from './announce.ts';
 import { externalEngine } from './aws/engine.ts';
-import { openFaults } from './aws/faults.ts';
+import { type Faults, openFaults } from './aws/faults.ts';
 import { type Cloud, startCloud } from './cloud.ts';
 import { openRequestLog, requestLine } from './gateway/request-log.ts';
 import { readableError } from './lambda/readable-error.ts';
 import { openAssembly, reloadOnChange } from './reload.ts';
-import { openMemoryState, openState } from './state/state.ts';
-import { watchFaults } from './watch-faults.ts';
+import { openMemoryState, openState, type State } from './state/state.ts';
 
 /** How long a debugger may pause a function; the timers of Node.js last at most 24 days. */
 const PAUSE_MAX_MS = 24 * 60 * 60 * 1000;
@@ -105,4 +106,32 @@ function openInspector(wanted: number): void {
   inspector.open(wanted, '127.0.0.1');
   if (!inspector.url())
     throw new Error(`Port ${wanted} is taken. Choose another port for --inspect.`);
+}
+
+/** Injects the faults of a file in the state folder. */
+function watchFaults(faults: Faults, cloud: Cloud, { folder }: State): void {
+  if (!folder) return;
+  const file = join(folder, 'faults.json');
+  if (existsSync(file)) loadFaults(faults, file, cloud);
+  // The listener is also called once if the file does not exist, with equal times.
+  watchFile(file, { interval: 200, persistent: false }, ({ mtimeMs }, before) => {
+    if (mtimeMs !== before.mtimeMs) loadFaults(faults, file, cloud);
+  });
+}
+
+function loadFaults(faults: Faults, file: string, { functions }: Cloud): void {
+  try {
+    const rules = JSON.parse(readFileSync(file, 'utf8'));
+    faults.inject(
+      rules,
+      functions.map(({ name }) => name),
+    );
+    print(`Injecting faults from ${file}`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') {
+      faults.inject([]);
+      print('Stopped injecting faults');
+    } else print(`The faults are unchanged, because ${file} is invalid: ${message}`);
+  }
 }

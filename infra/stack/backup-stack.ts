@@ -10,8 +10,11 @@ import {
   type Environment,
   EnvironmentStack,
 } from './constructs/environment-stack.ts';
-import { forwardEvents } from './constructs/forwarded-events.ts';
-import { keyChanges, vaultChanges } from './constructs/watched-events.ts';
+import {
+  forwardEvents,
+  keyChanges,
+  vaultChanges,
+} from './constructs/watched-and-forwarded-events.ts';
 import type { GatehouseStack } from './gatehouse-stack.ts';
 
 /** What a second region needs in order to continue without the first one. */

@@ -45,9 +45,12 @@ import {
   type Environment,
   EnvironmentStack,
 } from './constructs/environment-stack.ts';
-import { forwardEvents } from './constructs/forwarded-events.ts';
 import { EDGE_RULES } from './constructs/metrics.ts';
-import { alarmBegins, certificateExpires } from './constructs/watched-events.ts';
+import {
+  alarmBegins,
+  certificateExpires,
+  forwardEvents,
+} from './constructs/watched-and-forwarded-events.ts';
 import { EDGE_REJECTION } from './edge-rejection.ts';
 
 type Statement = CfnWebACL.StatementProperty;

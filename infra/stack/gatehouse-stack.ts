@@ -5,7 +5,6 @@ import { consoleRoutes, permissionsOf, type Route, routes } from '../../routes.t
 import type { Settings } from '../settings/settings.ts';
 import { AdministrationTable } from './constructs/administration-table.ts';
 import { Alarms } from './constructs/alarms.ts';
-import { AuditLog } from './constructs/audit-log.ts';
 import { Backup } from './constructs/backup.ts';
 import { CanaryDeployments } from './constructs/canary-deployments.ts';
 import { DailyVerification } from './constructs/daily-verification.ts';
@@ -15,7 +14,7 @@ import { awsEnvironment, EnvironmentStack } from './constructs/environment-stack
 import { type Deployment, functionLog } from './constructs/gatehouse-function.ts';
 import { GatehouseHttpApi } from './constructs/http-api.ts';
 import { Keys } from './constructs/keys.ts';
-import { Mail } from './constructs/mail.ts';
+import { AuditLog, Mail } from './constructs/mail-and-audit-log.ts';
 import { metricsOf } from './constructs/metrics.ts';
 import { MonthlyBudget } from './constructs/monthly-budget.ts';
 import { Queries } from './constructs/queries.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
-import { routeId } from '../../infra/stack/constructs/route-id.ts';
+import { routeId } from '../../infra/stack/constructs/endpoint-function.ts';
 import { consoleRoutes, routes } from '../../routes.ts';
 import { LIMITS, resolvedResources, schemaViolations } from '../support/stack/deployment-rules.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';

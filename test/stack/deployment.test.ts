@@ -1,8 +1,7 @@
 import { CfnResource } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../infra/settings/settings.ts';
-import { CANARY_ROUTES } from '../../infra/stack/constructs/endpoint-function.ts';
-import { routeId } from '../../infra/stack/constructs/route-id.ts';
+import { CANARY_ROUTES, routeId } from '../../infra/stack/constructs/endpoint-function.ts';
 import { consoleRoutes, type Route, routes } from '../../routes.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import {

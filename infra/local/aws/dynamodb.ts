@@ -1,6 +1,6 @@
 import type { AwsResponse, OperationCall } from '../calls/aws-call.ts';
 import { callEngine } from './engine.ts';
-import { tableSettings } from './table-settings.ts';
+import { tableSettings } from './stack-table.ts';
 import { detectConflicts } from './transaction-conflicts.ts';
 
 /** The engine with the rules of DynamoDB that it lacks. */

@@ -18,7 +18,7 @@ import { CANARY_ALARMS } from '../../settings/environment.ts';
 import { sharedExecutions } from '../../settings/limits.ts';
 import { serviceOfAccount } from './environment-stack.ts';
 import type { Metrics } from './metrics.ts';
-import { type Watched, watchedEvents } from './watched-events.ts';
+import { type Watched, watchedEvents } from './watched-and-forwarded-events.ts';
 
 /** What the alarms are about. */
 interface Monitored extends Watched {

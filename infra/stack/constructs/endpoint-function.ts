@@ -10,7 +10,6 @@ import type { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Route } from '../../../routes.ts';
 import { type Deployment, GatehouseFunction, nameByContent } from './gatehouse-function.ts';
-import { routeId } from './route-id.ts';
 
 /**
  * The log-in, one read, one change and the tokens of modules: together they contain most of the
@@ -112,3 +111,15 @@ export class EndpointFunction extends GatehouseFunction {
     return version;
   }
 }
+
+/*
+ * CloudFormation creates a resource with a new logical id before it deletes the former one, and API
+ * Gateway rejects a second route with the same key: a deployment in which the id of a route changes
+ * always fails. https://github.com/sst/sst/issues/513
+ */
+
+/**
+ * The id of the construct of a route, and of its function: the same whatever its handler's name.
+ */
+export const routeId = ({ route }: Route): string =>
+  route.replaceAll(/[^A-Za-z0-9]+/g, '-').replace(/-$/, '');

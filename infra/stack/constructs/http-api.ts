@@ -26,9 +26,9 @@ import { type Route, routes } from '../../../routes.ts';
 import { publicHostName } from '../../settings/host-names.ts';
 import { throttleOf } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { routeId } from './endpoint-function.ts';
 import type { Environment } from './environment-stack.ts';
 import { metricsNamespace } from './metrics.ts';
-import { routeId } from './route-id.ts';
 
 const { GET, HEAD, POST, PUT, DELETE } = CorsHttpMethod;
 

@@ -1,6 +1,9 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
-import { type EventPattern, Match } from 'aws-cdk-lib/aws-events';
+import { EventBus, type EventPattern, Match, Rule } from 'aws-cdk-lib/aws-events';
+import { EventBus as EventBusTarget } from 'aws-cdk-lib/aws-events-targets';
+import { Role } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { Construct } from 'constructs';
 import { backupStackName } from '../../settings/backup.ts';
 import { EDGE_REGION, edgeAlarmName } from '../../settings/edge.ts';
 import { stackName } from '../../settings/environment.ts';
@@ -8,6 +11,7 @@ import { EXPIRY_NOTICE_DAYS } from '../../settings/host-names.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import type { Backup } from './backup.ts';
+import { serviceOfAccount } from './environment-stack.ts';
 import type { Keys } from './keys.ts';
 
 /** What is not a value of a metric, but happens at a moment. */
@@ -169,4 +173,29 @@ export function watchedEvents({
       },
     }),
   };
+}
+
+/** Forwards events of a stack to the region of the environment, whose rules notify of them. */
+export function forwardEvents(
+  scope: Construct,
+  region: string,
+  patterns: Readonly<Record<string, EventPattern>>,
+): void {
+  const eventBusArn = Stack.of(scope).formatArn({
+    service: 'events',
+    region,
+    resource: 'event-bus',
+    resourceName: 'default',
+  });
+  // Within an account, a role suffices without a policy of the bus: neither the guide's page about
+  // regions nor aws-samples/serverless-patterns (eventbridge-cross-region) has one.
+  const role = new Role(scope, 'Forwarder', { assumedBy: serviceOfAccount('events') });
+  const bus = EventBus.fromEventBusArn(scope, 'AlarmEvents', eventBusArn);
+  const target = new EventBusTarget(bus, { role });
+  for (const [id, eventPattern] of Object.entries(patterns))
+    new Rule(scope, id, {
+      description: `Gatehouse: forwards ${id} to ${region}`,
+      eventPattern,
+      targets: [target],
+    });
 }
