@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openBarrier } from '../support/instance/barrier.ts';
 import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { openBarrier } from '../support/instance/hold-transactions.ts';
 
 /*
  * Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version

@@ -5,7 +5,7 @@ import { EXISTS, put, set } from '../../lib/table/write.ts';
 import { lastFailedAgo } from '../support/instance/attempts.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { turnOnFactor } from '../support/instance/second-factor.ts';
+import { turnOnFactor } from '../support/instance/users.ts';
 
 /*
  * An owner of a second factor whose login others know, or whose password, or whose mailbox. Each

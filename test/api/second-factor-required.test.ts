@@ -6,8 +6,8 @@ import type { User } from '../../lib/users/user.ts';
 import { deletion, findUser, modification } from '../../lib/users/user-table.ts';
 import { PROTECTED } from '../support/instance/example-requests.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

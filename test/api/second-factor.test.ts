@@ -13,8 +13,8 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { lastFailedAgo } from '../support/instance/attempts.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { openMeanwhile } from '../support/instance/meanwhile.ts';
 import { decode } from '../support/instance/mint.ts';
 import { factorKeyOf, openSetup } from '../support/instance/setup.ts';
 

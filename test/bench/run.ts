@@ -7,7 +7,7 @@ import { environmentOf, type FunctionConfig } from '../../infra/local/lambda/ins
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { integrationIdOf } from '../../lib/table/keys.ts';
-import { digits, table } from '../support/costs/tables.ts';
+import { digits, table } from '../support/costs/generated-tables.ts';
 import { REQUESTS } from '../support/instance/example-requests.ts';
 import { launch, type Sent } from '../support/instance/launch.ts';
 import { openSetup } from '../support/instance/setup.ts';

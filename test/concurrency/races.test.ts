@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openBarrier } from '../support/instance/barrier.ts';
 import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
-import { openMeanwhile } from '../support/instance/meanwhile.ts';
+import { openBarrier, openMeanwhile } from '../support/instance/hold-transactions.ts';
 
 /*
  * One race over HTTP for each rule that spans items; test/interleavings has every order of calls. A

@@ -13,7 +13,7 @@ import { operatorsEnvironment, runCommand } from '../support/commands/run-comman
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/intact.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { turnOnFactor } from '../support/instance/second-factor.ts';
+import { turnOnFactor } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse({ breaksData: true });
 

@@ -16,7 +16,7 @@ import { operatorsEnvironment, runCommand } from '../support/commands/run-comman
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
-import { turnOnFactor } from '../support/instance/second-factor.ts';
+import { turnOnFactor } from '../support/instance/users.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*

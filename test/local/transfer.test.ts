@@ -15,7 +15,7 @@ import {
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/intact.ts';
 import { itemsOf, restoreItems } from '../support/instance/items.ts';
-import { turnOnFactor } from '../support/instance/second-factor.ts';
+import { turnOnFactor } from '../support/instance/users.ts';
 
 /*
  * npm run admin -- import and npm run admin -- export, as an operator runs them on the table of a

@@ -2,9 +2,9 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { INSTANCE_REQUESTS_PER_SECOND } from '../../../infra/settings/limits.ts';
 import { MODULE_TOKEN_SECONDS } from '../../../lib/tokens/token.ts';
 import { BUDGETS } from './call-budgets.ts';
+import { digits, table } from './generated-tables.ts';
 import { PRICES } from './prices.ts';
 import { COMMON_DOLLARS, type RequestCost, requestCost, TRAFFIC } from './request-costs.ts';
-import { digits, table } from './tables.ts';
 
 /* The generated tables of docs/cost.md and docs/performance.md. */
 

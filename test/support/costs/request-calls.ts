@@ -4,7 +4,6 @@ import { routes } from '../../../routes.ts';
 import type { ExampleRequest, Prepared } from '../instance/example-requests.ts';
 import type { Setup } from '../instance/setup.ts';
 import type { Budget } from './call-budgets.ts';
-import { roundsOf } from './rounds.ts';
 
 interface Call {
   readonly operation: string;
@@ -103,4 +102,25 @@ function unitsOf(operation: string, input: any): { reads: number; writes: number
 async function send({ route, success }: ExampleRequest, prepared: Prepared): Promise<void> {
   const { status, text } = await prepared.send();
   if (status !== success) throw new Error(`${route} responds with ${status}: ${text}`);
+}
+
+interface TimedCall {
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/**
+ * Groups calls into rounds: a call is in a later round than every call that had ended when it
+ * started. There are as many rounds as sequential round trips.
+ */
+function roundsOf<Call extends TimedCall>(calls: readonly Call[]): Call[][] {
+  const rounds: Call[][] = [];
+  const roundOf = new Map<Call, number>();
+  for (const call of calls.toSorted((a, b) => a.startedAt - b.startedAt)) {
+    const earlier = [...roundOf].filter(([{ endedAt }]) => endedAt < call.startedAt);
+    const round = Math.max(-1, ...earlier.map(([, number]) => number)) + 1;
+    roundOf.set(call, round);
+    rounds[round] = [...(rounds[round] ?? []), call];
+  }
+  return rounds;
 }

@@ -1,4 +1,5 @@
 import { beforeAll } from 'vitest';
+import { authenticator } from '../../../infra/commands/deploy/authenticator.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
 import type { Gatehouse, SharedGatehouse } from './gatehouse.ts';
 
@@ -34,4 +35,15 @@ export function useAdminAndAnalyst(gatehouse: SharedGatehouse) {
     ).token;
   });
   return tokens;
+}
+
+/** Turns on the second factor of a user whose password is the login. */
+export async function turnOnFactor(gatehouse: Gatehouse, login: string) {
+  const token = await gatehouse.logIn(login);
+  const post = (path: string, body: object) =>
+    gatehouse.call('POST', `/api/account/second-factor${path}`, { token, body });
+  const { body: enrolment } = await post('', { currentPassword: login });
+  const { code } = authenticator(enrolment.secret);
+  const { body } = await post('/confirm', { code: code() });
+  return { token, code, recoveryCodes: body.recoveryCodes as readonly string[] };
 }
