@@ -4,7 +4,6 @@ import { Failure } from '../../lib/contract/failure.ts';
 import type { Recipient } from '../../lib/mail/mail.ts';
 import {
   allResetsKey,
-  MAILS_PER_WINDOW,
   mailboxResetsKey,
   mailCountKey,
   sourceResetMailsKey,
@@ -145,14 +144,11 @@ describe('a mail', () => {
       'was requested before a new password',
       [{ ...ada, securityStamp: 'x' } as never, CONFIRMATION],
     ],
-    [
-      'is beyond the confirmations of an account',
-      [ada, CONFIRMATION, countOf(CONFIRMATIONS, MAILS_PER_WINDOW.emailConfirmation)],
-    ],
+    ['is beyond the confirmations of an account', [ada, CONFIRMATION, countOf(CONFIRMATIONS, 5)]],
     ['is beyond the resets of a mailbox', [ada, guard, RESET, countOf(RESETS, 5)]],
     [
       'is beyond the resets of an account, to whichever mailboxes',
-      [ada, guard, RESET, countOf(RESETS_OF_ACCOUNT, MAILS_PER_WINDOW.reset)],
+      [ada, guard, RESET, countOf(RESETS_OF_ACCOUNT, 10)],
     ],
     ['is the second reset to an unproven mailbox', [unproven, guard, RESET, countOf(RESETS, 1)]],
     [
