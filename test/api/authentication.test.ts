@@ -1,6 +1,9 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { decode, encode } from '../support/instance/mint.ts';
+import { openSetup } from '../support/instance/setup.ts';
 
 const gatehouse = await useGatehouse();
 
@@ -103,4 +106,59 @@ describe('GET /api/health', () => {
     expect(body).toEqual({ status: 'UP' });
     expect(headers['cache-control']).toBe('no-store');
   });
+});
+
+/* How a bad token is answered; test/unit/token-claims.test.ts has every kind of bad token. */
+
+type Headers = Record<string, string | string[]>;
+const bearer = (token: string): Headers => ({ Authorization: `Bearer ${token}` });
+
+it.each<[string, (valid: string) => Headers]>([
+  ['no header', () => ({})],
+  ['an empty header', () => ({ Authorization: '' })],
+  ['no token', () => bearer('')],
+  ['no scheme', (valid) => ({ Authorization: valid })],
+  ['another scheme', (valid) => ({ Authorization: `Basic ${valid}` })],
+  ['another scheme first', (valid) => ({ Authorization: `Basic x, Bearer ${valid}` })],
+  ['two spaces', (valid) => bearer(` ${valid}`)],
+  ['two headers', (valid) => ({ Authorization: [`Bearer ${valid}`, `Bearer ${valid}`] })],
+  ['a header of another name', (valid) => ({ 'X-Forwarded-Authorization': `Bearer ${valid}` })],
+  ['a token without a signature', (valid) => bearer(valid.replace(/\.[^.]+$/, ''))],
+  ['an unsigned token', (valid) => bearer(`${encode({ alg: 'none' })}.${valid.split('.')[1]}.`)],
+  [
+    'a token with other claims',
+    (valid) => {
+      const [header, claims, signature] = valid.split('.');
+      return bearer(`${header}.${encode({ ...decode(claims), sub: '2' })}.${signature}`);
+    },
+  ],
+  ['a token of 8,000 characters', (valid) => bearer(valid.replace('.', `.${'A'.repeat(8000)}`))],
+])('rejects a request with 401 that has %s', async (_, headersFrom) => {
+  const { status, headers, body } = await gatehouse.call('GET', '/api/account', {
+    headers: headersFrom(await gatehouse.adminToken()),
+  });
+
+  expect([status, headers['www-authenticate']]).toEqual([401, expect.stringMatching(/^Bearer/)]);
+  expect(body).toMatchObject({ status: 401, path: '/api/account', message: 'error.http.401' });
+});
+
+it('a login rehashes a password stored at a lower cost, and records its time', async () => {
+  const setup = await openSetup(gatehouse);
+  const { user, token } = await setup.account({ passwordHash: await setup.outdatedHash() });
+  const stored = () => gatehouse.table.get(entityKey('USER', user.id));
+  const before = await stored();
+
+  await gatehouse.logIn(user.login, 'pass');
+  const renewed = await stored();
+  await gatehouse.logIn(user.login, 'pass');
+
+  expect(renewed?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1,/);
+  const { passwordHash, lastLogin } = (renewed ?? {}) as Record<string, unknown>;
+  expect(renewed).toEqual({ ...before, passwordHash, lastLogin });
+  expect((await stored())?.passwordHash).toBe(passwordHash);
+  const change = await gatehouse.call('POST', '/api/account', {
+    token,
+    body: { firstName: 'Still' },
+  });
+  expect(change.status).toBe(200);
 });

@@ -5,7 +5,7 @@ import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/instance/i
 /* Integrations over HTTP. The limits of their fields are tested in test/unit/schemas.test.ts. */
 
 const gatehouse = await useGatehouse();
-const { integrations } = useIntegrations(gatehouse);
+const { integrations, parameters } = useIntegrations(gatehouse);
 const { post, put, remove, get, total, make } = integrations;
 
 /** The headers by which clients show that an integration has changed. */
@@ -83,4 +83,45 @@ it('is deleted with an empty response', async () => {
 
 it.each(UNKNOWN_IDS)('is neither read nor deleted by the id %s', async (spelling) => {
   await integrations.expectUnknownId(spelling, await make(INTEGRATION));
+});
+
+/* A module reports its restart with the number of the last parameter change that it has loaded. */
+
+const moduleOf = async (id: number) => (await integrations.get(id)).body.module;
+
+/** An integration whose parameter has changed once, and the requests of its client and module. */
+async function changedOnce() {
+  const integration = await integrations.make(INTEGRATION);
+  const { id } = integration;
+  const parameter = await parameters.make({ integration, confName: 'a', confValue: 'b' });
+  const token = await gatehouse.tokenOf('user');
+  const change = () => parameters.put(parameter);
+  const report = (body: unknown) =>
+    gatehouse.call('POST', `/api/utm-integrations/${id}/module/restarted`, { token, body });
+  await change();
+  return { id, change, report };
+}
+
+it('a report of the module object as it was read clears the flag', async () => {
+  const { id, report } = await changedOnce();
+
+  const { status, body, headers } = await report(await moduleOf(id));
+
+  expect(status).toBe(200);
+  expect(body.module).toEqual({ needsRestart: false, changes: 1 });
+  expect(await moduleOf(id)).toEqual(body.module);
+  expect(headers['x-gatehouseapp-alert']).toBe('gatehouseApp.utmIntegration.updated');
+});
+
+it('a report does not hide a later change, and is rejected before there is one', async () => {
+  const { id, change, report } = await changedOnce();
+  const loaded = await moduleOf(id);
+
+  const tooEarly = await report({ changes: 2 });
+  await change();
+  const tooLate = await report(loaded);
+
+  expect([tooEarly.status, tooEarly.body.fieldErrors?.[0]?.field]).toEqual([400, 'changes']);
+  expect(tooLate.status).toBe(200);
+  expect(tooLate.body.module).toEqual({ needsRestart: true, changes: 2 });
 });

@@ -1,11 +1,26 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
+import { localTransport } from '../../infra/settings/transport.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { useAdminAndAnalyst } from '../support/instance/users.ts';
+import { expectCommonHeaders } from '../support/instance/launch.ts';
 
-const gatehouse = await useGatehouse();
+const SECRET = 'quoted-5ecret';
+const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SECRET } } });
 
-const tokens = useAdminAndAnalyst(gatehouse);
+/** Replaces the response to every GetItem of a function. */
+let override: AwsResponse | undefined;
+const gatehouse = await useGatehouse({
+  async intercept({ operation, functionName }, forward) {
+    return override && functionName && operation === 'GetItem' ? override : forward();
+  },
+});
+
+let token: string;
+beforeAll(async () => {
+  token = await gatehouse.adminToken();
+});
+
 describe('a problem', () => {
   const problemType = (name: string) => `https://www.jhipster.tech/problem/${name}`;
 
@@ -45,7 +60,7 @@ describe('a problem', () => {
     'for invalid fields sent to %s names each field and its limits',
     async (path, sent, objectName, wrong) => {
       const { status, body, headers } = await gatehouse.call('POST', path, {
-        token: tokens.admin,
+        token,
         body: sent,
       });
 
@@ -70,4 +85,89 @@ describe('a problem', () => {
       expect(headers).not.toHaveProperty('x-gatehouseapp-error');
     },
   );
+});
+
+/** The two lines of a request that ends with an error. */
+async function linesOf(requestId: string) {
+  const logged = () =>
+    gatehouse.lines.filter((line) => line.includes(requestId)).map((line) => JSON.parse(line));
+  await vi.waitFor(() => expect(logged()).toHaveLength(2));
+  return logged();
+}
+
+it.each<[string, AwsResponse]>([
+  [
+    'rejects the call',
+    { status: 400, body: { __type: 'ValidationException', message: `Not valid: ${QUOTED}` } },
+  ],
+  ['returns truncated JSON', { status: 200, body: QUOTED.slice(0, -20) }],
+  [
+    'returns an unknown attribute type',
+    { status: 200, body: { Item: { pk: { [SECRET]: SECRET } } } },
+  ],
+])(
+  'when the table %s, the response is a bare 500 whose request id leads to the defect in the log',
+  async (_, response) => {
+    override = response;
+
+    const received = await fetch(`${gatehouse.cloud.url}/api/account`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+
+    override = undefined;
+    const text = await received.text();
+    const requestId = received.headers.get('apigw-requestid') as string;
+    expect(received.status).toBe(500);
+    expect(JSON.parse(text)).toEqual({
+      type: 'https://www.jhipster.tech/problem/problem-with-message',
+      title: 'Internal Server Error',
+      status: 500,
+      path: '/api/account',
+      message: 'error.http.500',
+      requestId,
+    });
+    expectCommonHeaders(Object.fromEntries(received.headers), text);
+    const [defect, request] = await linesOf(requestId);
+    expect(request).toMatchObject({
+      route: 'GET /api/account',
+      status: 500,
+      failure: 'unexpected',
+    });
+    expect(Object.keys(defect).sort()).toEqual(
+      expect.arrayContaining(['at', 'defect', 'requestId', 'version']),
+    );
+    expect(defect.at).toMatch(/^at (infra|lib|node_modules)\/\S+:\d+:\d+\n/);
+    expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
+  },
+);
+
+it('when the table throttles, the log has the cause of the 503, without the message', async () => {
+  const reason = 'TableReadKeyRangeThroughputExceeded';
+  override = {
+    status: 400,
+    body: {
+      __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
+      message: `Throttled: ${QUOTED}`,
+      ThrottlingReasons: [{ reason, resource: SECRET }],
+    },
+  };
+
+  const received = await gatehouse.call('GET', '/api/account', { token });
+
+  override = undefined;
+  expect(received.status).toBe(503);
+  const requestId = received.headers['apigw-requestid'] as string;
+  const [outage, request] = await linesOf(requestId);
+  expect(outage).toEqual({
+    requestId,
+    route: 'GET /api/account',
+    outage: 'ProvisionedThroughputExceededException',
+    ...(localTransport() === 'minimal' && { service: 'dynamodb', operation: 'GetItem' }),
+    awsStatus: 400,
+    reasons: reason,
+    attempts: localTransport() === 'minimal' ? 2 : 3,
+    version: '$LATEST',
+  });
+  expect(request).toMatchObject({ status: 503, failure: 'unavailable' });
+  expect(JSON.stringify(gatehouse.lines)).not.toContain(SECRET);
 });

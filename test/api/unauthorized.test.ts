@@ -21,7 +21,7 @@ import { RELEASE } from '../support/release/mixed-versions.ts';
  * given another password since. What a contract requires is in the table of roles in docs/api.md,
  * where a change shows.
  *
- * Not covered: malformed, foreign and expired tokens (token-refusal.test.ts); a right that is lost
+ * Not covered: malformed, foreign and expired tokens (authentication.test.ts); a right that is lost
  * between load and commit (test/interleavings); the public endpoints, which anyone may call.
  */
 
