@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { detectConflicts } from '../../infra/local/aws/dynamodb.ts';
 import { openFaults, type Rule } from '../../infra/local/aws/faults.ts';
-import { detectConflicts } from '../../infra/local/aws/transaction-conflicts.ts';
 import type { AwsCall, AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';

@@ -7,7 +7,7 @@ import {
   errorResponse,
   type Interceptor,
 } from '../calls/aws-call.ts';
-import { CONFLICT, canceledByConflict, dynamoDbError } from './transaction-conflicts.ts';
+import { CONFLICT, canceledByConflict, dynamoDbError } from './dynamodb.ts';
 
 /**
  * The first four prevent the call. The others execute it, but the function learns the result late
