@@ -171,20 +171,6 @@ describe('the key of a new address', () => {
         }),
     ],
     [
-      'a deactivation and an activation',
-      async (_, user) => {
-        await put({ ...user, activated: false });
-        await put({ ...user, activated: true });
-      },
-    ],
-    [
-      'a change of the address by an administrator and back',
-      async (login, user) => {
-        await put({ ...user, email: addressOf(`other-${login}`) });
-        await put({ ...user });
-      },
-    ],
-    [
       'the deletion of the account, even if another one has the login and the address',
       async (login) => {
         await remove(login);

@@ -96,6 +96,8 @@ it('turning on the factor is all that a session without one needs', async () => 
   expect(before.body).toMatchObject({ secondFactor: false, secondFactorRequiredFrom: FROM });
   expect(outcome(refused)).toEqual(REQUIRED);
   expect((await get('/api/users', token)).status).toBe(200);
+  const change = { token, body: { firstName: 'Ada' } };
+  expect((await gatehouse.call('POST', '/api/account', change)).status).toBe(200);
   expect((await get('/api/account', token)).body).toMatchObject({
     secondFactor: true,
     secondFactorRequiredFrom: null,

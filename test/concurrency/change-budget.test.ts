@@ -3,8 +3,8 @@ import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts
 import { repeatWhileBusy } from '../support/instance/repeat-while-busy.ts';
 
 /*
- * A stream of changes by one account must not prevent its deactivation, its deletion or the reset
- * of its password.
+ * A stream of changes by one account must not prevent changes of it by others, such as its
+ * deactivation.
  */
 
 let gatehouse: Gatehouse;
@@ -37,40 +37,19 @@ it('an account can make 50 changes in 10 seconds; 429 names the seconds until mo
   expect(others.map(({ status }) => status)).toEqual([200, 200]);
 });
 
-it.each([
-  [
-    'deactivated',
-    (user: object) =>
-      gatehouse.call('PUT', '/api/users', { token: admin, body: { ...user, activated: false } }),
-  ],
-  [
-    'deleted',
-    ({ login }: { login: string }) =>
-      gatehouse.call('DELETE', `/api/users/${login}`, { token: admin }),
-  ],
-  [
-    'given a new password',
-    async ({ email }: { email: string }) => {
-      const requested = { body: email, headers: { 'Content-Type': 'text/plain' } };
-      await gatehouse.call('POST', '/api/account/reset-password/init', requested);
-      const key = await gatehouse.keyMailedTo(email);
-      const newPassword = 'a new password';
-      return gatehouse.call('POST', '/api/account/reset-password/finish', {
-        body: { key, newPassword },
-      });
-    },
-  ],
-])('an account that sends a stream of changes can be %s', async (name, act) => {
-  const login = `busy-${name.slice(0, 5)}`;
-  const user = await gatehouse.makeUser(login);
-  const token = await gatehouse.logIn(login);
+it('an account that sends a stream of changes can be deactivated', async () => {
+  const user = await gatehouse.makeUser('busy');
+  const token = await gatehouse.logIn('busy');
   let stopped = false;
   const statuses = new Set<number>();
   const workers = Array.from({ length: 16 }, async (_, worker) => {
     for (let n = 0; !stopped; n++) statuses.add((await rename(token, 100 * worker + n)).status);
   });
 
-  const { status } = await repeatWhileBusy(() => act(user)).finally(() => {
+  const body = { ...user, activated: false };
+  const { status } = await repeatWhileBusy(() =>
+    gatehouse.call('PUT', '/api/users', { token: admin, body }),
+  ).finally(() => {
     stopped = true;
   });
   await Promise.all(workers);
