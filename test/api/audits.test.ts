@@ -116,7 +116,9 @@ describe('the audit trail', () => {
     await put({ authorities: ['ROLE_ADMIN', 'ROLE_USER'] });
     await put({ authorities: ['ROLE_USER'], activated: false });
     await put({ authorities: ['ROLE_USER'], activated: true });
-    await put({ authorities: ['ROLE_USER'], email: 'other@example.com', firstName: 'Pro' });
+    const names = { login: 'Promoted', firstName: 'Pro', lastName: 'P', imageUrl: '/p.png' };
+    const renamed = { ...names, langKey: 'de', email: 'other@example.com' };
+    for (let times = 0; times < 2; times++) await put({ authorities: ['ROLE_USER'], ...renamed });
 
     const { body } = await list(`target=user/${id}&action=user.updated&sort=time`);
 
@@ -128,9 +130,14 @@ describe('the audit trail', () => {
       ],
       [{ field: 'activated', from: false, to: true }],
       [
+        { field: 'login', from: 'promoted', to: 'Promoted' },
         { field: 'firstName', to: 'Pro' },
+        { field: 'lastName', to: 'P' },
         { field: 'email', from: 'promoted@example.com', to: 'other@example.com' },
+        { field: 'imageUrl', to: '/p.png' },
+        { field: 'langKey', from: 'en', to: 'de' },
       ],
+      [],
     ]);
     const [granted] = (await list(`target=user/${id}&added=ROLE_ADMIN`)).body;
     const [taken] = (await list(`target=user/${id}&removed=ROLE_ADMIN`)).body;

@@ -83,21 +83,18 @@ describe('a forgotten password', () => {
   });
 
   it.each([
-    ['accepted after the user has changed the address', '/api/account', 200],
-    ['rejected with 400 after an administrator has done so', '/api/users', 400],
-  ])('has a mailed key that is %s', async (_, path, expected) => {
-    const login = `keeper-${expected}`;
-    const { user, token } = await gatehouse.makeCaller(login);
+    ['accepted after the user has changed the address', 'user', 'POST', '/api/account', 200],
+    ['accepted after an administrator has changed the own one', 'chief', 'PUT', '/api/users', 200],
+    ['rejected with 400 after an administrator has done so', 'admin', 'PUT', '/api/users', 400],
+  ])('has a mailed key that is %s', async (_, by, method, path, expected) => {
+    const login = `keeper-${by}`;
+    const authorities = by === 'chief' ? ['ROLE_ADMIN'] : [];
+    const { user, token: own } = await gatehouse.makeCaller(login, { authorities });
     const key = await keyFor(user);
-    const email = `${login}@moved.example`;
+    const token = by === 'admin' ? await gatehouse.adminToken() : own;
 
-    const moved =
-      path === '/api/account'
-        ? await gatehouse.call('POST', path, { token, body: { email } })
-        : await gatehouse.call('PUT', path, {
-            token: await gatehouse.adminToken(),
-            body: { ...user, email },
-          });
+    const body = { ...user, email: `${login}@moved.example` };
+    const moved = await gatehouse.call(method, path, { token, body });
 
     expect([moved.status, (await finish(key, 'my own')).status]).toEqual([200, expected]);
   });
@@ -117,24 +114,41 @@ describe('a forgotten password', () => {
   });
 });
 
-it('invites a user without a password, and again after a new address or activation', async () => {
+it('invites a user without a password, and again at each spelling and activation', async () => {
   const token = await gatehouse.adminToken();
-  const body = { login: 'corrected', email: 'typo@example.com', password: '' };
-  const { body: user } = await gatehouse.call('POST', '/api/users', { token, body });
+  const put = (body: object) => gatehouse.call('PUT', '/api/users', { token, body });
+  const invitations = async () => {
+    await gatehouse.cloud.mailsHandedOver();
+    return gatehouse.cloud.mails.filter(({ subject }) => subject === 'Your account');
+  };
+  const fields = { email: 'typo@example.com', password: '', activated: false };
+  let user = await gatehouse.makeUser('corrected', fields);
+  const known = await gatehouse.makeUser('known', { activated: false });
+  const before = await invitations();
+  await put({ ...user, activated: true });
   const former = await gatehouse.keyMailedTo('typo@example.com');
-  const put = (fields: object) =>
-    gatehouse.call('PUT', '/api/users', {
-      token,
-      body: { ...user, email: 'right@example.com', ...fields },
-    });
 
-  await put({});
-  await gatehouse.cloud.mailsHandedOver();
-  await put({ activated: false });
-  await put({ activated: true });
+  const counts = [];
+  for (const changes of [
+    { activated: true, firstName: 'C' },
+    { email: 'wrong@example.com' },
+    { activated: false },
+    { activated: true },
+    { email: 'Right@example.com' },
+    { activated: false, email: 'right@example.com' },
+    { activated: true },
+  ]) {
+    user = { ...user, ...changes };
+    await put(user);
+    counts.push((await invitations()).length - before.length);
+  }
+  // With a password.
+  await put({ ...known, activated: true });
+  await put({ ...known, activated: true, email: 'Known@example.com' });
+  const mails = (await invitations()).slice(before.length);
 
-  const mails = await mailsTo('right@example.com');
-  expect(mails.map(({ subject }) => subject)).toEqual(['Your account', 'Your account']);
+  expect(counts).toEqual([1, 2, 2, 3, 4, 4, 5]);
+  expect(mails).toHaveLength(5);
   expect(mails[0]?.text).toContain('Dear corrected,');
   expect((await finish(former, 'my first')).status).toBe(400);
   const key = await gatehouse.keyMailedTo('right@example.com');

@@ -3,6 +3,7 @@ import { sessionStarted } from '../../lib/sessions/session-table.ts';
 import { commit } from '../../lib/table/change.ts';
 import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
+import { formerUserKey } from '../../lib/users/user-items.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { storedSession } from '../support/doubles/stored-session.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
@@ -121,7 +122,7 @@ describe('the sessions of an account', () => {
   });
 
   it('stay ended when the account is deleted, and the others can still read', async () => {
-    const [, live, ended, last] = await loggedIn('deleted', 3);
+    const [{ id }, live, ended, last] = await loggedIn('deleted', 3);
     await call('POST', '/api/logout', ended as string);
     await call('DELETE', '/api/users/deleted', admin);
     const read = async () => {
@@ -135,6 +136,8 @@ describe('the sessions of an account', () => {
     const { status } = await call('POST', '/api/logout', last as string);
 
     expect([after, status, await read()]).toEqual([[200, 401, 200], 200, [200, 401, 401]]);
+    const { expires } = (await gatehouse.table.get(formerUserKey(id))) as { expires?: number };
+    expect((Number(expires) - Date.now() / 1000) / 86_400).toBeCloseTo(30, 2);
   });
 
   it('are ended by their own account only, whatever series is given', async () => {

@@ -89,6 +89,21 @@ describe('updating a user', () => {
     expect((await get('user')).body).toEqual(before);
   });
 
+  it('reports a taken login before a taken address, and that before a last administrator', async () => {
+    const { body: admin } = await get('admin');
+    const demoted = { ...admin, authorities: [] };
+
+    const responses = [
+      await update({ ...demoted, login: 'user', email: 'user@example.com' }),
+      await update({ ...demoted, login: 'new', email: 'user@example.com' }),
+    ];
+
+    expect(responses.map(({ body }) => body.message)).toEqual([
+      'error.userexists',
+      'error.emailexists',
+    ]);
+  });
+
   it('releases the previous login and address and claims the new ones', async () => {
     const before = await gatehouse.makeUser('maiden');
     // The same uniqueness guard, which one transaction cannot both release and claim.

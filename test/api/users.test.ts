@@ -93,6 +93,7 @@ describe('creating a user', () => {
 
   it.each([
     ['login', { login: 'user', email: 'another@example.com' }, 'login', 'error.userexists'],
+    ['login of the service', { login: 'SYSTEM', email: 's@b.c' }, 'login', 'error.userexists'],
     [
       'address',
       { login: 'another', email: 'ADM\u0131N@example.com' },
