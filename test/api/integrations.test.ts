@@ -96,8 +96,8 @@ async function changedOnce() {
   const parameter = await parameters.make({ integration, confName: 'a', confValue: 'b' });
   const token = await gatehouse.tokenOf('user');
   const change = () => parameters.put(parameter);
-  const report = (body: unknown) =>
-    gatehouse.call('POST', `/api/utm-integrations/${id}/module/restarted`, { token, body });
+  const report = (body: unknown, of = id) =>
+    gatehouse.call('POST', `/api/utm-integrations/${of}/module/restarted`, { token, body });
   await change();
   return { id, change, report };
 }
@@ -116,12 +116,17 @@ it('a report of the module object as it was read clears the flag', async () => {
 it('a report does not hide a later change, and is rejected before there is one', async () => {
   const { id, change, report } = await changedOnce();
   const loaded = await moduleOf(id);
+  const { id: unchanged } = await integrations.make(INTEGRATION);
 
   const tooEarly = await report({ changes: 2 });
+  const beforeAny = await report({ changes: 1 }, unchanged);
   await change();
   const tooLate = await report(loaded);
 
-  expect([tooEarly.status, tooEarly.body.fieldErrors?.[0]?.field]).toEqual([400, 'changes']);
+  const fieldErrors = (max: number) => ({
+    fieldErrors: [{ field: 'changes', message: 'Size', max }],
+  });
+  expect([tooEarly.body, beforeAny.body]).toMatchObject([fieldErrors(1), fieldErrors(0)]);
   expect(tooLate.status).toBe(200);
   expect(tooLate.body.module).toEqual({ needsRestart: true, changes: 2 });
 });

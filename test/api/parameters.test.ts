@@ -126,6 +126,7 @@ it('has at most 89 others in its integration, and is deleted with all of them', 
   const [integration] = (await integrations.list('?sort=id,desc&size=1')).body;
   const { id } = integration;
   await make({ integration });
+  const ofAnother = await make();
   const inAll = await total();
 
   const oneMore = await post({ ...FIELDS, integration });
@@ -134,12 +135,13 @@ it('has at most 89 others in its integration, and is deleted with all of them', 
   const full = await post({ ...FIELDS, integration });
   const gone = await integrations.remove(id);
 
-  expect(inAll).toBe(before + 90);
+  expect(inAll).toBe(before + 91);
   expect(oneMore).toMatchObject({ status: 400, body: { message: 'error.toomanyparameters' } });
   expect(again).toMatchObject({ status: 201, body: { id: id * 1_000_000 + 91 } });
   expect([full.status, gone.status]).toEqual([400, 200]);
   expect((await get(again.body.id)).status).toBe(404);
-  expect(await total()).toBe(before);
+  expect((await get(ofAnother.id)).body).toEqual(ofAnother);
+  expect(await total()).toBe(before + 1);
 });
 
 describe('a secret', () => {

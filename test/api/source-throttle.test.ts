@@ -18,11 +18,8 @@ const {
   watched,
 } = await useAttempts();
 
-const requestReset = (from: string) =>
-  gatehouse.call('POST', '/api/account/reset-password/init', {
-    body: { email: 'nobody@example.com' },
-    from,
-  });
+const requestReset = (from: string, email = 'nobody@example.com') =>
+  gatehouse.call('POST', '/api/account/reset-password/init', { body: { email }, from });
 
 describe('a source over its limit', () => {
   beforeAll(async () => {
@@ -93,6 +90,11 @@ describe('a source over its limit', () => {
     ],
     ['reset requests', /RESETS/, requestReset],
     ['reset keys', /RESETS/, finishReset],
+    [
+      'keys of addresses',
+      /RESETS/,
+      (from) => gatehouse.call('POST', '/api/account/confirm-email', { body: { key: 'k' }, from }),
+    ],
   ];
   const requestsOf = { SOURCE: 100_000, RESETS: 10_000 };
 
@@ -126,4 +128,20 @@ describe('a source over its limit', () => {
       expect(statuses([await send('127.0.24.1'), ofOtherCount])).not.toContain(429);
     },
   );
+});
+
+it('a request for a reset makes the same calls for every address', async () => {
+  await gatehouse.makeUser('known');
+  await gatehouse.makeUser('asleep', { activated: false });
+
+  const calls = [];
+  for (const name of ['nobody', 'nobody', 'known', 'asleep']) {
+    watched.calls = [];
+    await requestReset('127.0.26.1', `${name}@example.com`);
+    calls.push(watched.calls);
+  }
+
+  // The first one may start its function.
+  for (const made of calls.slice(1))
+    expect(made).toEqual(['BatchGetItem', 'UpdateItem', 'TransactWriteItems']);
 });

@@ -82,6 +82,17 @@ describe('the right password', () => {
   });
 });
 
+it('a log-in starts no session while no token can be signed', async () => {
+  await gatehouse.makeUser('unsigned');
+  faults.inject([{ operation: 'Sign', fault: 'error-before', function: 'POST /api/authenticate' }]);
+
+  const { status } = await logIn('unsigned', 'unsigned', { mayCrash: true });
+
+  const token = await gatehouse.adminToken();
+  const sessions = await gatehouse.call('GET', '/api/users/unsigned/sessions', { token });
+  expect([status, sessions.body]).toEqual([503, []]);
+});
+
 describe('a login attempt that cannot be counted', () => {
   beforeAll(deleteCounts);
   const item = 'ATTEMPTS#*';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { dictionary } from '@zxcvbn-ts/language-common';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   isVariation,
   plainOf,
@@ -13,54 +13,6 @@ import {
   wordsOf,
 } from '../../lib/passwords/common-passwords.ts';
 import { requireArgon2 } from '../../lib/passwords/hasher.ts';
-import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
-
-const ADA = { login: 'lovelace', email: 'ada@engine.example' };
-
-describe('a password policy', () => {
-  it('requires its minimum of code points, and tells the limits of the field', () => {
-    const policy = openPasswordPolicy({ minimum: 8, rejectCommon: false });
-
-    expect(() => policy.requireLength('newPassword', '\u{1f40e}'.repeat(8))).not.toThrow();
-    expect(() => policy.requireLength('newPassword', '\u{1f40e}'.repeat(7))).toThrow(
-      expect.objectContaining({
-        code: 'invalid',
-        fieldErrors: [{ field: 'newPassword', message: 'Size', min: 8, max: 100 }],
-      }),
-    );
-  });
-
-  it.each(['dragon', 'L0velace!', 'ada.'])('rejects %s only if it rejects common ones', (text) => {
-    const open = (rejectCommon: boolean) => openPasswordPolicy({ minimum: 4, rejectCommon });
-
-    expect(() => open(false).requireUncommon(text, ADA)).not.toThrow();
-    expect(() => open(true).requireUncommon(text, ADA)).toThrow('common-password');
-    expect(() => open(true).requireUncommon('ripe walnuts fall', ADA)).not.toThrow();
-  });
-
-  it.each([
-    ['6', 'true', ['invalid', 'common-password']],
-    ['5', undefined, []],
-  ])('comes from the settings of the stack: %s, %s', (minimum, rejectCommon, expected) => {
-    vi.stubEnv('PASSWORD_MINIMUM', minimum);
-    vi.stubEnv('REJECT_COMMON_PASSWORDS', rejectCommon);
-
-    const { requireLength, requireUncommon } = openPasswordPolicy();
-
-    const rejections = [
-      () => requireLength('password', 'x9k2v'),
-      () => requireUncommon('dragon', ADA),
-    ].flatMap((check) => {
-      try {
-        check();
-        return [];
-      } catch (error) {
-        return [(error as Error).message];
-      }
-    });
-    expect(rejections).toEqual(expected);
-  });
-});
 
 const MESSAGE =
   'Passwords require crypto.argon2: Node.js 24.7 or newer, built with OpenSSL 3.2 or newer';

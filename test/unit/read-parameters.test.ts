@@ -1,10 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ListQuery } from '../../lib/contract/list-query.ts';
-import {
-  countParameters,
-  readParameter,
-  readParameters,
-} from '../../lib/integrations/read-parameters.ts';
+import { readParameter, readParameters } from '../../lib/integrations/read-parameters.ts';
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey } from '../../lib/table/keys.ts';
@@ -24,7 +20,6 @@ import {
 } from '../support/doubles/stored-integration.ts';
 
 const caller = callerWith('ROLE_USER');
-const analyst = callerWith('ROLE_ANALYST');
 
 /** The calls to KMS, whose double returns the same data key each time. */
 const keyCalls: { name: string; input: Record<string, unknown> }[] = [];
@@ -63,18 +58,6 @@ describe('reading parameters', () => {
       version: '2-xyz',
     });
     expect(table.calls.toSorted()).toEqual(['get USER', 'getAll 1', 'snapshot 2']);
-  });
-
-  it.each<[string, Item[], string]>([
-    ['an unknown parameter', [caller, gate()], 'not-found'],
-    ['an unknown integration', [caller, parameter()], 'not-found'],
-    ['a caller who is not an integrator', [analyst, gate(), parameter()], 'forbidden'],
-  ])('rejects %s without unsealing a value', async (_, items, code) => {
-    const table = memoryTable(items);
-    await expect(readParameter(table, asIntegrator(table), 5_000_002)).rejects.toMatchObject({
-      code,
-    });
-    expect(keyCalls).toEqual([]);
   });
 
   const ofGate = {
@@ -250,33 +233,5 @@ describe('reading parameters', () => {
       return page(2, [])(table);
     };
     expect(await charge(items, ofLargeItems)).toEqual([5, 17]);
-  });
-
-  it.each([
-    ['a page', readParameters],
-    ['a count', countParameters],
-  ])(
-    'rejects a caller who is not an integrator, without charging read units: %s',
-    async (_, read) => {
-      const table = memoryTable([analyst], { CONF: 1000 });
-      const filters = [{ field: 'confName', operator: 'equals', operands: ['x'] } as const];
-
-      await expect(read(table, asIntegrator(table), queryOf({ filters }))).rejects.toMatchObject({
-        code: 'forbidden',
-      });
-      expect(table.updates).toEqual([]);
-    },
-  );
-
-  it('counts the parameters that match the filters and charges for reading them', async () => {
-    const items = [5_000_001, 5_000_002, 6_000_001].map((id) =>
-      parameter({ id, confName: `name ${id}` }),
-    );
-    const table = memoryTable([caller, ...items]);
-    const filters = [{ field: 'confName', operator: 'contains', operands: ['5'] } as const];
-
-    expect(await countParameters(table, asIntegrator(table), queryOf({ filters }))).toBe(2);
-    expect(await countParameters(table, asIntegrator(table), queryOf())).toBe(3);
-    expect(table.updates).toHaveLength(1);
   });
 });

@@ -6,7 +6,7 @@ import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
-import { updateUser } from '../../lib/users/update-user.ts';
+import { modify, updateUser } from '../../lib/users/update-user.ts';
 import type { User } from '../../lib/users/user.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
@@ -33,10 +33,10 @@ const byAdmin = (table: MemoryTable) =>
 
 describe('createUser', () => {
   /** Creates a user. Returns the user, or the error, and how many ids and hashes that took. */
-  async function create(table: MemoryTable, password: string) {
+  async function create(table: MemoryTable, password: string | undefined, activated = true) {
     const hash = vi.fn(async () => 'hash');
     const policy = openPasswordPolicy({ minimum: 6, rejectCommon: true });
-    const fields = { login: 'eve', email: 'eve@b.c', langKey: 'de', activated: true } as const;
+    const fields = { login: 'eve', email: 'eve@b.c', langKey: 'de', activated } as const;
     const newUser = { ...fields, authorities: [], password } as Partial<NewUser> as NewUser;
     const services = { table, hasher: { hash }, policy };
     const created = await createUser(services, byAdmin(table), newUser).catch((error) => error);
@@ -56,6 +56,19 @@ describe('createUser', () => {
   });
 
   it.each([
+    ['without a password and activated', undefined, true, 1],
+    ['without a password and deactivated', undefined, false, 0],
+    ['with a password', 'x9k2vw', true, 0],
+  ])('invites the user of an account %s', async (_, password, activated, invitations) => {
+    const table = tableWith(admin);
+
+    await create(table, password, activated);
+
+    const mails = Object.keys(table.changed()).filter((name) => name.startsWith('MAIL#'));
+    expect(mails).toHaveLength(invitations);
+  });
+
+  it.each([
     ['invalid', 'x9k2v'],
     ['common-password', 'P@ssw0rd'],
   ])('fails with %s for the password %s, without an id or a hash', async (code, password) => {
@@ -70,6 +83,24 @@ it('logins that the service itself writes are reserved, in any case', () => {
 
   const logins = names.flatMap((name) => [name, name.toUpperCase()]);
   expect(logins.filter((login) => !isReservedLogin(login))).toEqual([]);
+});
+
+it.each<[string, Partial<User>, Partial<User>, string[]]>([
+  ['at a new address', {}, { email: 'eve@b.c' }, ['emailChanged', 'invitation']],
+  ['at a new spelling of the address', {}, { email: 'ADA@example.com' }, ['invitation']],
+  ['after an activation', { activated: false }, { activated: true }, ['invitation']],
+  ['not after another change', {}, { firstName: 'Grace' }, []],
+  ['not while deactivated', {}, { email: 'ADA@example.com', activated: false }, []],
+  ['not with a password', { passwordHash: 'hash', activated: false }, { activated: true }, []],
+  // A thief could use up the limit of notices with spellings.
+  ['not of a spelling with a password', { passwordHash: 'h' }, { email: 'ADA@example.com' }, []],
+])('an update invites a user without a password again %s', (_, before, fields, occasions) => {
+  const ada = storedUser(7, 'ada', { passwordHash: undefined, ...before });
+
+  const { writes } = modify('user.updated', ada, fields, { modifiedBy: 'admin', now: 0 });
+
+  const mails = writes.filter(({ key }) => key.pk.startsWith('MAIL#'));
+  expect(mails.map(({ attributes }) => attributes?.occasion)).toEqual(occasions);
 });
 
 it('an update keeps a reserved login', async () => {

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { auditKey, auditPartition, permanentAuditKey } from '../../lib/audit/audit-entry.ts';
-import { mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-limit.ts';
-import { importMarkerKey } from '../../lib/operations/import-marker.ts';
-import { ITEMS, kindOf } from '../../lib/operations/item-kinds.ts';
-import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import {
   canOwnParameters,
-  entityKey,
   integrationIdOf,
   parameterId,
   parametersRange,
@@ -26,16 +20,7 @@ import {
   type Write,
   withCondition,
 } from '../../lib/table/write.ts';
-import { loginKeys, sourceKey } from '../../lib/throttle/attempt-items.ts';
-import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { joinRoster, leaveRoster, membership } from '../../lib/users/administrators.ts';
-import {
-  emailGuardKey,
-  loginGuardKey,
-  pendingEmailKey,
-  resetItemKey,
-  rosterKey,
-} from '../../lib/users/user-items.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const key = { pk: 'a', sk: 'b' };
@@ -157,42 +142,7 @@ describe('the roster of administrators', () => {
   });
 });
 
-const TIME = '2030-02-03T04:05:06.007Z';
-
 describe('the keys of the table', () => {
-  it.each(
-    Object.entries({
-      user: entityKey('USER', 7),
-      parameter: entityKey('CONF', Number.MAX_SAFE_INTEGER),
-      login: loginGuardKey('ada'),
-      email: emailGuardKey('ada@b.c'),
-      administrators: rosterKey,
-      sequence: sequenceKey('USER'),
-      total: totalKey('INTEGRATION'),
-      resetKey: resetItemKey('abc'),
-      pendingEmail: pendingEmailKey(7),
-      importedUser: importMarkerKey('USER', 'abc'),
-      mailCount: mailCountKey(7, 'reset'),
-      audit: auditKey(TIME, 'x'),
-      attempts: loginKeys('l', '192.0.2.1', String).network,
-      source: sourceKey('s', 'SOURCE', 7),
-      publicKey: publicKeyItemKey('kid'),
-      notBefore: notBeforeKey,
-    }),
-  )('are of their kind: %s', (kind, itemKey) => {
-    expect(kindOf(itemKey)).toBe(ITEMS[kind as keyof typeof ITEMS]);
-  });
-
-  it('keep some audit entries for ever, and count resets and attempts elsewhere', () => {
-    expect(auditPartition('2030-02')).toBe(auditKey(TIME, 'x').pk);
-    expect(permanentAuditKey(TIME, 'x')).toEqual({ pk: 'AUDIT#PERMANENT', sk: `${TIME}#x` });
-    expect(mailboxResetsKey('hash')).toEqual({ pk: `MAILS#${'0'.repeat(16)}`, sk: 'reset#hash' });
-    expect(loginKeys('l', '192.0.2.1', String).elsewhere).toEqual({
-      pk: 'ATTEMPTS#l',
-      sk: 'ELSEWHERE',
-    });
-  });
-
   it('reserve a range of a million parameter ids for each integration', () => {
     expect([parameterId(7, 1), parameterId(7, 999_999)]).toEqual([7_000_001, 7_999_999]);
     expect(parametersRange(7)).toEqual({ from: '0000000007000000', to: '0000000007999999' });
