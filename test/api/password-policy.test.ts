@@ -47,7 +47,7 @@ const COMMON = {
 describe('a new password', () => {
   it('of a new user is checked against the login and the address of the user', async () => {
     const responses = [
-      await createUser('squirrel', 'x9k2v7q'),
+      await createUser('squirrel', '\u{1f40e}'.repeat(7)),
       await createUser('squirrel', 'Password1!'),
       await createUser('squirrel', 'Squirre1!'),
       await createUser('squirrel', 'hazel.nut99', 'hazel.nut@orchard.example'),

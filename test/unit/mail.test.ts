@@ -1,9 +1,15 @@
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { isSameRecipient } from '../../lib/mail/address.ts';
+import { isReachable, isSameRecipient } from '../../lib/mail/address.ts';
 import { openMailer, type Texts } from '../../lib/mail/mail.ts';
-import { countMail, MAILS_PER_WINDOW } from '../../lib/mail/mail-limit.ts';
-import { OCCASIONS } from '../../lib/mail/outbox.ts';
+import { countMail, MAILS_PER_WINDOW, resetsFor } from '../../lib/mail/mail-limit.ts';
+import {
+  confirmationRequested,
+  invited,
+  notified,
+  OCCASIONS,
+  resetRequested,
+} from '../../lib/mail/outbox.ts';
 import type { User } from '../../lib/users/user.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
@@ -155,23 +161,6 @@ describe('the mail that confirms a new address', () => {
   });
 });
 
-describe('a notice', () => {
-  it.each(['passwordChanged', 'emailChanged'] as const)(
-    'contains no link: %s',
-    async (occasion) => {
-      const { mailer, inputs } = mailerReceiving(SENT);
-
-      await mailer.send(occasion, { ...ada, langKey: 'de' });
-
-      expect(inputs()[0].Destination).toEqual({ ToAddresses: ['ada@example.com'] });
-      expect(inputs()[0].Content.Simple).toMatchObject({
-        Subject: { Data: `de: ${occasion} ada` },
-        Body: { Text: { Data: expect.not.stringContaining('k3y') } },
-      });
-    },
-  );
-});
-
 describe('a mailer', () => {
   it('waits three seconds for SES and makes three attempts', async () => {
     const send = vi.spyOn(SESv2Client.prototype, 'send').mockImplementation(async () => SENT);
@@ -250,3 +239,47 @@ it.each([
 ])('mail to %s and %s reaches the same mailbox: %s', (one, other, isSame) =>
   expect(isSameRecipient(one, other)).toBe(isSame),
 );
+
+it.each([
+  [
+    'reaches',
+    true,
+    [
+      "!#$%&'*+-/=?^_`{|}~.a@b.c",
+      `${'a'.repeat(64)}@b.c`,
+      'a@b\u00fccher.c.',
+      `a@${'b'.repeat(63)}.c-1`,
+      'a@1.b2.3c',
+      `a@${'b.'.repeat(126)}c`,
+    ],
+  ],
+  [
+    'does not reach',
+    false,
+    [
+      ...['\u00fc@b.c', '.a@b.c', 'a.@b.c', 'a..a@b.c', `${'a'.repeat(65)}@b.c`, 'a@b'],
+      ...['a@b_b.c', 'a@-b.c', 'a@b-.c', `a@${'b'.repeat(64)}.c`, 'a@1.2.3.4'],
+      `a@${'b.'.repeat(126)}cc`,
+    ],
+  ],
+])('SES %s some addresses', (_, expected, addresses) => {
+  expect(addresses.filter((address) => isReachable(address) !== expected)).toEqual([]);
+});
+
+it.each([
+  ['few', { n: 4, since: 1 }, 9],
+  ['many', { n: 5, since: 1 }, 4],
+  ['many in an earlier hour', { n: 9, since: 0 }, 9],
+  ['none', undefined, 9],
+])('a source that has caused %s may cause a reset: %j', (_, count, limit) => {
+  expect(resetsFor(count, 9, 3_600_000)).toBe(limit);
+});
+
+it.each([
+  ['a reset', resetRequested('a@b.c', '192.0.2.1', 0), 3600],
+  ['a confirmation', confirmationRequested(ada, 'new@b.c', 0), 3600],
+  ['an invitation', invited(ada, 0), 30 * 86_400],
+  ['a notice', notified('emailChanged', ada, 0), 30 * 86_400],
+])('the request of %s expires', (_, { attributes }, seconds) => {
+  expect(attributes?.expires).toBe(seconds);
+});

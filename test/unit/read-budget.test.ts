@@ -32,39 +32,6 @@ describe('readBudget', () => {
     expect(table.reads).toEqual([[KEY, other]]);
   });
 
-  it('reports an unauthorized caller before a spent budget, and charges nothing', async () => {
-    const table = recordingTable({ ...KEY, n: 5000 });
-    const rejected = { ...CALLER, requireAuthorized: () => Promise.reject(new Error('rejected')) };
-
-    await expect(readBudget(table, rejected).requireUnspent()).rejects.toThrow('rejected');
-    expect(table.updates).toEqual([]);
-  });
-
-  it('charges nothing up to four units', async () => {
-    const table = recordingTable();
-    const budget = readBudget(table, CALLER);
-
-    const charged = [await budget.spend(4), await budget.settle(4)];
-
-    expect([charged, table.updates]).toEqual([[0, undefined], []]);
-    expect(await budget.spend(4.1)).toBe(4.1);
-  });
-
-  it('charges before a read what the window has left, and afterwards anything', async () => {
-    const table = recordingTable();
-    const budget = readBudget(table, CALLER);
-
-    await budget.spend(100);
-    await budget.settle(100);
-
-    const expires = (NOW + 3000) / 1000 + 60;
-    expect(table.updates).toMatchObject([
-      { key: KEY, values: { ':amount': 100, ':rest': 3996, ':expires': expires } },
-      { key: KEY, values: { ':amount': 100, ':expires': expires } },
-    ]);
-    expect(table.updates[1]?.condition).toBeUndefined();
-  });
-
   it('rejects a read that the window has no units left for, until it ends', async () => {
     const table = recordingTable();
     table.updateOutcomes.push(false, false);

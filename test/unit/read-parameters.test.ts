@@ -179,17 +179,6 @@ describe('reading parameters', () => {
     expect(overlap.most).toBe(32);
   });
 
-  it('charges one additional unit for each decryption on the page', async () => {
-    freezeClock(1_000_000_000_000);
-    const table = memoryTable([caller], { CONF: 1000 });
-
-    await readParameters(table, asIntegrator(table), queryOf({ size: 10 }));
-
-    const [payment] = table.updates;
-    // 11 items at 1.5 units and 10 decryptions at 1 unit.
-    expect(payment?.values).toMatchObject({ ':amount': 11 * 1.5 + 10 });
-  });
-
   it('charges the decryptions of a page once when the list is read in steps', async () => {
     freezeClock(1_000_000_000_000);
     const items = Array.from({ length: 200 }, (_, n) => parameter({ id: 5_000_001 + n }));

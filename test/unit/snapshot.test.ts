@@ -45,18 +45,6 @@ describe('snapshot', () => {
     expect(consumed).toEqual([4]);
   });
 
-  it('reports no units if there are none', async () => {
-    const { snapshot } = tableReceiving({ Responses: [{}], ConsumedCapacity: [] }, {});
-    const consumed: number[] = [];
-
-    for (const _ of [1, 2]) {
-      const items = await snapshot([key('1')], (units) => consumed.push(units));
-      expect(items).toEqual([undefined]);
-    }
-
-    expect(consumed).toEqual([0, 0]);
-  });
-
   it('fails with unavailable when the items keep changing', async () => {
     vi.spyOn(globalThis, 'setTimeout').mockImplementation((done: () => void) => {
       queueMicrotask(done);

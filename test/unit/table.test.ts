@@ -175,33 +175,6 @@ describe('query', () => {
     expect(consumed).toEqual([2.5, 1, 40, 4096]);
   });
 
-  it('passes the bounds and the direction of a range', async () => {
-    const { table, inputs } = tableReceiving(page([]));
-
-    await table.query('a', { from: 'b', to: 'd', backwards: true });
-
-    expect(inputs()).toEqual([
-      {
-        ...request,
-        KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-        ExpressionAttributeValues: { ':pk': { S: 'a' }, ':from': { S: 'b' }, ':to': { S: 'd' } },
-        ScanIndexForward: false,
-      },
-    ]);
-  });
-
-  it('limits each request to the number of items still needed', async () => {
-    const { table, inputs } = tableReceiving(
-      page(items(3), { next: '2' }),
-      page(items(2, 3), { next: '4' }),
-    );
-
-    const found = await table.query('a', { limit: 5 });
-
-    expect(found).toHaveLength(5);
-    expect(inputs().map(({ Limit }) => Limit)).toEqual([5, 2]);
-  });
-
   it.each([
     [
       '10,000 items',
@@ -260,15 +233,6 @@ describe('query', () => {
   });
 });
 
-it('nextId returns the next id from the sequence of a kind', async () => {
-  const { table, inputs } = tableReceiving({ Attributes: { n: { N: '8' } } });
-
-  expect(await table.nextId('INTEGRATION')).toBe(8);
-  expect(inputs()).toMatchObject([
-    { Key: { pk: { S: 'SEQUENCE' }, sk: { S: 'INTEGRATION' } }, UpdateExpression: 'ADD #n :one' },
-  ]);
-});
-
 describe('update', () => {
   const write: Write = {
     act: 'Put',
@@ -279,13 +243,6 @@ describe('update', () => {
     values: { ':one': 1 },
     onConditionFailed: 'retry',
   };
-
-  it('returns the updated item', async () => {
-    const { table, inputs } = tableReceiving({ Attributes: { ...wire('b'), n: { N: '1' } } });
-
-    expect(await table.update(write)).toEqual({ ...key('b'), n: 1 });
-    expect(inputs()).toMatchObject([{ Key: wire('b'), ConditionExpression: '#n < :one' }]);
-  });
 
   it('returns undefined when its condition fails', async () => {
     const { table } = tableReceiving({ error: 'ConditionalCheckFailedException' });

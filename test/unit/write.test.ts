@@ -8,19 +8,11 @@ import {
 import {
   add,
   attributesAre,
-  changeTotal,
-  check,
   claim,
-  EXISTS,
-  isAbsent,
-  put,
-  remove,
   set,
-  versionIs,
   type Write,
   withCondition,
 } from '../../lib/table/write.ts';
-import { joinRoster, leaveRoster, membership } from '../../lib/users/administrators.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const key = { pk: 'a', sk: 'b' };
@@ -57,32 +49,12 @@ describe('a write', () => {
   const both = withCondition(withCondition(add(key, 1), condition), either);
 
   it.each<[string, Write, object | undefined, object | string | undefined]>([
-    ['claims an unused key', claim(key, { n: 1 }, 'login-taken'), undefined, { n: 1 }],
-    ['claims no used key', claim(key, { n: 1 }, 'login-taken'), {}, 'login-taken'],
-    ['replaces an item', put(key, { n: 1 }), { x: 1 }, { n: 1 }],
-    ['removes an item', remove(key, condition), { x: 1 }, undefined],
-    ['removes no item of which the condition fails', remove(key, condition), { x: 2 }, 'retry'],
-    ['checks an item without changing it', check(key, condition), { x: 1 }, { x: 1 }],
-    ['fails by what it checks', check(key, condition), { x: 2 }, 'retry'],
-    ['adds to a number', add(key, -3), { n: 5 }, { n: 2 }],
-    ['adds to a missing number', add(key, -3), undefined, { n: -3 }],
-    ['changes a total', changeTotal('CONF', -2), { n: 5, changes: 1 }, { n: 3, changes: 2 }],
     [
       'sets attributes, and removes those without a value',
       set(key, { a: 1, b: undefined, c: null, d: undefined }, condition),
       { x: 1, b: 1, d: 1 },
       { x: 1, a: 1, c: null },
     ],
-    ['sets nothing if its condition fails', set(key, { a: 1 }, condition), { x: 2 }, 'retry'],
-    ['requires that the item exists', check(key, EXISTS), undefined, 'retry'],
-    ['requires that the item is absent', check(key, isAbsent()), {}, 'retry'],
-    [
-      'requires the absence of what is taken',
-      check(key, isAbsent('email-taken')),
-      {},
-      'email-taken',
-    ],
-    ['requires a version', check(key, versionIs({ version: '3' })), { version: '4' }, 'retry'],
     ['requires a further condition', withCondition(add(key, 1), condition), { x: 2 }, 'retry'],
     [
       'is made under a further condition',
@@ -110,35 +82,6 @@ describe('a write', () => {
       values: { ':n': 0, ':since': 5 },
       onConditionFailed: 'retry',
     });
-  });
-});
-
-describe('the roster of administrators', () => {
-  const admin = { id: 7, activated: true, authorities: ['ROLE_USER', 'ROLE_ADMIN'] } as never;
-  const deactivated = { id: 7, activated: false, authorities: ['ROLE_ADMIN'] } as never;
-  const user = { id: 7, activated: true, authorities: ['ROLE_USER', 'ROLE_ANALYST'] } as never;
-
-  it.each<[string, Write, number[] | undefined, object | string]>([
-    ['joined by the first one', joinRoster(7), undefined, { ids: new Set([7]) }],
-    ['joined by another one', joinRoster(7), [8], { ids: new Set([8, 7]) }],
-    ['left while another one remains', leaveRoster(7), [7, 8], { ids: new Set([8]) }],
-    ['not left by the last one', leaveRoster(7), [7], 'last-administrator'],
-  ])('is %s', async (_, write, stored, expected) => {
-    expect(await outcome(write, stored && { ids: new Set(stored) })).toEqual(expected);
-  });
-
-  it.each([
-    ['created as an administrator', undefined, admin, [joinRoster(7)]],
-    ['created as a user', undefined, user, []],
-    ['promoted', user, admin, [joinRoster(7)]],
-    ['activated again', deactivated, admin, [joinRoster(7)]],
-    ['changed in another way', admin, admin, []],
-    ['demoted', admin, user, [leaveRoster(7)]],
-    ['deactivated', admin, deactivated, [leaveRoster(7)]],
-    ['deleted', admin, undefined, [leaveRoster(7)]],
-    ['deleted when deactivated', deactivated, undefined, []],
-  ])('is updated as required for a user who is %s', (_, before, after, writes) => {
-    expect(membership(before, after)).toEqual(writes);
   });
 });
 
