@@ -41,6 +41,7 @@ it.each(revocations)(
       'x-gatehouseapp-params': 'userManagement',
     });
     expect((await get('admin')).body).toEqual(before);
+    expect((await update({ ...before, firstName: 'Sole' })).status).toBe(200);
   },
 );
 

@@ -116,8 +116,22 @@ describe('an attempt', () => {
     expect(cleared.map(({ key }) => key)).toEqual([network, elsewhere]);
   });
 
+  it('that keeps failures is taken back before its request goes on, and clears none', async () => {
+    const { table, throttle } = await opened([failed(3)]);
+
+    const goesOn: Check<unknown, unknown>['verify'] = async () => async (clearFailures) => [
+      table.transactions.length,
+      clearFailures(NOW),
+    ];
+
+    const seen = await attempt(throttle, goesOn, { check: { keepsFailures: true } });
+    expect(seen).toEqual([2, []]);
+    expect(table.transactions[1]).toMatchObject([{ key: elsewhere, attributes: { n: 3 } }]);
+  });
+
   it.each<[string, Error, number]>([
     ['after too many changes is taken back', new Failure('change-budget-spent'), 3],
+    ['for want of a code is taken back', new Failure('code-required'), 3],
     ['by a rule stays counted', new Failure('last-administrator'), 4],
   ])('whose request fails %s', async (_, error, n) => {
     const { table, throttle } = await opened([failed(3)]);
