@@ -1,12 +1,12 @@
 import * as Accounts from './lib/accounts/account-contracts.ts';
-import * as SecondFactor from './lib/accounts/second-factor-contracts.ts';
+import * as SecondFactor from './lib/accounts/account-contracts.ts';
 import { ListAudits } from './lib/audit/audit-contracts.ts';
 import type { Contract } from './lib/contract/contract.ts';
 import * as Integrations from './lib/integrations/integration-contracts.ts';
 import * as Parameters from './lib/integrations/parameter-contracts.ts';
 import * as Credentials from './lib/modules/credential-contracts.ts';
+import { IssueModuleToken } from './lib/modules/credential-contracts.ts';
 import * as Modules from './lib/modules/module-contracts.ts';
-import { IssueModuleToken } from './lib/modules/token-contracts.ts';
 import { PARTITION } from './lib/operations/item-kinds.ts';
 import * as Sessions from './lib/sessions/session-contracts.ts';
 import { GetConsole } from './lib/status/console-contracts.ts';

@@ -1,5 +1,5 @@
+import { ConfirmFactor } from '../lib/accounts/account-contracts.ts';
 import { confirmFactor } from '../lib/accounts/second-factor.ts';
-import { ConfirmFactor } from '../lib/accounts/second-factor-contracts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { openFactorSecrets } from '../lib/second-factor/factor-secrets.ts';

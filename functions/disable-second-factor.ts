@@ -1,5 +1,5 @@
+import { DisableFactor } from '../lib/accounts/account-contracts.ts';
 import { disableFactor, openFactorServices } from '../lib/accounts/second-factor.ts';
-import { DisableFactor } from '../lib/accounts/second-factor-contracts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { okEmpty } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/open-table.ts';

@@ -1,7 +1,7 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
+import { IssueModuleToken, MODULE_SCOPE } from '../lib/modules/credential-contracts.ts';
 import { exchangeCredential, openExchange } from '../lib/modules/exchange-credential.ts';
-import { IssueModuleToken, MODULE_SCOPE } from '../lib/modules/token-contracts.ts';
 import { openTable } from '../lib/table/open-table.ts';
 
 const services = openExchange(openTable());

@@ -1,5 +1,5 @@
+import { ReplaceRecoveryCodes } from '../lib/accounts/account-contracts.ts';
 import { openFactorServices, replaceRecoveryCodes } from '../lib/accounts/second-factor.ts';
-import { ReplaceRecoveryCodes } from '../lib/accounts/second-factor-contracts.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/open-table.ts';

@@ -1,5 +1,5 @@
 import type { Contract, Tag } from '../../lib/contract/contract.ts';
-import { MODULE_SCOPE } from '../../lib/modules/token-contracts.ts';
+import { MODULE_SCOPE } from '../../lib/modules/credential-contracts.ts';
 import project from '../../package.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
 import { EXAMPLES } from './examples.ts';

@@ -1,6 +1,5 @@
 import { NewerFormat } from '../../lib/table/format.ts';
-import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
-import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
+import { NOT_FROM_AWS, NotGatehouseTable } from '../../lib/table/wrong-table.ts';
 
 interface AwsError extends NodeJS.ErrnoException {
   readonly hostname?: string;

@@ -6,11 +6,10 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { formatKey, requireReadable, withGuard } from '../../lib/table/format.ts';
-import { NOT_FROM_AWS } from '../../lib/table/not-from-aws.ts';
-import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import { openTableWith } from '../../lib/table/open-table.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
+import { NOT_FROM_AWS, NotGatehouseTable } from '../../lib/table/wrong-table.ts';
 import { requireKnownAccount } from './account.ts';
 import { requireAwsEnvironment } from './aws-clients.ts';
 import { namingTable } from './explain-error.ts';

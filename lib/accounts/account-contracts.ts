@@ -100,3 +100,49 @@ export const FinishReset = {
   }),
   failures: ['unknown-key', 'common-password', 'too-many-attempts'],
 } satisfies Contract;
+
+const ofFactor = { tag: 'Second factor', entityName: 'userManagement' } as const;
+
+const currentPassword = v.string('TypeMismatch');
+const code = v.pipe(v.string('TypeMismatch'), v.minLength(1, 'NotBlank'));
+const proof = v.object({ currentPassword, code });
+const recoveryCodes = v.strictObject({ recoveryCodes: v.array(v.string()) });
+
+/** POST /api/account/second-factor */
+export const RequestFactor = {
+  ...ofFactor,
+  summary: "Request a secret for the caller's second factor",
+  access: 'enrolling',
+  body: v.object({ currentPassword }),
+  response: v.strictObject({ secret: v.string(), uri: v.string() }),
+  failures: ['second-factor-on', 'wrong-password', 'too-many-attempts'],
+} satisfies Contract;
+
+/** POST /api/account/second-factor/confirm */
+export const ConfirmFactor = {
+  ...ofFactor,
+  summary: "Turn on the caller's second factor with a code under the requested secret",
+  access: 'enrolling',
+  body: v.object({ code }),
+  response: recoveryCodes,
+  failures: ['second-factor-off', 'wrong-code', 'too-many-attempts'],
+} satisfies Contract;
+
+/** POST /api/account/second-factor/disable */
+export const DisableFactor = {
+  ...ofFactor,
+  summary: "Turn off the caller's second factor",
+  access: 'authenticated',
+  body: proof,
+  failures: ['second-factor-off', 'wrong-password', 'wrong-code', 'too-many-attempts'],
+} satisfies Contract;
+
+/** POST /api/account/second-factor/recovery-codes */
+export const ReplaceRecoveryCodes = {
+  ...ofFactor,
+  summary: "Replace the caller's recovery codes",
+  access: 'authenticated',
+  body: proof,
+  response: recoveryCodes,
+  failures: ['second-factor-off', 'wrong-password', 'wrong-code', 'too-many-attempts'],
+} satisfies Contract;

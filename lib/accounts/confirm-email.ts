@@ -7,7 +7,7 @@ import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { attributesAre, remove, withConditionOn } from '../table/write.ts';
 import type { LoginThrottle } from '../throttle/login-throttle.ts';
-import { confirms, type PendingEmail, userIdIn } from '../users/confirmation-key.ts';
+import { confirms, type PendingEmail, userIdIn } from '../users/mailed-keys.ts';
 import { modify } from '../users/update-user.ts';
 import { pendingEmailKey } from '../users/user-items.ts';
 import { actorOf, userOf } from '../users/user-table.ts';

@@ -17,7 +17,7 @@ import {
   ownerAdmitted,
 } from '../throttle/login-throttle-rules.ts';
 import { passwordReset } from '../users/credential-table.ts';
-import { hashOf, isUsable, provesMailbox, type StoredResetKey } from '../users/reset-key.ts';
+import { hashOf, isUsable, provesMailbox, type StoredResetKey } from '../users/mailed-keys.ts';
 import { resetItemKey } from '../users/user-items.ts';
 import { actorOf, auditEventFor, userOf } from '../users/user-table.ts';
 

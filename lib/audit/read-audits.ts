@@ -2,13 +2,13 @@ import type { Filter, ListQuery } from '../contract/list-query.ts';
 import { requireEnv } from '../runtime/env.ts';
 import { settleAll } from '../runtime/settle-all.ts';
 import { integrationIdOf } from '../table/keys.ts';
-import type { Page } from '../table/page.ts';
 import { type ChargedCaller, readBudget } from '../table/read-budget.ts';
 import {
   type Bounds,
   boundsAfter,
   type ChunkReader,
   itemsOf,
+  type Page,
   pageInSteps,
 } from '../table/steps.ts';
 import type { Item, Table } from '../table/table.ts';

@@ -1,10 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import * as v from 'valibot';
 import { moduleName } from '../audit/audit-entry.ts';
 import { idFromText } from '../contract/fields.ts';
 import type { Integration, StoredCredential } from '../integrations/integration.ts';
 import { credentialKey } from '../integrations/integration-items.ts';
 import { integrationOf } from '../integrations/integration-table.ts';
+import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 
@@ -98,3 +100,16 @@ export const isSecretOf = ({ hash }: ConfirmedCredential, secret: string): boole
 
 /** The hour of a time, which is in milliseconds since 1970 (ISO 8601, UTC). */
 export const hourOf = (now: number): string => `${new Date(now).toISOString().slice(0, 13)}:00:00Z`;
+
+export const credentialUseKey = (clientId: string): Key => ({
+  pk: `CREDENTIAL-USE#${clientId}`,
+  sk: 'USE',
+});
+export const credentialUseItem: ItemDeclaration = {
+  pk: 'CREDENTIAL-USE#<client id>',
+  sk: 'USE',
+  name: 'last use of a credential of a module',
+  attributes: () => v.object({ lastUsed: text, expires: count }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};

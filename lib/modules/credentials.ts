@@ -14,12 +14,12 @@ import type { AuthorizedCaller } from '../users/authorized-caller.ts';
 import {
   activeCredentials,
   CREDENTIALS_MAX,
+  credentialUseKey,
   hashOfSecret,
   newClientId,
   newSecret,
 } from './credential.ts';
 import type { NewCredential } from './credential-contracts.ts';
-import { credentialUseKey } from './credential-use-item.ts';
 
 /** A credential lives for a year unless its creator wants less: whoever runs a module replaces it. */
 const LIFE_DAYS_MAX = 365;

@@ -10,14 +10,14 @@ import { MODULE_TOKEN_SECONDS } from '../tokens/token.ts';
 import {
   type ConfirmedCredential,
   confirmedCredential,
+  credentialUseKey,
   hourOf,
   integrationOfClient,
   isSecret,
   isSecretOf,
   keysOfCredential,
 } from './credential.ts';
-import { credentialUseKey } from './credential-use-item.ts';
-import type { TokenRequest } from './token-contracts.ts';
+import type { TokenRequest } from './credential-contracts.ts';
 
 interface Services {
   readonly table: Table;

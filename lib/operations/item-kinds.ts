@@ -7,8 +7,8 @@ import {
 } from '../integrations/integration-items.ts';
 import { mailCountItem } from '../mail/mail-limit.ts';
 import { mailItem, resetMailItem } from '../mail/outbox.ts';
-import { credentialUseItem } from '../modules/credential-use-item.ts';
-import { sessionItem } from '../sessions/session-item.ts';
+import { credentialUseItem } from '../modules/credential.ts';
+import { sessionItem } from '../sessions/session-table.ts';
 import { sequenceItem, totalItem } from '../table/counters.ts';
 import { formatItem } from '../table/format.ts';
 import { type ItemDeclaration, type ItemKind, itemKind } from '../table/item-kind.ts';

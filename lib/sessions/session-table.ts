@@ -1,8 +1,37 @@
+import * as v from 'valibot';
+import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
+import { idText, type Key } from '../table/keys.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
 import { put, type Write } from '../table/write.ts';
 import type { User } from '../users/user.ts';
 import { isLive, type Session } from './session.ts';
-import { sessionKey, sessionsPartition } from './session-item.ts';
+
+export const sessionsPartition = (userId: number): string => `SESSION#${idText(userId)}`;
+export const sessionKey = (userId: number, series: string): Key => ({
+  pk: sessionsPartition(userId),
+  sk: series,
+});
+/** The series begins with the time. */
+export const sessionItem: ItemDeclaration = {
+  pk: 'SESSION#<user id>',
+  sk: '<series>',
+  name: 'session',
+  attributes: () =>
+    v.object({
+      jti: text,
+      startedAt: text,
+      ipAddress: text,
+      userAgent: text,
+      remembered: v.boolean(),
+      secondFactor: v.boolean(),
+      passwordChanges: count,
+      sessionEndings: count,
+      expires: count,
+    }),
+  personal: ['startedAt', 'ipAddress', 'userAgent', 'remembered', 'expires'],
+  onForget: 'delete',
+  onRestore: 'delete',
+};
 
 /** The latest sessions of a user that are read for a list. */
 const LISTED_SESSIONS_MAX = 1000;

@@ -19,8 +19,7 @@ import {
   formerSessionEnded,
 } from '../users/user-table.ts';
 import { isLive, type Session } from './session.ts';
-import { sessionKey } from './session-item.ts';
-import { findLiveSessions, findSession } from './session-table.ts';
+import { findLiveSessions, findSession, sessionKey } from './session-table.ts';
 
 /** Lists the caller's own sessions. Fails with invalid-token and read-budget-spent. */
 export async function listSessions(table: Table, caller: AuthorizedCaller): Promise<Session[]> {

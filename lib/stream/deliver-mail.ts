@@ -23,8 +23,7 @@ import { commit, type Decision, loadDecideCommit } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
-import { newConfirmationKey } from '../users/confirmation-key.ts';
-import { mailboxHashOf, newResetKey } from '../users/reset-key.ts';
+import { mailboxHashOf, newConfirmationKey, newResetKey } from '../users/mailed-keys.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor, findUser, findUserByEmail } from '../users/user-table.ts';
 

@@ -3,9 +3,8 @@ import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query
 import { matcherOf, sorted } from '../contract/selection.ts';
 import { totalKey } from './counters.ts';
 import { entityKey, idText, type Key, type Kind } from './keys.ts';
-import type { Page } from './page.ts';
 import type { ReadBudget } from './read-budget.ts';
-import { type Bounds, boundsAfter, itemsOf, pageInSteps } from './steps.ts';
+import { type Bounds, boundsAfter, itemsOf, type Page, pageInSteps } from './steps.ts';
 import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Range, type Table } from './table.ts';
 
 interface Entity {

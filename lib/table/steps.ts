@@ -1,9 +1,19 @@
 import { Failure, type TooLong } from '../contract/failure.ts';
 import { cursorAfter, type ListQuery } from '../contract/list-query.ts';
 import { matcherOf } from '../contract/selection.ts';
-import type { Page } from './page.ts';
 import { FREE_UNITS, type ReadBudget } from './read-budget.ts';
 import type { Item, Range, Table } from './table.ts';
+
+/**
+ * A page of entities. `total` counts all matching entities and is undefined if unknown; `cursor`
+ * continues after the last entity; only lists in the order of their keys have one.
+ */
+export interface Page<E> {
+  readonly entities: readonly E[];
+  readonly total: number | undefined;
+  readonly more: boolean;
+  readonly cursor: string | undefined;
+}
 
 /*
  * Lists that are too long to be read whole. Each request reads a bounded number of items, and the

@@ -7,9 +7,9 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { requireEnv } from '../runtime/env.ts';
 import type { Key } from './keys.ts';
-import { NOT_FROM_AWS } from './not-from-aws.ts';
 import { transactGet } from './snapshot.ts';
 import type { Item } from './table.ts';
+import { NOT_FROM_AWS } from './wrong-table.ts';
 
 /*
  * Reads that only the verification of a whole table needs. They are separate from table.ts so that

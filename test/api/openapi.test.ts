@@ -4,7 +4,7 @@ import { fillExample } from '../../infra/api-document/fill-example.ts';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { commit } from '../../lib/table/change.ts';
-import { newConfirmationKey } from '../../lib/users/confirmation-key.ts';
+import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import document from '../../openapi.json' with { type: 'json' };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
-import { newResetKey } from '../../lib/users/reset-key.ts';
+import { newResetKey } from '../../lib/users/mailed-keys.ts';
 import type { User } from '../../lib/users/user.ts';
 import { resetItemKey } from '../../lib/users/user-items.ts';
 import { findUser } from '../../lib/users/user-table.ts';

@@ -9,7 +9,7 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import { loginKeys } from '../../lib/throttle/attempt-items.ts';
 import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
-import { hashOf, mailboxHashOf } from '../../lib/users/reset-key.ts';
+import { hashOf, mailboxHashOf } from '../../lib/users/mailed-keys.ts';
 import { emailGuardKey, loginGuardKey, resetItemKey } from '../../lib/users/user-items.ts';
 import { admitted } from '../support/doubles/admitted.ts';
 import { useFrozenClock } from '../support/doubles/frozen-clock.ts';

@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
-import { confirms, newConfirmationKey, userIdIn } from '../../lib/users/confirmation-key.ts';
-import { hashOf, isUsable, mailboxHashOf, newResetKey } from '../../lib/users/reset-key.ts';
+import {
+  confirms,
+  hashOf,
+  isUsable,
+  mailboxHashOf,
+  newConfirmationKey,
+  newResetKey,
+  userIdIn,
+} from '../../lib/users/mailed-keys.ts';
 import type { User } from '../../lib/users/user.ts';
 
 const NOW = 1_900_000_000_123;

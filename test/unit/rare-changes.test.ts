@@ -4,10 +4,10 @@ import { createFirstAdministrator } from '../../lib/operations/administrators/fi
 import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
 import { sequenceKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { NotGatehouseTable } from '../../lib/table/not-gatehouse-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { TableScanner } from '../../lib/table/table-scanner.ts';
 import { put } from '../../lib/table/write.ts';
+import { NotGatehouseTable } from '../../lib/table/wrong-table.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { rosterKey } from '../../lib/users/user-items.ts';
 import { cancelledBy } from '../support/doubles/aws-errors.ts';

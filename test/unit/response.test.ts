@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { cursorAfter, type ListQuery, type QueryParameter } from '../../lib/contract/list-query.ts';
 import { alert, created, ok, okEmpty, okJson, pageResponse } from '../../lib/http/response.ts';
-import type { Page } from '../../lib/table/page.ts';
+import type { Page } from '../../lib/table/steps.ts';
 import { queryOf } from '../support/doubles/list-query.ts';
 
 describe('a successful response', () => {

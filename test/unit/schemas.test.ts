@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import * as Accounts from '../../lib/accounts/account-contracts.ts';
-import * as SecondFactor from '../../lib/accounts/second-factor-contracts.ts';
+import * as SecondFactor from '../../lib/accounts/account-contracts.ts';
 import { idFromText, idInPath } from '../../lib/contract/fields.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';

@@ -10,7 +10,7 @@ import { logAudit } from '../../lib/stream/log-audit.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
-import { mailboxHashOf } from '../../lib/users/reset-key.ts';
+import { mailboxHashOf } from '../../lib/users/mailed-keys.ts';
 import type { User } from '../../lib/users/user.ts';
 import { emailGuardKey } from '../../lib/users/user-items.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';

@@ -12,9 +12,9 @@ import {
 } from '../../../lib/operations/restore/former-passwords.ts';
 import { lostChanges } from '../../../lib/operations/restore/lost-changes.ts';
 import { counted } from '../../../lib/runtime/counted.ts';
-import { NotGatehouseTable } from '../../../lib/table/not-gatehouse-table.ts';
 import type { Table } from '../../../lib/table/table.ts';
 import { openTableScanner } from '../../../lib/table/table-scanner.ts';
+import { NotGatehouseTable } from '../../../lib/table/wrong-table.ts';
 import { environmentNames, noEnvironment } from '../../settings/environment-files.ts';
 import { keyArn } from '../../settings/existing.ts';
 import { print, printError, reportProgress } from '../command-line.ts';

@@ -11,7 +11,7 @@ import {
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
 import { CLOCK_DIFFERENCE_SECONDS_MAX } from '../../../lib/operations/restore/adopt-table.ts';
-import { NOT_FROM_AWS } from '../../../lib/table/not-from-aws.ts';
+import { NOT_FROM_AWS } from '../../../lib/table/wrong-table.ts';
 import { print } from '../command-line.ts';
 import { namingTable } from '../explain-error.ts';
 import type { TableConnection } from '../tables.ts';

@@ -12,9 +12,9 @@ import {
   type Kind,
   PARAMETERS_PER_INTEGRATION_EVER,
 } from '../../table/keys.ts';
-import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Item } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
+import { NotGatehouseTable } from '../../table/wrong-table.ts';
 import type { User } from '../../users/user.ts';
 import { MAIL_PARTITIONS, PARTITION } from '../item-kinds.ts';
 import { findDefect } from './find-defect.ts';

@@ -17,11 +17,11 @@ import {
   SEQUENCES,
   type Sequence,
 } from '../../table/keys.ts';
-import { NotGatehouseTable } from '../../table/not-gatehouse-table.ts';
 import type { Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { nextVersion } from '../../table/version.ts';
 import { attributesAre, EXISTS, remove, set } from '../../table/write.ts';
+import { NotGatehouseTable } from '../../table/wrong-table.ts';
 import { notBeforeKey } from '../../tokens/key-set.ts';
 import { rosterKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
