@@ -89,7 +89,7 @@ describe('updating a user', () => {
     expect((await get('user')).body).toEqual(before);
   });
 
-  it('reports a taken login before a taken address, and that before a last administrator', async () => {
+  it('reports a taken login, then a taken address, then the last administrator', async () => {
     const { body: admin } = await get('admin');
     const demoted = { ...admin, authorities: [] };
 

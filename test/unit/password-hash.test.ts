@@ -37,7 +37,8 @@ type Parameters = Partial<typeof CHEAP>;
 /** A stored hash whose MAC is MAC. */
 const phc = (parameters: Parameters = {}) => {
   const { memory, passes, parallelism, key, salt } = { ...CHEAP, ...parameters };
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism},keyid=${key}$${base64(salt)}$${base64(MAC)}`;
+  const cost = `m=${memory},t=${passes},p=${parallelism}`;
+  return `$argon2id$v=19$${cost},keyid=${key}$${base64(salt)}$${base64(MAC)}`;
 };
 /** The Argon2 hash of which KMS must generate the MAC, in base64. */
 function hashOf(password: string, parameters: Parameters = {}): string {

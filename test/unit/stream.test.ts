@@ -128,7 +128,7 @@ describe('a mail', () => {
     expect([sent, error, changed]).toEqual([[], undefined, { [nameOf(KEY)]: null }]);
   });
 
-  it('to an address that SES cannot reach is counted apart from the alarm, and deleted', async () => {
+  it('that SES cannot deliver is counted apart from the alarm, and deleted', async () => {
     const { sent, changed, printed } = await deliver([{ ...NOTICE, email: 'a@b' }]);
 
     expect([sent, changed]).toEqual([[], { [nameOf(KEY)]: null }]);
