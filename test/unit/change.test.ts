@@ -272,6 +272,15 @@ describe('a transaction', () => {
       });
     },
   );
+
+  it('gives up after eight seconds of conflicts when its outcome is unknown', async () => {
+    const { outcome, tookMs, tries } = await send(lost(), conflict());
+
+    expect(outcome).toBe('Failure: unavailable');
+    expect(tookMs).toBeGreaterThanOrEqual(8000);
+    expect(tookMs).toBeLessThan(8400);
+    expect(tries).toBeGreaterThan(10);
+  });
 });
 
 it.each([
