@@ -99,8 +99,10 @@ describe('GET /.well-known/jwks.json', () => {
 });
 
 describe('GET /api/health', () => {
-  it('is public and not cached', async () => {
-    const { status, body, headers } = await gatehouse.call('GET', '/api/health');
+  it('is public, even with an invalid token, and not cached', async () => {
+    const { status, body, headers } = await gatehouse.call('GET', '/api/health', {
+      token: 'nonsense',
+    });
 
     expect(status).toBe(200);
     expect(body).toEqual({ status: 'UP' });

@@ -61,7 +61,7 @@ async function sendDirectly(route: string, headers: [string, string][]) {
   const response = await fetch(`${gatehouse.cloud.url}${path}`, {
     method,
     headers: hasBody ? [...headers, ['Content-Type', 'application/json']] : headers,
-    ...(hasBody && { body: JSON.stringify({ username: 'admin', password: 'admin' }) }),
+    ...(hasBody && { body: '{' }),
   });
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
@@ -103,7 +103,7 @@ describe('a request from the edge', () => {
 });
 
 describe.each([...routes, ...consoleRoutes])('$route', ({ route, contract }) => {
-  it('rejects everything else with 403, before it calls anything', async () => {
+  it('rejects everything else with 403, before it reads a body or calls anything', async () => {
     const address: [string, string] = ['Gatehouse-Client-Address', '203.0.113.1'];
     const secret: [string, string] = ['Gatehouse-Edge-Secret', SECRET];
     // test/unit/edge.test.ts has every other kind.

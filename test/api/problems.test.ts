@@ -27,7 +27,7 @@ describe('a problem', () => {
   it.each([
     [
       '/api/users',
-      { email: 'x@y@z' },
+      { id: 1, email: 'x@y@z' },
       'user',
       [
         ['login', 'NotNull', {}],
@@ -85,6 +85,15 @@ describe('a problem', () => {
       expect(headers).not.toHaveProperty('x-gatehouseapp-error');
     },
   );
+});
+
+it('a problem names at most a hundred invalid fields', async () => {
+  const { body } = await gatehouse.call('POST', '/api/users', {
+    token,
+    body: { login: 'many', email: 'many@example.com', authorities: Array(101).fill('x') },
+  });
+
+  expect(body.fieldErrors).toHaveLength(100);
 });
 
 /** The two lines of a request that ends with an error. */

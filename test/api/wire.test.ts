@@ -33,6 +33,14 @@ it.each(['bearer', 'BEARER'])(
   },
 );
 
+it('an invalid path is rejected with 404, to a caller without the role with 403', async () => {
+  const deleteAs = (token: string) => gatehouse.call('DELETE', '/api/users/a%20b', { token });
+
+  const responses = [await deleteAs(tokens.analyst), await deleteAs(tokens.admin)];
+
+  expect(responses.map(({ status }) => status)).toEqual([403, 404]);
+});
+
 describe('a request body', () => {
   it.each(routesWithBody)(
     'is checked for authentication, size, media type and JSON syntax in this order by %s',
