@@ -78,7 +78,7 @@ describe.each(publicRoutes)('$route', ({ route, contract }) => {
   });
 });
 
-// test/unit/cross-site.test.ts has every combination of headers.
+// test/unit/request-headers.test.ts has other combinations of headers.
 it.each<[number, string, () => Headers]>([
   [400, 'a page of the service', () => ({ ...site('same-origin'), Origin: gatehouse.cloud.url })],
   [

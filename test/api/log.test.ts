@@ -35,7 +35,8 @@ it('each request has one log line, with its caller and failure but no personal d
       ...(body !== undefined && { body }),
     });
     const route = request.replace(/\/\d+$/, '/{id}');
-    expected.set(headers['apigw-requestid'] as string, { route, status, ...line });
+    const kind = path === '/api/authenticate' ? 'login' : method === 'GET' ? 'read' : 'change';
+    expected.set(headers['apigw-requestid'] as string, { route, kind, status, ...line });
     return received;
   };
   const byKeeper = { callerId: keeper };
@@ -69,10 +70,7 @@ it('each request has one log line, with its caller and failure but no personal d
   await vi.waitFor(() => expect(logged()).toHaveLength(expected.size));
   const version = '$LATEST';
   expect(
-    logged().map(({ kind: _k, milliseconds: _m, _aws: _a, requestId, ...line }) => [
-      requestId,
-      line,
-    ]),
+    logged().map(({ milliseconds: _m, _aws: _a, requestId, ...line }) => [requestId, line]),
   ).toEqual([...expected].map(([requestId, line]) => [requestId, { ...line, version }]));
   expect(entries().flatMap((entry) => Object.keys(entry))).toEqual(
     expect.toSatisfy((names: string[]) => names.every((name) => ALLOWED.includes(name))),
@@ -80,7 +78,16 @@ it('each request has one log line, with its caller and failure but no personal d
   const text = gatehouse.lines.join('\n');
   expect([...PERSONAL, ...MISPLACED].filter((each) => text.includes(each))).toEqual([]);
   for (const { milliseconds } of logged()) expect(milliseconds).toBeLessThan(10_000);
-  const { _aws } = entries().find((entry) => entry._aws);
-  expect(_aws.CloudWatchMetrics).toMatchObject([{ Namespace: 'Gatehouse/dev' }]);
+  const { _aws } = logged().find(({ failure }) => !failure);
+  const rejected = logged().find(({ failure }) => failure);
+  const duration = {
+    Namespace: 'Gatehouse/dev',
+    Dimensions: [['kind']],
+    Metrics: [{ Name: 'milliseconds', Unit: 'Milliseconds' }],
+  };
+  expect(_aws.CloudWatchMetrics).toEqual([duration]);
+  expect(rejected._aws.CloudWatchMetrics).toEqual([
+    { ...duration, Dimensions: [['kind'], ['failure']] },
+  ]);
   expect(Math.abs(_aws.Timestamp - Date.now())).toBeLessThan(60_000);
 });

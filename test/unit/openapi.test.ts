@@ -223,6 +223,18 @@ it('the tables of roles and filters are current; -u updates them', () =>
     withGenerated(guide, { roles: rolesTable(), filters: filtersTable() }),
   ).toMatchFileSnapshot('../../docs/api.md'));
 
+it('the document explains each message of the API document, and no other', () => {
+  const cells = guide.match(/^\| `error\.[^|]*\|/gm) ?? [];
+  const explained = cells.flatMap((cell) =>
+    [...cell.matchAll(/`(error)?(\.[\w.]+)`/g)].map(
+      ([, start, key]) => (start ? 'error' : 'error.http') + key,
+    ),
+  );
+  const sent = [...openApiText().matchAll(/"message": "(error\.[\w.]+)"/g)].map(([, key]) => key);
+
+  expect(explained.sort()).toEqual([...new Set(sent)].sort());
+});
+
 const examples = [...guide.matchAll(/`(GET \S+)` returns:\n\n```json\n(.*?)```/gs)];
 
 it('the document has an example of each resource, which is valid', () => {

@@ -1,50 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { mediaTypeInUtf8 } from '../../lib/http/body.ts';
-import { preconditionOf, respondConditionally } from '../../lib/http/conditional.ts';
+import { preconditionOf } from '../../lib/http/conditional.ts';
 import { openCrossSitePolicy } from '../../lib/http/cross-site.ts';
 import { cpuMsOf } from '../support/doubles/cpu-time.ts';
 
-const respond = (method: string, headers: Record<string, string>, response: object) =>
-  respondConditionally(
-    { headers, requestContext: { http: { method } } } as never,
-    response as never,
-  );
-const FOUND = { status: 200, headers: { ETag: '"1-a"', Other: 'x' }, body: '{}' };
-const UNCHANGED = { status: 304, headers: FOUND.headers };
-
-describe('a read', () => {
-  it.each([
-    ['without a condition', {}, FOUND],
-    ['that knows the entity', { 'if-none-match': '"0", W/"1-a"' }, UNCHANGED],
-    ['that knows every entity', { 'if-none-match': ' * ' }, UNCHANGED],
-    ['that knows another entity', { 'if-none-match': '"1-b"' }, FOUND],
-    ['that expects the entity', { 'if-match': '"1-a"' }, FOUND],
-  ])('%s', (_, headers, response) => {
-    expect(respond('GET', headers, FOUND)).toEqual(response);
-    expect(respond('HEAD', headers, FOUND)).toEqual(response);
-  });
-
-  it('that expects another entity fails with version-changed', () => {
-    for (const tag of ['"1-b"', 'W/"1-a"', '"1-a" "1-b"'])
-      expect(() => respond('GET', { 'if-match': tag }, FOUND)).toThrow(
-        expect.objectContaining({ code: 'version-changed' }),
-      );
-  });
-
-  it('of what has no ETag ignores conditions', () => {
-    const list = { status: 200, body: '[]' };
-
-    expect(respond('GET', { 'if-match': '"x"', 'if-none-match': '*' }, list)).toBe(list);
-  });
-});
-
-it('the response to a change is returned unchanged', () => {
-  expect(respond('PUT', { 'if-none-match': '"1-a"', 'if-match': '"x"' }, FOUND)).toBe(FOUND);
-});
+/* What follows from these headers is in test/api: conditional, cross-site, wire. */
 
 describe('the precondition of a change', () => {
   it.each<[string, Record<string, string>, boolean]>([
-    ['the version', { 'if-match': '"1-a"' }, true],
     ['any version', { 'if-match': ' * ' }, true],
     ['one of several', { 'if-match': ',"0" , ,W/"1-a","1-a",' }, true],
     [
@@ -61,21 +24,15 @@ describe('the precondition of a change', () => {
     ['a tag with a space', { 'if-match': '"0 0","1-a"' }, false],
     ['a tag with a control character', { 'if-match': '"\x7f","1-a"' }, false],
     ['tags without a comma', { 'if-match': '"0""1-a"' }, false],
-    ['none of others', { 'if-none-match': '"0"' }, true],
     ['not this version', { 'if-none-match': '"0","1-a" , W/"2"' }, false],
     ['not a weak tag', { 'if-none-match': 'W/"1-a"' }, false],
     ['not any version', { 'if-none-match': ' * ' }, false],
     ['text that is no list', { 'if-none-match': 'x"1-a"' }, true],
     ['any version in a list', { 'if-none-match': '*, "1-a"' }, true],
     ['nothing', { 'if-none-match': '' }, true],
-    ['both', { 'if-match': '"1-a"', 'if-none-match': '"1-a"' }, false],
     ['another version and none of others', { 'if-match': '"7"', 'if-none-match': '"0"' }, false],
   ])('of %s %j includes it: %s', (_, headers, isIncluded) => {
     expect(preconditionOf(headers)?.includes('1-a')).toBe(isIncluded);
-  });
-
-  it('is absent without a header', () => {
-    expect(preconditionOf({})).toBeUndefined();
   });
 });
 
@@ -101,7 +58,6 @@ it.each([
   'application /json',
   'application/json x',
   'application/json, text/plain',
-  'application/json,application/json',
   'application/json; =x',
   'application/json; charset',
   'application/json; charset=',
@@ -109,7 +65,6 @@ it.each([
   'application/json; charset="utf-8',
   'application/json; charset="utf-8"x',
   'application/json; charset=utf-8 x',
-  'application/json; charset=iso-8859-1',
   'application/json; charset=xutf-8',
   'application/json; charset=utf-8x',
   'application/json; charset=utf-8; CHARSET=utf-16',
@@ -136,59 +91,33 @@ it('is read in linear time', async () => {
 
 type Headers = Record<string, string>;
 
-const SITE = { 'sec-fetch-site': 'cross-site' };
-const LINK = { ...SITE, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-const HOST = { host: 'api.example' };
-const from = (origin: string, headers: Headers = {}) => ({ ...HOST, origin, ...headers });
+const LINK = {
+  'sec-fetch-site': 'cross-site',
+  'sec-fetch-mode': 'navigate',
+  'sec-fetch-dest': 'document',
+};
+const from = (origin: string, site?: string): Headers => ({
+  host: 'api.example',
+  origin,
+  ...(site && { 'sec-fetch-site': site }),
+});
 
 it.each<[string, string, Headers, boolean, Record<string, string>?]>([
   ['a client that is no browser', 'POST', {}, true],
   ['a page of the service', 'POST', from('https://api.example'), true],
-  [
-    'a page of the local service',
-    'POST',
-    from('http://a:1', { host: 'a:1', 'x-forwarded-proto': 'http' }),
-    true,
-  ],
   ['a page of the service without TLS', 'POST', from('http://api.example'), false],
-  ['a page of another host', 'POST', from('https://evil.example'), false],
-  [
-    'a page whose web server replaces Host',
-    'POST',
-    from('https://client.example', { 'sec-fetch-site': 'same-origin' }),
-    true,
-  ],
-  ['an extension', 'POST', from('chrome-extension://id', { 'sec-fetch-site': 'none' }), true],
-  [
-    'a page of another host of the site',
-    'POST',
-    from('https://other.example', { 'sec-fetch-site': 'same-site' }),
-    false,
-  ],
-  [
-    'a page of an allowed host of the site',
-    'POST',
-    from('https://b.example', { 'sec-fetch-site': 'same-site' }),
-    true,
-  ],
-  ['two sites', 'POST', from('https://evil.example', { 'sec-fetch-site': 'none,none' }), false],
+  ['an extension', 'POST', from('chrome-extension://id', 'none'), true],
+  ['a page of an allowed host of the site', 'POST', from('https://b.example', 'same-site'), true],
+  ['two sites', 'POST', from('https://evil.example', 'none,none'), false],
   ['a read of a page of another host', 'GET', from('https://evil.example'), true],
   ['an allowed origin in upper case', 'POST', from('HTTPS://B.EXAMPLE'), false],
   ['a host that begins like an allowed one', 'POST', from('https://b.example.evil'), false],
   ['two origins', 'POST', from('https://evil.example,https://b.example'), false],
-  ['a form of another site', 'POST', { ...HOST, ...LINK }, false],
-  ['a script of another site', 'GET', { ...SITE, 'sec-fetch-mode': 'cors' }, false],
-  ['a link of another site', 'GET', LINK, true],
+  ['a form of another site', 'POST', LINK, false],
   ['a link of another site', 'HEAD', LINK, true],
   ['a frame of another site', 'GET', { ...LINK, 'sec-fetch-dest': 'iframe' }, false],
   ['a page of the edge', 'POST', from('https://edge.example'), true, { EDGE_HOST: 'edge.example' }],
-  [
-    'a page of the origin',
-    'POST',
-    from('https://api.example'),
-    false,
-    { EDGE_HOST: 'edge.example' },
-  ],
+  ['a page of its origin', 'POST', from('https://api.example'), false, { EDGE_HOST: 'e.example' }],
   ['any page without origins', 'POST', from('https://b.example'), false, { CORS_ORIGINS: '' }],
 ])('%s: %s with %j is accepted: %s', (_, method, headers, isAccepted, environment = {}) => {
   vi.stubEnv('CORS_ORIGINS', 'https://a.example,https://b.example');
