@@ -11,14 +11,11 @@ export type Version = string;
 /** The version of a newly created entity. */
 export const firstVersion = (): Version => newVersion(1);
 
-/** Whether an entity has never been visibly changed since its creation. */
-export const isFirstVersion = (version: Version): boolean => countOf(version) <= 1;
-
-const countOf = (version: Version): number => Number.parseInt(version, 10);
-const newVersion = (count: number): Version => `${count}-${randomUUID()}`;
-
 /** The version after a visible change. */
-export const nextVersion = (version: Version): Version => newVersion(countOf(version) + 1);
+export const nextVersion = (version: Version): Version =>
+  newVersion(Number.parseInt(version, 10) + 1);
+
+const newVersion = (count: number): Version => `${count}-${randomUUID()}`;
 
 /**
  * The versions of an entity that the client accepts, by If-Match and If-None-Match. Undefined

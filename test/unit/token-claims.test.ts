@@ -15,19 +15,6 @@ const key = makeSigningKeyPair('one');
 const verify = (authorization: string) => verifierOn(tableOf(key)).verify(authorization);
 
 describe('a token with a valid signature', () => {
-  it('identifies the caller', async () => {
-    const caller = await verify(signedBy(key, { preferred_username: 'ada' }));
-
-    expect(caller).toEqual({
-      id: 7,
-      incarnation: 'first',
-      jti: 'id',
-      expires: NOW + 3600,
-      passwordChanges: 3,
-      sessionEndings: 0,
-    });
-  });
-
   it.each<[string, Part]>([
     ['with an iat one minute ahead', { iat: NOW + 60 }],
     ['with the longest lifetime', { exp: NOW + 86_400 }],
@@ -124,32 +111,22 @@ describe('a forged token', () => {
     return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
   }
 
-  /** A token with other parts and the signature of a valid one. */
-  function tampered({ header, claims }: { header?: unknown; claims?: unknown }): string {
-    const [validHeader, validClaims, signature] = valid();
-    return [
-      header === undefined ? validHeader : encode(header),
-      claims === undefined ? validClaims : encode(claims),
-      signature,
-    ].join('.');
-  }
-
   /** A token with these header parameters, signed with a key that the service does not know. */
   const foreign = (header: Part) => signedBy(stranger, {}, header).replace('Bearer ', '');
 
   it.each<[string, () => string]>([
-    ['no algorithm and no signature', () => `${encode({ alg: 'none' })}.${valid()[1]}.`],
+    ...(['pem', 'der'] as const).map((format): [string, () => string] => [
+      `an HMAC under the public key as ${format}`,
+      () => hmac(spki.export({ type: 'spki', format } as never)),
+    ]),
     [
-      'an HMAC under the public key as PEM',
-      () => hmac(spki.export({ type: 'spki', format: 'pem' })),
+      'another header',
+      () =>
+        valid()
+          .with(0, encode({ ...decode(valid()[0]), cty: 'JWT' }))
+          .join('.'),
     ],
-    [
-      'an HMAC under the public key as DER',
-      () => hmac(spki.export({ type: 'spki', format: 'der' })),
-    ],
-    ['other claims', () => tampered({ claims: { ...decode(valid()[1]), sub: '2' } })],
-    ['another header', () => tampered({ header: { ...decode(valid()[0]), cty: 'JWT' } })],
-    ['a header that is null', () => tampered({ header: null })],
+    ['a header that is null', () => valid().with(0, encode(null)).join('.')],
     ['a header that is not JSON', () => valid().with(0, 'AAAA').join('.')],
     ['a signature of zeros', () => valid().with(2, 'A'.repeat(86)).join('.')],
     [

@@ -4,7 +4,6 @@ import {
   allSessionsEnded,
   ENDED_SESSIONS_MAX,
   isEnded,
-  isOfAccount,
   sessionEnded,
 } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
@@ -42,15 +41,6 @@ describe('a token', () => {
     const { sessionEndings: _none, ...fresh } = user;
 
     expect(isEnded(fresh as User, { ...token, sessionEndings: 0 })).toBe(false);
-    expect(isEnded({ ...user, sessionEndings: 1 }, { ...token, sessionEndings: 0 })).toBe(true);
-  });
-
-  it.each([
-    ['same', user, true],
-    ['deleted', undefined, false],
-    ['recreated', { ...user, incarnation: 'next' }, false],
-  ])('is of its account only: %s', (_, stored, expected) => {
-    expect(isOfAccount(stored as User | undefined, token)).toBe(expected);
   });
 });
 
@@ -87,7 +77,6 @@ describe('a user', () => {
 it.each<[string, object, number, boolean]>([
   ['in its last millisecond', {}, NOW + 59_999, true],
   ['when its token expires', {}, NOW + 60_000, false],
-  ['after the password has changed', { passwordChanges: 3 }, NOW, false],
   ['of an earlier account', { incarnation: 'next' }, NOW, false],
 ])('a session is listed only while it is live: %s', (_, changes, now, expected) => {
   expect(isLive(token, { ...user, ...changes }, now)).toBe(expected);

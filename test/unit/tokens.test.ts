@@ -3,18 +3,15 @@ import { describe, expect, it, vi } from 'vitest';
 import { finishColdStart } from '../../lib/runtime/cold-start.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { issueToken } from '../../lib/tokens/issue-token.ts';
-import { readKeySet } from '../../lib/tokens/key-set.ts';
 import { openModuleKeys, openModuleSigner, openSigner } from '../../lib/tokens/signing-keys.ts';
 import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import type { Verifier } from '../../lib/tokens/verify-token.ts';
 import type { Caller } from '../../lib/users/caller.ts';
-import type { User } from '../../lib/users/user.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { recordingTable } from '../support/doubles/recording-table.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
-import { decode, makeSigningKeyPair } from '../support/instance/mint.ts';
+import { makeSigningKeyPair } from '../support/instance/mint.ts';
 import {
   NOW,
   REJECTED,
@@ -23,47 +20,6 @@ import {
   useVerifierEnvironment,
   verifierOn,
 } from '../support/instance/tokens.ts';
-
-describe('an issued token', () => {
-  useVerifierEnvironment();
-  const user = {
-    id: 7,
-    login: 'ada',
-    authorities: ['ROLE_USER', 'ROLE_ANALYST'],
-    incarnation: 'first',
-    passwordChanges: 3,
-    sessionEndings: 2,
-  } as unknown as User;
-  const signer = {
-    kid: 'key 1',
-    sign: async (input: string) => Buffer.from(`signed: ${input.length}`),
-  };
-
-  it('has exactly these header fields and claims', async () => {
-    const startedAt = new Date(NOW * 1000 + 999).toISOString();
-
-    const token = await issueToken(signer, user, { jti: 'series', startedAt, expires: NOW + 3600 });
-
-    const [header, claims, signature] = token.split('.');
-    expect(decode(header)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: 'key 1' });
-    expect(decode(claims)).toEqual({
-      iss: 'here',
-      aud: 'gatehouse',
-      sub: '7',
-      iat: NOW,
-      exp: NOW + 3600,
-      jti: 'series',
-      preferred_username: 'ada',
-      roles: ['ROLE_USER', 'ROLE_ANALYST'],
-      incarnation: 'first',
-      passwordChanges: 3,
-      sessionEndings: 2,
-    });
-    expect(signature).toBe(
-      Buffer.from(`signed: ${`${header}.${claims}`.length}`).toString('base64url'),
-    );
-  });
-});
 
 describe('verify', () => {
   useVerifierEnvironment();
@@ -89,15 +45,10 @@ describe('verify', () => {
     expect((await verifier.verify(signedBy(key))).id).toBe(7);
   });
 
-  it.each([
-    [undefined, 'unauthorized'],
-    ['', 'unauthorized'],
-    ['Bearer', 'invalid-token'],
-    ['Bearer a.b.c', 'invalid-token'],
-  ])('reads no keys for the malformed header %j, which is %s', async (authorization, code) => {
+  it('reads no keys for a malformed header', async () => {
     const table = tableOf(key);
 
-    await expect(verifierOn(table).verify(authorization)).rejects.toMatchObject({ code });
+    await expect(verifierOn(table).verify('Bearer a.b.c')).rejects.toEqual(REJECTED);
 
     // The read of the cold start.
     expect(table.reads).toBe(1);
@@ -213,18 +164,6 @@ describe('the cache of verified tokens', () => {
   });
 });
 
-it('readKeySet returns all keys and the oldest valid time, which defaults to 0', async () => {
-  const keyed = (sk: string) => ({ pk: 'JWKS', sk, jwk: { kid: sk } });
-  const notBefore = { pk: 'JWKS', sk: 'NOT-BEFORE', seconds: 7 };
-  const elsewhere = { ...keyed('c'), pk: 'OTHER' };
-
-  expect(await readKeySet(recordingTable(keyed('a'), notBefore, keyed('b'), elsewhere))).toEqual({
-    keys: [{ kid: 'a' }, { kid: 'b' }],
-    notBefore: 7,
-  });
-  expect(await readKeySet(recordingTable())).toEqual({ keys: [], notBefore: 0 });
-});
-
 it('thumbprint follows RFC 7638', () => {
   // The example of RFC 7638 is an RSA key; this value was computed with another implementation.
   const x = 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU';
@@ -273,11 +212,6 @@ describe('openSigner', () => {
   it('publishes its key once, before it signs with it', async () => {
     const { calls } = stubKms(one.response, { Signature: asn1('input', one.privateKey) });
     const table = recordingTable();
-    const { transact } = table;
-    table.transact = async (...transaction) => {
-      await new Promise((resolve) => setImmediate(resolve));
-      await transact(...transaction);
-    };
     const signer = openSigner(table, ['first']);
 
     const { kid, sign: signIt } = await signer();
@@ -285,22 +219,10 @@ describe('openSigner', () => {
     const published = [...table.transactions];
     const signature = await signIt('input');
 
-    expect(kid).toBe(one.jwk.kid);
-    expect(published).toEqual([[claimOf(one)]]);
+    expect([kid, published]).toEqual([one.jwk.kid, [[claimOf(one)]]]);
     const verifier = { key: one.publicKey, dsaEncoding: 'ieee-p1363' } as const;
     expect(verify('sha256', Buffer.from('input'), verifier, signature)).toBe(true);
-    expect(calls.map(({ operation, input }) => [operation, input])).toEqual([
-      ['GetPublicKeyCommand', { KeyId: 'first' }],
-      [
-        'SignCommand',
-        {
-          KeyId: 'first',
-          Message: Buffer.from('input'),
-          MessageType: 'RAW',
-          SigningAlgorithm: 'ECDSA_SHA_256',
-        },
-      ],
-    ]);
+    expect(calls.map(({ operation }) => operation)).toEqual(['GetPublicKeyCommand', 'SignCommand']);
   });
 
   it('publishes its key again after a minute, because it may have been deleted', async () => {
@@ -328,23 +250,14 @@ describe('openSigner', () => {
     expect(table.transactions).toEqual([]);
   });
 
-  it('reads its keys from SIGNING_KEYS', async () => {
-    vi.stubEnv('SIGNING_KEYS', 'one,two');
-    const { calls } = stubKms(one.response, other.response);
-
-    await openSigner(recordingTable())();
-    vi.unstubAllEnvs();
-
-    expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'two']);
-  });
-
-  it('publishes all keys and signs with the first', async () => {
+  it('publishes all keys of SIGNING_KEYS and signs with the first', async () => {
+    vi.stubEnv('SIGNING_KEYS', 'first,second');
     const { calls } = stubKms(one.response, other.response, {
       Signature: asn1('x', one.privateKey),
     });
     const table = recordingTable();
 
-    const signer = await openSigner(table, ['first', 'second'])();
+    const signer = await openSigner(table)();
     await signer.sign('x');
 
     expect(signer.kid).toBe(one.jwk.kid);
