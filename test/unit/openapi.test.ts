@@ -82,93 +82,36 @@ function patternOf(parameter: string): RegExp {
   const { pattern, items } = resolved as { pattern?: string; items?: { pattern: string } };
   return new RegExp(pattern ?? items?.pattern ?? 'no pattern', 'u');
 }
+const accepted = (value: string): [string, boolean] => [value, true];
+const rejected = (value: string): [string, boolean] => [value, false];
 const isAccepted = (parameter: string, value: string): boolean =>
   v.safeParse(query, { [parameter]: [value] }).success;
 
-describe('the pattern of sort', () => {
-  const accepted = [
-    '',
-    ',',
-    'ignorecase',
-    'ignoreCase,id',
-    'id',
-    'desc',
-    'id,DESC',
-    'id, desc',
-    ' name ,id,asc',
-    'id,Desc,ignoreCase,',
-  ];
-  const rejected = ['ID', 'desc,id', 'asc,desc', 'id desc', 'id,descending', 'identity'];
+const SORT: [string, boolean][] = [
+  ...['', ',', 'ignorecase', 'ignoreCase,id', 'id', 'desc', 'id,DESC', 'id, desc'].map(accepted),
+  ...[' name ,id,asc', 'id,Desc,ignoreCase,'].map(accepted),
+  ...['ID', 'desc,id', 'asc,desc', 'id desc', 'id,descending', 'identity'].map(rejected),
+];
+const DATES: [string, boolean][] = [
+  ...['2024-02-29', '2000-02-29', '0000-02-29', '2023-02-28', '2024-12-31'].map(accepted),
+  ...['04-30T24:00', '01-01T24:00:00.0Z', '01-01T00:00+14:00', '01-01T23:59', '01-01 00:00']
+    .concat('01-01T00:00:59.123000000-23:59', '01-01T23:59:59.0009Z', '01-01T23:59:59,1+0100')
+    .concat('01-01T00:00-01')
+    .map((text) => accepted(`2024-${text}`)),
+  ...['2023-02-29', '1900-02-29', '2024-1-1', '20240101', 'now'].map(rejected),
+  ...['02-30', '04-31', '13-01', '00-01', '01-00', '01-32', '01-01T24:01', '01-01T24:00:00.1']
+    .concat('01-01T23:60', '01-01T23:59:60', '01-01T00:00+24:00', '01-01T00:00+00:60')
+    .concat('01-01Z', '01-01t00:00z')
+    .map((text) => rejected(`2024-${text}`)),
+];
+it.each([
+  ['sort', SORT],
+  ['made.equals', DATES],
+])('the pattern of %s accepts what the service accepts', (parameter, cases) => {
+  const pattern = patternOf(parameter);
 
-  it.each(accepted)('accepts "%s"', (value) => {
-    expect([patternOf('sort').test(value), isAccepted('sort', value)]).toEqual([true, true]);
-  });
-
-  it.each(rejected)('rejects "%s"', (value) => {
-    expect([patternOf('sort').test(value), isAccepted('sort', value)]).toEqual([false, false]);
-  });
-});
-
-describe('the pattern of a date', () => {
-  const accepted = [
-    ...[
-      '2024-02-29',
-      '2000-02-29',
-      '0000-02-29',
-      '2023-02-28',
-      '2024-12-31',
-      '2024-04-30T24:00',
-      '2024-01-01T24:00:00.0Z',
-    ],
-    ...['2024-01-01T00:00+14:00', '2024-01-01T00:00:59.123000000-23:59', '2024-01-01T23:59'],
-    ...[
-      '2024-01-01 00:00',
-      '2024-01-01T23:59:59.0009Z',
-      '2024-01-01T23:59:59,1+0100',
-      '2024-01-01T00:00-01',
-    ],
-  ];
-  const rejected = [
-    ...[
-      '2023-02-29',
-      '1900-02-29',
-      '2024-02-30',
-      '2024-04-31',
-      '2024-13-01',
-      '2024-00-01',
-      '2024-01-00',
-      '2024-01-32',
-    ],
-    ...[
-      '2024-01-01T24:01',
-      '2024-01-01T24:00:00.1',
-      '2024-01-01T23:60',
-      '2024-01-01T23:59:60',
-      '2024-01-01T00:00+24:00',
-    ],
-    ...[
-      '2024-01-01T00:00+00:60',
-      '2024-01-01Z',
-      '2024-1-1',
-      '20240101',
-      '2024-01-01t00:00z',
-      'now',
-    ],
-  ];
-
-  it.each(accepted)('accepts %s', (value) => {
-    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([
-      true,
-      true,
-    ]);
-  });
-
-  it.each(rejected)('rejects %s', (value) => {
-    expect([patternOf('made.equals').test(value), isAccepted('made.equals', value)]).toEqual([
-      false,
-      false,
-    ]);
-  });
+  expect(cases.map(([value]) => [value, pattern.test(value)])).toEqual(cases);
+  expect(cases.map(([value]) => [value, isAccepted(parameter, value)])).toEqual(cases);
 });
 
 /* Compares docs/api.md with the contracts. */
