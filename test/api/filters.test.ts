@@ -191,6 +191,7 @@ describe('the list of parameters', () => {
     ['integrationId.equals=3', ['url', 'key']],
     ['integrationId.equals=3&confName.equals=key', ['key']],
     ['integrationId.equals=999999999999999', []],
+    ['integrationId.equals=0', []],
     ['integrationId.in=1,3', ['url', 'url', 'key']],
   ])('is filtered and counted by %s', async (query, expected) => {
     expect(await find('/api/utm-integration-confs', 'confName', query)).toEqual(expected);

@@ -116,6 +116,7 @@ describe('a caller who repeats an expensive request', () => {
 
   it.each([
     'GET /api/users',
+    'GET /api/users?page=1',
     'GET /api/utm-integrations?name.contains=Tap',
     'GET /api/utm-integrations/count',
     'GET /api/utm-integration-confs',

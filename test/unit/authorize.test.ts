@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { authorize, openAccessSettings } from '../../lib/authorization/authorize.ts';
 import type { Access } from '../../lib/contract/contract.ts';
 import { entityKey } from '../../lib/table/keys.ts';
+import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { formerUserKey } from '../../lib/users/user-items.ts';
@@ -32,39 +33,23 @@ const FORMER = { ...formerUserKey(7), ...STATE };
 afterEach(() => vi.unstubAllEnvs());
 
 describe('the token of a deleted user', () => {
-  it.each<[string, object[], Access, string, string?]>([
-    ['reads what requires no role', [FORMER], 'authenticated', 'false'],
-    ['reads nothing where a deletion ends sessions', [FORMER], 'authenticated', 'true', 'refused'],
-    ['reads nothing that requires a role', [FORMER], INTEGRATORS, 'false', 'refused'],
-    [
-      'reads nothing after its session has ended',
-      [{ ...FORMER, sessionEndings: 1 }],
-      'authenticated',
-      'false',
-      'refused',
-    ],
-    [
-      'reads nothing after a deactivation',
-      [{ ...FORMER, activated: false }],
-      'authenticated',
-      'false',
-      'refused',
-    ],
-    [
-      'reads nothing once another account has the id',
-      [{ ...USER, incarnation: 'other' }, FORMER],
-      'authenticated',
-      'false',
-      'refused',
-    ],
-  ])('%s', async (_, items, access, deletionEndsSessions, refused) => {
-    vi.stubEnv('DELETION_ENDS_SESSIONS', deletionEndsSessions);
-    const caller = authorize(memoryTable(items as never), CALLER, access, openAccessSettings());
+  const another = { ...USER, incarnation: 'other' };
 
-    const authorized = caller.requireAuthorized();
+  it.each<[string, object[], boolean, Access?, string?]>([
+    ['what requires no role', [FORMER], true],
+    ['nothing where a deletion ends sessions', [FORMER], false, 'authenticated', 'true'],
+    ['nothing that requires a role', [FORMER], false, INTEGRATORS],
+    ['nothing after its session has ended', [{ ...FORMER, sessionEndings: 1 }], false],
+    ['nothing after a deactivation', [{ ...FORMER, activated: false }], false],
+    ['nothing once another account has the id', [another, FORMER], false],
+  ])('reads %s', async (_, items, reads, access = 'authenticated', endsSessions = 'false') => {
+    vi.stubEnv('DELETION_ENDS_SESSIONS', endsSessions);
+    const table = memoryTable(items as Item[]);
 
-    if (refused) await expect(authorized).rejects.toMatchObject({ code: 'invalid-token' });
-    else await expect(authorized).resolves.toBeUndefined();
+    const authorized = authorize(table, CALLER, access, openAccessSettings()).requireAuthorized();
+
+    if (reads) await expect(authorized).resolves.toBeUndefined();
+    else await expect(authorized).rejects.toMatchObject({ code: 'invalid-token' });
   });
 });
 

@@ -9,7 +9,6 @@ import { ok, okEmpty } from '../../lib/http/response.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { CALL_RESERVE_MS, currentDeadline } from '../../lib/runtime/deadline.ts';
 import { countRetry } from '../../lib/runtime/retries.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
 import { useLogLines } from '../support/instance/log-lines.ts';
 import { NOW, useVerifierEnvironment } from '../support/instance/tokens.ts';
 
@@ -83,14 +82,13 @@ describe('a request', () => {
     expect(lines.map(({ retries }) => retries)).toEqual([1, 1]);
   });
 
-  it.each<[string, unknown, number]>([
-    ['an outage', awsError('TimeoutError'), 503],
-    ['an error with a status', Object.assign(new Error('secret'), { statusCode: 404 }), 500],
-    ['null', null, 500],
-  ])('that fails with %s is answered without its message', async (_, thrown, status) => {
+  it.each<[string, unknown]>([
+    ['an error with a status', Object.assign(new Error('secret'), { statusCode: 404 })],
+    ['null', null],
+  ])('that fails with %s is answered with 500, without its message', async (_, thrown) => {
     const { statusCode, body } = await call(publicEndpoint(PUBLIC, () => Promise.reject(thrown)));
 
-    expect([statusCode, JSON.parse(body).status]).toEqual([status, status]);
+    expect(statusCode).toBe(500);
     expect(body + JSON.stringify(lines)).not.toContain('secret');
   });
 });

@@ -117,17 +117,10 @@ it('leaves numbers in texts alone', () => {
   expect(parseJson(JSON.stringify({ [text]: text }))).toEqual({ [text]: text });
 });
 
-it('reads numbers in linear time, whatever their digits and exponents', async () => {
+it('is read in linear time, whatever its digits, exponents and escapes', async () => {
   const read = () => {
     for (const json of [`1.${`${ZEROS}1`.repeat(5)}`, `[${'1e-999999999,'.repeat(20_000)}0]`])
       parseJson(json);
-  };
-
-  expect(await cpuMsOf(read)).toBeLessThan(1000);
-});
-
-it('rejects a text without an end in linear time, whatever its escapes', async () => {
-  const read = () => {
     expect(() => parseJson(`"${'\\"'.repeat(32_000)}`)).toThrow(SyntaxError);
   };
 

@@ -9,7 +9,6 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { logOutage, logRequest } from '../../lib/http/log-request.ts';
 import { logError } from '../../lib/runtime/log.ts';
 import { countRetry, resetRetries } from '../../lib/runtime/retries.ts';
-import { logMailNotSent } from '../../lib/stream/deliver-mail.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { printedBy } from '../support/commands/printed-by.ts';
 import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
@@ -81,12 +80,6 @@ describe('the metrics of a log line', () => {
     });
   });
 
-  it('count a mail that was not sent', async () => {
-    expect(await metricsOf('moon', () => logMailNotSent(new Error('secret')))).toMatchObject({
-      CloudWatchMetrics: [{ Dimensions: [[]], Metrics: [{ Name: 'mailsNotSent', Unit: 'Count' }] }],
-    });
-  });
-
   it('are absent without a namespace, and from a line without metrics', async () => {
     expect([
       await metricsOf('', () => logRequest(UpdateUser, event, 200, 0)),
@@ -128,12 +121,6 @@ describe('the log line of an error', () => {
         at: `at ${PLACES[0]}\nat ${PLACES[1]}`,
       },
     ]);
-  });
-
-  it('has no code that is not a text', async () => {
-    const [line] = await logged(() => logError('defect', errorWith({ code: 7 })));
-
-    expect(line).not.toHaveProperty('code');
   });
 
   it('has only the stack lines that are stack frames', async () => {
@@ -237,13 +224,5 @@ describe('a stack frame in a bundle', () => {
     const places = [`act (${url}:10:${column})`, `act (${other.url}:1:1)`];
 
     expect(await framesOf(...places)).toEqual(places.map((place) => `at ${place}`));
-  });
-
-  it('is mapped by a source map that is parsed once', async () => {
-    const { map, url, column } = writeBundle();
-    await framesOf(`act (${url}:10:${column})`);
-    writeFileSync(map, 'no longer JSON');
-
-    expect(await framesOf(`act (${url}:10:${column})`)).toEqual(['at lib/rule.ts:3:9']);
   });
 });

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import * as Accounts from '../../lib/accounts/account-contracts.ts';
-import * as SecondFactor from '../../lib/accounts/account-contracts.ts';
 import { idFromText, idInPath } from '../../lib/contract/fields.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
@@ -23,9 +22,9 @@ const codeOf = ({ input, message }: v.BaseIssue<unknown>): string =>
 type Fields = Record<string, unknown>;
 interface Body {
   readonly schema: v.GenericSchema;
-  /** The smallest accepted body, and its parsed form. */
+  /** The smallest accepted body, and its parsed form if that is another one. */
   readonly least: Fields;
-  readonly parsed: Fields;
+  readonly parsed?: Fields;
 }
 
 const USER = { login: 'ada', email: 'ada@b.c' };
@@ -41,9 +40,8 @@ const BODIES: Record<string, Body> = {
   'a changed user': {
     schema: Users.UpdateUser.body,
     least: { id: 7, ...USER },
-    parsed: { id: 7, ...USER },
   },
-  'an own account': { schema: Accounts.UpdateAccount.body, least: {}, parsed: {} },
+  'an own account': { schema: Accounts.UpdateAccount.body, least: {} },
   'a new integration': {
     schema: Integrations.CreateIntegration.body,
     least: INTEGRATION,
@@ -52,7 +50,6 @@ const BODIES: Record<string, Body> = {
   'a changed integration': {
     schema: Integrations.UpdateIntegration.body,
     least: { id: 7, ...INTEGRATION, active: false },
-    parsed: { id: 7, ...INTEGRATION, active: false },
   },
   'a new parameter': {
     schema: Parameters.CreateParameter.body,
@@ -62,7 +59,6 @@ const BODIES: Record<string, Body> = {
   'a changed parameter': {
     schema: Parameters.UpdateParameter.body,
     least: { id: 7, ...PARAMETER },
-    parsed: { id: 7, ...PARAMETER },
   },
   'a login': {
     schema: Accounts.Authenticate.body,
@@ -72,38 +68,16 @@ const BODIES: Record<string, Body> = {
   'a changed password': {
     schema: Accounts.ChangePassword.body,
     least: { currentPassword: '', newPassword: 'abcd' },
-    parsed: { currentPassword: '', newPassword: 'abcd' },
-  },
-  'a code': {
-    schema: SecondFactor.ConfirmFactor.body,
-    least: { code: '1' },
-    parsed: { code: '1' },
-  },
-  'a proof': {
-    schema: SecondFactor.DisableFactor.body,
-    least: { currentPassword: '', code: '1' },
-    parsed: { currentPassword: '', code: '1' },
-  },
-  'a reset request': {
-    schema: Accounts.RequestReset.body,
-    least: { email: 'a@b' },
-    parsed: { email: 'a@b' },
   },
   'a reset password': {
     schema: Accounts.FinishReset.body,
     least: { key: 'k', newPassword: 'abcd' },
-    parsed: { key: 'k', newPassword: 'abcd' },
-  },
-  'a restart report': {
-    schema: Integrations.ReportRestart.body,
-    least: { changes: 0 },
-    parsed: { changes: 0 },
   },
 };
 const bodyOf = (name: string): Body => BODIES[name] as Body;
 const rejection = (field: string, message: string) => `rejected: ${field} ${message}`;
 
-describe.each(Object.entries(BODIES))('%s', (_, { schema, least, parsed }) => {
+describe.each(Object.entries(BODIES))('%s', (_, { schema, least, parsed = least }) => {
   it('requires only its mandatory fields and has defaults for the others', () => {
     expect(parse(schema, least)).toStrictEqual(parsed);
   });
@@ -117,15 +91,7 @@ describe.each(Object.entries(BODIES))('%s', (_, { schema, least, parsed }) => {
   });
 
   it('drops unknown fields', () => {
-    const unknown = {
-      version: 9,
-      passwordHash: 'x',
-      parameterCount: 1,
-      pk: 'x',
-      createdBy: 'x',
-      module: {},
-      revision: 2,
-    };
+    const unknown = { version: 9, passwordHash: 'x', pk: 'x', createdBy: 'x', module: {} };
 
     expect(parse(schema, { ...least, ...unknown })).toStrictEqual(parsed);
   });
@@ -151,17 +117,13 @@ const ONE_LINE = [...'\n\r\t\0\u001f\u007f\u0085\u009f'].flatMap((char) => [
   `en${char}`,
   `${char}en`,
 ]);
-const lineUpTo = (max: number): [Accepted[], Rejected] => [
-  [...asSent('x', x(max), ' é–\u00a0'), ...as(undefined, '', null)],
-  { Size: [x(max + 1)], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800', ...ONE_LINE] },
+const LINE: [Accepted[], Rejected] = [
+  [...asSent('x', x(50), ' é–\u00a0'), ...as(undefined, '', null)],
+  { Size: [x(51)], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800', ...ONE_LINE] },
 ];
 const NAME: [Accepted[], Rejected] = [
   asSent('x', x(255), ' x '),
   { Size: [x(256)], NotBlank: ['', ' \t\n\u00a0'], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800'] },
-];
-const DESCRIPTION: [Accepted[], Rejected] = [
-  [...asSent('x', x(1000), ' \n'), ...as(undefined, '', null)],
-  { Size: [x(1001)], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800'] },
 ];
 const flag = (byDefault?: boolean): [Accepted[], Rejected] => [
   [...asSent(true, false), ...(byDefault === undefined ? [] : as(byDefault, null))],
@@ -171,7 +133,6 @@ const flag = (byDefault?: boolean): [Accepted[], Rejected] => [
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const NO_IDS = ['01', '0', '-1', '1.5', '1e3', '+1', ' 1', '1 ', 'x', '9007199254740992'];
 const ROLES = ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'];
-const TYPES = ['COLLECTOR', 'FORWARDER', 'SCANNER', 'CLOUD', 'WEBHOOK', 'API'];
 
 const LONGEST_EMAIL = `${'e'.repeat(250)}@b.c`;
 /** Unicode normalization form KC expands each ligature to three letters. */
@@ -200,8 +161,8 @@ const NEW_PASSWORD: [Accepted[], Rejected] = [
   },
 ];
 const ANY_TEXT: [Accepted[], Rejected] = [asSent('', 'x', x(200), '\ud800'), { TypeMismatch: [7] }];
-const NOT_EMPTY: [Accepted[], Rejected] = [asSent('x'), { NotBlank: [''], TypeMismatch: [7] }];
 
+/* One field of each kind; the limits of every field are in openapi.json. */
 const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
   [
     'login',
@@ -214,10 +175,8 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
       Pattern: ['xx\ud800', '.', 'a b', 'authorities'],
     },
   ],
-  ['firstName', PERSONAL, ...lineUpTo(50)],
-  ['lastName', PERSONAL, ...lineUpTo(50)],
+  ['firstName', PERSONAL, ...LINE],
   ['firstName', PERSONAL, asSent('😀'.repeat(50)), { Size: ['😀'.repeat(51)] }],
-  ['imageUrl', PERSONAL, ...lineUpTo(256)],
   [
     'langKey',
     PERSONAL,
@@ -228,7 +187,7 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
   ['langKey', ['a changed user', 'an own account'], [], { NotNull: [null], Size: [''] }],
   [
     'email',
-    [...PERSONAL, 'a reset request'],
+    PERSONAL,
     asSent('a@b', LONGEST_EMAIL),
     { Size: ['', 'a@', `e${LONGEST_EMAIL}`], TypeMismatch: NO_TEXT, Pattern: ['a\ud800@b.c'] },
   ],
@@ -264,13 +223,13 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
   ['authorities', ['a new user'], as([], null), {}],
   ['authorities', ['a changed user'], [], { NotNull: [null] }],
   ['name', INTEGRATIONS, ...NAME],
-  ['shortName', INTEGRATIONS, ...NAME],
-  ['description', INTEGRATIONS, ...DESCRIPTION],
-  ['integrationType', INTEGRATIONS, asSent(...TYPES), { Pattern: ['api', 'OTHER', ''] }],
-  ['active', ['a new integration'], ...flag(true)],
-  ['active', ['a changed integration'], ...flag()],
-  ['confName', PARAMETERS, ...NAME],
-  ['confDescription', PARAMETERS, ...DESCRIPTION],
+  [
+    'description',
+    INTEGRATIONS,
+    [...asSent('x', x(1000), ' \n'), ...as(undefined, '', null)],
+    { Size: [x(1001)], TypeMismatch: NO_TEXT, Pattern: ['xx\ud800'] },
+  ],
+  ['integrationType', INTEGRATIONS, [], { Pattern: ['api', 'OTHER', ''] }],
   [
     'confValue',
     PARAMETERS,
@@ -317,19 +276,8 @@ const FIELDS: [string, bodies: string[], ...[Accepted[], Rejected]][] = [
     asSent('', null),
     { Size: ['x', ' '], TypeMismatch: [7] },
   ],
-  ['password', ['a login'], ...ANY_TEXT],
   ['code', ['a login'], asSent('', '123 456', null), { TypeMismatch: [123456] }],
-  ['code', ['a code', 'a proof'], ...NOT_EMPTY],
-  ['rememberMe', ['a login'], ...flag(false)],
-  ['currentPassword', ['a changed password', 'a proof'], ...ANY_TEXT],
-  ['username', ['a login'], ...NOT_EMPTY],
-  ['key', ['a reset password'], ...NOT_EMPTY],
-  [
-    'changes',
-    ['a restart report'],
-    asSent(LARGEST),
-    { Size: [-1], TypeMismatch: [1.5, LARGEST + 1, '1', true] },
-  ],
+  ['currentPassword', ['a changed password'], ...ANY_TEXT],
 ];
 
 it.each(
@@ -337,7 +285,7 @@ it.each(
     bodies.map((body) => [field, body, ...rules] as const),
   ),
 )('the field %s of %s has its limits', (field, name, accepted, rejected) => {
-  const { schema, least, parsed } = bodyOf(name);
+  const { schema, least, parsed = least } = bodyOf(name);
   const parseField = (value: unknown) => parse(schema, { ...least, [field]: value });
 
   for (const [value, output] of accepted)

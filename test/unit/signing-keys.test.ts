@@ -32,18 +32,6 @@ describe('the public keys that verify tokens', () => {
     expect(reads).toEqual([2, 2, 2, 3, 3, 3, 4]);
   });
 
-  it('include a key published five minutes before its first use', async () => {
-    const table = tableOf(key);
-    const verifier = verifierOn(table);
-    table.keys.push(other);
-    pass(301);
-    await expect(verifier.verify(signedBy(makeSigningKeyPair('stranger')))).rejects.toEqual(
-      REJECTED,
-    );
-
-    expect((await verifier.verify(signedBy(other))).id).toBe(7);
-  });
-
   it('expire after five minutes, so that a removed key no longer verifies tokens', async () => {
     const table = tableOf(key, other);
     const verifier = verifierOn(table);
@@ -72,22 +60,13 @@ describe('a key of one kind of tokens', () => {
   useVerifierEnvironment();
   const [people, modules] = [makeSigningKeyPair(), makeSigningKeyPair()];
   const clientId = 'module-17-a1b2c3d4e5f6';
-  const verifier = () =>
-    openVerifier(tableOf(people) as unknown as Table, {
-      ...moduleToken(),
-      readKeys: async () => [modules.jwk as never],
-    });
+  const readKeys = async () => [modules.jwk as never];
   const ofPerson = (key: SigningKeyPair, header = {}) => signedBy(key, {}, header);
   const ofModule = (key: SigningKeyPair, header = {}) => {
     const claims = { aud: 'gatehouse-modules', sub: clientId, client_id: clientId };
     const life = { integration: 17, exp: Date.now() / 1000 + 900 };
     return signedBy(key, { ...claims, ...life }, { typ: 'module+jwt', ...header });
   };
-
-  it('verifies the tokens of its kind', async () => {
-    expect(await verifier().verify(ofPerson(people))).toMatchObject({ id: 7 });
-    expect(await verifier().verify(ofModule(modules))).toEqual({ clientId, integrationId: 17 });
-  });
 
   it.each([
     ['a token of a person under the key of modules', () => ofPerson(modules)],
@@ -97,19 +76,10 @@ describe('a key of one kind of tokens', () => {
     ['the same with the type of a person', () => ofModule(people, { typ: 'at+jwt' })],
     ['a token of an unknown type', () => ofPerson(people, { typ: 'JWT' })],
   ])('never verifies %s', async (_, authorization) => {
-    await expect(verifier().verify(authorization())).rejects.toEqual(REJECTED);
-  });
-
-  it('fails as KMS does while KMS does not tell it, and verifies once it does', async () => {
-    const outage = new Error('KMS is unavailable');
-    const readKeys = vi.fn(async () => [modules.jwk as never]);
-    readKeys.mockRejectedValueOnce(outage).mockRejectedValueOnce(outage);
     const table = tableOf(people) as unknown as Table;
-    const { verify } = openVerifier(table, { ...moduleToken(), readKeys });
+    const verifier = openVerifier(table, { ...moduleToken(), readKeys });
 
-    await expect(verify(ofModule(modules))).rejects.toBe(outage);
-
-    expect(await verify(ofModule(modules))).toEqual({ clientId, integrationId: 17 });
+    await expect(verifier.verify(authorization())).rejects.toEqual(REJECTED);
   });
 });
 

@@ -27,7 +27,7 @@ describe('a token with a valid signature', () => {
 
   const invalid: Record<string, unknown[]> = {
     sessionEndings: [undefined, '1', 0.5, null],
-    exp: [undefined, String(NOW + 3600), NOW + 0.5, NOW + 86_401],
+    exp: [undefined, String(NOW + 3600), NOW + 0.5, NOW + 86_401, NOW - 1],
     iat: [undefined, String(NOW), NOW - 0.5, NOW + 61],
     nbf: [NOW + 1],
     iss: [undefined, 'there'],
@@ -43,12 +43,6 @@ describe('a token with a valid signature', () => {
   );
   it.each(rejected)('is rejected with the %s %j', async (name, value) => {
     await expect(verify(signedBy(key, { [name]: value }))).rejects.toEqual(REJECTED);
-  });
-
-  it('is rejected when it has expired', async () => {
-    const expired = signedBy(key, { iat: NOW - 3601, exp: NOW - 1 });
-
-    await expect(verify(expired)).rejects.toEqual(REJECTED);
   });
 
   it.each<Part>([
@@ -87,13 +81,8 @@ describe('a token with a valid signature', () => {
     }
   });
 
-  it.each<[string, (good: string) => string]>([
-    ['a trailing newline', (good) => `${good}\n`],
-    ['padding', (good) => `${good}==`],
-    ['a tab instead of the space', (good) => good.replace(' ', '\t')],
-    ['a second copy of itself', (good) => `${good},${good}`],
-  ])('is rejected with %s', async (_, tamper) => {
-    await expect(verify(tamper(signedBy(key)))).rejects.toEqual(REJECTED);
+  it.each(['\n', '==', ','])('is rejected with %j at its end', async (more) => {
+    await expect(verify(signedBy(key) + more)).rejects.toEqual(REJECTED);
   });
 });
 

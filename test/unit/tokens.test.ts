@@ -25,17 +25,6 @@ describe('verify', () => {
   useVerifierEnvironment();
   const key = makeSigningKeyPair('one');
 
-  it('rejects tokens issued before the second that the table stores', async () => {
-    const table = tableOf(key);
-    const query = table.query;
-    const notBefore = { pk: 'JWKS', sk: 'NOT-BEFORE', seconds: NOW };
-    table.query = async () => [...(await query()), notBefore] as never;
-    const verifier = verifierOn(table);
-
-    expect((await verifier.verify(signedBy(key))).id).toBe(7);
-    await expect(verifier.verify(signedBy(key, { iat: NOW - 1 }))).rejects.toEqual(REJECTED);
-  });
-
   it('accepts the first token after a restore, also after one of an unknown key', async () => {
     const table = tableOf();
     const verifier = verifierOn(table);
@@ -98,17 +87,6 @@ describe('the cache of verified tokens', () => {
     return callers;
   };
 
-  // Each verification of a signature creates another caller.
-  it('returns the same caller for the same token', async () => {
-    const verifier = verifierOn(tableOf(key));
-    const [token, other] = [signedBy(key), signedBy(key, { sub: '8' })];
-
-    const [first, second, again] = await callersOf(verifier, [token, other, token]);
-
-    expect(second?.id).toBe(8);
-    expect(again).toBe(first);
-  });
-
   it('does not outlive the token, whose expiry is checked on each use', async () => {
     const verifier = verifierOn(tableOf(key));
     const token = signedBy(key, { iat: NOW, exp: NOW + 20 });
@@ -140,14 +118,11 @@ describe('the cache of verified tokens', () => {
     const tokens = Array.from({ length: 101 }, () => signedBy(key));
     const callers = await callersOf(verifier, tokens);
 
-    const indexes = [1, 50, 100, 0];
-    const again = await callersOf(
-      verifier,
-      indexes.map((index) => tokens[index] as string),
-    );
-    const cached = indexes.filter((index, n) => again[n] === callers[index]);
+    const again = await callersOf(verifier, tokens.toReversed());
 
-    expect(cached).toEqual([1, 50, 100]);
+    expect(again.toReversed().map((caller, n) => caller === callers[n])).toEqual(
+      tokens.map((_, n) => n > 0),
+    );
   });
 
   it('never contains a rejected token, which displaces no other one', async () => {
@@ -242,14 +217,6 @@ describe('openSigner', () => {
     expect(table.transactions).toEqual([[claimOf(one)], [claimOf(one)]]);
   });
 
-  it('does not publish a key again', async () => {
-    stubKms(one.response);
-    const table = recordingTable({ pk: 'JWKS', sk: one.jwk.kid });
-
-    expect((await openSigner(table, ['first'])()).kid).toBe(one.jwk.kid);
-    expect(table.transactions).toEqual([]);
-  });
-
   it('publishes all keys of SIGNING_KEYS and signs with the first', async () => {
     vi.stubEnv('SIGNING_KEYS', 'first,second');
     const { calls } = stubKms(one.response, other.response, {
@@ -268,9 +235,7 @@ describe('openSigner', () => {
   it('logs a failure to publish a later key without failing the login', async () => {
     stubKms(one.response, awsError('DisabledException'));
 
-    const signer = await openSigner(recordingTable(), ['first', 'second'])();
-
-    expect(signer.kid).toBe(one.jwk.kid);
+    expect((await openSigner(recordingTable(), ['first', 'second'])()).kid).toBe(one.jwk.kid);
     expect(lines).toMatchObject([{ keyNotPublished: 'DisabledException' }]);
   });
 
