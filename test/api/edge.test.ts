@@ -106,7 +106,7 @@ describe.each([...routes, ...consoleRoutes])('$route', ({ route, contract }) => 
   it('rejects everything else with 403, before it reads a body or calls anything', async () => {
     const address: [string, string] = ['Gatehouse-Client-Address', '203.0.113.1'];
     const secret: [string, string] = ['Gatehouse-Edge-Secret', SECRET];
-    // test/unit/edge.test.ts has every kind of secret and address.
+    // test/unit/request-headers.test.ts has every kind of secret and address.
     const attempts = [
       [],
       [['Gatehouse-Edge-Secret', 'guessed'], address],

@@ -1,11 +1,22 @@
+import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { moduleToken } from '../../lib/modules/module-token.ts';
-import type { Table } from '../../lib/table/table.ts';
-import { rawSignature } from '../../lib/tokens/signing-keys.ts';
-import { openVerifier } from '../../lib/tokens/verify-token.ts';
-import { makeSigningKeyPair, type SigningKeyPair } from '../support/instance/mint.ts';
+import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { sharedKms } from '../../lib/runtime/kms.ts';
+import { thumbprint } from '../../lib/tokens/thumbprint.ts';
 import {
+  openModuleKeys,
+  openModuleSigner,
+  openSigner,
+  rawSignature,
+} from '../../lib/tokens/signing-keys.ts';
+import { awsError } from '../support/doubles/aws-errors.ts';
+import { freezeClock } from '../support/doubles/frozen-clock.ts';
+import { recordingTable } from '../support/doubles/recording-table.ts';
+import { useLogLines } from '../support/instance/log-lines.ts';
+import { makeSigningKeyPair } from '../support/instance/mint.ts';
+import {
+  NOW,
   REJECTED,
   signedBy,
   tableOf,
@@ -56,30 +67,160 @@ describe('the public keys that verify tokens', () => {
   });
 });
 
-describe('a key of one kind of tokens', () => {
-  useVerifierEnvironment();
-  const [people, modules] = [makeSigningKeyPair(), makeSigningKeyPair()];
-  const clientId = 'module-17-a1b2c3d4e5f6';
-  const readKeys = async () => [modules.jwk as never];
-  const ofPerson = (key: SigningKeyPair, header = {}) => signedBy(key, {}, header);
-  const ofModule = (key: SigningKeyPair, header = {}) => {
-    const claims = { aud: 'gatehouse-modules', sub: clientId, client_id: clientId };
-    const life = { integration: 17, exp: Date.now() / 1000 + 900 };
-    return signedBy(key, { ...claims, ...life }, { typ: 'module+jwt', ...header });
-  };
+it('thumbprint follows RFC 7638', () => {
+  // The example of RFC 7638 is an RSA key; this value was computed with another implementation.
+  const x = 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU';
+  const y = 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0';
 
-  it.each([
-    ['a token of a person under the key of modules', () => ofPerson(modules)],
-    ['the same under the id of the other key', () => ofPerson(modules, { kid: people.jwk.kid })],
-    ['the same with the type of a module', () => ofPerson(modules, { typ: 'module+jwt' })],
-    ['a token of a module under the key of people', () => ofModule(people)],
-    ['the same with the type of a person', () => ofModule(people, { typ: 'at+jwt' })],
-    ['a token of an unknown type', () => ofPerson(people, { typ: 'JWT' })],
-  ])('never verifies %s', async (_, authorization) => {
-    const table = tableOf(people) as unknown as Table;
-    const verifier = openVerifier(table, { ...moduleToken(), readKeys });
+  expect(thumbprint({ x, y })).toBe('oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U');
+});
 
-    await expect(verifier.verify(authorization())).rejects.toEqual(REJECTED);
+describe('openSigner', () => {
+  const lines = useLogLines();
+
+  function keyInKms() {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const spki = publicKey.export({ type: 'spki', format: 'der' });
+    const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
+    const kid = thumbprint({ x, y });
+    const jwk = { kty: 'EC', crv: 'P-256', x, y, kid, alg: 'ES256', use: 'sig' };
+    return { jwk, publicKey, privateKey, response: { PublicKey: spki } };
+  }
+  const [one, other] = [keyInKms(), keyInKms()];
+  const outage = awsError('KMSInternalException');
+
+  /** Makes KMS return these responses in turn, and records its calls. */
+  function stubKms(...responses: (object | Error)[]) {
+    const calls: { operation: string; input: Record<string, unknown>; signal: unknown }[] = [];
+    vi.spyOn(sharedKms(), 'send').mockImplementation(async (command: object, options: unknown) => {
+      const { input } = command as { input: Record<string, unknown> };
+      const { abortSignal: signal } = options as { abortSignal?: AbortSignal };
+      calls.push({ operation: command.constructor.name, input, signal });
+      const response = responses.shift();
+      if (response instanceof Error || !response) throw response;
+      return response;
+    });
+    return { calls };
+  }
+
+  const claimOf = ({ jwk }: typeof one) => ({
+    act: 'Put',
+    key: { pk: 'JWKS', sk: jwk.kid },
+    attributes: { jwk },
+    condition: 'attribute_not_exists(pk)',
+    onConditionFailed: 'retry',
+  });
+  const asn1 = (input: string, key: KeyObject) => sign('sha256', Buffer.from(input), key);
+
+  it('publishes its key once, before it signs with it', async () => {
+    const { calls } = stubKms(one.response, { Signature: asn1('input', one.privateKey) });
+    const table = recordingTable();
+    const signer = openSigner(table, ['first']);
+
+    const { kid, sign: signIt } = await signer();
+    await signer();
+    const published = [...table.transactions];
+    const signature = await signIt('input');
+
+    expect([kid, published]).toEqual([one.jwk.kid, [[claimOf(one)]]]);
+    const verifier = { key: one.publicKey, dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', Buffer.from('input'), verifier, signature)).toBe(true);
+    expect(calls.map(({ operation }) => operation)).toEqual(['GetPublicKeyCommand', 'SignCommand']);
+  });
+
+  it('publishes its key again after a minute, because it may have been deleted', async () => {
+    freezeClock(NOW);
+    stubKms(one.response, one.response);
+    const table = recordingTable();
+    const signer = openSigner(table, ['first']);
+
+    await signer();
+    vi.setSystemTime(NOW + 60_000);
+    await signer();
+    expect(table.transactions).toHaveLength(1);
+    vi.setSystemTime(NOW + 60_001);
+    await signer();
+    await signer();
+
+    expect(table.transactions).toEqual([[claimOf(one)], [claimOf(one)]]);
+  });
+
+  it('publishes all keys of SIGNING_KEYS and signs with the first', async () => {
+    vi.stubEnv('SIGNING_KEYS', 'first,second');
+    const { calls } = stubKms(one.response, other.response, {
+      Signature: asn1('x', one.privateKey),
+    });
+    const table = recordingTable();
+
+    const signer = await openSigner(table)();
+    await signer.sign('x');
+
+    expect(signer.kid).toBe(one.jwk.kid);
+    expect(table.transactions).toEqual([[claimOf(one)], [claimOf(other)]]);
+    expect(calls.map(({ input }) => input.KeyId)).toEqual(['first', 'second', 'first']);
+  });
+
+  it('logs a failure to publish a later key without failing the login', async () => {
+    stubKms(one.response, awsError('DisabledException'));
+
+    expect((await openSigner(recordingTable(), ['first', 'second'])()).kid).toBe(one.jwk.kid);
+    expect(lines).toMatchObject([{ keyNotPublished: 'DisabledException' }]);
+  });
+
+  it('fails when its first key cannot be published and tries again at the next login', async () => {
+    const { calls } = stubKms(outage, outage, one.response);
+    const signer = openSigner(recordingTable(), ['first']);
+
+    await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
+    await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
+    expect((await signer()).kid).toBe(one.jwk.kid);
+    await signer();
+
+    expect(calls).toHaveLength(3);
+    expect(lines).toEqual([]);
+  });
+
+  it('aborts its calls half a second before the deadline of the request', async () => {
+    const { calls } = stubKms(one.response, { Signature: asn1('x', one.privateKey) });
+    setDeadline(0);
+
+    const signer = await openSigner(recordingTable({ pk: 'JWKS', sk: one.jwk.kid }), ['first'])();
+    await signer.sign('x');
+    setDeadline(Number.POSITIVE_INFINITY);
+
+    expect(calls.map(({ signal }) => (signal as AbortSignal | undefined)?.aborted)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  it('leaves the keys of modules out of the table, and asks until KMS answers', async () => {
+    vi.stubEnv('MODULE_KEYS', 'one,two');
+    const { calls } = stubKms(outage, one.response, one.response, other.response);
+    const [signer, readKeys] = [openModuleSigner(), openModuleKeys()];
+
+    await expect(signer()).rejects.toMatchObject({ name: 'KMSInternalException' });
+    const { kid } = await signer();
+    await signer();
+    const keys = await readKeys();
+    await readKeys();
+    vi.unstubAllEnvs();
+
+    expect([kid, keys]).toEqual([one.jwk.kid, [one.jwk, other.jwk]]);
+    expect(calls.map(({ input }) => input.KeyId)).toEqual(['one', 'one', 'one', 'two']);
+  });
+
+  it('verifies tokens of modules by the first key while another is disabled', async () => {
+    vi.stubEnv('MODULE_KEYS', 'one,two');
+    stubKms(one.response, awsError('DisabledException'), other.response);
+    const readKeys = openModuleKeys();
+
+    const [first, second] = [await readKeys(), await readKeys()];
+    vi.unstubAllEnvs();
+
+    expect(first).toEqual([one.jwk]);
+    expect(lines).toMatchObject([{ keyNotRead: 'DisabledException' }]);
+    expect(second).toEqual([one.jwk, other.jwk]);
   });
 });
 
