@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Failure } from '../contract/failure.ts';
-import { CODINGS, type Coding, preferredCoding, SUFFIXES } from './content-coding.ts';
+
+/** The content codings in which files are stored, the smaller one first. */
+const CODINGS = ['br', 'gzip'] as const;
+export type Coding = (typeof CODINGS)[number];
+/** What is appended to the name of a file for each coding. */
+export const SUFFIXES: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };
 
 /** A file in one coding, as it is sent. */
 export interface ConsoleFile {
@@ -85,3 +90,21 @@ export function findConsoleFile(
 
 /** Files are in assets/ or beside the page. The path of a screen may end in a login with a dot. */
 const isFileName = (name: string): boolean => /^(assets\/.*|[^/]*\.[^/]*)$/s.test(name);
+
+/**
+ * The coding that Accept-Encoding prefers (RFC 9110, 12.5.3), the smaller one if it prefers none;
+ * undefined for a content without a coding, which is also the answer if nothing is accepted.
+ */
+export function preferredCoding(acceptEncoding = ''): Coding | undefined {
+  const weights = new Map(acceptEncoding.toLowerCase().split(',').map(codingAndWeight));
+  const weightOf = (coding: string): number => weights.get(coding) ?? weights.get('*') ?? 0;
+  const [preferred = CODINGS[0]] = CODINGS.toSorted((a, b) => weightOf(b) - weightOf(a));
+  const weight = weightOf(preferred);
+  return weight > 0 && weight >= (weights.get('identity') ?? 0) ? preferred : undefined;
+}
+
+function codingAndWeight(element: string): [string, number] {
+  const [coding = '', ...parameters] = element.split(';').map((part) => part.trim());
+  const weight = parameters.find((parameter) => parameter.startsWith('q='));
+  return [coding, weight === undefined ? 1 : Number(weight.slice(2)) || 0];
+}

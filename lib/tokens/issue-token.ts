@@ -26,7 +26,7 @@ export function openIssuer(table: Table) {
 }
 
 /** Issues an access token of the user. It states the current roles for other services. */
-export async function issueToken(
+async function issueToken(
   signer: Signer,
   user: User,
   { jti, startedAt, expires }: TokenToIssue,

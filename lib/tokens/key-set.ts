@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
@@ -55,4 +56,14 @@ export async function readKeySet(table: Table): Promise<KeySet> {
     keys: items.filter((item) => !isNotBefore(item)).map((item) => item.jwk as PublicJwk),
     notBefore: (items.find(isNotBefore)?.seconds as number | undefined) ?? 0,
   };
+}
+
+/**
+ * The key id of a public P-256 key: its JWK thumbprint (RFC 7638), which orders the required
+ * members by name.
+ */
+export function thumbprint({ x, y }: { readonly x: string; readonly y: string }): string {
+  return createHash('sha256')
+    .update(JSON.stringify({ crv: 'P-256', kty: 'EC', x, y }))
+    .digest('base64url');
 }

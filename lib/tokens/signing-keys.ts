@@ -8,8 +8,7 @@ import { settleAll } from '../runtime/settle-all.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
-import { type PublicJwk, publicKeyItemKey } from './key-set.ts';
-import { thumbprint } from './thumbprint.ts';
+import { type PublicJwk, publicKeyItemKey, thumbprint } from './key-set.ts';
 import { ALGORITHM } from './token.ts';
 
 /**

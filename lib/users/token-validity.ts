@@ -1,6 +1,8 @@
-import { CLOCK_SKEW_SECONDS } from '../runtime/clock-skew.ts';
 import type { Condition } from '../table/write.ts';
 import type { User } from './user.ts';
+
+/** The tolerated difference between the clocks of two machines. */
+export const CLOCK_SKEW_SECONDS = 60;
 
 /** The attributes of a user that decide on its tokens. */
 export const TOKEN_STATE = [

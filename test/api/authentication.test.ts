@@ -121,7 +121,7 @@ describe('GET /api/health', () => {
   });
 });
 
-/* How a bad token is answered; test/unit/token-claims.test.ts has every kind of bad token. */
+/* How a bad token is answered; test/unit/verify-token.test.ts has every kind of bad token. */
 
 type Headers = Record<string, string | string[]>;
 const bearer = (token: string): Headers => ({ Authorization: `Bearer ${token}` });

@@ -20,7 +20,7 @@ import {
 
 /** A reload takes one second; a busy machine needs longer. */
 const PRINTED_WITHIN_MS = 240_000;
-const INFO = 'lib/status/info.ts';
+const INFO = 'lib/status/status-contracts.ts';
 const HANDLER = 'functions/get-info.ts';
 /** A part of all functions. */
 const SHARED = 'lib/http/lambda-handler.ts';
@@ -80,7 +80,7 @@ describe('a change of the source', () => {
   it('takes effect when its folder is replaced', async () => {
     await afterReload(() => {
       cpSync(join(root, 'lib/status'), join(root, 'lib/new'), { recursive: true });
-      writeFileSync(join(root, 'lib/new/info.ts'), withProfile('folder'));
+      writeFileSync(join(root, INFO.replace('status', 'new')), withProfile('folder'));
       renameSync(join(root, 'lib/status'), join(root, 'lib/old'));
       renameSync(join(root, 'lib/new'), join(root, 'lib/status'));
     });

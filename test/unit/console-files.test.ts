@@ -6,9 +6,9 @@ import { Failure } from '../../lib/contract/failure.ts';
 import {
   type ConsoleFiles,
   findConsoleFile,
+  preferredCoding,
   readConsoleFiles,
 } from '../../lib/status/console-files.ts';
-import { preferredCoding } from '../../lib/status/content-coding.ts';
 
 /* test/api/console.test.ts has the responses to requests. */
 

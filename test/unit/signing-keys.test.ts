@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { thumbprint } from '../../lib/tokens/thumbprint.ts';
+import { thumbprint } from '../../lib/tokens/key-set.ts';
 import {
   openModuleKeys,
   openModuleSigner,

@@ -3,7 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CONVERSION } from '../../infra/api-document/json-schema.ts';
+import { CONVERSION } from '../../infra/api-document/schemas.ts';
 import { jsonLinesIn } from '../../infra/commands/operate/import.ts';
 import { openSeal } from '../../lib/integrations/sealed-value.ts';
 import { itemsOf } from '../../lib/operations/transfer/entities.ts';

@@ -27,3 +27,19 @@ export type Build = v.InferOutput<(typeof GetInfo)['response']>['build'];
 
 /** With the profile `prod` a JHipster client hides the pages that only a development server has. */
 export const infoOf = (build: Build) => ({ activeProfiles: ['prod'], build });
+
+/** GET /api/openapi.json: the description of this API as an OpenAPI document. */
+export const GetOpenApi = {
+  tag: 'Status',
+  summary: 'Get this API as an OpenAPI document',
+  access: 'public',
+  headers: ['Cache-Control'],
+  response: v.looseObject({ openapi: v.string() }),
+} satisfies Contract;
+
+/** GET /console and GET /console/{path+}: the files of the console. */
+export const GetConsole = {
+  summary: 'Get the console or one of its files',
+  access: 'public',
+  failures: ['not-found'],
+} satisfies Contract;
