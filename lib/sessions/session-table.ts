@@ -6,7 +6,7 @@ import { put, type Write } from '../table/write.ts';
 import type { User } from '../users/user.ts';
 import { isLive, type Session } from './session.ts';
 
-export const sessionsPartition = (userId: number): string => `SESSION#${idText(userId)}`;
+const sessionsPartition = (userId: number): string => `SESSION#${idText(userId)}`;
 export const sessionKey = (userId: number, series: string): Key => ({
   pk: sessionsPartition(userId),
   sk: series,

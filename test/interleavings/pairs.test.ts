@@ -11,7 +11,7 @@ const DOCUMENT = '../../docs/interleavings.md';
 /** It writes what nothing else decides on: a key, whose mailing is a request of the catalogue. */
 const LEFT_OUT = ['request-reset'];
 
-it('docs/interleavings.md shows which handlers run at the same time, of all that write', async () => {
+it('the document shows which handlers run at the same time, of all that write', async () => {
   const pairs = new Set<string>();
   await deterministic(async () => {
     for (const scenariosOf of Object.values(SCENARIOS))
