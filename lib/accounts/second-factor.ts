@@ -67,8 +67,8 @@ export async function requestFactor(
       return async (clearFailures) => {
         const login = await caller.change({
           decide({ callerUser, now }) {
-            requireSamePassword(callerUser, user);
             if (callerUser.secondFactor) throw new Failure('second-factor-on');
+            requireSamePassword(callerUser, user);
             return {
               writes: [factorChange(callerUser, { pendingFactor }), ...clearFailures(now)],
               result: callerUser.login,
@@ -196,9 +196,9 @@ async function changeFactor<R>(
       return (clearFailures) =>
         caller.change({
           decide({ callerUser, now }) {
-            requireSamePassword(callerUser, user);
             const { secondFactor: current } = callerUser;
             if (!current) throw new Failure('second-factor-off');
+            requireSamePassword(callerUser, user);
             const isSame = current.nonce === secondFactor.nonce;
             const after = isSame && factorAfter(current, secrets, code, now);
             // A concurrent request has used the code, or changed the factor.

@@ -159,10 +159,9 @@ const credentials: readonly Request[] = [
   ),
 ];
 
-/** A poll of a module that holds this configuration, which records when the module was seen. */
-const poll = (holds: number | undefined): Request => ({
-  recordsFirst: true,
-  ...moduleRequest(
+/** A poll of a module that holds this configuration. */
+const poll = (holds: number | undefined): Request =>
+  moduleRequest(
     `the module polls with ${holds ?? 'nothing'}`,
     'read-module',
     MODULE,
@@ -179,8 +178,7 @@ const poll = (holds: number | undefined): Request => ({
       const { module: _state, ...configuration } = { ...body } as { readonly module?: unknown };
       return { wanted, ...configuration };
     },
-  ),
-});
+  );
 /**
  * A poll that states what the module runs is a read and a report beside each other, which need not
  * be as of the same moment. The read alone is explored as a poll, the report alone as this.
@@ -232,12 +230,21 @@ const reads = (by: User): Request[] => [
   act(by, 'lists modules', 'list-modules', async (table, caller) => {
     const budget = readBudget(table, caller);
     // The total is read before the page, and says nothing of it.
-    return (await listPage({ ...MODULES, table, budget }, queryOf())).entities;
+    return (await listPage({ ...MODULES, table, budget }, queryOf())).entities.map(withoutLastSeen);
   }),
-  act(by, 'reads the module', 'read-module', (table, caller) =>
-    pollModule(table, caller, gate.id, { precondition: undefined, running: undefined }),
-  ),
+  act(by, 'reads the module', 'read-module', async (table, caller) => {
+    const poll = { precondition: undefined, running: undefined };
+    const { wanted, body } = await pollModule(table, caller, gate.id, poll);
+    const { module, ...configuration } = body as { readonly module: object };
+    return { wanted, ...configuration, module: withoutLastSeen(module) };
+  }),
 ];
+
+/** A poll records when the module was seen before or after it reads: others may see the one alone. */
+function withoutLastSeen(module: object): object {
+  const { lastSeen: _approximate, ...rest } = module as { readonly lastSeen?: string };
+  return rest;
+}
 
 /** An operator imports an integration with a parameter. */
 export const importGate: Request = {

@@ -61,7 +61,7 @@ export class Oracle {
 
   /** What is wrong with a final state, or undefined. */
   async violation(state: State): Promise<string | undefined> {
-    const executions = executionsIn(state, this.#requests);
+    const executions = executionsIn(state);
     const name = textOf([state.world.id, executions]);
     if (!this.#verdicts.has(name)) this.#verdicts.set(name, await this.#judge(state, executions));
     return this.#verdicts.get(name);
@@ -125,13 +125,12 @@ function explains(sequential: string, seen: string | undefined): boolean {
 }
 const CALLER_REFUSED = new Set(['invalid-token', 'forbidden'].map((code) => textOf({ code })));
 
-function executionsIn({ processes }: State, requests: readonly Explored[]): Execution[] {
+function executionsIn({ processes }: State): Execution[] {
   return processes.flatMap((state, process) => {
     const { node, attempt } = state;
     const outcome = isInDoubt(state) ? undefined : withoutCounts(node?.outcome?.text as string);
     const last: Execution = { process, attempt, outcome };
-    const isSeenTwice = attempt === 1 || requests[process]?.recordsFirst;
-    return isSeenTwice ? [{ process, attempt: 0, outcome: undefined }, last] : [last];
+    return attempt === 0 ? [last] : [{ process, attempt: 0, outcome: undefined }, last];
   });
 }
 

@@ -28,8 +28,6 @@ export interface Request {
   readonly access?: Access;
   /** The module that makes it. */
   readonly module?: ModuleCaller;
-  /** Whether it records something and reads afterwards: others can see the one before the other. */
-  readonly recordsFirst?: boolean;
   /** Its code. What it returns is what its client sees. */
   readonly run: (table: SnapshotTable) => Promise<unknown>;
   /** The partition keys that its function may write: whole, or up to their `#`. */
