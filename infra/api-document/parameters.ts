@@ -102,7 +102,7 @@ function valueSchema(kind: FieldKind): object {
   if (typeof kind === 'object') return { enum: kind.oneOf };
   if (kind === 'number') return { $ref: '#/components/schemas/FilterNumber' };
   if (kind === 'date') return { $ref: '#/components/schemas/FilterDate' };
-  return { type: kind === 'text' ? 'string' : kind };
+  return { type: kind === 'boolean' ? 'boolean' : 'string' };
 }
 
 const LEAP_YEAR = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';

@@ -3,11 +3,13 @@ import { instantOf, type Limits } from './fields.ts';
 
 /**
  * The kind of value in a field, which determines its filter operators. A field `asSet` has any
- * number of the values: it equals each of them, and lists cannot be sorted by it.
+ * number of the values: it equals each of them, and lists cannot be sorted by it. A `search` finds
+ * a piece of one of several texts, and does nothing else.
  */
 export type FieldKind =
   | 'number'
   | 'text'
+  | 'search'
   | 'boolean'
   | 'date'
   | { readonly oneOf: readonly string[]; readonly asSet?: true };
@@ -87,7 +89,9 @@ export function listQuery<P = number>(
   fields: Readonly<Record<string, FieldKind>>,
   {
     pageSizeMax = PAGE_SIZE_MAX,
-    sortable = Object.keys(fields).filter((field) => !Object(fields[field]).asSet),
+    sortable = Object.keys(fields).filter(
+      (field) => fields[field] !== 'search' && !Object(fields[field]).asSet,
+    ),
     others = [],
     positionOf,
   }: {
@@ -220,6 +224,7 @@ function filterOf(
 
 /** The operators of a kind of field. */
 export function operatorsOf(kind: FieldKind): Operator[] {
+  if (kind === 'search') return ['contains'];
   if (kind === 'text') return [...ANY, ...TEXTUAL];
   return kind === 'number' || kind === 'date' ? [...ANY, ...ORDERED] : [...ANY];
 }

@@ -1,10 +1,12 @@
 import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { filterableFields } from '../contract/entity-fields.ts';
+import { Failure } from '../contract/failure.ts';
 import { canonical } from '../contract/folding.ts';
-import { listQuery } from '../contract/list-query.ts';
+import { type ListQuery, listQuery } from '../contract/list-query.ts';
 import type { Collection } from '../table/list.ts';
-import { USER_FIELDS, type User } from './user.ts';
+import type { AuthorizedCaller } from './authorized-caller.ts';
+import { ADMINISTRATOR_FIELDS, USER_FIELDS, type User } from './user.ts';
 import { loginGuardKey } from './user-items.ts';
 import { userForAdministrators } from './user-schema.ts';
 import { guardKeyOf, userOf } from './user-table.ts';
@@ -15,20 +17,50 @@ export const ListUsers = {
   entityName: 'userManagement',
   summary: 'List users',
   access: 'authenticated',
-  query: listQuery(filterableFields(USER_FIELDS), { others: Object.keys(USER_FIELDS) }),
+  query: listQuery(
+    { ...filterableFields({ ...USER_FIELDS, ...ADMINISTRATOR_FIELDS }), text: 'search' },
+    { others: Object.keys(USER_FIELDS) },
+  ),
   headers: ['Link'],
   optionalHeaders: ['X-Total-Count'],
   response: v.array(userForAdministrators),
-  failures: ['read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
+  failures: ['forbidden', 'read-budget-spent', 'list-too-long', 'page-too-deep', 'page-too-large'],
 } satisfies Contract;
+
+/**
+ * Fails with forbidden if a filter or the order would tell the caller what only administrators see.
+ */
+export async function requireSelectable(
+  caller: AuthorizedCaller,
+  { filters, sort }: ListQuery,
+): Promise<void> {
+  const tells = [...filters, ...sort].some(({ field }) => field in ADMINISTRATOR_FIELDS);
+  if (tells && !(await caller.isAdministrator())) throw new Failure('forbidden');
+}
+
+/** A user as lists filter and sort it. */
+interface ListedUser extends Omit<User, 'secondFactor'> {
+  readonly secondFactor: boolean;
+  /** What a person would look for. */
+  readonly text: readonly string[];
+}
+
+function listedUser(user: User): ListedUser {
+  const { login, email, firstName = '', lastName = '' } = user;
+  return {
+    ...user,
+    secondFactor: user.secondFactor !== undefined,
+    text: [login, email, `${firstName} ${lastName}`],
+  };
+}
 
 /** The maximum length of a partition key, in bytes: DynamoDB rejects a read of a longer one. */
 const PARTITION_KEY_BYTES_MAX = 2048;
 
 /** All users; a filter for one login or address reads only the users that can have it. */
-export const USERS: Collection<User> = {
+export const USERS: Collection<ListedUser> = {
   kind: 'USER',
-  entityOf: userOf,
+  entityOf: (item) => listedUser(userOf(item)),
   unitsPerEntity: 0.11,
   keysToIds(filters) {
     const unique = filters.find(

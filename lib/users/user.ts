@@ -117,12 +117,20 @@ export type EditableUserField = (typeof EDITABLE_USER_FIELDS)[number];
 
 export const PERSONAL_USER_FIELDS = personalFields(USER_FIELDS);
 
+/** What only administrators see, and how lists filter and sort by it. */
+export const ADMINISTRATOR_FIELDS = {
+  lastLogin: { filter: 'date' },
+  secondFactor: { filter: 'boolean' },
+} as const satisfies Record<string, FieldUse>;
+
 /** The representation of a user in responses. */
-export const userView = (user: User) => viewOf(user, USER_FIELDS);
+export const userView = (user: Omit<User, 'secondFactor'>) => viewOf(user, USER_FIELDS);
 
 /** The representation of a user for administrators. */
-export const administratorView = (user: User) => ({
+export const administratorView = (
+  user: Omit<User, 'secondFactor'> & { readonly secondFactor?: SecondFactor | boolean | undefined },
+) => ({
   ...userView(user),
   lastLogin: user.lastLogin ?? null,
-  secondFactor: user.secondFactor !== undefined,
+  secondFactor: Boolean(user.secondFactor),
 });

@@ -1,5 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { actionsOf } from '../../infra/local/calls/actions.ts';
+import { commit } from '../../lib/table/change.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { EXISTS, set } from '../../lib/table/write.ts';
+import type { User } from '../../lib/users/user.ts';
+import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
 /* What each filter selects is in test/unit/list-query.test.ts. */
@@ -14,6 +19,8 @@ const gatehouse = await useGatehouse({
   },
 });
 let token: string;
+/** When carl has logged in, and nobody else. */
+let lastLogin: string;
 
 const INTEGRATIONS = [
   {
@@ -45,6 +52,11 @@ beforeAll(async () => {
     };
     await gatehouse.call('POST', '/api/users', { token, body });
   }
+  const carl = (await findUserByLogin(gatehouse.table, 'carl')) as User;
+  lastLogin = '2026-02-03T04:05:06.007Z';
+  const secondFactor = { nonce: 'n', key: 'k', lastStep: 1, recoveryNonce: 'm', recoveryCodes: 1 };
+  const changed = { lastName: 'van Dyck', lastLogin, secondFactor };
+  await commit(gatehouse.table, [set(entityKey('USER', carl.id), changed, EXISTS)]);
 });
 
 async function find(path: string, field: string, query: string): Promise<unknown[]> {
@@ -106,6 +118,13 @@ describe('a filter', () => {
     ['authorities.equals=ROLE_USER&authorities.equals=ROLE_ANALYST', ['anna']],
     ['authorities.specified=false', ['carl']],
     ['email.contains=ANNA@', ['anna']],
+    ['text.contains=NN&text.contains=%40EXAMPLE', ['anna']],
+    ['text.contains=administrator%20adm', ['admin']],
+    ['text.contains=n%20d&activated=true', ['carl']],
+    ['lastLogin.lessThan=2026-02-04', ['carl']],
+    ['lastLogin.greaterThanOrEqual=2026-02-04&lastLogin.lessThan=2026-02-05', []],
+    ['secondFactor.equals=true', ['carl']],
+    ['secondFactor=false&login.in=carl,bert', ['bert']],
     ['createdBy.equals=system', ['admin']],
     ['createdDate.lessThan=2020-01-01T00:00:00Z', []],
   ])('selects the matching users: %s', async (query, expected) => {
@@ -129,6 +148,7 @@ describe('a filter', () => {
     ['/api/users', 'passwordHash.contains'],
     ['/api/audits', 'actr.equals'],
     ['/api/users', 'imageUrl'],
+    ['/api/users', 'text'],
     ['/api/users', 'sort[]'],
     ['/api/users', 'login[equals]'],
     ['/api/utm-integrations/count', 'active '],
@@ -150,6 +170,29 @@ describe('a filter', () => {
         token,
       });
       expect(encoded.body.fieldErrors).toEqual(body.fieldErrors);
+    },
+  );
+
+  it.each(['asc', 'desc'])('sorts users by their last log-in: %s', async (direction) => {
+    const path = `/api/users?sort=lastLogin,${direction}&login.in=anna,carl`;
+    const { body } = await gatehouse.call('GET', path, { token });
+
+    expect(body.map(({ login }: { login: string }) => login)).toEqual(['carl', 'anna']);
+  });
+
+  it.each(['lastLogin.specified=true', 'secondFactor=true', 'sort=id&sort=login,lastLogin,desc'])(
+    'by what only administrators see is rejected with 403 for others: %s',
+    async (query) => {
+      const caller = await gatehouse.tokenOf('user');
+      const { status, body } = await gatehouse.call('GET', `/api/users?${query}`, {
+        token: caller,
+      });
+      const allowed = await gatehouse.call('GET', '/api/users?text.contains=carl', {
+        token: caller,
+      });
+
+      expect([status, body.message]).toEqual([403, 'error.http.403']);
+      expect(allowed.body).toHaveLength(1);
     },
   );
 

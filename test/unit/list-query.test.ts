@@ -19,6 +19,7 @@ const FIELDS = {
   made: 'date',
   colour: { oneOf: ['RED', 'BLUE'] },
   tags: { oneOf: ['HOT', 'COLD'], asSet: true },
+  words: 'search',
 } as const;
 
 type Options = Parameters<typeof listQuery<number>>[1];
@@ -108,12 +109,15 @@ describe('listQuery', () => {
     expect(orders).toEqual(expected);
   });
 
-  it.each(['sort=nothing', 'sort=name,id,nothing,desc', 'sort=toString', 'sort=tags'])(
-    'rejects %s',
-    (text) => {
-      expect(invalid(text)).toEqual(['sort']);
-    },
-  );
+  it.each([
+    'sort=nothing',
+    'sort=name,id,nothing,desc',
+    'sort=toString',
+    'sort=tags',
+    'sort=words',
+  ])('rejects %s', (text) => {
+    expect(invalid(text)).toEqual(['sort']);
+  });
 
   it('sorts only by the sortable fields where the list names them', () => {
     const options = { sortable: ['made'] };
@@ -159,6 +163,7 @@ describe('a filter', () => {
     ['active', 'true', ANY],
     ['colour', 'RED', ANY],
     ['tags', 'HOT', ANY],
+    ['words', 'x', ['contains']],
   ])('on %s has the operators of its type and rejects all others', (field, value, operators) => {
     const textOf = (operator: string) =>
       `${field}.${operator}=${operator === 'specified' ? 'true' : value}`;
