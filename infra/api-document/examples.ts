@@ -33,12 +33,13 @@ export const PLACEHOLDERS = {
 export interface Example {
   /**
    * What must exist before the request can succeed: `integration` is one with parameters,
-   * `ownSession` and `ownFactor` belong to the caller, and `session` and `factor` to another
+   * an `invitee` is a user without a password, `ownSession` and `ownFactor` belong to the caller, and `session` and `factor` to another
    * user. A `pendingFactor` is one of the caller that no code has confirmed. A `credential` is one
    * of the module of an integration with parameters.
    */
   readonly needs?:
     | 'user'
+    | 'invitee'
     | 'integration'
     | 'credential'
     | 'resetKey'
@@ -79,6 +80,8 @@ const STORED = {
   ...changedBy('admin'),
   lastLogin: null,
   secondFactor: false,
+  state: 'invited',
+  invitedUntil: '2026-11-23T09:30:00.000Z',
 };
 const ADMIN = {
   id: 1,
@@ -225,6 +228,10 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     body: { id: PLACEHOLDERS.userId, ...ETIENNE, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
     response: { ...STORED, authorities: ['ROLE_USER', 'ROLE_ANALYST'] },
     headers: { ...alert('userManagement.updated', 'etienne'), ...version(2) },
+  },
+  'POST /api/users/{login}/invite': {
+    needs: 'invitee',
+    path: { login: PLACEHOLDERS.login },
   },
 
   'POST /api/utm-integrations': {

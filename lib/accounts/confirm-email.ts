@@ -42,7 +42,7 @@ export async function confirmEmail(
       'account.updated',
       user,
       { email: pending.email },
-      { modifiedBy: user.login, now },
+      { modifier: user, now },
     );
     const actor = actorOf(user, { source: source.address, session: undefined });
     // A new password creates no version, and voids the key.

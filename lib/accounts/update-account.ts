@@ -23,7 +23,7 @@ export async function updateAccount(
 ): Promise<User | undefined> {
   return caller.change({
     decide: ({ callerUser, now }) => {
-      const by = { modifiedBy: callerUser.login, now };
+      const by = { modifier: callerUser, now };
       const isNew = email !== undefined && !isSameRecipient(email, callerUser.email);
       if (isNew) requireNoLink(email);
       const isPending = mustBeConfirmed && isNew;

@@ -61,6 +61,7 @@ export const auditItem: ItemDeclaration = {
 export const AUDITED_ACTIONS = [
   'user.created',
   'user.updated',
+  'user.invited',
   'user.deleted',
   'account.updated',
   'password.changed',

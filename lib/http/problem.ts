@@ -195,6 +195,13 @@ const PROBLEMS = {
       'It is one of the most common passwords, the login or the e-mail address, or a simple ' +
       'variation of one of them: choose another password',
   },
+  'not-invitable': {
+    status: 400,
+    message: 'error.notinvitable',
+    title: 'The user cannot be invited',
+    detail:
+      'Only an activated user without a password, whose address mail can reach, can be invited',
+  },
   'unknown-key': {
     status: 400,
     message: 'error.http.400',
@@ -208,6 +215,14 @@ const PROBLEMS = {
     detail:
       'Too many wrong passwords, or too many requests from one address: try again after ' +
       'the number of seconds in Retry-After',
+  },
+  'too-many-mails': {
+    status: 429,
+    message: 'error.http.429',
+    title: 'Too Many Requests',
+    detail:
+      'The user has received too many such mails: try again after the number of seconds in ' +
+      'Retry-After',
   },
   'read-budget-spent': {
     status: 429,

@@ -4,15 +4,14 @@ import { idText, type Key } from '../table/keys.ts';
 import { attributesAre, isAbsent, put, type Write } from '../table/write.ts';
 import { OCCASIONS, type Occasion } from './outbox.ts';
 
-/** Invitations need no limit: only administrators cause them. */
-export type LimitedOccasion = Exclude<Occasion, 'invitation'>;
-
 /**
  * The maximum number of mails to one account on one occasion within an hour. Anyone can trigger a
  * reset mail. The limit of notices is higher: otherwise a thief could use it up with harmless
- * changes, so that no notice of the next one is sent.
+ * changes, so that no notice of the next one is sent. Of invitations, only those are counted that
+ * an administrator sends again.
  */
-export const MAILS_PER_WINDOW: Readonly<Record<LimitedOccasion, number>> = {
+export const MAILS_PER_WINDOW: Readonly<Record<Occasion, number>> = {
+  invitation: 5,
   reset: 10,
   emailConfirmation: 5,
   passwordChanged: 20,
@@ -37,7 +36,7 @@ export interface Addressee {
 }
 
 /** How many mails may be sent to an account on one occasion within an hour. */
-export const mailsTo = ({ emailUnproven }: Addressee, occasion: LimitedOccasion): number =>
+export const mailsTo = ({ emailUnproven }: Addressee, occasion: Occasion): number =>
   Math.min(MAILS_PER_WINDOW[occasion], emailUnproven ? TO_UNPROVEN_MAX : Number.POSITIVE_INFINITY);
 
 /** How many resets may be sent to the mailbox of an account within an hour. */

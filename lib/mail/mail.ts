@@ -5,7 +5,7 @@ import { requireEnv } from '../runtime/env.ts';
 import { recipientOf } from './address.ts';
 import type { Occasion } from './outbox.ts';
 
-/** Subject and text of each mail. `{login}`, `{link}` and `{email}` are placeholders. */
+/** Subject and text of each mail. the placeholders are in `values` below. */
 export type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
 
 /** The part of a user that a mail needs. */
@@ -13,15 +13,22 @@ export interface Recipient {
   readonly login: string;
   readonly email: string;
   readonly langKey: string;
+  readonly firstName?: string | undefined;
+}
+
+/** What a mail says beside its recipient: its link, if any, ends with the key. */
+export interface MailContent {
+  readonly key?: string;
+  /** The address that the link confirms. */
+  readonly newEmail?: string;
+  /** The name of the person who invites. */
+  readonly inviter?: string;
 }
 
 /** Sends mail to users through SES. */
 export interface Mailer {
-  /**
-   * Sends one mail. Its link, if any, ends with the key. `newEmail` is the address that the link
-   * confirms. Throws SDK errors.
-   */
-  send(occasion: Occasion, recipient: Recipient, key?: string, newEmail?: string): Promise<void>;
+  /** Sends one mail. Throws SDK errors. */
+  send(occasion: Occasion, recipient: Recipient, content?: MailContent): Promise<void>;
 }
 
 /**
@@ -43,16 +50,18 @@ export function openMailer(
   const defaultLanguage = requireEnv('MAIL_LANGUAGE');
   const { MAIL_CONFIGURATION_SET: configurationSet } = process.env;
   return {
-    async send(occasion, { login, email, langKey }, key, newEmail) {
+    async send(occasion, recipient, { key, newEmail, inviter } = {}) {
+      const { login, email, langKey, firstName = login } = recipient;
       const inLanguage = texts[languageIn(Object.keys(texts), langKey) ?? defaultLanguage] as Texts;
       const { subject, text } = inLanguage[occasion];
       const base =
         occasion === 'emailConfirmation' ? requireEnv('MAIL_CONFIRM_LINK_BASE') : linkBase;
-      const values = { login, link: key && `${base}${key}`, email: newEmail };
+      const link = key && `${base}${key}`;
+      const values = { login, firstName, link, email: newEmail, inviter };
       // Replaced in one pass, because a login may itself be `{link}`.
       const fill = (template: string) =>
         template.replace(
-          /\{(login|link|email)\}/g,
+          /\{(login|firstName|link|email|inviter)\}/g,
           (placeholder, name: keyof typeof values) => values[name] ?? placeholder,
         );
       const mail = new SendEmailCommand({

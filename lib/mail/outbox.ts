@@ -98,6 +98,8 @@ interface Invitation {
   readonly occasion: 'invitation';
   readonly userId: number;
   readonly incarnation: string;
+  /** The administrator who invites; absent in mails of earlier versions. */
+  readonly inviterId?: number;
 }
 
 /**
@@ -164,8 +166,17 @@ export const resetRequested = (email: string, source: string, now: number): Writ
   );
 
 /** The write that invites the user of an account without a password. */
-export const invited = ({ id, incarnation }: Account, now: number): Write =>
-  toBeSent(keyFor(id, now), { occasion: 'invitation', userId: id, incarnation }, now, KEPT_SECONDS);
+export const invited = (
+  { id, incarnation }: Account,
+  { id: inviterId }: Pick<Account, 'id'>,
+  now: number,
+): Write =>
+  toBeSent(
+    keyFor(id, now),
+    { occasion: 'invitation', userId: id, incarnation, inviterId },
+    now,
+    KEPT_SECONDS,
+  );
 
 /** The write that has a new address of an account confirmed by its present one. */
 export const confirmationRequested = (

@@ -2,13 +2,12 @@ import { anonymous, auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import { siteOf } from '../contract/source.ts';
 import { isReachable } from '../mail/address.ts';
-import type { Mailer, Recipient } from '../mail/mail.ts';
+import type { MailContent, Mailer, Recipient } from '../mail/mail.ts';
 import {
   type Addressee,
   allResetsKey,
   countMail,
   hasFreshKey,
-  type LimitedOccasion,
   type MailCount,
   mailboxResetsKey,
   mailCountKey,
@@ -39,8 +38,7 @@ type Outgoing =
   | {
       readonly occasion: Occasion;
       readonly recipient: Recipient;
-      readonly key?: string;
-      readonly newEmail?: string;
+      readonly content?: MailContent;
     }
   | 'resets-used-up'
   | 'unreachable'
@@ -52,6 +50,8 @@ interface Loaded {
   /** The user of a mail with a key, if there is one that may still be mailed. */
   readonly user?: User | undefined;
   readonly count?: MailCount | undefined;
+  /** Of an invitation: the person who invites. */
+  readonly inviter?: User | undefined;
   /** Of a reset: the counts of `resetCountKeys`. */
   readonly counts?: readonly (MailCount | undefined)[];
 }
@@ -78,8 +78,8 @@ export async function deliverMail(
     // Any user can set such an address, so it must neither raise the alarm nor leave an item.
     log({ mailsUnreachable: 1 }, { field: 'mailsUnreachable', unit: 'Count', dimensions: [[]] });
   } else if (outgoing) {
-    const { occasion, recipient, key, newEmail } = outgoing;
-    await mailer.send(occasion, recipient, key, newEmail);
+    const { occasion, recipient, content } = outgoing;
+    await mailer.send(occasion, recipient, content);
     log({ mailSent: occasion });
   }
   // Unconditional: of two executions with the same item, the second one deletes nothing.
@@ -101,7 +101,9 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
       const user = await findUser(table, mail.userId);
       const isWanted =
         user?.activated && !user.passwordHash && user.incarnation === mail.incarnation;
-      return { mail, user: isWanted ? user : undefined };
+      if (!isWanted) return { mail };
+      const { inviterId } = mail;
+      return { mail, user, inviter: inviterId ? await findUser(table, inviterId) : undefined };
     }
     case 'emailConfirmation': {
       const { userId, occasion, securityStamp } = mail;
@@ -123,14 +125,14 @@ async function loadMail(table: Table, itemKey: Key): Promise<Loaded | undefined>
  */
 function decideMail(
   itemKey: Key,
-  { mail, user, count, counts = [] }: Loaded,
+  { mail, user, count, inviter, counts = [] }: Loaded,
   resetsPerHour: number,
   now: number,
 ): Decision<Outgoing> {
   const { occasion } = mail;
   const address = user?.email ?? (isNotice(mail) ? mail.email : undefined);
   if (address !== undefined && !isReachable(address)) return { writes: [], result: 'unreachable' };
-  const countOfAccount = (userId: number, limited: LimitedOccasion, addressee: Addressee) =>
+  const countOfAccount = (userId: number, limited: Occasion, addressee: Addressee) =>
     countOnce(itemKey, mail, [
       countMail(mailCountKey(userId, limited), count, now, mailsTo(addressee, limited)),
     ]);
@@ -144,12 +146,21 @@ function decideMail(
     if (!counted) return NOTHING;
     const { newEmail } = mail;
     const { key, write } = newConfirmationKey(user, newEmail, now);
-    return { writes: [...counted, write], result: { occasion, recipient: user, key, newEmail } };
+    return {
+      writes: [...counted, write],
+      result: { occasion, recipient: user, content: { key, newEmail } },
+    };
   }
   const { key, write } = newResetKey(user, now);
-  const result = { occasion, recipient: user, key };
-  if (occasion === 'invitation')
-    return { writes: [...markedAsCounted(itemKey, mail), write], result };
+  const result = { occasion, recipient: user, content: { key } };
+  if (occasion === 'invitation') {
+    // Whoever has invited may have been deleted since.
+    const content = { key, inviter: inviter ? nameOf(inviter) : user.createdBy };
+    return {
+      writes: [...markedAsCounted(itemKey, mail), write],
+      result: { ...result, content },
+    };
+  }
   if (mail.counted) return { writes: [write], result };
   const counted = countReset(mail, user, counts, resetsPerHour, now);
   if (counted === 'too-many') return NOTHING;
@@ -158,6 +169,9 @@ function decideMail(
   const entry = auditEntry(anonymous(mail.source), event, now);
   return { writes: [...counted, ...markedAsCounted(itemKey, mail), write, entry], result };
 }
+
+const nameOf = ({ firstName, lastName, login }: User): string =>
+  [firstName, lastName].filter(Boolean).join(' ') || login;
 
 /** The keys of the counts that a reset adds to. */
 const resetCountKeys = (user: User, { source = '' }: { readonly source?: string }) => ({

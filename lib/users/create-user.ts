@@ -6,6 +6,7 @@ import { settleAll } from '../runtime/settle-all.ts';
 import type { Table } from '../table/table.ts';
 import { firstVersion } from '../table/version.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
+import { invitationAt } from './invite-user.ts';
 import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
 import type { NewUser } from './user-schema.ts';
 import { auditEventFor, creation, userChanges } from './user-table.ts';
@@ -31,13 +32,14 @@ export async function createUser(
         password === undefined ? Promise.resolve(undefined) : hasher.hash(password),
       ]),
     decide: ({ prepared: [id, passwordHash], callerUser, now }) => {
+      const isInvited = passwordHash === undefined && newUser.activated;
+      const invitedAt = isInvited ? invitationAt(newUser, now) : undefined;
       const user = newAccount(
-        { ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash },
+        { ...pick(newUser, EDITABLE_USER_FIELDS), id, passwordHash, invitedAt },
         callerUser.login,
         now,
       );
-      const isInvited = passwordHash === undefined && user.activated;
-      const writes = [...creation(user), ...(isInvited ? [invited(user, now)] : [])];
+      const writes = [...creation(user), ...(isInvited ? [invited(user, callerUser, now)] : [])];
       const event = auditEventFor('user.created', user, userChanges(undefined, user));
       return { writes, result: user, event };
     },

@@ -32,6 +32,7 @@ const newPassword = (
 ) => ({
   passwordHash,
   passwordChanges: passwordChanges + 1,
+  invitedAt: undefined,
   tokenExcepted,
   sessionsEnded: undefined,
   securityStamp: newRandomText(),

@@ -5,8 +5,9 @@ import { Failure } from '../contract/failure.ts';
 import { canonical } from '../contract/folding.ts';
 import { type ListQuery, listQuery } from '../contract/list-query.ts';
 import type { Collection } from '../table/list.ts';
+import { ADMINISTRATOR_FIELDS, standingOf } from './administrator-view.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
-import { ADMINISTRATOR_FIELDS, USER_FIELDS, type User } from './user.ts';
+import { USER_FIELDS, type User } from './user.ts';
 import { loginGuardKey } from './user-items.ts';
 import { userForAdministrators } from './user-schema.ts';
 import { guardKeyOf, userOf } from './user-table.ts';
@@ -41,15 +42,17 @@ export async function requireSelectable(
 /** A user as lists filter and sort it. */
 interface ListedUser extends Omit<User, 'secondFactor'> {
   readonly secondFactor: boolean;
+  readonly state: ReturnType<typeof standingOf>['state'];
   /** What a person would look for. */
   readonly text: readonly string[];
 }
 
-function listedUser(user: User): ListedUser {
+function listedUser(user: User, now: number): ListedUser {
   const { login, email, firstName = '', lastName = '' } = user;
   return {
     ...user,
     secondFactor: user.secondFactor !== undefined,
+    state: standingOf(user, now).state,
     text: [login, email, `${firstName} ${lastName}`],
   };
 }
@@ -60,7 +63,7 @@ const PARTITION_KEY_BYTES_MAX = 2048;
 /** All users; a filter for one login or address reads only the users that can have it. */
 export const USERS: Collection<ListedUser> = {
   kind: 'USER',
-  entityOf: (item) => listedUser(userOf(item)),
+  entityOf: (item) => listedUser(userOf(item), Date.now()),
   unitsPerEntity: 0.11,
   keysToIds(filters) {
     const unique = filters.find(

@@ -4,7 +4,8 @@ import { put, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
 import { pendingEmailKey, resetItemKey } from './user-items.ts';
 
-const LIFETIME_SECONDS = 24 * 60 * 60;
+/** How long a mailed key is valid. */
+export const MAILED_KEY_SECONDS = 24 * 60 * 60;
 /**
  * A change of one's own address does not void a key that was mailed within this time before its
  * use.
@@ -46,7 +47,7 @@ export function newResetKey(user: User, now: number): { key: string; write: Writ
     securityStamp: user.securityStamp,
     mailbox: mailboxHashOf(user),
     issuedAt: now,
-    expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
+    expires: Math.floor(now / 1000) + MAILED_KEY_SECONDS,
   };
   return { key, write: put(resetItemKey(hashOf(key)), { ...storedKey }) };
 }
@@ -100,7 +101,7 @@ export function newConfirmationKey(
     keyHash: hashOf(key),
     securityStamp: user.securityStamp,
     mailbox: mailboxHashOf(user),
-    expires: Math.floor(now / 1000) + LIFETIME_SECONDS,
+    expires: Math.floor(now / 1000) + MAILED_KEY_SECONDS,
   };
   return { key, write: put(pendingEmailKey(user.id), { ...pending }) };
 }

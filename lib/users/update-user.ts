@@ -9,6 +9,7 @@ import type { Table } from '../table/table.ts';
 import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
 import { attributesAre, withConditionOn } from '../table/write.ts';
 import type { AuthorizedCaller } from './authorized-caller.ts';
+import { invitationAt } from './invite-user.ts';
 import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
 import {
@@ -42,11 +43,11 @@ export async function updateUser(
       if (mustBeConfirmed && isOwn && !isSameRecipient(changes.email, targetUser.email))
         throw new Failure('confirmation-required');
       if (changes.login !== targetUser.login) requireUnreservedLogin(changes.login);
-      const by = { modifiedBy: callerUser.login, now };
+      const by = { modifier: callerUser, now };
       const { writes, ...decision } = modify('user.updated', targetUser, changes, by);
-      // The response shows the last log-in and the factor, which change without a new version.
-      const { lastLogin, factorChanges } = targetUser;
-      const isCurrent = attributesAre({ lastLogin, factorChanges });
+      // The response shows what follows from them, and they change without a new version.
+      const { lastLogin, factorChanges, invitedAt, passwordChanges } = targetUser;
+      const isCurrent = attributesAre({ lastLogin, factorChanges, invitedAt, passwordChanges });
       const key = entityKey('USER', targetUser.id);
       return { ...decision, writes: withConditionOn(key, isCurrent, writes) };
     },
@@ -62,33 +63,37 @@ export function modify(
   action: 'user.updated' | 'account.updated',
   user: User,
   fields: Partial<Pick<User, EditableUserField>>,
-  { modifiedBy, now }: { modifiedBy: string; now: number },
+  { modifier, now }: { modifier: User; now: number },
 ): Decision<User> & { event: AuditEvent } {
   const changed: User = {
     ...user,
     ...pick(fields, EDITABLE_USER_FIELDS),
     version: nextVersion(user.version),
-    lastModifiedBy: modifiedBy,
+    lastModifiedBy: modifier.login,
     lastModifiedDate: new Date(now).toISOString(),
   };
   const hasNewAddress = changed.email !== user.email;
   // A new spelling is no news, and a thief could use up the limit of notices with it.
   const hasNewRecipient = hasNewAddress && !isSameRecipient(changed.email, user.email);
-  const isOwn = modifiedBy === user.login;
-  const after = hasNewRecipient ? { ...changed, emailUnproven: isOwn || undefined } : changed;
-  const isDeactivated = user.activated && !after.activated;
-  const isReactivated = after.activated && !user.activated;
+  const isOwn = modifier.login === user.login;
+  const isDeactivated = user.activated && !changed.activated;
+  const isReactivated = changed.activated && !user.activated;
   const isInvited =
     action === 'user.updated' &&
     !user.passwordHash &&
-    after.activated &&
+    changed.activated &&
     (hasNewAddress || isReactivated);
+  const after: User = {
+    ...changed,
+    ...(hasNewRecipient && { emailUnproven: isOwn || undefined }),
+    ...(isInvited && { invitedAt: invitationAt(changed, now) }),
+  };
   const voidsResetKeys = isDeactivated || (hasNewAddress && !isOwn);
   return {
     writes: [
       ...modification(user, after, { voidsResetKeys }),
       ...(hasNewRecipient ? [notified('emailChanged', user, now)] : []),
-      ...(isInvited ? [invited(user, now)] : []),
+      ...(isInvited ? [invited(user, modifier, now)] : []),
     ],
     result: after,
     event: auditEventFor(action, user, userChanges(user, after)),

@@ -57,6 +57,15 @@ export const RemoveSecondFactor = {
   failures: ['not-found'],
 } satisfies Contract;
 
+/** POST /api/users/{login}/invite */
+export const InviteUser = {
+  ...shared,
+  summary: 'Invite a user who has no password again, by mail',
+  access: administrators,
+  path: loginInPath,
+  failures: ['not-found', 'not-invitable', 'too-many-mails'],
+} satisfies Contract;
+
 /** GET /api/users/{login} */
 export const GetUser = {
   ...shared,

@@ -33,6 +33,7 @@ export const userItem: ItemDeclaration = {
       sessionEndings: v.optional(count),
       sessionsEnded: v.optional(v.set(text)),
       lastLogin: v.optional(text),
+      invitedAt: v.optional(text),
       emailUnproven: v.optional(v.literal(true)),
       secondFactor: v.optional(secondFactor()),
       pendingFactor: v.optional(v.object({ nonce: text, session: text, expires: count })),

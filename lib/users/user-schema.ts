@@ -15,6 +15,7 @@ import {
 } from '../contract/fields.ts';
 import { asciiDomain, INVISIBLE } from '../mail/address.ts';
 import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
+import { USER_STATES } from './administrator-view.ts';
 import type { EditableUserField } from './user.ts';
 
 /** Logins that would collide with other paths under /api/users. */
@@ -157,4 +158,6 @@ export const userForAdministrators = v.strictObject({
   ...userResponse.entries,
   lastLogin: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
   secondFactor: v.optional(v.boolean()),
+  state: v.optional(v.picklist(USER_STATES)),
+  invitedUntil: v.optional(v.nullable(v.pipe(v.string(), v.isoTimestamp()))),
 });

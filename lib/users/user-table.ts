@@ -153,6 +153,7 @@ export function modification(
         // Otherwise it is left alone: a concurrent password change may have replaced it.
         ...(voidsResetKeys && { securityStamp: newRandomText() }),
         ...(before.emailUnproven !== after.emailUnproven && pick(after, ['emailUnproven'])),
+        ...(before.invitedAt !== after.invitedAt && pick(after, ['invitedAt'])),
         ...(isDeactivated && allSessionsEnded(before)),
       },
       attributesAre({ version, ...(isDeactivated && { sessionEndings }) }),

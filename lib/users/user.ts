@@ -55,6 +55,8 @@ export interface User {
   readonly sessionsEnded?: ReadonlySet<string> | undefined;
   /** The time of the last log-in. ISO 8601, UTC. */
   readonly lastLogin?: string | undefined;
+  /** When the user was last invited to set a password, which removes it. ISO 8601, UTC. */
+  readonly invitedAt?: string | undefined;
   readonly secondFactor?: SecondFactor | undefined;
   readonly pendingFactor?: PendingFactor | undefined;
   /**
@@ -84,6 +86,7 @@ type InternalField =
   | 'tokenExcepted'
   | 'sessionsEnded'
   | 'lastLogin'
+  | 'invitedAt'
   | 'secondFactor'
   | 'pendingFactor'
   | 'factorChanges'
@@ -117,20 +120,5 @@ export type EditableUserField = (typeof EDITABLE_USER_FIELDS)[number];
 
 export const PERSONAL_USER_FIELDS = personalFields(USER_FIELDS);
 
-/** What only administrators see, and how lists filter and sort by it. */
-export const ADMINISTRATOR_FIELDS = {
-  lastLogin: { filter: 'date' },
-  secondFactor: { filter: 'boolean' },
-} as const satisfies Record<string, FieldUse>;
-
 /** The representation of a user in responses. */
 export const userView = (user: Omit<User, 'secondFactor'>) => viewOf(user, USER_FIELDS);
-
-/** The representation of a user for administrators. */
-export const administratorView = (
-  user: Omit<User, 'secondFactor'> & { readonly secondFactor?: SecondFactor | boolean | undefined },
-) => ({
-  ...userView(user),
-  lastLogin: user.lastLogin ?? null,
-  secondFactor: Boolean(user.secondFactor),
-});

@@ -16,7 +16,8 @@ import { deleteUser } from '../../lib/users/delete-user.ts';
 import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
-import { administratorView, type User, userView } from '../../lib/users/user.ts';
+import { administratorView } from '../../lib/users/administrator-view.ts';
+import { type User, userView } from '../../lib/users/user.ts';
 import { NOW } from './determinism.ts';
 import {
   factorSecrets,

@@ -50,7 +50,7 @@ describe('a mail with a link', () => {
   it('goes to the address of the user with the key in the link', async () => {
     const { mailer, requests } = mailerReceiving(SENT);
 
-    await mailer.send('invitation', ada, 'k3y');
+    await mailer.send('invitation', ada, { key: 'k3y' });
 
     const link = 'https://gates.example.com/reset?key=k3y';
     const text = `en invitation ada ${link} ada ${link} {other}`;
@@ -76,7 +76,7 @@ describe('a mail with a link', () => {
     vi.stubEnv('MAIL_CONFIGURATION_SET', 'gates');
     const { mailer, inputs } = mailerReceiving(SENT);
 
-    await mailer.send('reset', ada, 'k3y');
+    await mailer.send('reset', ada, { key: 'k3y' });
 
     expect(inputs()[0].ConfigurationSetName).toBe('gates');
   });
@@ -95,17 +95,30 @@ describe('a mail with a link', () => {
   ])('for a user with langKey %s is written in %s', async (langKey, language) => {
     const { mailer, inputs } = mailerReceiving(SENT);
 
-    await mailer.send('reset', { ...ada, langKey }, 'k3y');
+    await mailer.send('reset', { ...ada, langKey }, { key: 'k3y' });
 
     const { Subject, Body } = inputs()[0].Content.Simple;
     expect(Subject.Data).toBe(`${language}: reset ada`);
     expect(Body.Text.Data).toMatch(new RegExp(`^${language} reset ada `));
   });
 
+  it('names who is invited and who invites literally, and a user without a first name', async () => {
+    const mail = { subject: '', text: '{firstName} {inviter} {login}' };
+    const texts = { en: { ...textsIn('en'), invitation: mail } };
+    const textFor = async (recipient: User) => {
+      const { mailer, inputs } = mailerReceiving(SENT, texts);
+      await mailer.send('invitation', recipient, { key: 'k3y', inviter: '{link} Lovelace' });
+      return inputs()[0].Content.Simple.Body.Text.Data;
+    };
+
+    expect(await textFor({ ...ada, firstName: '{inviter}' })).toBe('{inviter} {link} Lovelace ada');
+    expect(await textFor(ada)).toBe('ada {link} Lovelace ada');
+  });
+
   it.each(['{link}', '$&', '{login}'])('inserts the login %s literally', async (login) => {
     const { mailer, inputs } = mailerReceiving(SENT);
 
-    await mailer.send('reset', { ...ada, login }, 'k3y');
+    await mailer.send('reset', { ...ada, login }, { key: 'k3y' });
 
     const link = 'https://gates.example.com/reset?key=k3y';
     expect(inputs()[0].Content.Simple.Subject.Data).toBe(`en: reset ${login}`);
@@ -122,7 +135,7 @@ describe('a mail with a link', () => {
   ])('goes to %s with the domain in Punycode, as SES requires: %s', async (email, recipient) => {
     const { mailer, inputs } = mailerReceiving(SENT);
 
-    await mailer.send('reset', { ...ada, email }, 'k3y');
+    await mailer.send('reset', { ...ada, email }, { key: 'k3y' });
 
     expect(inputs()[0].Destination).toEqual({ ToAddresses: [recipient] });
   });
@@ -130,7 +143,7 @@ describe('a mail with a link', () => {
   it('fails with the error of SES, without a retry', async () => {
     const { mailer, requests } = mailerReceiving(REJECTED);
 
-    await expect(mailer.send('reset', ada, 'k3y')).rejects.toMatchObject({
+    await expect(mailer.send('reset', ada, { key: 'k3y' })).rejects.toMatchObject({
       name: 'MessageRejected',
     });
     expect(requests).toHaveLength(1);
@@ -143,7 +156,10 @@ describe('the mail that confirms a new address', () => {
   const texts = { en: { ...textsIn('en'), emailConfirmation: mail, reset: mail } };
   const send = async (email?: string) => {
     const { mailer, inputs } = mailerReceiving(SENT, texts);
-    await mailer.send(email ? 'emailConfirmation' : 'reset', ada, 'k3y', email);
+    await mailer.send(email ? 'emailConfirmation' : 'reset', ada, {
+      key: 'k3y',
+      ...(email !== undefined && { newEmail: email }),
+    });
     return inputs()[0].Content.Simple.Body.Text.Data;
   };
 
@@ -165,7 +181,7 @@ describe('a mailer', () => {
   it('waits three seconds for SES and makes three attempts', async () => {
     const send = vi.spyOn(SESv2Client.prototype, 'send').mockImplementation(async () => SENT);
 
-    await openMailer(TEXTS).send('reset', ada, 'k3y');
+    await openMailer(TEXTS).send('reset', ada, { key: 'k3y' });
 
     const [client] = send.mock.contexts as unknown as [SESv2Client];
     // biome-ignore lint/suspicious/noExplicitAny: the SDK hides the type of this configuration
@@ -278,7 +294,7 @@ it.each([
 it.each([
   ['a reset', resetRequested('a@b.c', '192.0.2.1', 0), 3600],
   ['a confirmation', confirmationRequested(ada, 'new@b.c', 0), 3600],
-  ['an invitation', invited(ada, 0), 30 * 86_400],
+  ['an invitation', invited(ada, ada, 0), 30 * 86_400],
   ['a notice', notified('emailChanged', ada, 0), 30 * 86_400],
 ])('the request of %s expires', (_, { attributes }, seconds) => {
   expect(attributes?.expires).toBe(seconds);

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
 import { Failure } from '../../lib/contract/failure.ts';
-import type { Recipient } from '../../lib/mail/mail.ts';
+import type { MailContent, Recipient } from '../../lib/mail/mail.ts';
 import { allResetsKey, mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-limit.ts';
 import { currentDeadline } from '../../lib/runtime/deadline.ts';
 import { deliverBatch } from '../../lib/stream/deliver-batch.ts';
@@ -65,7 +65,7 @@ async function deliver(items: Item[], send = async (): Promise<void> => undefine
   const sent: unknown[][] = [];
   const table = memoryTable(items);
   const mailer = {
-    async send(occasion: string, { email }: Recipient, key?: string, newEmail?: string) {
+    async send(occasion: string, { email }: Recipient, { key, newEmail }: MailContent = {}) {
       await send();
       sent.push([occasion, email, key, ...(newEmail ? [newEmail] : [])]);
     },

@@ -97,7 +97,8 @@ it.each<[string, Partial<User>, Partial<User>, string[]]>([
 ])('an update invites a user without a password again %s', (_, before, fields, occasions) => {
   const ada = storedUser(7, 'ada', { passwordHash: undefined, ...before });
 
-  const { writes } = modify('user.updated', ada, fields, { modifiedBy: 'admin', now: 0 });
+  const modifier = storedUser(1, 'admin');
+  const { writes } = modify('user.updated', ada, fields, { modifier, now: 0 });
 
   const mails = writes.filter(({ key }) => key.pk.startsWith('MAIL#'));
   expect(mails.map(({ attributes }) => attributes?.occasion)).toEqual(occasions);

@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { anonymous, auditEntry } from '../../lib/audit/audit-entry.ts';
 import { auditView, entryOf } from '../../lib/audit/read-audits.ts';
 import { pick, viewOf } from '../../lib/contract/entity-fields.ts';
 import { health } from '../../lib/status/health.ts';
+import { standingOf } from '../../lib/users/administrator-view.ts';
 import { awsError } from '../support/doubles/aws-errors.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
@@ -74,4 +75,30 @@ it('the service is unavailable when its table does not exist', async () => {
   const get = () => Promise.reject(awsError('ResourceNotFoundException'));
 
   await expect(health({ ...memoryTable(), get })).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+describe('the state of a user', () => {
+  const [invitedAt, now] = ['2026-01-02T00:00:00.000Z', Date.parse('2026-01-02T12:00:00Z')];
+  const until = '2026-01-03T00:00:00.000Z';
+  const [before, after] = ['2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00.001Z'];
+
+  it.each([
+    ['active', null, { lastLogin: before }],
+    ['neverLoggedIn', null, {}],
+    ['invited', until, { invitedAt }],
+    ['invited', until, { invitedAt, lastLogin: before }],
+    ['active', null, { invitedAt, lastLogin: after }],
+    ['deactivated', null, { invitedAt, lastLogin: before, activated: false }],
+  ])('is %s, with an invitation until %s: %j', (state, invitedUntil, user) => {
+    expect(standingOf({ activated: true, ...user }, now)).toEqual({ state, invitedUntil });
+  });
+
+  it('is an expired invitation from the end of its day on', () => {
+    const stateAt = (time: number) => standingOf({ activated: true, invitedAt }, time).state;
+
+    expect([Date.parse(until) - 1, Date.parse(until)].map(stateAt)).toEqual([
+      'invited',
+      'invitationExpired',
+    ]);
+  });
 });

@@ -127,6 +127,7 @@ export const account = (link: string | undefined): readonly Row[] => [
   'POST /api/users/{login}/sessions/{series}/end',
   'POST /api/users/{login}/end-sessions',
   'POST /api/users/{login}/second-factor/remove',
+  ['POST /api/users/{login}/invite', { status: 400 }],
   ['PUT /api/users', { status: 412, body: USER, headers: { 'If-Match': '"old"' } }],
   ['PUT /api/users', { body: { ...USER, login: RENAMED } }],
   `DELETE /api/users/${RENAMED}`,

@@ -161,8 +161,11 @@ async function valuesOf(
     foreignEmail: caller.email,
     shownLogin: fresh,
   };
-  if (needs === 'user' || needs === 'session' || needs === 'factor') {
-    const { user } = await setup.account({ authorities: ['ROLE_USER'] });
+  if (needs === 'user' || needs === 'invitee' || needs === 'session' || needs === 'factor') {
+    const { user } = await setup.account({
+      authorities: ['ROLE_USER'],
+      ...(needs === 'invitee' && { passwordHash: undefined }),
+    });
     const { id: userId, login, email: shownEmail } = user;
     if (needs === 'factor') await setup.secondFactor(user);
     const series = needs === 'session' ? await setup.session(user) : 'none';
