@@ -8,6 +8,7 @@ import * as Credentials from './lib/modules/credential-contracts.ts';
 import { IssueModuleToken } from './lib/modules/credential-contracts.ts';
 import * as Modules from './lib/modules/module-contracts.ts';
 import { PARTITION } from './lib/operations/item-kinds.ts';
+import * as Overview from './lib/operations/overview/overview-contracts.ts';
 import * as Sessions from './lib/sessions/session-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetConsole, GetInfo, GetOpenApi } from './lib/status/status-contracts.ts';
@@ -45,6 +46,7 @@ const {
   changes,
   reads,
   credentialUse,
+  overview,
 } = PARTITION;
 
 const strictThrottle = true;
@@ -589,6 +591,29 @@ export const routes: readonly Route[] = [
       batchGet: [reads],
       query: [audit],
       updateOutsideTransaction: [reads],
+    },
+  },
+  {
+    route: 'GET /api/overview',
+    handler: 'get-overview',
+    contract: Overview.GetOverview,
+    permissions: {
+      get: [administrators],
+      batchGet: [reads, overview, user],
+      query: [audit],
+      updateOutsideTransaction: [reads],
+    },
+  },
+  {
+    route: 'POST /api/overview/count',
+    handler: 'count-overview',
+    contract: Overview.CountOverview,
+    permissions: {
+      batchGet: [reads, total],
+      query: [user, integration, audit],
+      put: [overview],
+      updateOutsideTransaction: [reads],
+      conditionCheck: [user],
     },
   },
 ];

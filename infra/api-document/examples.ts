@@ -164,6 +164,26 @@ const ENTRY = {
   count: null,
 };
 
+const OVERVIEW = {
+  countedAt: DATE,
+  counts: {
+    users: 36,
+    administratorsWithoutSecondFactor: 1,
+    usersNeverLoggedIn: 2,
+    usersInactive: 3,
+    deactivatedUsersWithRoles: 1,
+    expiredInvitations: 0,
+    modulesFailed: 1,
+    modulesBehind: 0,
+    modulesSilent: 0,
+    modulesWithExpiringCredentials: 1,
+    refusedLogins: 4,
+  },
+  days: [{ day: '2026-11-22', logins: 31, changes: 7 }],
+  administrators: [{ login: 'admin', secondFactor: true, lastLogin: DATE }],
+  latest: [ENTRY],
+};
+
 /** The headers of a response with an entity. */
 const version = (revision: number) => ({ ETag: `"${revision}-*"` });
 /** The headers of a change. */
@@ -465,6 +485,8 @@ export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
     response: [ENTRY],
     headers: { Link: '</api/audits?page=0&size=20&action.equals=user.updated>; rel="first"' },
   },
+  'POST /api/overview/count': {},
+  'GET /api/overview': { response: OVERVIEW },
   'POST /api/logout': {},
   'GET /api/openapi.json': {},
 };

@@ -27,6 +27,23 @@ export function positionOf(text: string): string | undefined {
     : undefined;
 }
 
+export const auditEntryResponse = v.strictObject({
+  id: v.pipe(v.string(), v.uuid()),
+  time: v.pipe(v.string(), v.isoTimestamp()),
+  actor: v.string(),
+  actorId: count,
+  action: v.picklist(AUDITED_ACTIONS),
+  target: v.string(),
+  targetName: v.string(),
+  integrationId: v.nullable(responseId),
+  integrationName: v.nullable(v.string()),
+  fields: v.array(v.string()),
+  changes: v.array(change),
+  session: v.nullable(v.string()),
+  source: v.nullable(v.string()),
+  count: v.nullable(count),
+});
+
 /** GET /api/audits: who changed what, when and from where; newest entries first by default. */
 export const ListAudits = {
   tag: 'Audit trail',
@@ -51,23 +68,6 @@ export const ListAudits = {
     { sortable: ['time'], others: ['id', 'fields', 'changes', 'count'], positionOf },
   ),
   headers: ['Link'],
-  response: v.array(
-    v.strictObject({
-      id: v.pipe(v.string(), v.uuid()),
-      time: v.pipe(v.string(), v.isoTimestamp()),
-      actor: v.string(),
-      actorId: count,
-      action: v.picklist(AUDITED_ACTIONS),
-      target: v.string(),
-      targetName: v.string(),
-      integrationId: v.nullable(responseId),
-      integrationName: v.nullable(v.string()),
-      fields: v.array(v.string()),
-      changes: v.array(change),
-      session: v.nullable(v.string()),
-      source: v.nullable(v.string()),
-      count: v.nullable(count),
-    }),
-  ),
+  response: v.array(auditEntryResponse),
   failures: ['read-budget-spent', 'audit-list-too-long', 'page-too-large'],
 } satisfies Contract;

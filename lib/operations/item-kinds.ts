@@ -18,6 +18,7 @@ import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-ite
 import { notBeforeItem, publicKeyItem } from '../tokens/key-set.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
+import { overviewItem } from './overview/count-overview.ts';
 
 /**
  * Every kind of item. Permissions, the verification, the deletion of a person's data, the adoption
@@ -34,6 +35,7 @@ const DECLARATIONS = {
   sequence: sequenceItem,
   total: totalItem,
   format: formatItem,
+  overview: overviewItem,
   publicKey: publicKeyItem,
   notBefore: notBeforeItem,
   resetKey: users.resetKeyItem,

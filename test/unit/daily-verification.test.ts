@@ -141,3 +141,9 @@ it('logs the age of the oldest pending restart as a metric, and its integration'
     },
   ]);
 });
+
+it('stores what the overview counts, also if it finds a defect', async () => {
+  await verify((table) => table.remove(totalKey('USER')));
+
+  expect(table.find({ pk: 'OVERVIEW', sk: 'OVERVIEW' })).toBeDefined();
+});

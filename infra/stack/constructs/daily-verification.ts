@@ -2,10 +2,14 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as Target } from 'aws-cdk-lib/aws-events-targets';
 import { Construct } from 'constructs';
+import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-/** Verifies the whole table once a day and logs the number of findings, which raises alarms. */
+/**
+ * Verifies the whole table once a day, logs the number of findings, which raises alarms, and stores
+ * what the overview counts.
+ */
 export class DailyVerification extends Construct {
   readonly verifier: GatehouseFunction;
 
@@ -22,6 +26,7 @@ export class DailyVerification extends Construct {
       retryAttempts: 0,
     });
     table.grantWholeTableTo(this.verifier);
+    table.grantTo(this.verifier, { put: [PARTITION.overview] });
     new Rule(this, 'Daily', {
       schedule: Schedule.rate(Duration.days(1)),
       targets: [new Target(this.verifier)],

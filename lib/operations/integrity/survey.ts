@@ -17,6 +17,7 @@ import type { TableScanner } from '../../table/table-scanner.ts';
 import { NotGatehouseTable } from '../../table/wrong-table.ts';
 import type { User } from '../../users/user.ts';
 import { MAIL_PARTITIONS, PARTITION } from '../item-kinds.ts';
+import { type Overview, openCount } from '../overview/count-overview.ts';
 import { findDefect } from './find-defect.ts';
 
 /** The part of a user that the verification reads. */
@@ -53,6 +54,8 @@ export interface Survey {
   readonly modulesToWatch: number[];
   /** Mails that nobody has tried to send. */
   waitingMails: number;
+  /** What the overview counts. */
+  readonly overview: Overview;
   /** By integration id. */
   readonly parameters: Map<number, SeenParameters>;
 }
@@ -91,7 +94,8 @@ export async function survey(
   table: TableScanner,
   onProgress: (items: number) => void,
 ): Promise<Survey> {
-  const seen: Survey = {
+  const overview = openCount(Date.now());
+  const seen: Seen = {
     items: 0,
     counts: zeros(),
     highestIds: zeros(),
@@ -112,14 +116,16 @@ export async function survey(
     for (const item of page) {
       if (typeof item.pk !== 'string' || typeof item.sk !== 'string') throw new NotGatehouseTable();
       if (item.pk === PARTITION.format) requireReadable(item);
-      note(seen, item);
+      note(seen, item, overview);
     }
     onProgress(seen.items);
   }
-  return seen;
+  return { ...seen, overview: overview.result() };
 }
 
-function note(seen: Survey, item: Item): void {
+type Seen = Omit<Survey, 'overview'>;
+
+function note(seen: Seen, item: Item, overview: ReturnType<typeof openCount>): void {
   seen.items++;
   const kind = collectionOf(item);
   if (kind) {
@@ -133,6 +139,7 @@ function note(seen: Survey, item: Item): void {
     seen.defective.push({ pk: item.pk, sk: item.sk });
     return;
   }
+  overview.add(item);
   if (kind === 'USER') seen.users.set(item.id as number, verifiedUserOf(item));
   else if (kind === 'INTEGRATION') noteIntegration(seen, item);
   else if (kind === 'CONF') noteParameter(seen, item);
@@ -150,7 +157,7 @@ const isWaitingMail = ({ pk, sk, counted, expires }: Item, now: number): boolean
   now / 1000 < (expires as number) &&
   Date.parse(sk.slice(0, sk.indexOf('#'))) < now - WAITS_MS_MAX;
 
-function noteIntegration(seen: Survey, item: Item): void {
+function noteIntegration(seen: Seen, item: Item): void {
   const { id, module, parameterCount, parametersEver, parameterBytes, credentials } =
     item as unknown as Integration;
   seen.integrations.set(id, { parameterCount, parametersEver, parameterBytes });
@@ -165,12 +172,12 @@ function noteIntegration(seen: Survey, item: Item): void {
   if (needsAttention(integrationOf(item), Date.now())) seen.modulesToWatch.push(id);
 }
 
-function noteCredential({ credentials }: Survey, { pk, expires }: Item): void {
+function noteCredential({ credentials }: Seen, { pk, expires }: Item): void {
   if (Date.now() / 1000 < (expires as number))
     credentials.add(pk.slice(PARTITION.credential.length));
 }
 
-function noteParameter({ parameters }: Survey, item: Item): void {
+function noteParameter({ parameters }: Seen, item: Item): void {
   const id = item.id as number;
   const integrationId = integrationIdOf(id);
   const { count, highest, bytes } = parameters.get(integrationId) ?? NO_PARAMETERS;

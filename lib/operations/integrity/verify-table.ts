@@ -1,6 +1,7 @@
 import { log } from '../../runtime/log.ts';
 import { KINDS, SEQUENCES } from '../../table/keys.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
+import type { Overview } from '../overview/count-overview.ts';
 import { type Verdict, verifyParameters, verifySequence, verifyTotal } from './counters.ts';
 import { verifyCredentials } from './credentials.ts';
 import { findDefect } from './find-defect.ts';
@@ -24,6 +25,7 @@ export interface Verification {
   readonly modulesToWatch: readonly number[];
   /** Mails that have waited for an hour without an attempt to send them. */
   readonly waitingMails: number;
+  readonly overview: Overview;
 }
 
 /**
@@ -56,6 +58,7 @@ export async function verifyTable(
     oldestPendingRestart: seen.oldestPendingRestart,
     modulesToWatch: seen.modulesToWatch,
     waitingMails: seen.waitingMails,
+    overview: seen.overview,
   };
 }
 

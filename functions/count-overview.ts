@@ -1,0 +1,13 @@
+import { endpoint } from '../lib/http/endpoint.ts';
+import { okEmpty } from '../lib/http/response.ts';
+import { countNow } from '../lib/operations/overview/overview.ts';
+import { CountOverview } from '../lib/operations/overview/overview-contracts.ts';
+import { openTable } from '../lib/table/open-table.ts';
+
+const table = openTable();
+
+/** POST /api/overview/count: counts what the overview shows, without waiting for the daily count. */
+export const handler = endpoint(CountOverview, async ({ caller }) => {
+  await countNow(table, caller);
+  return okEmpty();
+});

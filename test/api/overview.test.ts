@@ -1,0 +1,164 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { auditKey } from '../../lib/audit/audit-entry.ts';
+import { overviewKey } from '../../lib/operations/overview/count-overview.ts';
+import { commit } from '../../lib/table/change.ts';
+import { totalKey } from '../../lib/table/counters.ts';
+import { entityKey } from '../../lib/table/keys.ts';
+import { EXISTS, put, remove, set } from '../../lib/table/write.ts';
+import { measureUnits } from '../support/costs/consumed-units.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { useUsers } from '../support/instance/users.ts';
+
+let units = 0;
+const gatehouse = await useGatehouse({
+  async intercept(call, forward) {
+    if (call.functionName !== 'GET /api/overview') return forward();
+    const { response, readUnits } = await measureUnits(call, forward);
+    units += readUnits;
+    return response;
+  },
+});
+const { create } = useUsers(gatehouse);
+
+let token: string;
+const read = (path: string, as = token) => gatehouse.call('GET', path, { token: as });
+const count = (as = token) => gatehouse.call('POST', '/api/overview/count', { token: as });
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
+const setItem = (kind: 'USER' | 'INTEGRATION', id: number, attributes: object) =>
+  commit(gatehouse.table, [set(entityKey(kind, id), { ...attributes }, EXISTS)]);
+
+const PEOPLE: [string, object, object][] = [
+  ['boss', { authorities: ['ROLE_ADMIN'], password: 'boss' }, { lastLogin: daysAgo(91) }],
+  ['left', { authorities: ['ROLE_USER'], activated: false }, {}],
+  ['missed', {}, { invitedAt: daysAgo(2) }],
+  ['asked', {}, {}],
+  ['timid', { password: 'timid' }, {}],
+];
+const MODULES: [string, object][] = [
+  ['failed', { report: { running: 0, failed: 1 }, seen: daysAgo(0) }],
+  ['behind', { report: { running: 0 }, seen: daysAgo(2) }],
+  ['current', { report: { running: 1 }, seen: daysAgo(0) }],
+];
+
+const entry = (action: string, time: string, actorId = 0) => {
+  const id = crypto.randomUUID();
+  const who = { actor: 'x', actorId, target: 'user/1', targetName: 'admin', fields: [] };
+  return put(auditKey(time, id), { id, time, action, ...who });
+};
+
+beforeAll(async () => {
+  token = await gatehouse.adminToken();
+  for (const [login, fields, attributes] of PEOPLE) {
+    const { body } = await create({ login, email: `${login}@example.com`, ...fields });
+    await setItem('USER', body.id, attributes);
+  }
+  for (const [name, attributes] of MODULES) {
+    const body = { name, shortName: name, integrationType: 'API', active: true };
+    const made = await gatehouse.call('POST', '/api/utm-integrations', { token, body });
+    const path = `/api/utm-integrations/${made.body.id}/credentials`;
+    const expires = new Date(Date.now() + (name === 'failed' ? 29 : 31) * DAY_MS).toISOString();
+    await gatehouse.call('POST', path, { token, body: { expires } });
+    await setItem('INTEGRATION', made.body.id, { moduleRevision: 1, ...attributes });
+  }
+  await commit(gatehouse.table, [
+    entry('login.failed', daysAgo(0.5)),
+    entry('login.failed', daysAgo(0.5), 1),
+    entry('login.throttled', daysAgo(1.5)),
+    entry('session.started', daysAgo(13), 1),
+    entry('user.updated', daysAgo(13), 1),
+    entry('module.reported', daysAgo(13), 1),
+    entry('user.updated', daysAgo(14), 1),
+  ]);
+});
+
+describe('the overview', () => {
+  it('has no counts before the first count', async () => {
+    const { status, body } = await read('/api/overview');
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ countedAt: null, counts: null, days: null });
+  });
+
+  it('has counts that are the lengths of the lists with these filters', async () => {
+    expect(await count()).toMatchObject({ status: 200, text: '' });
+    const { body } = await read('/api/overview');
+
+    const at = (days: number) => new Date(Date.parse(body.countedAt) + days * DAY_MS).toISOString();
+    const lists: Record<string, string> = {
+      users: '/api/users?sort=login',
+      administratorsWithoutSecondFactor:
+        '/api/users?activated=true&authorities=ROLE_ADMIN&secondFactor=false',
+      usersNeverLoggedIn: '/api/users?state=neverLoggedIn',
+      usersInactive: `/api/users?activated=true&lastLogin.lessThan=${at(-90)}`,
+      deactivatedUsersWithRoles: '/api/users?activated=false&authorities.specified=true',
+      expiredInvitations: '/api/users?state=invitationExpired',
+      modulesFailed: '/api/modules?active=true&progress=failed',
+      modulesBehind: '/api/modules?active=true&progress=behind',
+      modulesSilent: `/api/modules?active=true&lastSeen.lessThan=${at(-25 / 24)}`,
+      modulesWithExpiringCredentials: `/api/modules?active=true&credentialsExpire.lessThan=${at(30)}`,
+      refusedLogins:
+        '/api/audits?action.in=login.failed,login.throttled,login.codeRejected&actorId=0' +
+        `&time.greaterThan=${at(-1)}`,
+    };
+    const lengths: Record<string, number> = {};
+    for (const [name, path] of Object.entries(lists))
+      lengths[name] = (await read(path)).body.length;
+    expect(body.counts).toEqual(lengths);
+    // Of each condition, something satisfies it and something does not.
+    expect(Object.values(lengths)).toEqual([7, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it('has the log-ins and changes of 14 days, without log-ins refused or reports', async () => {
+    const { days } = (await read('/api/overview')).body;
+
+    expect(days).toHaveLength(14);
+    expect(days[0]).toEqual({ day: daysAgo(13).slice(0, 10), logins: 1, changes: 1 });
+    expect(days[13].day).toBe(daysAgo(0).slice(0, 10));
+    // The creations of users, integrations and credentials above.
+    expect(days[13].changes).toBeGreaterThanOrEqual(PEOPLE.length + 2 * MODULES.length);
+  });
+
+  it('shows administrators and the newest entries, for at most 30 read units', async () => {
+    for (let n = 0; n < 10; n++)
+      await create({ login: `a${n}`, email: `a${n}@example.com`, authorities: ['ROLE_ADMIN'] });
+    units = 0;
+
+    const { body } = await read('/api/overview');
+
+    expect(units).toBeGreaterThan(10);
+    expect(units).toBeLessThanOrEqual(30);
+    expect(body.administrators).toHaveLength(10);
+    const { login, lastLogin } = (await read('/api/users/boss')).body;
+    expect(body.administrators[1]).toEqual({ login, lastLogin, secondFactor: false });
+    expect(body.latest).toEqual((await read('/api/audits?size=10')).body);
+  });
+
+  it('is for administrators only', async () => {
+    const user = await gatehouse.tokenOf('user');
+
+    expect((await read('/api/overview', user)).status).toBe(403);
+    expect((await count(user)).status).toBe(403);
+  });
+});
+
+describe('a count on request', () => {
+  it('is rejected for more entities than a list may have', async () => {
+    const { n } = (await gatehouse.table.get(totalKey('USER'))) as unknown as { n: number };
+    await commit(gatehouse.table, [set(totalKey('USER'), { n: 10_001 }, EXISTS)]);
+    const tooMany = await count();
+    await commit(gatehouse.table, [set(totalKey('USER'), { n }, EXISTS)]);
+
+    expect([tooMany.status, tooMany.body.title]).toEqual([400, 'The list is too long for this']);
+  });
+
+  it('replaces the last one', async () => {
+    await commit(gatehouse.table, [remove(overviewKey)]);
+    await count();
+    const first = (await read('/api/overview')).body.countedAt;
+
+    await count();
+
+    expect((await read('/api/overview')).body.countedAt > first).toBe(true);
+  });
+});
