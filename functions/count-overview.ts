@@ -6,7 +6,7 @@ import { openTable } from '../lib/table/open-table.ts';
 
 const table = openTable();
 
-/** POST /api/overview/count: counts what the overview shows, without waiting for the daily count. */
+/** POST /api/overview/count: counts at once what the overview shows. */
 export const handler = endpoint(CountOverview, async ({ caller }) => {
   await countNow(table, caller);
   return okEmpty();

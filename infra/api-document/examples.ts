@@ -32,10 +32,10 @@ export const PLACEHOLDERS = {
 /** A request and its successful response. */
 export interface Example {
   /**
-   * What must exist before the request can succeed: `integration` is one with parameters,
-   * an `invitee` is a user without a password, `ownSession` and `ownFactor` belong to the caller, and `session` and `factor` to another
-   * user. A `pendingFactor` is one of the caller that no code has confirmed. A `credential` is one
-   * of the module of an integration with parameters.
+   * What must exist before the request can succeed: `integration` is one with parameters, an
+   * `invitee` is a user without a password, `ownSession` and `ownFactor` belong to the caller, and
+   * `session` and `factor` to another user. A `pendingFactor` is one of the caller that no code has
+   * confirmed. A `credential` is one of the module of an integration with parameters.
    */
   readonly needs?:
     | 'user'

@@ -42,7 +42,7 @@ describe('the state of a user', () => {
     expect(found.body).toMatchObject([{ login: 'newcomer', state: 'neverLoggedIn' }]);
   });
 
-  it('is an invitation again after an activation or a new address, and none without mail', async () => {
+  it('is an invitation again after a new address, unless no mail reaches it', async () => {
     const user = await invitee('mover');
     await setUser(user.id, { invitedAt: invitedDaysAgo(2) });
     const states = [await stateOf('mover')];

@@ -4,9 +4,11 @@ import { overviewKey } from '../../lib/operations/overview/count-overview.ts';
 import { commit } from '../../lib/table/change.ts';
 import { totalKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
+import { LIST_UNITS_MAX } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set } from '../../lib/table/write.ts';
 import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { forgetReads, setReads } from '../support/instance/read-counts.ts';
 import { useUsers } from '../support/instance/users.ts';
 
 let units = 0;
@@ -41,10 +43,10 @@ const MODULES: [string, object][] = [
   ['current', { report: { running: 1 }, seen: daysAgo(0) }],
 ];
 
-const entry = (action: string, time: string, actorId = 0) => {
+const entry = (action: string, time: string, actorId = 0, others = {}) => {
   const id = crypto.randomUUID();
   const who = { actor: 'x', actorId, target: 'user/1', targetName: 'admin', fields: [] };
-  return put(auditKey(time, id), { id, time, action, ...who });
+  return put(auditKey(time, id), { id, time, action, ...who, ...others });
 };
 
 beforeAll(async () => {
@@ -65,6 +67,7 @@ beforeAll(async () => {
     entry('login.failed', daysAgo(0.5)),
     entry('login.failed', daysAgo(0.5), 1),
     entry('login.throttled', daysAgo(1.5)),
+    entry('login.failed', daysAgo(0.5), 0, { expires: Math.floor(Date.now() / 1000) - 60 }),
     entry('session.started', daysAgo(13), 1),
     entry('user.updated', daysAgo(13), 1),
     entry('module.reported', daysAgo(13), 1),
@@ -150,6 +153,15 @@ describe('a count on request', () => {
     await commit(gatehouse.table, [set(totalKey('USER'), { n }, EXISTS)]);
 
     expect([tooMany.status, tooMany.body.title]).toEqual([400, 'The list is too long for this']);
+  });
+
+  it('is rejected once the read budget of the caller is spent', async () => {
+    await setReads(gatehouse.table, 1, LIST_UNITS_MAX);
+
+    const { status, headers } = await count();
+    await forgetReads(gatehouse.table, 1);
+
+    expect([status, Number(headers['retry-after']) > 0]).toEqual([429, true]);
   });
 
   it('replaces the last one', async () => {

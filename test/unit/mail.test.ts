@@ -102,7 +102,7 @@ describe('a mail with a link', () => {
     expect(Body.Text.Data).toMatch(new RegExp(`^${language} reset ada `));
   });
 
-  it('names who is invited and who invites literally, and a user without a first name', async () => {
+  it('names who is invited and who invites literally', async () => {
     const mail = { subject: '', text: '{firstName} {inviter} {login}' };
     const texts = { en: { ...textsIn('en'), invitation: mail } };
     const textFor = async (recipient: User) => {

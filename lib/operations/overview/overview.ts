@@ -68,8 +68,8 @@ async function readAdministrators(table: Table, budget: ReadBudget) {
 
 /**
  * Counts now. It reads all users, all integrations and the entries of some days, as lists without a
- * cursor do. Fails as the read budget does, and with list-too-long or audit-list-too-long where such
- * a list does: then the daily verification counts.
+ * cursor do. Fails as the read budget does, and with list-too-long or audit-list-too-long where
+ * such a list does: then only the daily verification counts.
  */
 export function countNow(table: Table, caller: AuthorizedCaller): Promise<void> {
   return caller.change({
