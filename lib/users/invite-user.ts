@@ -38,7 +38,7 @@ export function inviteUser(table: Table, caller: AuthorizedCaller, login: string
         const retryAfter = Math.max(1, Math.ceil(Number(count?.expires) - now / 1000));
         throw new Failure('too-many-mails', { retryAfter });
       }
-      const isUnchanged = attributesAre({ version, passwordChanges, invitedAt: user.invitedAt });
+      const isUnchanged = attributesAre({ version, passwordChanges });
       return {
         writes: [
           set(entityKey('USER', id), { invitedAt }, isUnchanged),

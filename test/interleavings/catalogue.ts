@@ -11,6 +11,8 @@ import {
   firstRecoveryCode,
   formerItem,
   ida,
+  ivo,
+  ivoUninvited,
   odo,
   pia,
   tableOf,
@@ -155,6 +157,18 @@ function* specialCases(): Generator<Scenario> {
     ...scenarioOf([ada, bob], own.logOut(fay, 1), own.logOut(fay, 2)),
     items: [...tableOf(ada, bob), formerItem(fay)],
   };
+  // A user without a password sets one while they are invited or changed.
+  for (const user of [ivo, ivoUninvited]) {
+    const others = [
+      by.invite(bob, user),
+      by.rename(bob, user, 'new'),
+      by.move(bob, user, 'new'),
+      by.deactivate(bob, user),
+      own.resetPassword(user),
+    ];
+    for (const pair of pairsOf([by.invite(ada, user), ...others], others))
+      yield scenarioOf([ada, bob, user], ...pair);
+  }
   // One record is imported twice at once: integrations have no unique name.
   yield scenarioOfGate(integrationTables.running, importGate, importGate);
   // An id is drawn again.

@@ -48,8 +48,8 @@ interface Mutant {
 /** Every condition of a write without one part of it. */
 function mutantsOf(write: Write, { handler }: Request): readonly Mutant[] {
   const partition = write.key.pk.replace(/#.*/, '');
-  // Counts of attempts are no rule that a schedule could break.
-  if (!write.condition || partition === 'ATTEMPTS') return [];
+  // Counts of attempts and of mails are no rule that a schedule could break.
+  if (!write.condition || ['ATTEMPTS', 'MAILS'].includes(partition)) return [];
   const [writer = handler] =
     Object.entries(WRITERS).find(([, handlers]) => handlers.includes(handler)) ?? [];
   return withoutOne(parseCondition(write.condition)).map(({ removed, left }) => {

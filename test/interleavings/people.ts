@@ -61,6 +61,13 @@ export const ida = person(FIRST_ID, 'ida');
 /** Is deactivated. */
 export const una = person(6, 'una', { activated: false });
 
+/** Has no password: was invited, or not yet. */
+export const ivo = person(8, 'ivo', {
+  passwordHash: undefined,
+  invitedAt: new Date(NOW - 1000).toISOString(),
+});
+export const ivoUninvited: User = { ...ivo, invitedAt: undefined };
+
 const SESSION_SECONDS = 3600;
 export const seriesOf = ({ login }: User, number = 1): string => `${login}-${number}`;
 

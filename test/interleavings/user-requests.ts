@@ -11,12 +11,13 @@ import { commitWithRetries } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
+import { administratorView } from '../../lib/users/administrator-view.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
+import { inviteUser } from '../../lib/users/invite-user.ts';
 import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
-import { administratorView } from '../../lib/users/administrator-view.ts';
 import { type User, userView } from '../../lib/users/user.ts';
 import { NOW } from './determinism.ts';
 import {
@@ -114,6 +115,10 @@ export const administration = {
       callerOf(by),
       (table, caller) =>
         sessions.endSessionOf(table, caller, { login: user.login, series: seriesOf(user, 2) }),
+    ),
+  invite: (by: User, { login }: User): Request =>
+    requestBy(`${by.login} invites ${login}`, 'invite-user', callerOf(by), (table, caller) =>
+      inviteUser(table, caller, login),
     ),
   removeFactor: (by: User, { login }: User): Request =>
     requestBy(
