@@ -109,6 +109,7 @@ describe('a mail', () => {
       'login',
       'langKey',
       'incarnation',
+      'inviterId',
       'counted',
       'expires',
       'source',
