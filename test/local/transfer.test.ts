@@ -195,8 +195,8 @@ describe('npm run admin -- export', () => {
       list('/api/utm-integration-confs?sort=confName,asc'),
     ]);
     return {
-      // An export contains neither sessions nor the times of logins.
-      users: users.map(({ id: _, lastLogin: _l, ...user }) => user),
+      // An export contains neither sessions nor the times of logins and invitations.
+      users: users.map(({ id: _, lastLogin: _l, state: _s, invitedUntil: _i, ...user }) => user),
       integrations: integrations.map(({ id: _, ...integration }) => integration),
       parameters: parameters
         .map(({ confName, confValue, confDescription, integration }) =>

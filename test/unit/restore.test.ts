@@ -63,6 +63,24 @@ const userItem = (id: number, fields: object = {}): Item => ({
   ...storedUser(id, `user-${id}`, { passwordHash: 'hash', passwordChanges: 1, ...fields }),
 });
 
+it('adoptTable ends the invitations that are open, because their mailed keys go', async () => {
+  const now = Date.parse('2026-11-22T06:00:00Z');
+  freezeClock(now);
+  const [open, over] = [new Date(now - 1000), new Date(now - 25 * 3_600_000)];
+  const items = [open, over].map((time, index) =>
+    userItem(index + 1, { passwordHash: undefined, invitedAt: time.toISOString() }),
+  );
+  const table = memoryTable(items);
+
+  await adoptTable(table, inMemoryScanner(items));
+
+  const kept = await table.getAll(items);
+  expect(kept.map((item) => item?.invitedAt)).toEqual([
+    new Date(now - 24 * 3_600_000).toISOString(),
+    over.toISOString(),
+  ]);
+});
+
 describe('the access to an account', () => {
   const restored = userItem(2);
   const changedAccess = (original: readonly Item[], restoredUsers: readonly Item[] = [restored]) =>

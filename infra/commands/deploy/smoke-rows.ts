@@ -34,6 +34,8 @@ export function known(email = simulated(NAME)): Known {
 export const FRONT: readonly Row[] = [
   'HEAD /api/health',
   ['GET /api/account', { status: 401, expect: { 'WWW-Authenticate': 'Bearer' } }],
+  // It may read as much as the longest list, or be refused because a list is longer.
+  ['POST /api/overview/count', { status: 401 }],
 ];
 
 /** The page of the console and its files, as a browser loads them. */

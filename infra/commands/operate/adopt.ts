@@ -78,11 +78,15 @@ ${TABLE_HELP}
       const settle = name && original && (await compareOriginal(connection, original, name));
       isChanged = true;
       printAdoption(
-        await adoptTable(table, openTableScanner(['secondFactor'], tableName, client), {
-          skippedIds: Number(values.skip),
-          original,
-          onProgress: reportProgress('item', ' read'),
-        }),
+        await adoptTable(
+          table,
+          openTableScanner(['secondFactor', 'invitedAt'], tableName, client),
+          {
+            skippedIds: Number(values.skip),
+            original,
+            onProgress: reportProgress('item', ' read'),
+          },
+        ),
       );
       if (settle) await settle();
       else print('Accounts are as in the backup: --original TABLE lists what has changed since');

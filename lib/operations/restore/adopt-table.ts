@@ -23,6 +23,7 @@ import { nextVersion } from '../../table/version.ts';
 import { attributesAre, EXISTS, remove, set } from '../../table/write.ts';
 import { NotGatehouseTable } from '../../table/wrong-table.ts';
 import { notBeforeKey } from '../../tokens/key-set.ts';
+import { MAILED_KEY_SECONDS } from '../../users/mailed-keys.ts';
 import { rosterKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
 import { findDefect } from '../integrity/find-defect.ts';
@@ -174,6 +175,8 @@ async function adoptItems(
       }
       const hasFactor = collectionOf(item) === 'USER' && item.secondFactor !== undefined;
       if (hasFactor && (await adoptFactor(table, { pk, sk }, original))) counts.recoveryCodes++;
+      if (collectionOf(item) === 'USER' && item.invitedAt !== undefined)
+        await endInvitation(table, { pk, sk });
       const kind = kindOf(item);
       if (kind?.onRestore !== 'delete') continue;
       // A missing item has expired or was used; the outcome `changed` is a success.
@@ -265,3 +268,20 @@ const unusedCodes = (restored: SecondFactor, original: SecondFactor | undefined)
   restored.nonce === original?.nonce && restored.recoveryNonce === original.recoveryNonce
     ? restored.recoveryCodes & original.recoveryCodes
     : 0;
+
+/** Ends the invitation of a user, whose mailed key the adoption deletes. */
+function endInvitation(table: Table, key: Key): Promise<void> {
+  return loadDecideCommit(
+    table,
+    () => table.get(key),
+    (item, now) => {
+      const invitedAt = item?.invitedAt;
+      const ended = new Date(now - MAILED_KEY_SECONDS * 1000).toISOString();
+      const isOpen = typeof invitedAt === 'string' && invitedAt > ended;
+      return {
+        writes: isOpen ? [set(key, { invitedAt: ended }, attributesAre({ invitedAt }))] : [],
+        result: undefined,
+      };
+    },
+  );
+}
