@@ -67,14 +67,15 @@ it('adoptTable ends the invitations that are open, because their mailed keys go'
   const now = Date.parse('2026-11-22T06:00:00Z');
   freezeClock(now);
   const [open, over] = [new Date(now - 1000), new Date(now - 25 * 3_600_000)];
-  const items = [open, over].map((time, index) =>
-    userItem(index + 1, { passwordHash: undefined, invitedAt: time.toISOString() }),
+  const users = [open, over].map((time, index) =>
+    userItem(90 + index, { passwordHash: undefined, invitedAt: time.toISOString() }),
   );
+  const items = [...INTACT_ITEMS, ...users];
   const table = memoryTable(items);
 
   await adoptTable(table, inMemoryScanner(items));
 
-  const kept = await table.getAll(items);
+  const kept = await table.getAll(users);
   expect(kept.map((item) => item?.invitedAt)).toEqual([
     new Date(now - 24 * 3_600_000).toISOString(),
     over.toISOString(),
