@@ -11,7 +11,7 @@ export function errorsByField(
   const byField = new Map<string, FieldError>();
   const others: FieldError[] = [];
   for (const error of fieldErrors) {
-    const name = nameOf(error.field);
+    const name = fieldOf(error.field);
     if (!shown.has(name)) others.push(error);
     else if (!byField.has(name)) byField.set(name, error);
   }
@@ -19,7 +19,7 @@ export function errorsByField(
 }
 
 /** `authorities.1` is an error of the field `authorities`. */
-const nameOf = (field: string): string => field.split('.')[0] ?? field;
+const fieldOf = (field: string): string => field.split('.')[0] ?? field;
 
 /** A problem whose message is about one field is shown beside it. */
 const FIELD_OF_MESSAGE: Readonly<Record<string, readonly string[]>> = {
@@ -63,8 +63,31 @@ export function problemText(problem: Problem, t: Dictionary): string {
 /** The values of a form by name; a repeated name makes a list. */
 export const textOf = (data: FormData, name: string): string => String(data.get(name) ?? '');
 
-/** Whether a form differs from what it showed first. */
-export function changed(initial: FormData, current: FormData): boolean {
-  const entries = (data: FormData): string => JSON.stringify([...data.entries()].map(String));
-  return entries(initial) !== entries(current);
+/** The fields that differ from what the form showed first. */
+export function editedFields(initial: FormData, current: FormData): ReadonlySet<string> {
+  const valuesOf = (data: FormData, name: string): string => JSON.stringify(data.getAll(name));
+  const names = [...initial.keys(), ...current.keys()];
+  return new Set(names.filter((name) => valuesOf(initial, name) !== valuesOf(current, name)));
 }
+
+/**
+ * The values of a form, but of fields that nobody has edited what is stored: a field can show
+ * something else, such as one line of a text that has two.
+ */
+export function keepingUnedited<T extends object>(
+  values: T,
+  stored: Readonly<Record<string, unknown>>,
+  edited: ReadonlySet<string>,
+): T {
+  const kept = Object.keys(values).filter((name) => !edited.has(name));
+  return { ...values, ...Object.fromEntries(kept.map((name) => [name, stored[name]])) };
+}
+
+/** A name as it is compared and stored: without blanks and line breaks around it. */
+export const nameOf = (data: FormData, name: string): string => textOf(data, name).trim();
+
+/** Whether a name was typed. A field of one line shows no line breaks, and nobody sees a blank. */
+export const isSameName = (one: string, other: string): boolean =>
+  withoutGaps(one) === withoutGaps(other);
+
+const withoutGaps = (text: string): string => text.replace(/\s+/g, '');

@@ -18,9 +18,9 @@ function Console() {
     case 'forgotten-password':
       return <ForgottenPassword />;
     case 'set-password':
-      return <SetPassword keyOfLink={current.key} />;
+      return <SetPassword link={current.link} />;
     case 'confirm-email':
-      return <ConfirmEmail keyOfLink={current.key} />;
+      return <ConfirmEmail link={current.link} />;
     default:
       return token.value ? <WithAccount /> : <LogIn />;
   }

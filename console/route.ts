@@ -6,13 +6,19 @@
 export const BASE = '/console';
 
 export type Route =
-  | { readonly screen: GateScreen; readonly key?: string | undefined }
+  | { readonly screen: 'forgotten-password' }
+  | { readonly screen: 'set-password' | 'confirm-email'; readonly link: MailedLink }
   | { readonly screen: AccountScreen | 'about' | 'audit' | 'users' | 'integrations' | 'modules' }
   | { readonly screen: 'new-user' | 'new-integration' | 'home' | 'not-found' }
   | { readonly screen: 'user'; readonly login: string }
   | { readonly screen: 'integration'; readonly id: string };
 
-type GateScreen = 'forgotten-password' | 'set-password' | 'confirm-email';
+/** What follows the `#` of a mailed link, which is not sent to the server. */
+export interface MailedLink {
+  readonly key: string | undefined;
+  readonly login: string | undefined;
+}
+
 type AccountScreen = 'account' | 'password' | 'sessions' | 'second-factor';
 
 const SCREENS: Readonly<Record<string, Route>> = {
@@ -37,7 +43,7 @@ export function routeOf(pathname: string, hash = ''): Route {
   if (pathname !== BASE && !pathname.startsWith(`${BASE}/`)) return NOT_FOUND;
   const path = pathname.slice(BASE.length + 1).replace(/\/$/, '');
   if (path === 'set-password' || path === 'confirm-email')
-    return { screen: path, key: keyOf(hash) };
+    return { screen: path, link: linkOf(hash) };
   const [folder, name = '', ...rest] = path.split('/');
   const known = Object.hasOwn(SCREENS, path) ? SCREENS[path] : undefined;
   if (known) return known;
@@ -60,9 +66,11 @@ export const withQuery = (path: string, query: Readonly<Record<string, string>>)
   return search.size > 0 ? `${path}?${search}` : path;
 };
 
-/** The key of a mailed link. A fragment is not sent to the server. */
-const keyOf = (hash: string): string | undefined =>
-  new URLSearchParams(hash.replace(/^#/, '')).get('key') ?? undefined;
+function linkOf(hash: string): MailedLink {
+  // `+` is a sign of a login here, not a blank.
+  const fragment = new URLSearchParams(hash.slice(1).replaceAll('+', '%2B'));
+  return { key: fragment.get('key') ?? undefined, login: fragment.get('login') ?? undefined };
+}
 
 function decoded(text: string): string {
   try {

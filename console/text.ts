@@ -1,7 +1,14 @@
 /** Fills `{name}` in a text of the dictionary. */
 export function fill(text: string, values: Readonly<Record<string, unknown>>): string {
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''));
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => isolated(String(values[name] ?? '')));
 }
+
+/** Letters that are read from right to left, and the signs that change the direction. */
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Bidi_Control}]/u;
+
+/** A name that is read from right to left must not turn round the sentence that it is in. */
+const isolated = (name: string): string =>
+  RIGHT_TO_LEFT.test(name) ? `\u2068${name.replace(/\p{Bidi_Control}/gu, '')}\u2069` : name;
 
 export interface PluralForms {
   readonly one: string;
@@ -14,10 +21,30 @@ export function plural(language: string, forms: PluralForms, count: number): str
   return fill(form, { n: new Intl.NumberFormat(language).format(count) });
 }
 
+/** With seconds: two entries can be of one minute. */
 export const dateTime = (language: string, instant: string): string =>
-  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' }).format(
+  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(
     new Date(instant),
   );
+
+/** The name of the zone in which days and times are shown, such as `Europe/Berlin`. */
+export const timeZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The instant at which a day in the zone of the browser begins, or the one at which it is over. */
+export function boundOf(day: string, bound: 'from' | 'until'): string {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  return new Date(year, month - 1, bound === 'from' ? date : date + 1).toISOString();
+}
+
+/** The day of such an instant; the text itself if it is none. */
+export function dayOf(instant: string, bound: 'from' | 'until'): string {
+  const time = Date.parse(instant);
+  if (Number.isNaN(time)) return instant;
+  const shown = new Date(bound === 'from' ? time : time - 1);
+  const twoDigits = (number: number): string => String(number).padStart(2, '0');
+  const parts = [shown.getMonth() + 1, shown.getDate()].map(twoDigits);
+  return [String(shown.getFullYear()).padStart(4, '0'), ...parts].join('-');
+}
 
 /** A day such as 2027-01-15, which is in UTC. */
 export const day = (language: string, date: string): string =>

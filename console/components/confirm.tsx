@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
-import { textOf } from '../form.ts';
+import { isSameName, textOf } from '../form.ts';
 import { texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { Dialog } from './dialog.tsx';
@@ -29,7 +29,7 @@ export function Confirm(properties: Properties) {
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   const confirm = async (values: FormData): Promise<Problem | undefined> => {
-    if (typed !== undefined && textOf(values, 'typed').trim() !== typed)
+    if (typed !== undefined && !isSameName(textOf(values, 'typed'), typed))
       return { status: 0, message: 'typed', fieldErrors: [] };
     const problem = await onConfirm();
     if (!problem) close();

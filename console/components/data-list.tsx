@@ -14,7 +14,7 @@ import {
 import { navigate, path, query } from '../navigation.ts';
 import { withQuery } from '../route.ts';
 import { language, texts } from '../state.ts';
-import { fill, type PluralForms, plural } from '../text.ts';
+import { boundOf, dayOf, fill, type PluralForms, plural } from '../text.ts';
 import { Download } from './download.tsx';
 import { useLoad } from './load.ts';
 import { Alert, Waiting } from './problem.tsx';
@@ -33,7 +33,8 @@ export interface Filter {
   readonly name: string;
   readonly label: string;
   readonly options?: readonly (readonly [value: string, label: string])[];
-  readonly type?: 'date';
+  /** A day in the zone of the browser: from its beginning, or to its end. */
+  readonly type?: 'from' | 'until';
   /** Is set by links only, and shown once it is set. */
   readonly hidden?: true;
   /** The filter that is answered at once in a list of any size, such as `login.equals`. */
@@ -41,6 +42,7 @@ export interface Filter {
 }
 
 interface Properties<Row> {
+  readonly title: string;
   readonly load: (query: Query) => Promise<Answer<readonly Row[]>>;
   readonly columns: readonly Column<Row>[];
   readonly filters: readonly Filter[];
@@ -57,7 +59,7 @@ const SIZE = 20;
 
 /** A list with its filters, its order and its pages, all of which are in the address. */
 export function DataList<Row>(properties: Properties<Row>) {
-  const { load, columns, filters, rowKey, sort, counted, empty } = properties;
+  const { title, load, columns, filters, rowKey, sort, counted, empty } = properties;
   const t = texts();
   const { answer, loading, reload } = useLoad(JSON.stringify(query.value), () => load(query.value));
   const rows = answer?.ok ? answer.data : [];
@@ -76,7 +78,7 @@ export function DataList<Row>(properties: Properties<Row>) {
     <>
       <FilterForm filters={filters} />
       <SetFilters filters={filters} />
-      <div role="status">{summary.length > 0 && <p>{summary.join(', ')}</p>}</div>
+      <div role="status">{summary.length > 0 && <p translate={false}>{summary.join(', ')}</p>}</div>
       {answer && !answer.ok && <Alert problem={answer.problem} labels={labels} onRetry={reload} />}
       {!answer && <Waiting />}
       {rows.length > 0 && (
@@ -86,14 +88,28 @@ export function DataList<Row>(properties: Properties<Row>) {
           rowKey={rowKey}
           sort={sort}
           busy={loading}
-          caption={document.title}
+          caption={title}
         />
       )}
-      {answer?.ok && rows.length === 0 && !answer.links.next && <p>{empty}</p>}
+      {answer?.ok && rows.length === 0 && !answer.links.next && (
+        <NothingThere>{empty}</NothingThere>
+      )}
       {answer?.ok && rows.length === 0 && answer.links.next && <EmptyPage filters={filters} />}
       {answer?.ok && <Pager links={answer.links} />}
       {rows.length > 0 && <Download {...properties} query={query.value} />}
     </>
+  );
+}
+
+/** A later page is empty because the list has become shorter, or the address was edited. */
+function NothingThere({ children }: { children: ComponentChildren }) {
+  const t = texts();
+  const isLater = Number(query.value.page ?? 0) > 0 || query.value.cursor !== undefined;
+  if (!isLater) return <p>{children}</p>;
+  return (
+    <p>
+      {t.beyondEnd} <a href={to(withFilter(query.value, {}))}>{t.first}</a>
+    </p>
   );
 }
 
@@ -131,12 +147,16 @@ function FilterForm({ filters }: { filters: readonly Filter[] }) {
     const fields = form.current?.querySelectorAll<HTMLInputElement | HTMLSelectElement>(
       'input, select',
     );
-    for (const field of fields ?? []) field.value = shown[field.name] ?? '';
+    for (const field of fields ?? [])
+      field.value = shownIn(filters, field.name, shown[field.name] ?? '');
   }, [shown]);
   const onSubmit = (event: Event) => {
     event.preventDefault();
     const values = new FormData(form.current ?? undefined);
-    const entries = [...values.entries()].map(([name, value]) => [name, String(value).trim()]);
+    const entries = [...values.entries()].map(([name, value]) => [
+      name,
+      askedFor(filters, name, String(value).trim()),
+    ]);
     void navigate(to(withFilter(query.value, Object.fromEntries(entries))));
   };
   return (
@@ -153,6 +173,21 @@ function FilterForm({ filters }: { filters: readonly Filter[] }) {
       </form>
     </search>
   );
+}
+
+const typeOf = (filters: readonly Filter[], name: string) =>
+  filters.find((filter) => filter.name === name)?.type;
+
+/** What the field of a filter shows of its value. */
+function shownIn(filters: readonly Filter[], name: string, value: string): string {
+  const type = typeOf(filters, name);
+  return type && value ? dayOf(value, type) : value;
+}
+
+/** The value of a filter for what its field shows. */
+function askedFor(filters: readonly Filter[], name: string, value: string): string {
+  const type = typeOf(filters, name);
+  return type && value ? boundOf(value, type) : value;
 }
 
 function FilterField({ name, label, options, type }: Omit<Filter, 'hidden'>) {
@@ -172,7 +207,7 @@ function FilterField({ name, label, options, type }: Omit<Filter, 'hidden'>) {
         <input
           id={id}
           name={name}
-          type={(type ?? 'text') as 'text'}
+          type={(type ? 'date' : 'text') as 'text'}
           autocomplete="off"
           spellcheck={false}
         />
@@ -188,7 +223,7 @@ function SetFilters({ filters }: { filters: readonly Filter[] }) {
   const textOf = (name: string, value: string): string => {
     const filter = filters.find((known) => known.name === name || known.exact === name);
     const option = filter?.options?.find(([known]) => known === value)?.[1];
-    return `${filter?.label ?? name}: ${option ?? value}`;
+    return `${filter?.label ?? name}: ${option ?? shownIn(filters, name, value)}`;
   };
   const rest = Object.fromEntries(set.map(([name]) => [name, '']));
   return (
@@ -234,7 +269,7 @@ export function Table<Row>(properties: TableProperties<Row>) {
           ))}
         </tr>
       </thead>
-      <tbody>
+      <tbody translate={false}>
         {rows.map((row) => (
           <tr key={rowKey(row)}>
             {columns.map(({ field, label, cell, words }, index) =>

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Answer, Problem, Success } from '../api/request.ts';
 import { sameFields } from '../conflict.ts';
+import { keepingUnedited } from '../form.ts';
 import { notice, texts } from '../state.ts';
 import { focusHeading } from './screen.tsx';
 
@@ -18,7 +19,8 @@ export interface Editing<Entity, Fields> {
   /** Changes when the form has to show other values than those that were typed. */
   readonly version: number;
   readonly conflict: EditConflict<Entity, Fields> | undefined;
-  readonly save: (fields: Fields) => Promise<Problem | undefined>;
+  /** Saves the edited fields, and nothing if there are none. */
+  readonly save: (fields: Fields, edited: ReadonlySet<string>) => Promise<Problem | undefined>;
   readonly resolve: (chosen: Fields) => void;
   readonly discard: () => void;
   readonly close: () => void;
@@ -42,7 +44,7 @@ interface Properties<Entity, Fields> {
  * Saves an entity in the state in which it was read. If somebody else has changed it, their state
  * is loaded, and a choice between both is saved on it.
  */
-export function useEditing<Entity extends object, Fields>(
+export function useEditing<Entity extends object, Fields extends object>(
   properties: Properties<Entity, Fields>,
 ): Editing<Entity, Fields> {
   const { labels, loaded, put, get, onSaved } = properties;
@@ -78,7 +80,12 @@ export function useEditing<Entity extends object, Fields>(
     setConflict({ mine: fields, theirs });
     return answer;
   };
-  const save = async (fields: Fields): Promise<Problem | undefined> => {
+  const save: Editing<Entity, Fields>['save'] = async (values, edited) => {
+    if (edited.size === 0) {
+      notice.value = texts().nothingChanged;
+      return undefined;
+    }
+    const fields = keepingUnedited(values, current.data as Record<string, unknown>, edited);
     const answer = await attempt(fields, current.etag);
     if (!answer.ok) return answer.problem;
     setCurrent(answer);

@@ -1,9 +1,16 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
-import { changed, errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../form.ts';
+import {
+  editedFields,
+  errorsByField,
+  fieldErrorText,
+  fieldOfMessage,
+  problemText,
+} from '../form.ts';
 import { guard } from '../navigation.ts';
 import { notice, texts } from '../state.ts';
+import { fill } from '../text.ts';
 import { ProblemText } from './problem.tsx';
 
 interface FormContext {
@@ -15,9 +22,11 @@ interface FormContext {
 
 const Context = createContext<FormContext>({ id: '', labels: new Map(), errors: new Map() });
 
+/** Saves the values, of which some were edited; the problem if that was refused. */
+export type Save = (values: FormData, edited: ReadonlySet<string>) => Promise<Problem | undefined>;
+
 interface Properties {
-  /** Saves the values; the problem if that was refused. */
-  readonly onSave: (values: FormData) => Promise<Problem | undefined>;
+  readonly onSave: Save;
   readonly submit: string;
   readonly children: ComponentChildren;
   /** Texts for messages that mean something particular here. */
@@ -39,16 +48,16 @@ export function Form(properties: Properties) {
   const form = useRef<HTMLFormElement>(null);
   const summary = useRef<HTMLDivElement>(null);
   const labels = useRef(new Map<string, string>()).current;
-  const initial = useRef<FormData>(null);
+  const initial = useRef(new FormData());
   const saving = useRef(false);
   const [problem, setProblem] = useState<Problem>();
   const errors = errorTexts(problem, labels, properties.texts);
 
   // Before the page is painted: nothing can be typed earlier.
   useLayoutEffect(() => {
-    if (!guarded) return;
     initial.current = dataOf(form.current);
-    return guard(() => changed(initial.current ?? new FormData(), dataOf(form.current)));
+    if (!guarded) return;
+    return guard(() => editedFields(initial.current, dataOf(form.current)).size > 0);
   }, [guarded]);
   useEffect(() => {
     if (problem) summary.current?.focus();
@@ -60,7 +69,7 @@ export function Form(properties: Properties) {
     if (saving.current) return;
     saving.current = true;
     const values = dataOf(form.current);
-    const refused = await onSave(values).finally(() => {
+    const refused = await onSave(values, editedFields(initial.current, values)).finally(() => {
       saving.current = false;
     });
     setProblem(refused);
@@ -214,6 +223,7 @@ export function TextField(properties: TextProperties) {
   const { name, label, hint, value, type = 'text', autocomplete = 'off', lines } = properties;
   const { fieldId, error, attributes } = useField(name, label, hint);
   const input = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
+  const [isShown, setShown] = useState(false);
   useLayoutEffect(() => {
     if (properties.focused) input.current?.focus();
   }, [properties.focused]);
@@ -230,10 +240,21 @@ export function TextField(properties: TextProperties) {
       ) : (
         <input
           {...shared}
-          type={type as 'text'}
+          type={(isShown ? 'text' : type) as 'text'}
           autocomplete={autocomplete}
           defaultValue={value ?? ''}
         />
+      )}
+      {type === 'password' && (
+        <button
+          type="button"
+          class="quiet"
+          aria-pressed={isShown}
+          aria-controls={fieldId}
+          onClick={() => setShown(!isShown)}
+        >
+          {fill(texts().showField, { name: label })}
+        </button>
       )}
       <FieldMessage id={fieldId} text={error} />
     </p>

@@ -6,6 +6,7 @@ import {
   claims,
   enrolling,
   isAdministrator,
+  loadAccount,
   managesIntegrations,
   send,
   startSession,
@@ -112,6 +113,7 @@ function AskForPassword() {
   const goOn = (newToken: string) => {
     startSession(newToken);
     waitingForPassword.value?.(true);
+    void loadAccount();
   };
   // What waits is then refused and keeps what was typed; the next attempt asks again.
   const refuse = () => waitingForPassword.value?.(false);
@@ -119,7 +121,8 @@ function AskForPassword() {
     startSession(undefined);
     refuse();
   };
-  const login = claims.value?.login ?? '';
+  // The account has been renamed since, perhaps.
+  const login = account.value?.login ?? claims.value?.login ?? '';
   return (
     <Dialog title={t.sessionEnded} onClose={refuse}>
       <p>{fill(t.sessionEndedText, { login })}</p>

@@ -1,6 +1,11 @@
 import { texts } from '../state.ts';
 import { TextField } from './form.tsx';
 
+/** Tells a password manager whose password a form is about. */
+export const KnownLogin = ({ login }: { login: string | undefined }) => (
+  <input type="text" name="username" autocomplete="username" value={login} readOnly hidden />
+);
+
 export const CurrentPassword = () => (
   <TextField
     name="currentPassword"

@@ -1,14 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { navigated } from '../navigation.ts';
-import { notice } from '../state.ts';
+import { claims, notice } from '../state.ts';
 
 /** One screen: its heading is the title of the page, and receives the focus after navigation. */
 export function Screen({ title, children }: { title: string; children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const environment = claims.value?.environment;
   useLayoutEffect(() => {
-    document.title = title;
-  }, [title]);
+    document.title = [title, 'Gatehouse', environment].filter(Boolean).join(' – ');
+  }, [title, environment]);
   useLayoutEffect(() => {
     if (navigated) heading.current?.focus();
   }, []);
@@ -27,7 +28,12 @@ export function Screen({ title, children }: { title: string; children: Component
 function Notice() {
   return (
     <div role="status" class="said">
-      {notice.value && <p class="notice done">{notice.value}</p>}
+      {notice.value && (
+        // A translation by the browser would keep the former text of an element that stays.
+        <p class="notice done" key={notice.value}>
+          {notice.value}
+        </p>
+      )}
     </div>
   );
 }

@@ -15,6 +15,7 @@ export const de: Dictionary = {
   cancel: 'Abbrechen',
   save: 'Speichern',
   saved: 'Gespeichert.',
+  nothingChanged: 'Es wurde nichts geändert.',
   copy: 'Kopieren',
   copied: 'Kopiert.',
   print: 'Drucken',
@@ -58,6 +59,8 @@ export const de: Dictionary = {
   email: 'E-Mail-Adresse',
   backToLogIn: 'Zurück zur Anmeldung',
   setPassword: 'Passwort setzen',
+  setPasswordOf: 'Das ist das Passwort von {login}.',
+  showField: '{name} anzeigen',
   newPassword: 'Neues Passwort',
   newPasswordHint: '4 bis 100 Zeichen; Ihre Umgebung kann mehr verlangen.',
   passwordSet: 'Ihr Passwort ist gesetzt.',
@@ -122,7 +125,8 @@ export const de: Dictionary = {
   sizeBytes: 'Höchstens {max} Bytes.',
 
   unsavedTitle: 'Ohne Speichern verlassen?',
-  unsavedText: 'Ihre Änderungen sind nicht gespeichert.',
+  unsavedText:
+    'Was Sie auf dieser Seite geändert haben und was sie nur einmal zeigt, geht verloren.',
   leave: 'Verlassen',
   stay: 'Bleiben',
 
@@ -174,6 +178,7 @@ export const de: Dictionary = {
   recoveryCodes: 'Wiederherstellungscodes',
   recoveryText:
     'Jeder dieser Codes ersetzt den Authenticator einmal. Bewahren Sie sie ohne das Gerät auf: Sie werden nicht noch einmal angezeigt.',
+  recoveryOf: 'Wiederherstellungscodes von {login}, Gatehouse {environment}',
   recoveryDone: 'Ich habe sie aufbewahrt',
   recoveryLeft: {
     one: '{n} Wiederherstellungscode ist übrig.',
@@ -218,6 +223,7 @@ export const de: Dictionary = {
   last: 'Letzte Seite',
   pages: 'Seiten',
   range: '{from}–{to} von {total}',
+  beyondEnd: 'Die Liste hat diese Seite nicht mehr.',
   emptyPage: 'Hier passt nichts. Weiter auf der nächsten Seite.',
   exactly: 'Genau „{value}“ suchen',
   csv: 'Als CSV herunterladen',
@@ -290,6 +296,7 @@ export const de: Dictionary = {
   noCredentials: 'Das Modul hat keine Zugangsdaten.',
   newCredential: 'Zugangsdaten für das Modul von {name} anlegen',
   newCredentialText: 'Das Geheimnis wird einmal angezeigt und im Modul eingetragen.',
+  secretKeptDone: 'Ich habe es eingetragen',
   secretOnce:
     'Kopieren Sie das Geheimnis und tragen Sie es im Modul ein: Es wird nicht noch einmal angezeigt.',
   exchangeThis: '{name} austauschen',
@@ -333,7 +340,7 @@ export const de: Dictionary = {
   action: 'Vorgang',
   target: 'Was',
   from: 'Von',
-  until: 'Vor',
+  until: 'Bis',
   source: 'Herkunft',
   noEntries: 'Kein Eintrag entspricht dem Filter.',
   entryJson: 'Als JSON',

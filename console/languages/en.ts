@@ -15,6 +15,7 @@ export const en = {
   cancel: 'Cancel',
   save: 'Save',
   saved: 'Saved.',
+  nothingChanged: 'Nothing was changed.',
   copy: 'Copy',
   copied: 'Copied.',
   print: 'Print',
@@ -52,6 +53,8 @@ export const en = {
   email: 'E-mail address',
   backToLogIn: 'Back to the log-in',
   setPassword: 'Set a password',
+  setPasswordOf: 'This is the password of {login}.',
+  showField: 'Show {name}',
   newPassword: 'New password',
   newPasswordHint: '4 to 100 characters; your environment can require more.',
   passwordSet: 'Your password is set.',
@@ -119,7 +122,7 @@ export const en = {
   sizeBytes: 'At most {max} bytes.',
 
   unsavedTitle: 'Leave without saving?',
-  unsavedText: 'What you have changed on this page is not saved.',
+  unsavedText: 'What you have changed on this page, and what it shows once, is lost.',
   leave: 'Leave',
   stay: 'Stay',
 
@@ -172,6 +175,7 @@ export const en = {
   recoveryCodes: 'Recovery codes',
   recoveryText:
     'Each of these codes replaces the authenticator once. Keep them where you find them without your device: they are not shown again.',
+  recoveryOf: 'Recovery codes of {login}, Gatehouse {environment}',
   recoveryDone: 'I have kept them',
   recoveryLeft: { one: '{n} recovery code is left.', other: '{n} recovery codes are left.' },
   recoveryNew: 'Make new recovery codes',
@@ -213,6 +217,7 @@ export const en = {
   last: 'Last page',
   pages: 'Pages',
   range: '{from}–{to} of {total}',
+  beyondEnd: 'The list has no such page any more.',
   emptyPage: 'Nothing matches in this part of the list. Continue with the next page.',
   exactly: 'Find exactly “{value}”',
   csv: 'Download as CSV',
@@ -286,6 +291,7 @@ export const en = {
   noCredentials: 'The module has no credential.',
   newCredential: 'Create a credential for the module of {name}',
   newCredentialText: 'The secret is shown once, to be entered at the module.',
+  secretKeptDone: 'I have entered it',
   secretOnce: 'Copy the secret now and enter it at the module: it is not shown again.',
   exchangeThis: 'Exchange {name}',
   exchangeText:
@@ -323,7 +329,7 @@ export const en = {
   action: 'Action',
   target: 'Target',
   from: 'From',
-  until: 'Before',
+  until: 'Until',
   source: 'Source',
   noEntries: 'No entry matches.',
   entryJson: 'As JSON',

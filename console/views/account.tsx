@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
-import { Form, SelectField, TextField } from '../components/form.tsx';
-import { CurrentPassword, NewPassword } from '../components/password-fields.tsx';
+import { Form, type Save, SelectField, TextField } from '../components/form.tsx';
+import { CurrentPassword, KnownLogin, NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
-import { textOf } from '../form.ts';
+import { keepingUnedited, nameOf, textOf } from '../form.ts';
 import { navigate, path } from '../navigation.ts';
 import { BASE } from '../route.ts';
 import { account, enrolling, loadAccount, notice, send, texts } from '../state.ts';
@@ -46,16 +46,17 @@ export function AccountScreen({ title, children }: { title: string; children: Co
 export function Profile() {
   const t = texts();
   const own = account.value;
-  const save = async (values: FormData): Promise<Problem | undefined> => {
-    notice.value = '';
-    const answer = await send('POST /api/account', {
-      body: {
-        firstName: textOf(values, 'firstName'),
-        lastName: textOf(values, 'lastName'),
-        email: textOf(values, 'email'),
-        langKey: textOf(values, 'langKey'),
-      },
-    });
+  const save: Save = async (values, edited) => {
+    notice.value = edited.size === 0 ? t.nothingChanged : '';
+    if (edited.size === 0) return undefined;
+    const fields = {
+      firstName: nameOf(values, 'firstName'),
+      lastName: nameOf(values, 'lastName'),
+      email: nameOf(values, 'email'),
+      langKey: textOf(values, 'langKey'),
+    };
+    const body = keepingUnedited(fields, { ...own }, edited);
+    const answer = await send('POST /api/account', { body });
     if (!answer.ok) return answer.problem;
     await loadAccount();
     const asked = answer.alert === 'userManagement.confirmationRequested';
@@ -117,14 +118,7 @@ export function Password() {
   return (
     <AccountScreen title={t.changePassword}>
       <Form submit={t.changePassword} onSave={save}>
-        <input
-          type="text"
-          name="username"
-          autocomplete="username"
-          value={account.value?.login}
-          readOnly
-          hidden
-        />
+        <KnownLogin login={account.value?.login} />
         <CurrentPassword />
         <NewPassword />
       </Form>

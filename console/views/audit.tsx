@@ -4,7 +4,7 @@ import { type Column, DataList, type Filter } from '../components/data-list.tsx'
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import { send, texts } from '../state.ts';
-import { fill } from '../text.ts';
+import { fill, timeZone } from '../text.ts';
 
 const CSV_FIELDS = [
   'time',
@@ -28,6 +28,7 @@ export function Audit() {
   return (
     <Screen title={t.auditTrail}>
       <DataList
+        title={t.auditTrail}
         load={(query) => send('GET /api/audits', { query })}
         columns={columnsOf()}
         filters={filtersOf()}
@@ -62,8 +63,8 @@ function filtersOf(): Filter[] {
     { name: 'added.equals', label: t.roleGranted, options: Object.entries(t.roleNames) },
     { name: 'removed.equals', label: t.roleTaken, options: Object.entries(t.roleNames) },
     { name: 'source.equals', label: t.source },
-    { name: 'time.greaterThanOrEqual', label: t.from, type: 'date' },
-    { name: 'time.lessThan', label: t.until, type: 'date' },
+    { name: 'time.greaterThanOrEqual', label: t.from, type: 'from' },
+    { name: 'time.lessThan', label: t.until, type: 'until' },
     { name: 'target.equals', label: t.target, hidden: true },
     { name: 'integrationId.equals', label: t.integrations, hidden: true },
   ];
@@ -74,7 +75,7 @@ function columnsOf(): Column<AuditEntry>[] {
   return [
     {
       field: 'time',
-      label: t.time,
+      label: `${t.time} (${timeZone()})`,
       sortable: true,
       cell: ({ time }) => <Time instant={time} />,
     },

@@ -110,7 +110,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
       <Form
         key={version}
         submit={t.save}
-        onSave={(values) => save(integrationFieldsOf(values))}
+        onSave={(values, edited) => save(integrationFieldsOf(values), edited)}
         guarded
       >
         <IntegrationFormFields integration={integration} />

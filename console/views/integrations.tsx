@@ -3,7 +3,7 @@ import type { Problem } from '../api/request.ts';
 import { type Column, DataList, type Filter } from '../components/data-list.tsx';
 import { CheckField, Form, SelectField, TextField } from '../components/form.tsx';
 import { Screen } from '../components/screen.tsx';
-import { textOf } from '../form.ts';
+import { nameOf, textOf } from '../form.ts';
 import { navigate } from '../navigation.ts';
 import { BASE, integrationPath } from '../route.ts';
 import { managesIntegrations, send, texts } from '../state.ts';
@@ -41,6 +41,7 @@ export function Integrations() {
         </p>
       )}
       <DataList
+        title={t.integrations}
         load={(query) => send('GET /api/utm-integrations', { query })}
         columns={columnsOf()}
         filters={filtersOf()}
@@ -121,8 +122,8 @@ export interface IntegrationFields extends Readonly<Record<string, unknown>> {
 }
 
 export const integrationFieldsOf = (values: FormData): IntegrationFields => ({
-  name: textOf(values, 'name'),
-  shortName: textOf(values, 'shortName'),
+  name: nameOf(values, 'name'),
+  shortName: nameOf(values, 'shortName'),
   description: textOf(values, 'description'),
   integrationType: textOf(values, 'integrationType') as IntegrationType,
   active: values.has('active'),

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
 import { CheckField, Form, TextField } from '../components/form.tsx';
 import { Screen } from '../components/screen.tsx';
-import { textOf } from '../form.ts';
+import { nameOf, textOf } from '../form.ts';
 import { BASE } from '../route.ts';
 import { sendPublicly, startSession, texts } from '../state.ts';
 
@@ -22,7 +22,7 @@ export function LogIn() {
 interface Properties {
   readonly submit: string;
   readonly onToken: (token: string) => void;
-  /** The login if it is known: then only the password is asked for. */
+  /** The login if it is known. It can be changed: somebody may have renamed the account. */
   readonly login?: string;
 }
 
@@ -34,7 +34,7 @@ export function Credentials({ submit, onToken, login }: Properties) {
     const code = textOf(values, 'code');
     const answer = await sendPublicly('POST /api/authenticate', {
       body: {
-        username: login ?? textOf(values, 'username'),
+        username: nameOf(values, 'username'),
         password: textOf(values, 'password'),
         code,
         rememberMe: values.has('rememberMe'),
@@ -54,16 +54,13 @@ export function Credentials({ submit, onToken, login }: Properties) {
   };
   return (
     <Form submit={submit} onSave={save} texts={{ 'error.http.401': t.wrongCredentials }}>
-      {login === undefined ? (
-        <TextField name="username" label={t.login} autocomplete="username" verbatim />
-      ) : (
-        <input type="text" name="username" autocomplete="username" value={login} readOnly hidden />
-      )}
+      <TextField name="username" label={t.login} value={login} autocomplete="username" verbatim />
       <TextField
         name="password"
         label={t.password}
         type="password"
         autocomplete="current-password"
+        focused={login !== undefined}
       />
       <div role="status">{needsCode && <p class="notice">{t.errors['error.coderequired']}</p>}</div>
       {needsCode && (

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Form, TextField } from '../components/form.tsx';
-import { NewPassword } from '../components/password-fields.tsx';
+import { KnownLogin, NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { textOf } from '../form.ts';
 import { hideFragment } from '../navigation.ts';
-import { BASE } from '../route.ts';
+import { BASE, type MailedLink } from '../route.ts';
 import { sendPublicly, startSession, texts } from '../state.ts';
+import { fill } from '../text.ts';
 
 /* The screens of a forgotten password, and those that links in mails lead to. */
 
@@ -40,10 +41,10 @@ const BackToLogIn = () => (
   </p>
 );
 
-/** The key of the last link. It leaves the address at once: it could be copied or bookmarked. */
-function useKey(key: string | undefined): string | undefined {
-  const kept = useRef(key);
-  if (key) kept.current = key;
+/** The last link. It leaves the address at once: its key could be copied or bookmarked. */
+function useLink(link: MailedLink): MailedLink {
+  const kept = useRef(link);
+  if (link.key) kept.current = link;
   useEffect(() => {
     if (location.hash) hideFragment();
   });
@@ -62,9 +63,9 @@ function KeyMissing() {
   );
 }
 
-export function SetPassword(properties: { readonly keyOfLink: string | undefined }) {
+export function SetPassword(properties: { readonly link: MailedLink }) {
   const t = texts();
-  const key = useKey(properties.keyOfLink);
+  const { key, login } = useLink(properties.link);
   const [done, setDone] = useState(false);
   const save = async (values: FormData) => {
     const body = { key: key ?? '', newPassword: textOf(values, 'newPassword') };
@@ -86,7 +87,9 @@ export function SetPassword(properties: { readonly keyOfLink: string | undefined
       {!done && !key && <KeyMissing />}
       {!done && key && (
         <>
+          {login && <p>{fill(t.setPasswordOf, { login })}</p>}
           <Form submit={t.setPassword} onSave={save} texts={{ 'error.http.400': t.keyInvalid }}>
+            <KnownLogin login={login} />
             <NewPassword />
           </Form>
           <p>
@@ -99,9 +102,9 @@ export function SetPassword(properties: { readonly keyOfLink: string | undefined
 }
 
 /** Waits for a click: programs that scan mail open its links. */
-export function ConfirmEmail(properties: { readonly keyOfLink: string | undefined }) {
+export function ConfirmEmail(properties: { readonly link: MailedLink }) {
   const t = texts();
-  const key = useKey(properties.keyOfLink);
+  const { key } = useLink(properties.link);
   const [done, setDone] = useState(false);
   const save = async () => {
     const answer = await sendPublicly('POST /api/account/confirm-email', {

@@ -8,6 +8,7 @@ import { type Column, Table } from '../components/data-list.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
+import { guard } from '../navigation.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 
@@ -134,7 +135,9 @@ function Credentials({ id, name }: Properties) {
       <h3>{t.credentials}</h3>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
-      <div role="status">{created && <Secret created={created} />}</div>
+      <div role="status">
+        {created && <Secret created={created} onKept={() => setCreated(undefined)} />}
+      </div>
       <div role="status">{exchange && <NextStep {...exchange} />}</div>
       {exchange && (
         <p>
@@ -165,14 +168,16 @@ function Credentials({ id, name }: Properties) {
 }
 
 /** The secret is in this response only. */
-function Secret({ created: { clientId, clientSecret } }: { created: CreateCredentialResponse }) {
+function Secret({ created, onKept }: { created: CreateCredentialResponse; onKept: () => void }) {
   const t = texts();
+  const { clientId, clientSecret } = created;
   const labelId = useId();
   const element = useRef<HTMLDivElement>(null);
   // A layout effect would run while the dialog is still open, and nothing outside it can have
   // focus.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each credential takes the focus.
   useEffect(() => element.current?.focus(), [clientId]);
+  useEffect(() => guard(() => true), []);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form.
     <div class="notice" role="group" aria-labelledby={labelId} tabIndex={-1} ref={element}>
@@ -182,6 +187,11 @@ function Secret({ created: { clientId, clientSecret } }: { created: CreateCreden
       </p>
       <p>
         {t.secret}: <code>{clientSecret}</code> <Copy text={clientSecret} label={t.secret} />
+      </p>
+      <p>
+        <button type="button" onClick={onKept}>
+          {t.secretKeptDone}
+        </button>
       </p>
     </div>
   );

@@ -29,6 +29,7 @@ export function Modules() {
   return (
     <Screen title={t.modules}>
       <DataList
+        title={t.modules}
         load={(query) => send('GET /api/modules', { query })}
         columns={columnsOf()}
         filters={filtersOf()}
@@ -53,7 +54,7 @@ function filtersOf(): Filter[] {
       label: t.state,
       options: PROGRESS.map((value) => [value, t.progress[value]] as const),
     },
-    { name: 'credentialsExpire.lessThan', label: t.expireBefore, type: 'date' },
+    { name: 'credentialsExpire.lessThan', label: t.expireBefore, type: 'from' },
   ];
 }
 

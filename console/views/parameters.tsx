@@ -8,7 +8,7 @@ import { CheckField, Form, TextField } from '../components/form.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
-import { textOf } from '../form.ts';
+import { nameOf, textOf } from '../form.ts';
 import { notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 
@@ -103,21 +103,13 @@ interface ParameterFields extends Readonly<Record<string, unknown>> {
 const shownValue = (parameter?: Parameter): string =>
   parameter && !parameter.secret ? parameter.confValue : '';
 
-/**
- * A text area shows every line break as one character, so a value that was not edited is kept: of a
- * secret the mask, which keeps it.
- */
-function fieldsOf(values: FormData, parameter?: Parameter): ParameterFields {
-  const lines = (text: string): string => text.replace(/\r\n?/g, '\n');
-  const confValue = lines(textOf(values, 'confValue'));
-  const isEdited = confValue !== lines(shownValue(parameter));
-  return {
-    confName: textOf(values, 'confName'),
-    confValue: isEdited || !parameter ? confValue : parameter.confValue,
-    confDescription: textOf(values, 'confDescription'),
-    secret: values.has('secret'),
-  };
-}
+const fieldsOf = (values: FormData): ParameterFields => ({
+  confName: nameOf(values, 'confName'),
+  // A form has other line breaks than its text area.
+  confValue: textOf(values, 'confValue').replace(/\r\n?/g, '\n'),
+  confDescription: textOf(values, 'confDescription'),
+  secret: values.has('secret'),
+});
 
 interface EditProperties {
   readonly id: number;
@@ -170,7 +162,7 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
       <Form
         key={version}
         submit={t.save}
-        onSave={(values) => editing.save(fieldsOf(values, current.data))}
+        onSave={(values, edited) => editing.save(fieldsOf(values), edited)}
         guarded
         others={
           <button type="button" onClick={onClose}>

@@ -1,14 +1,23 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { RequestSecondFactorResponse } from '../api/generated/types.gen.ts';
 import type { Problem } from '../api/request.ts';
 import { Form, TextField } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
 import { CurrentPassword } from '../components/password-fields.tsx';
 import { textOf } from '../form.ts';
-import { navigate } from '../navigation.ts';
+import { guard, navigate } from '../navigation.ts';
 import { qrPath } from '../qr.ts';
 import { BASE } from '../route.ts';
-import { account, enrolling, language, loadAccount, notice, send, texts } from '../state.ts';
+import {
+  account,
+  claims,
+  enrolling,
+  language,
+  loadAccount,
+  notice,
+  send,
+  texts,
+} from '../state.ts';
 import { day, fill, plural } from '../text.ts';
 import { AccountScreen, useNoticeOfFactor } from './account.tsx';
 
@@ -57,9 +66,9 @@ function FactorOff({ onCodes }: Properties) {
     const body = { code: textOf(values, 'code') };
     const answer = await send('POST /api/account/second-factor/confirm', { body });
     if (!answer.ok) return answer.problem;
-    onCodes(answer.data.recoveryCodes);
     // A required factor is turned on at any address, whose own screen would replace the codes.
     await navigate(`${BASE}/account/second-factor`, { replace: true });
+    onCodes(answer.data.recoveryCodes);
     await loadAccount();
     return undefined;
   };
@@ -159,10 +168,16 @@ const Proof = () => (
 
 function RecoveryCodes({ codes, onKept }: { codes: readonly string[]; onKept: () => void }) {
   const t = texts();
+  useEffect(() => guard(() => true), []);
+  const owner = fill(t.recoveryOf, {
+    login: account.value?.login,
+    environment: claims.value?.environment,
+  });
   return (
     <>
       <p>{t.recoveryText}</p>
-      <ul class="codes">
+      <p>{owner}</p>
+      <ul class="codes" translate={false}>
         {codes.map((code) => (
           <li key={code}>
             <code>{code}</code>
@@ -170,7 +185,7 @@ function RecoveryCodes({ codes, onKept }: { codes: readonly string[]; onKept: ()
         ))}
       </ul>
       <p class="actions">
-        <Copy text={codes.join('\n')} label={t.recoveryCodes} />
+        <Copy text={[owner, ...codes].join('\n')} label={t.recoveryCodes} />
         <button type="button" onClick={() => print()}>
           {t.print}
         </button>

@@ -1,6 +1,6 @@
 import type { Role, User } from '../api/generated/types.gen.ts';
 import { ChecksField, SelectField, TextField } from '../components/form.tsx';
-import { textOf } from '../form.ts';
+import { nameOf, textOf } from '../form.ts';
 import { texts } from '../state.ts';
 import { languageOptions } from './language-options.ts';
 import { roleOptions } from './users.tsx';
@@ -16,10 +16,10 @@ export interface UserFields extends Readonly<Record<string, unknown>> {
 }
 
 export const userFieldsOf = (values: FormData): UserFields => ({
-  login: textOf(values, 'login'),
-  email: textOf(values, 'email'),
-  firstName: textOf(values, 'firstName'),
-  lastName: textOf(values, 'lastName'),
+  login: nameOf(values, 'login'),
+  email: nameOf(values, 'email'),
+  firstName: nameOf(values, 'firstName'),
+  lastName: nameOf(values, 'lastName'),
   langKey: textOf(values, 'langKey'),
   authorities: values.getAll('authorities').map(String) as Role[],
 });

@@ -11,7 +11,7 @@ import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
 import { navigate } from '../navigation.ts';
 import { BASE, userPath, withQuery } from '../route.ts';
-import { account, isAdministrator, language, notice, send, texts } from '../state.ts';
+import { account, isAdministrator, language, loadAccount, notice, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
 import { type UserFields, UserFormFields, userFieldsOf } from './user-form.tsx';
 import { rolesText } from './users.tsx';
@@ -93,6 +93,7 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
     put: (fields, ifMatch) => send('PUT /api/users', { body: { ...fields, id } }, { ifMatch }),
     get: () => send('GET /api/users/{login}', { path: { login } }),
     onSaved: ({ data }) => {
+      if (login === account.value?.login) void loadAccount();
       if (data.login !== login)
         void navigate(userPath(data.login), { replace: true, saved: true, say: t.saved });
     },
@@ -101,7 +102,12 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
   const user = current.data;
   return (
     <>
-      <Form key={version} submit={t.save} onSave={(values) => save(userFieldsOf(values))} guarded>
+      <Form
+        key={version}
+        submit={t.save}
+        onSave={(values, edited) => save(userFieldsOf(values), edited)}
+        guarded
+      >
         <UserFormFields user={user} />
       </Form>
       <Conflict

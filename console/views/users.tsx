@@ -40,6 +40,7 @@ export function Users() {
         </p>
       )}
       <DataList
+        title={t.users}
         load={(query) => send('GET /api/users', { query })}
         columns={columnsOf()}
         filters={filtersOf()}

@@ -8,8 +8,11 @@ export const console = flag(
   true,
 );
 
-/** The screens of the console that mailed links lead to. No server sees what follows a `#`. */
+/**
+ * The screens of the console that mailed links lead to. No server sees what follows a `#`. A mail
+ * fills `{login}`, so that a password manager knows whose password is set.
+ */
 export const consoleLinks = (url: string) => ({
-  linkBase: `${url}/console/set-password#key=`,
+  linkBase: `${url}/console/set-password#login={login}&key=`,
   confirmLinkBase: `${url}/console/confirm-email#key=`,
 });

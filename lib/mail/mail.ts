@@ -56,7 +56,8 @@ export function openMailer(
       const { subject, text } = inLanguage[occasion];
       const base =
         occasion === 'emailConfirmation' ? requireEnv('MAIL_CONFIRM_LINK_BASE') : linkBase;
-      const link = key && `${base}${key}`;
+      const page = base.replace('{login}', () => encodeURIComponent(login));
+      const link = key && `${page}${key}`;
       const values = { login, firstName, link, email: newEmail, inviter };
       // Replaced in one pass, because a login may itself be `{link}`.
       const fill = (template: string) =>
