@@ -16,16 +16,24 @@ const NAMED_OTHERWISE = {
   confValue: 'value',
 };
 
-/** An entry of the audit trail as sentences. */
-export function sentenceOf(entry: AuditEntry, t: Dictionary): string {
-  const { actor, action, target, targetName, changes, source, count, integrationName } = entry;
-  const sentence = fill(textIn(t.actions, action) ?? `{actor}: ${action} {target}`, {
+/** What was done to what, without a full stop. */
+export function actionOf({ actor, action, target, targetName }: AuditEntry, t: Dictionary): string {
+  return fill(textIn(t.actions, action) ?? `{actor}: ${action} {target}`, {
     actor,
     target: targetName || target,
   });
+}
+
+/** The names of the fields that an entry is about. */
+export const fieldsOf = ({ changes }: AuditEntry, t: Dictionary): string =>
+  [...new Set(changes.map(({ field }) => labelOf(field, t)))].join(', ');
+
+/** An entry of the audit trail as sentences. */
+export function sentenceOf(entry: AuditEntry, t: Dictionary): string {
+  const { target, changes, source, count, integrationName } = entry;
   const isOfParameter = target.startsWith('parameter/');
   return [
-    `${sentence}.`,
+    `${actionOf(entry, t)}.`,
     isOfParameter && integrationName && fill(t.ofIntegration, { name: integrationName }),
     ...changes.map((change) => `${changeText(change, t)}.`),
     count && fill(t.failedAttempts, { count }),
@@ -35,10 +43,16 @@ export function sentenceOf(entry: AuditEntry, t: Dictionary): string {
     .join(' ');
 }
 
-function changeText(change: Change, t: Dictionary): string {
-  const { field, from, to } = change;
+function labelOf(field: string, t: Dictionary): string {
   const name = textIn(NAMED_OTHERWISE, field) ?? field;
-  const label = textIn(t.fieldNames, name) ?? textIn(t, name) ?? field;
+  const text = textIn(t.fieldNames, name) ?? textIn(t, name);
+  return typeof text === 'string' ? text : field;
+}
+
+/** A change with the values before and after it, where the entry has them. */
+export function changeText(change: Change, t: Dictionary): string {
+  const { field, from, to } = change;
+  const label = labelOf(field, t);
   const value = to ?? from;
   if (typeof value === 'boolean') return `${label}: ${stateText(field, value, t)}`;
   const values = valuesText(change, (name) => textIn(t.roleNames, name) ?? name);

@@ -27,6 +27,24 @@ export const dateTime = (language: string, instant: string): string =>
     new Date(instant),
   );
 
+const UNITS = [
+  ['year', 365 * 24 * 3600],
+  ['month', 30 * 24 * 3600],
+  ['day', 24 * 3600],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** How far an instant is from now, in its largest unit: `3 days ago`, `in 2 hours`. */
+export function relativeTime(language: string, instant: string, now: number): string {
+  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
+  const seconds = (Date.parse(instant) - now) / 1000;
+  const [unit, length] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? ['second', 1];
+  return unit === 'second'
+    ? format.format(0, 'second')
+    : format.format(Math.trunc(seconds / length), unit);
+}
+
 /** The name of the zone in which days and times are shown, such as `Europe/Berlin`. */
 export const timeZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 

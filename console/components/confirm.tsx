@@ -10,6 +10,8 @@ import { Form, TextField } from './form.tsx';
 interface Properties {
   /** The verb with its object, as on the button that opens the dialog. */
   readonly action: string;
+  /** What the button shows of it, in a row that names the object. */
+  readonly short?: string;
   readonly children: ComponentChildren;
   /** What has to be typed, where the action cannot be undone. */
   readonly typed?: string;
@@ -24,7 +26,7 @@ interface Properties {
 
 /** A button whose dialog says what the action does before it is done. */
 export function Confirm(properties: Properties) {
-  const { action, children, typed, danger = false, disabledBy, onConfirm } = properties;
+  const { action, short, children, typed, danger = false, disabledBy, onConfirm } = properties;
   const t = texts();
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
@@ -42,9 +44,10 @@ export function Confirm(properties: Properties) {
         class={danger ? 'danger' : undefined}
         aria-disabled={disabledBy !== undefined || undefined}
         aria-describedby={disabledBy}
+        aria-label={short && action}
         onClick={() => setOpen(disabledBy === undefined)}
       >
-        {action}
+        {short ?? action}
       </button>
       {open && (
         <Dialog title={action} onClose={close}>

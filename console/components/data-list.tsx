@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Answer } from '../api/request.ts';
 import {
-  filtersOf,
   type Links,
   type Query,
   rangeOf,
@@ -11,11 +10,13 @@ import {
   sortOf,
   withFilter,
 } from '../list.ts';
-import { navigate, path, query } from '../navigation.ts';
+import { path, query } from '../navigation.ts';
 import { withQuery } from '../route.ts';
 import { language, texts } from '../state.ts';
-import { boundOf, dayOf, fill, type PluralForms, plural } from '../text.ts';
+import { fill, type PluralForms, plural } from '../text.ts';
 import { Download } from './download.tsx';
+import { type Filter, Filters, SetFilters } from './filters.tsx';
+import { Icon } from './icon.tsx';
 import { useLoad } from './load.ts';
 import { Alert, Waiting } from './problem.tsx';
 
@@ -24,24 +25,11 @@ export interface Column<Row> {
   readonly label: string;
   readonly cell: (row: Row) => ComponentChildren;
   readonly sortable?: boolean;
-  /** Has words of the console only, which are not divided; what people type has any length. */
-  readonly words?: true;
+  /** Of what has about one length; the other columns share the rest. */
+  readonly width?: 'w4' | 'w6' | 'w8' | 'w12';
 }
 
-export interface Filter {
-  /** A filter of the API, such as `login.contains`. */
-  readonly name: string;
-  readonly label: string;
-  readonly options?: readonly (readonly [value: string, label: string])[];
-  /** A day in the zone of the browser: from its beginning, or to its end. */
-  readonly type?: 'from' | 'until';
-  /** Is set by links only, and shown once it is set. */
-  readonly hidden?: true;
-  /** The filter that is answered at once in a list of any size, such as `login.equals`. */
-  readonly exact?: string;
-}
-
-interface Properties<Row> {
+export interface List<Row> {
   readonly title: string;
   readonly load: (query: Query) => Promise<Answer<readonly Row[]>>;
   readonly columns: readonly Column<Row>[];
@@ -53,15 +41,21 @@ interface Properties<Row> {
   readonly file: string;
   readonly heads: readonly string[];
   readonly cells: (row: Row) => readonly unknown[];
+  /** Filters of a list of its own kind, in the line of all filters. */
+  readonly ranges?: ComponentChildren;
+  /** The key of the row whose details are shown beside the list. */
+  readonly chosen?: string | number | undefined;
+  readonly beside?: ComponentChildren;
 }
 
 const SIZE = 20;
 
 /** A list with its filters, its order and its pages, all of which are in the address. */
-export function DataList<Row>(properties: Properties<Row>) {
-  const { title, load, columns, filters, rowKey, sort, counted, empty } = properties;
+export function DataList<Row>(list: List<Row>) {
+  const { title, load, filters, rowKey, sort, counted, empty } = list;
   const t = texts();
   const { answer, loading, reload } = useLoad(JSON.stringify(query.value), () => load(query.value));
+  const look = useLook(list.file);
   const rows = answer?.ok ? answer.data : [];
   const size = Number(query.value.size) || SIZE;
   const range = rangeOf(query.value, rows.length, size);
@@ -71,32 +65,48 @@ export function DataList<Row>(properties: Properties<Row>) {
     total === undefined
       ? []
       : [
-          counted && plural(language.value, counted, total),
-          range && fill(t.range, { from: range[0], to: range[1], total }),
+          range && (query.value.page || total > rows.length)
+            ? fill(t.range, { from: range[0], to: range[1], total })
+            : counted && plural(language.value, counted, total),
         ].filter(Boolean);
+  const [first, ...others] = list.columns;
+  const columns = first ? [first, ...others.filter(({ field }) => !look.hidden.has(field))] : [];
   return (
     <>
-      <FilterForm filters={filters} />
+      <div class="toolbar">
+        <Filters filters={filters} />
+        {list.ranges}
+        <Look columns={others} look={look} />
+        {rows.length > 0 && <Download {...list} query={query.value} />}
+        <div role="status" class="count">
+          {summary.length > 0 && <p translate={false}>{summary.join(', ')}</p>}
+        </div>
+      </div>
       <SetFilters filters={filters} />
-      <div role="status">{summary.length > 0 && <p translate={false}>{summary.join(', ')}</p>}</div>
       {answer && !answer.ok && <Alert problem={answer.problem} labels={labels} onRetry={reload} />}
       {!answer && <Waiting />}
       {rows.length > 0 && (
-        <Table
-          columns={columns}
-          rows={rows}
-          rowKey={rowKey}
-          sort={sort}
-          busy={loading}
-          caption={title}
-        />
+        <div class={list.beside ? 'columns' : undefined}>
+          <div>
+            <Table
+              columns={columns}
+              rows={rows}
+              rowKey={rowKey}
+              sort={sort}
+              busy={loading}
+              caption={title}
+              comfortable={look.comfortable}
+              chosen={list.chosen}
+            />
+          </div>
+          {list.beside}
+        </div>
       )}
       {answer?.ok && rows.length === 0 && !answer.links.next && (
         <NothingThere>{empty}</NothingThere>
       )}
       {answer?.ok && rows.length === 0 && answer.links.next && <EmptyPage filters={filters} />}
       {answer?.ok && <Pager links={answer.links} />}
-      {rows.length > 0 && <Download {...properties} query={query.value} />}
     </>
   );
 }
@@ -119,133 +129,85 @@ function EmptyPage({ filters }: { filters: readonly Filter[] }) {
   return (
     <p>
       {t.emptyPage}{' '}
-      {filters.map(({ name, exact }) => {
+      {filters.flatMap(({ name, exact = [] }) => {
         const value = query.value[name];
-        return (
-          exact &&
-          value && (
-            <a key={name} href={to(withFilter(query.value, { [name]: '', [exact]: value }))}>
-              {fill(t.exactly, { value })}
-            </a>
-          )
-        );
+        if (!value) return [];
+        return exact.map((other) => (
+          <a key={other} href={to(withFilter(query.value, { [name]: '', [other]: value }))}>
+            {fill(t.exactly, { value })}
+          </a>
+        ));
       })}
     </p>
   );
 }
 
-const to = (target: Query): string => withQuery(path.value, target);
+export const to = (target: Query): string => withQuery(path.value, target);
 
-function FilterForm({ filters }: { filters: readonly Filter[] }) {
-  const t = texts();
-  const form = useRef<HTMLFormElement>(null);
-  const shown = query.value;
-  // The fields show what is set, also after Back. Only a navigation sets them: a list that arrives
-  // must not remove what was typed.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a signal has another value after each.
-  useLayoutEffect(() => {
-    const fields = form.current?.querySelectorAll<HTMLInputElement | HTMLSelectElement>(
-      'input, select',
-    );
-    for (const field of fields ?? [])
-      field.value = shownIn(filters, field.name, shown[field.name] ?? '');
-  }, [shown]);
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    const values = new FormData(form.current ?? undefined);
-    const entries = [...values.entries()].map(([name, value]) => [
-      name,
-      askedFor(filters, name, String(value).trim()),
-    ]);
-    void navigate(to(withFilter(query.value, Object.fromEntries(entries))));
+/** What somebody has chosen to see of a list, kept in this browser. */
+interface ChosenLook {
+  readonly hidden: ReadonlySet<string>;
+  readonly comfortable: boolean;
+  readonly choose: (hidden: ReadonlySet<string>, comfortable: boolean) => void;
+}
+
+function useLook(list: string): ChosenLook {
+  const key = `gatehouse.list.${list}`;
+  const [kept, setKept] = useState(() => (localStorage.getItem(key) ?? '').split(' '));
+  const [density, ...hidden] = kept;
+  const choose: ChosenLook['choose'] = (fields, comfortable) => {
+    const next = [comfortable ? 'comfortable' : 'compact', ...fields];
+    localStorage.setItem(key, next.join(' '));
+    setKept(next);
   };
+  return { hidden: new Set(hidden), comfortable: density === 'comfortable', choose };
+}
+
+function Look<Row>({ columns, look }: { columns: readonly Column<Row>[]; look: ChosenLook }) {
+  const t = texts();
+  const { hidden, comfortable, choose } = look;
+  const toggled = (field: string): ReadonlySet<string> =>
+    hidden.has(field)
+      ? new Set([...hidden].filter((each) => each !== field))
+      : new Set([...hidden, field]);
   return (
-    <search class="filter">
-      <form ref={form} aria-label={t.filter} onSubmit={onSubmit}>
-        {filters
-          .filter(({ hidden }) => !hidden)
-          .map((filter) => (
-            <FilterField key={filter.name} {...filter} />
-          ))}
-        <p>
-          <button type="submit">{t.applyFilter}</button>
-        </p>
-      </form>
-    </search>
-  );
-}
-
-const typeOf = (filters: readonly Filter[], name: string) =>
-  filters.find((filter) => filter.name === name)?.type;
-
-/** What the field of a filter shows of its value. */
-function shownIn(filters: readonly Filter[], name: string, value: string): string {
-  const type = typeOf(filters, name);
-  return type && value ? dayOf(value, type) : value;
-}
-
-/** The value of a filter for what its field shows. */
-function askedFor(filters: readonly Filter[], name: string, value: string): string {
-  const type = typeOf(filters, name);
-  return type && value ? boundOf(value, type) : value;
-}
-
-function FilterField({ name, label, options, type }: Omit<Filter, 'hidden'>) {
-  const id = `filter-${name}`;
-  return (
-    <p class="field">
-      <label for={id}>{label}</label>
-      {options ? (
-        <select id={id} name={name}>
-          {[['', texts().any] as const, ...options].map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <input
-          id={id}
-          name={name}
-          type={(type ? 'date' : 'text') as 'text'}
-          autocomplete="off"
-          spellcheck={false}
+    <details class="menu">
+      <summary class="brief">
+        <Icon name="columns" />
+        <span>{t.columns}</span>
+      </summary>
+      <div>
+        {columns.map(({ field, label }) => (
+          <Choice
+            key={field}
+            label={label}
+            checked={!hidden.has(field)}
+            onChange={() => choose(toggled(field), comfortable)}
+          />
+        ))}
+        <hr />
+        <Choice
+          label={t.comfortable}
+          checked={comfortable}
+          onChange={() => choose(hidden, !comfortable)}
         />
-      )}
-    </p>
+      </div>
+    </details>
   );
 }
 
-function SetFilters({ filters }: { filters: readonly Filter[] }) {
-  const t = texts();
-  const set = filtersOf(query.value);
-  if (set.length === 0) return null;
-  const textOf = (name: string, value: string): string => {
-    const filter = filters.find((known) => known.name === name || known.exact === name);
-    const option = filter?.options?.find(([known]) => known === value)?.[1];
-    return `${filter?.label ?? name}: ${option ?? shownIn(filters, name, value)}`;
-  };
-  const rest = Object.fromEntries(set.map(([name]) => [name, '']));
-  return (
-    <ul class="chips" aria-label={t.filtersSet}>
-      {set.map(([name, value]) => (
-        <li key={name}>
-          <a
-            href={to(withFilter(query.value, { [name]: '' }))}
-            aria-label={fill(t.removeFilter, { name: textOf(name, value) })}
-          >
-            {textOf(name, value)} <span aria-hidden="true">✕</span>
-          </a>
-        </li>
-      ))}
-      {set.length > 1 && (
-        <li>
-          <a href={to(withFilter(query.value, rest))}>{t.clearFilter}</a>
-        </li>
-      )}
-    </ul>
-  );
+interface ChoiceProperties {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: () => void;
 }
+
+const Choice = ({ label, checked, onChange }: ChoiceProperties) => (
+  <label class="check">
+    <input type="checkbox" checked={checked} onChange={onChange} />
+    {label}
+  </label>
+);
 
 interface TableProperties<Row> {
   readonly columns: readonly Column<Row>[];
@@ -254,13 +216,16 @@ interface TableProperties<Row> {
   readonly caption: string;
   readonly sort?: Sort;
   readonly busy?: boolean;
+  readonly comfortable?: boolean;
+  readonly chosen?: string | number | undefined;
 }
 
 /** The first column names the row. On a narrow screen each row becomes a block with labels. */
 export function Table<Row>(properties: TableProperties<Row>) {
-  const { columns, rows, rowKey, caption, sort, busy = false } = properties;
+  const { columns, rows, rowKey, caption, sort, busy = false, comfortable = false } = properties;
+  const { chosen } = properties;
   return (
-    <table aria-busy={busy}>
+    <table aria-busy={busy} class={comfortable ? 'lines comfortable' : 'lines'}>
       <caption>{caption}</caption>
       <thead>
         <tr>
@@ -271,15 +236,15 @@ export function Table<Row>(properties: TableProperties<Row>) {
       </thead>
       <tbody translate={false}>
         {rows.map((row) => (
-          <tr key={rowKey(row)}>
-            {columns.map(({ field, label, cell, words }, index) =>
+          <tr key={rowKey(row)} class={chosen === rowKey(row) ? 'chosen' : undefined}>
+            {columns.map(({ field, label, cell }, index) =>
               index === 0 ? (
                 <th scope="row" key={field}>
-                  {cell(row)}
+                  <div>{cell(row)}</div>
                 </th>
               ) : (
-                <td key={field} class={words && 'words'} data-label={label || undefined}>
-                  {cell(row)}
+                <td key={field} data-label={label || undefined}>
+                  <div>{cell(row)}</div>
                 </td>
               ),
             )}
@@ -291,13 +256,22 @@ export function Table<Row>(properties: TableProperties<Row>) {
 }
 
 function Head<Row>({ column, sort }: { column: Column<Row>; sort: Sort | undefined }) {
-  const { field, label, sortable } = column;
-  if (!sort || !sortable) return label ? <th scope="col">{label}</th> : <td />;
+  const { field, label, sortable, width } = column;
+  if (!sort || !sortable)
+    return label ? (
+      <th scope="col" class={width}>
+        <div>{label}</div>
+      </th>
+    ) : (
+      <td class={width} />
+    );
   const current = sortOf(query.value, sort);
   const direction = current.descending ? 'descending' : 'ascending';
   return (
-    <th scope="col" aria-sort={current.field === field ? direction : 'none'}>
-      <a href={to(sortedBy(query.value, field, sort))}>{label}</a>
+    <th scope="col" class={width} aria-sort={current.field === field ? direction : 'none'}>
+      <div>
+        <a href={to(sortedBy(query.value, field, sort))}>{label}</a>
+      </div>
     </th>
   );
 }

@@ -5,6 +5,7 @@ import { csvOf } from '../export.ts';
 import type { Query } from '../list.ts';
 import { language, texts } from '../state.ts';
 import { fill } from '../text.ts';
+import { Icon } from './icon.tsx';
 import { Alert } from './problem.tsx';
 
 interface Properties<Row> {
@@ -45,8 +46,13 @@ export function Download<Row>({ load, query, file, heads, cells }: Properties<Ro
   };
   return (
     <div class="actions">
-      <button type="button" onClick={() => (progress ? cancel() : void start())}>
-        {progress ? t.csvCancel : t.csv}
+      <button
+        type="button"
+        aria-label={progress ? undefined : t.csvLong}
+        onClick={() => (progress ? cancel() : void start())}
+      >
+        <Icon name={progress ? 'close' : 'download'} />
+        <span>{progress ? t.csvCancel : t.csv}</span>
       </button>
       <div role="status">
         {progress && fill(t.csvProgress, { n: progress.rows, total: progress.total ?? '…' })}

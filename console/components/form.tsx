@@ -251,9 +251,10 @@ export function TextField(properties: TextProperties) {
           class="quiet"
           aria-pressed={isShown}
           aria-controls={fieldId}
+          aria-label={fill(texts().showField, { name: label })}
           onClick={() => setShown(!isShown)}
         >
-          {fill(texts().showField, { name: label })}
+          {texts().showShort}
         </button>
       )}
       <FieldMessage id={fieldId} text={error} />

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { leaving, navigate, path } from '../navigation.ts';
 import { BASE } from '../route.ts';
 import {
@@ -16,6 +17,8 @@ import {
 import { fill } from '../text.ts';
 import { Credentials } from '../views/log-in.tsx';
 import { Dialog } from './dialog.tsx';
+import { Icon, Mark } from './icon.tsx';
+import { PaletteButton } from './palette.tsx';
 
 /** What surrounds every screen: bar, navigation, and the dialogs that any screen can cause. */
 export function Frame({ children }: { children: ComponentChildren }) {
@@ -41,19 +44,18 @@ export function Frame({ children }: { children: ComponentChildren }) {
 function Bar() {
   const t = texts();
   const own = account.value;
-  // Before the log-in only the host tells environments apart.
-  const environment = claims.value?.environment ?? location.host;
-  const isProduction = environment.startsWith('prod');
   return (
     <header>
       <a class="product" href={BASE}>
+        <Mark />
         Gatehouse
       </a>
-      <span class={isProduction ? 'environment production' : 'environment'}>{environment}</span>
+      <Environment />
       {own && (
         <span class="own">
+          {!enrolling.value && <PaletteButton />}
           <a href={`${BASE}/account`} aria-label={fill(t.loggedInAs, { login: own.login })}>
-            {own.login}
+            <span translate={false}>{own.login}</span>
           </a>
           <button type="button" onClick={() => void logOut()}>
             {t.logOut}
@@ -61,6 +63,17 @@ function Bar() {
         </span>
       )}
     </header>
+  );
+}
+
+/** Before the log-in only the host tells environments apart. */
+function Environment() {
+  const environment = claims.value?.environment ?? location.host;
+  const isProduction = environment.startsWith('prod');
+  return (
+    <span class={isProduction ? 'environment production' : 'environment'} translate={false}>
+      {environment}
+    </span>
   );
 }
 
@@ -75,8 +88,15 @@ async function logOut(): Promise<void> {
   await navigate(BASE, { replace: true, say: texts().loggedOut });
 }
 
+const FOLDED = 'gatehouse.folded';
+
 function Navigation() {
   const t = texts();
+  const [folded, setFolded] = useState(() => localStorage.getItem(FOLDED) === 'true');
+  const fold = () => {
+    localStorage.setItem(FOLDED, String(!folded));
+    setFolded(!folded);
+  };
   const items = [
     ['users', t.users, true],
     ['integrations', t.integrations, true],
@@ -86,18 +106,27 @@ function Navigation() {
     ['about', t.about, true],
   ] as const;
   return (
-    <nav aria-label={t.navigation}>
+    <nav aria-label={t.navigation} class={folded ? 'folded' : undefined}>
       <ul>
         {items
           .filter(([, , offered]) => offered)
           .map(([folder, label]) => (
             <li key={folder}>
-              <a href={`${BASE}/${folder}`} aria-current={currentOf(folder)}>
-                {label}
+              <a
+                href={`${BASE}/${folder}`}
+                aria-current={currentOf(folder)}
+                title={folded ? label : undefined}
+              >
+                <Icon name={folder} />
+                <span>{label}</span>
               </a>
             </li>
           ))}
       </ul>
+      <button type="button" class="fold" aria-pressed={folded} onClick={fold}>
+        <Icon name="fold" />
+        <span>{t.foldMenu}</span>
+      </button>
     </nav>
   );
 }

@@ -1,11 +1,24 @@
 import { useState } from 'preact/hooks';
 import { language, texts } from '../state.ts';
-import { dateTime } from '../text.ts';
+import { dateTime, relativeTime } from '../text.ts';
 
+/** How long ago something was, or how soon it will be; the exact time where one looks. */
 export function Time({ instant }: { instant: string | null | undefined }) {
   if (!instant) return <>{texts().never}</>;
-  return <time dateTime={instant}>{dateTime(language.value, instant)}</time>;
+  return (
+    <time dateTime={instant} translate={false}>
+      <span class="relative">{relativeTime(language.value, instant, Date.now())}</span>
+      <span class="exact">{dateTime(language.value, instant)}</span>
+    </time>
+  );
 }
+
+/** The exact time alone, where entries are told apart by it. */
+export const ExactTime = ({ instant }: { instant: string }) => (
+  <time dateTime={instant} translate={false}>
+    {dateTime(language.value, instant)}
+  </time>
+);
 
 /** Copies a text, and says so. */
 export function Copy({ text, label }: { text: string; label: string }) {

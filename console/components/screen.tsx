@@ -1,10 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { navigated } from '../navigation.ts';
-import { claims, notice } from '../state.ts';
+import { claims, notice, texts } from '../state.ts';
+
+interface Properties {
+  readonly title: string;
+  /** Where the screen belongs: the address and the name of the list that leads to it. */
+  readonly above?: readonly [href: string, name: string];
+  /** What can be done on the whole screen, beside its heading. */
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
 
 /** One screen: its heading is the title of the page, and receives the focus after navigation. */
-export function Screen({ title, children }: { title: string; children: ComponentChildren }) {
+export function Screen({ title, above, actions, children }: Properties) {
   const heading = useRef<HTMLHeadingElement>(null);
   const environment = claims.value?.environment;
   useLayoutEffect(() => {
@@ -15,9 +24,17 @@ export function Screen({ title, children }: { title: string; children: Component
   }, []);
   return (
     <>
-      <h1 tabIndex={-1} ref={heading}>
-        {title}
-      </h1>
+      <div class="head">
+        {above && (
+          <nav class="trail" aria-label={texts().trail}>
+            <a href={above[0]}>{above[1]}</a>
+          </nav>
+        )}
+        <h1 tabIndex={-1} ref={heading} translate={false}>
+          {title}
+        </h1>
+        {actions && <div class="actions">{actions}</div>}
+      </div>
       <Notice />
       {children}
     </>

@@ -1,10 +1,15 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditEntry } from '../api/generated/types.gen.ts';
-import { changesCell, sentenceOf } from '../audit.ts';
-import { type Column, DataList, type Filter } from '../components/data-list.tsx';
-import { Time } from '../components/parts.tsx';
+import { actionOf, changesCell, changeText, fieldsOf } from '../audit.ts';
+import { type Column, DataList } from '../components/data-list.tsx';
+import type { Filter } from '../components/filters.tsx';
+import { ExactTime } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
+import { type Query, withFilter } from '../list.ts';
+import { path, query } from '../navigation.ts';
+import { BASE, integrationPath, withQuery } from '../route.ts';
 import { send, texts } from '../state.ts';
-import { fill, timeZone } from '../text.ts';
+import { boundOf, dayOf, fill, timeZone } from '../text.ts';
 
 const CSV_FIELDS = [
   'time',
@@ -23,14 +28,31 @@ const CSV_FIELDS = [
   'id',
 ] as const satisfies readonly (keyof AuditEntry)[];
 
+/** How often new entries are looked for, while the first page is shown. */
+const LOOK_MS = 30_000;
+
 export function Audit() {
   const t = texts();
+  const [chosen, setChosen] = useState<AuditEntry>();
+  const [round, setRound] = useState(0);
+  const [shown, setShown] = useState<string>();
+  const showNew = () => {
+    setShown(undefined);
+    setRound(round + 1);
+  };
+  const load = async (asked: Query) => {
+    const answer = await send('GET /api/audits', { query: asked });
+    if (answer.ok) setShown(answer.data[0]?.id);
+    return answer;
+  };
   return (
     <Screen title={t.auditTrail}>
+      <NewEntries shown={shown} onShow={showNew} />
       <DataList
+        key={round}
         title={t.auditTrail}
-        load={(query) => send('GET /api/audits', { query })}
-        columns={columnsOf()}
+        load={load}
+        columns={columnsOf(setChosen)}
         filters={filtersOf()}
         rowKey={({ id }) => id}
         sort={{ field: 'time', descending: true }}
@@ -42,9 +64,147 @@ export function Audit() {
             field === 'changes' ? changesCell(entry.changes) : entry[field],
           )
         }
+        ranges={<QuickRanges />}
+        chosen={chosen?.id}
+        beside={chosen && <Entry entry={chosen} onClose={() => setChosen(undefined)} />}
       />
     </Screen>
   );
+}
+
+/** The entries of today, and of some days before. */
+function QuickRanges() {
+  const t = texts();
+  const from = 'time.greaterThanOrEqual';
+  const rangeOf = (days: number): string =>
+    boundOf(dayOf(new Date(Date.now() - days * 86_400_000).toISOString(), 'from'), 'from');
+  return (
+    <ul class="chips" aria-label={t.ranges}>
+      {[0, 7, 30].map((days) => {
+        const value = rangeOf(days);
+        const isSet = query.value[from] === value;
+        const target = { [from]: isSet ? '' : value, 'time.lessThan': '' };
+        return (
+          <li key={days}>
+            <a
+              href={withQuery(path.value, withFilter(query.value, target))}
+              aria-current={isSet ? 'true' : undefined}
+            >
+              {days === 0 ? t.today : fill(t.lastDays, { n: days })}
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Says that there are entries after those that are shown, and shows them on demand. */
+function NewEntries({ shown, onShow }: { shown: string | undefined; onShow: () => void }) {
+  const t = texts();
+  const [isNew, setNew] = useState(false);
+  const asked = query.value;
+  const isNewestFirst = !asked.page && !asked.cursor && !asked.sort;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: looks for what follows this entry.
+  useEffect(() => {
+    setNew(false);
+    if (!shown || !isNewestFirst) return undefined;
+    const look = async () => {
+      if (document.hidden) return;
+      const answer = await send('GET /api/audits', { query: { ...asked, size: 1 } });
+      if (answer.ok && answer.data[0] && answer.data[0].id !== shown) setNew(true);
+    };
+    const timer = setInterval(() => void look(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, [shown]);
+  return (
+    <div role="status">
+      {isNew && (
+        <p>
+          {t.newEntries}{' '}
+          <button type="button" onClick={onShow}>
+            {t.show}
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Everything about one entry, with what leads from it to others. */
+function Entry({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
+  const t = texts();
+  const heading = useRef<HTMLHeadingElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each entry takes the focus.
+  useEffect(() => heading.current?.focus(), [entry.id]);
+  const { time, actor, actorId, target, targetName, changes, source, count } = entry;
+  const trail = (filter: Query) => withQuery(`${BASE}/audit`, filter);
+  const place = placeOf(entry);
+  return (
+    <section class="card" aria-labelledby="entry">
+      <h2 id="entry" tabIndex={-1} ref={heading}>
+        {actionOf(entry, t)}
+      </h2>
+      <dl translate={false}>
+        <dt>{t.time}</dt>
+        <dd>
+          <ExactTime instant={time} />
+        </dd>
+        <dt>{t.actor}</dt>
+        <dd>
+          {actorId === null ? (
+            actor
+          ) : (
+            <a href={withQuery(`${BASE}/users`, { 'id.equals': String(actorId) })}>{actor}</a>
+          )}
+        </dd>
+        <dt>{t.target}</dt>
+        <dd>{place ? <a href={place}>{targetName || target}</a> : targetName || target}</dd>
+        <dt>{t.source}</dt>
+        <dd>{source ?? '–'}</dd>
+      </dl>
+      {changes.length > 0 && (
+        <ul class="log" translate={false}>
+          {changes.map((change) => (
+            <li key={change.field}>{changeText(change, t)}</li>
+          ))}
+        </ul>
+      )}
+      {count && <p>{fill(t.failedAttempts, { count })}</p>}
+      <ul>
+        <li>
+          <a href={trail({ 'target.equals': target })}>
+            {fill(t.trailOf, { name: targetName || target })}
+          </a>
+        </li>
+        <li>
+          <a href={trail({ 'actor.equals': actor })}>{fill(t.allBy, { name: actor })}</a>
+        </li>
+        {source && (
+          <li>
+            <a href={trail({ 'source.equals': source })}>{fill(t.allFrom, { source })}</a>
+          </li>
+        )}
+      </ul>
+      <details>
+        <summary>{t.entryJson}</summary>
+        <pre translate={false}>{JSON.stringify(entry, null, 2)}</pre>
+      </details>
+      <p>
+        <button type="button" onClick={onClose}>
+          {t.close}
+        </button>
+      </p>
+    </section>
+  );
+}
+
+/** The page of what an entry is about, which may be gone by now. */
+function placeOf({ target, integrationId }: AuditEntry): string | undefined {
+  const [kind, id = ''] = target.split('/');
+  if (kind === 'user') return withQuery(`${BASE}/users`, { 'id.equals': id });
+  const integration = kind === 'integration' ? id : integrationId;
+  return integration ? integrationPath(integration) : undefined;
 }
 
 function filtersOf(): Filter[] {
@@ -59,38 +219,34 @@ function filtersOf(): Filter[] {
         fill(sentence, { actor: '…', target: '…' }),
       ]),
     },
-    { name: 'targetName.contains', label: t.target },
+    { name: 'targetName.contains', label: t.findTarget, as: 'search' },
     { name: 'added.equals', label: t.roleGranted, options: Object.entries(t.roleNames) },
     { name: 'removed.equals', label: t.roleTaken, options: Object.entries(t.roleNames) },
     { name: 'source.equals', label: t.source },
-    { name: 'time.greaterThanOrEqual', label: t.from, type: 'from' },
-    { name: 'time.lessThan', label: t.until, type: 'until' },
-    { name: 'target.equals', label: t.target, hidden: true },
-    { name: 'integrationId.equals', label: t.integrations, hidden: true },
+    { name: 'time.greaterThanOrEqual', label: t.from, as: 'from' },
+    { name: 'time.lessThan', label: t.until, as: 'until' },
+    { name: 'target.equals', label: t.target, as: 'link' },
+    { name: 'integrationId.equals', label: t.integrations, as: 'link' },
   ];
 }
 
-function columnsOf(): Column<AuditEntry>[] {
+function columnsOf(choose: (entry: AuditEntry) => void): Column<AuditEntry>[] {
   const t = texts();
   return [
     {
       field: 'time',
       label: `${t.time} (${timeZone()})`,
       sortable: true,
-      cell: ({ time }) => <Time instant={time} />,
-    },
-    {
-      field: 'action',
-      label: t.action,
+      width: 'w12',
       cell: (entry) => (
-        <>
-          {sentenceOf(entry, t)}
-          <details>
-            <summary>{t.entryJson}</summary>
-            <pre>{JSON.stringify(entry, null, 2)}</pre>
-          </details>
-        </>
+        <button type="button" class="link" onClick={() => choose(entry)}>
+          <ExactTime instant={entry.time} />
+        </button>
       ),
     },
+    { field: 'actor', label: t.actor, width: 'w8', cell: ({ actor }) => actor },
+    { field: 'action', label: t.action, cell: (entry) => actionOf(entry, t) },
+    { field: 'fields', label: t.fields, width: 'w12', cell: (entry) => fieldsOf(entry, t) },
+    { field: 'source', label: t.source, width: 'w8', cell: ({ source }) => source },
   ];
 }

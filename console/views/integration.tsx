@@ -27,7 +27,10 @@ export function Integration({ id }: { id: string }) {
     send('GET /api/utm-integrations/{id}', { path }),
   );
   return (
-    <Screen title={shown ? shown.data.name : `${t.integrations} ${id}`}>
+    <Screen
+      above={[`${BASE}/integrations`, t.integrations]}
+      title={shown ? shown.data.name : `${t.integrations} ${id}`}
+    >
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
       {shown &&
@@ -104,39 +107,49 @@ function EditIntegration({ loaded, onChanged }: Properties) {
   const { current, version, save } = editing;
   const integration = current.data;
   return (
-    <>
-      {/* As last loaded: a change of a parameter sets the flag, and leaves the form as it is. */}
-      <Restart module={loaded.data.module} />
-      <Form
-        key={version}
-        submit={t.save}
-        onSave={(values, edited) => save(integrationFieldsOf(values), edited)}
-        guarded
-      >
-        <IntegrationFormFields integration={integration} />
-      </Form>
-      <Conflict
-        editing={editing}
-        target={`integration/${id}`}
-        show={(field, value) => {
-          if (field === 'active') return value ? t.active : t.inactive;
-          return String(value || '–');
-        }}
-      />
-      <p>
-        {t.id}: {id} <Copy text={String(id)} label={t.id} />
-      </p>
-      {isAdministrator() && (
-        <p>
-          <a href={withQuery(`${BASE}/audit`, { 'integrationId.equals': String(id) })}>
-            {fill(t.trailOf, { name: integration.name })}
-          </a>
-        </p>
-      )}
-      <Parameters integrationId={id} onChanged={onChanged} />
-      <Module id={id} name={integration.name} loaded={loaded} />
-      <Deletion integration={integration} />
-    </>
+    <div class="columns">
+      <div>
+        {/* As last loaded: a change of a parameter sets the flag, and leaves the form as it is. */}
+        <Restart module={loaded.data.module} />
+        <Parameters integrationId={id} onChanged={onChanged} />
+        <section class="card">
+          <h2>{t.settings}</h2>
+          <Form
+            key={version}
+            submit={t.save}
+            onSave={(values, edited) => save(integrationFieldsOf(values), edited)}
+            guarded
+          >
+            <IntegrationFormFields integration={integration} />
+          </Form>
+          <Conflict
+            editing={editing}
+            target={`integration/${id}`}
+            show={(field, value) => {
+              if (field === 'active') return value ? t.active : t.inactive;
+              return String(value || '–');
+            }}
+          />
+        </section>
+      </div>
+      <div>
+        <Module id={id} name={integration.name} loaded={loaded} />
+        <section class="card">
+          <h2>{t.more}</h2>
+          <p>
+            {t.id}: {id} <Copy text={String(id)} label={t.id} />
+          </p>
+          {isAdministrator() && (
+            <p>
+              <a href={withQuery(`${BASE}/audit`, { 'integrationId.equals': String(id) })}>
+                {fill(t.trailOf, { name: integration.name })}
+              </a>
+            </p>
+          )}
+          <Deletion integration={integration} />
+        </section>
+      </div>
+    </div>
   );
 }
 
@@ -155,12 +168,9 @@ function Deletion({ integration }: { integration: IntegrationData }) {
     return undefined;
   };
   return (
-    <section>
-      <h2>{fill(t.deleteThis, { name })}</h2>
-      <Confirm action={fill(t.deleteThis, { name })} typed={name} onConfirm={remove} danger>
-        <DeletedParameters id={id} />
-      </Confirm>
-    </section>
+    <Confirm action={fill(t.deleteThis, { name })} typed={name} onConfirm={remove} danger>
+      <DeletedParameters id={id} />
+    </Confirm>
   );
 }
 

@@ -1,7 +1,9 @@
 import type { Integration, IntegrationType } from '../api/generated/types.gen.ts';
 import type { Problem } from '../api/request.ts';
-import { type Column, DataList, type Filter } from '../components/data-list.tsx';
+import { type Column, DataList } from '../components/data-list.tsx';
+import type { Filter } from '../components/filters.tsx';
 import { CheckField, Form, SelectField, TextField } from '../components/form.tsx';
+import { Badge, Icon } from '../components/icon.tsx';
 import { Screen } from '../components/screen.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { navigate } from '../navigation.ts';
@@ -30,16 +32,18 @@ const CSV_FIELDS = [
 
 export function Integrations() {
   const t = texts();
-  const newPath = `${BASE}/integrations/new`;
   return (
-    <Screen title={t.integrations}>
-      {managesIntegrations() && (
-        <p>
-          <a class="button primary" href={newPath}>
+    <Screen
+      title={t.integrations}
+      actions={
+        managesIntegrations() && (
+          <a class="button primary" href={`${BASE}/integrations/new`}>
+            <Icon name="add" />
             {t.newIntegration}
           </a>
-        </p>
-      )}
+        )
+      }
+    >
       <DataList
         title={t.integrations}
         load={(query) => send('GET /api/utm-integrations', { query })}
@@ -60,7 +64,7 @@ export function Integrations() {
 function filtersOf(): Filter[] {
   const t = texts();
   return [
-    { name: 'name.contains', label: t.name },
+    { name: 'name.contains', label: t.findIntegration, as: 'search' },
     { name: 'id.equals', label: t.id },
     { name: 'integrationType.equals', label: t.type, options: typeOptions },
     {
@@ -70,6 +74,7 @@ function filtersOf(): Filter[] {
         ['true', t.active],
         ['false', t.inactive],
       ],
+      as: 'chips',
     },
   ];
 }
@@ -83,7 +88,6 @@ function columnsOf(): Column<Integration>[] {
       sortable: true,
       cell: ({ id, name }) => <a href={integrationPath(id)}>{name}</a>,
     },
-    { field: 'id', label: t.id, sortable: true, cell: ({ id }) => id },
     {
       field: 'shortName',
       label: t.shortName,
@@ -94,21 +98,30 @@ function columnsOf(): Column<Integration>[] {
       field: 'integrationType',
       label: t.type,
       sortable: true,
-      words: true,
+      width: 'w8',
       cell: ({ integrationType }) => integrationType,
     },
     {
       field: 'active',
       label: t.state,
       sortable: true,
-      words: true,
-      cell: ({ active }) => (active ? t.active : t.inactive),
+      width: 'w8',
+      cell: ({ active }) => (
+        <Badge
+          tone={active ? 'good' : 'plain'}
+          icon={active ? 'on' : 'off'}
+          text={active ? t.active : t.inactive}
+        />
+      ),
     },
     {
       field: 'module',
       label: t.restart,
-      cell: ({ module }) => (module?.needsRestart ? t.yes : t.no),
+      width: 'w8',
+      cell: ({ module }) =>
+        module?.needsRestart ? <Badge tone="warning" icon="alert" text={t.yes} /> : t.no,
     },
+    { field: 'id', label: t.id, sortable: true, width: 'w4', cell: ({ id }) => id },
   ];
 }
 

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
 import { CheckField, Form, TextField } from '../components/form.tsx';
+import { Mark } from '../components/icon.tsx';
 import { Screen } from '../components/screen.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { BASE } from '../route.ts';
@@ -11,6 +12,10 @@ export function LogIn() {
   const t = texts();
   return (
     <Screen title={t.logIn}>
+      <p class="welcome">
+        <Mark />
+        {t.welcome}
+      </p>
       <Credentials submit={t.logIn} onToken={startSession} />
       <p>
         <a href={`${BASE}/forgotten-password`}>{t.forgotten}</a>

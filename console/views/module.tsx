@@ -5,12 +5,14 @@ import type {
 } from '../api/generated/types.gen.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { type Column, Table } from '../components/data-list.tsx';
+import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { guard } from '../navigation.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
+import { LOOK } from './modules.tsx';
 
 interface Properties {
   readonly id: number;
@@ -28,7 +30,7 @@ interface ModuleProperties extends Properties {
 export function Module({ id, name, loaded }: ModuleProperties) {
   const t = texts();
   return (
-    <section>
+    <section class="card">
       <h2>{t.module}</h2>
       <Running id={id} loaded={loaded} />
       {isAdministrator() && <Credentials id={id} name={name} />}
@@ -48,6 +50,9 @@ function Running({ id, loaded }: Pick<ModuleProperties, 'id' | 'loaded'>) {
   const { progress, wanted, running, failed, reason, lastSeen, flapping } = module;
   return (
     <>
+      <p>
+        <Badge {...LOOK[progress]} text={t.progress[progress]} />
+      </p>
       <p>{fill(t.moduleProgress[progress], { running, failed, reason: reason ?? '–' })}</p>
       {flapping && <p class="notice">{t.moduleFlapping}</p>}
       <dl>

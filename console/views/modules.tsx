@@ -1,5 +1,7 @@
 import type { ListModulesResponse } from '../api/generated/types.gen.ts';
-import { type Column, DataList, type Filter } from '../components/data-list.tsx';
+import { type Column, DataList } from '../components/data-list.tsx';
+import type { Filter } from '../components/filters.tsx';
+import { Badge, type IconName, type Tone } from '../components/icon.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import { integrationPath } from '../route.ts';
@@ -8,6 +10,13 @@ import { send, texts } from '../state.ts';
 type Listed = ListModulesResponse[number];
 
 const PROGRESS = ['failed', 'behind', 'unseen', 'current'] as const;
+export const LOOK = {
+  failed: { tone: 'bad', icon: 'alert' },
+  behind: { tone: 'warning', icon: 'waiting' },
+  unseen: { tone: 'plain', icon: 'off' },
+  current: { tone: 'good', icon: 'on' },
+} as const satisfies Record<Listed['progress'], { tone: Tone; icon: IconName }>;
+
 const CSV_FIELDS = [
   'id',
   'name',
@@ -48,13 +57,14 @@ export function Modules() {
 function filtersOf(): Filter[] {
   const t = texts();
   return [
-    { name: 'name.contains', label: t.integration },
+    { name: 'name.contains', label: t.findIntegration, as: 'search' },
     {
       name: 'progress.equals',
       label: t.state,
       options: PROGRESS.map((value) => [value, t.progress[value]] as const),
+      as: 'chips',
     },
-    { name: 'credentialsExpire.lessThan', label: t.expireBefore, type: 'from' },
+    { name: 'credentialsExpire.lessThan', label: t.expireBefore, as: 'from' },
   ];
 }
 
@@ -67,30 +77,34 @@ function columnsOf(): Column<Listed>[] {
       sortable: true,
       cell: ({ id, name }) => <a href={integrationPath(id)}>{name}</a>,
     },
-    { field: 'id', label: t.id, sortable: true, cell: ({ id }) => id },
     {
       field: 'progress',
       label: t.state,
       sortable: true,
-      words: true,
-      cell: ({ progress, flapping }) =>
-        [t.progress[progress], flapping && t.flapping].filter(Boolean).join(', '),
+      width: 'w12',
+      cell: ({ progress, flapping }) => (
+        <>
+          <Badge {...LOOK[progress]} text={t.progress[progress]} />
+          {flapping && <Badge tone="warning" icon="alert" text={t.flapping} />}
+        </>
+      ),
     },
-    { field: 'wanted', label: t.wanted, cell: ({ wanted }) => wanted },
-    { field: 'running', label: t.running, cell: ({ running }) => running ?? '–' },
+    { field: 'wanted', label: t.wanted, width: 'w6', cell: ({ wanted }) => wanted },
+    { field: 'running', label: t.running, width: 'w6', cell: ({ running }) => running ?? '–' },
     {
       field: 'lastSeen',
       label: t.moduleSeen,
       sortable: true,
-      words: true,
+      width: 'w8',
       cell: ({ lastSeen }) => <Time instant={lastSeen} />,
     },
     {
       field: 'credentialsExpire',
       label: t.expires,
       sortable: true,
-      words: true,
+      width: 'w8',
       cell: ({ credentialsExpire }) => <Time instant={credentialsExpire} />,
     },
+    { field: 'id', label: t.id, sortable: true, width: 'w4', cell: ({ id }) => id },
   ];
 }

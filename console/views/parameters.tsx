@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Parameter } from '../api/generated/types.gen.ts';
 import type { Problem, Success } from '../api/request.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { useEditing } from '../components/editing.ts';
 import { CheckField, Form, TextField } from '../components/form.tsx';
+import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
@@ -20,44 +21,82 @@ interface Properties {
   readonly onChanged: () => void;
 }
 
-/** The parameters of an integration, each edited where it stands. */
+/** The parameters of an integration by name, each edited where it stands. */
 export function Parameters({ integrationId, onChanged }: Properties) {
   const t = texts();
   const { answer, shown, reload } = useLoad(String(integrationId), () =>
     send('GET /api/utm-integration-confs', {
-      query: { 'integrationId.equals': integrationId, size: ALL },
+      query: { 'integrationId.equals': integrationId, size: ALL, sort: 'confName,asc' },
     }),
   );
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const section = useRef<HTMLElement>(null);
   const changed = () => {
     reload();
     onChanged();
   };
+  const toggle = (id: number) =>
+    setOpen((before) =>
+      before.has(id)
+        ? new Set([...before].filter((other) => other !== id))
+        : new Set([...before, id]),
+    );
+  const saveAll = () => {
+    for (const form of section.current?.querySelectorAll('form') ?? []) form.requestSubmit();
+  };
   return (
-    <section>
+    <section class="card" ref={section}>
       <h2>{t.parameters}</h2>
-      <p>{t.parametersHint}</p>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
       {shown?.data.length === 0 && <p>{t.noParameters}</p>}
-      {shown && (
-        <ul class="parameters">
-          {shown.data.map((parameter) => (
-            <li key={parameter.id}>
-              <OneParameter parameter={parameter} onChanged={changed} />
-            </li>
-          ))}
-        </ul>
+      {shown && shown.data.length > 0 && (
+        <table class="parameters">
+          <caption>{t.parameters}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{t.name}</th>
+              <th scope="col">{t.value}</th>
+              <th scope="col">{t.description}</th>
+              <td />
+            </tr>
+          </thead>
+          <tbody translate={false}>
+            {shown.data.map((parameter) => (
+              <Row
+                key={parameter.id}
+                parameter={parameter}
+                isOpen={open.has(parameter.id)}
+                onToggle={() => toggle(parameter.id)}
+                onChanged={changed}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {open.size > 1 && (
+        <p>
+          <button type="button" class="primary" onClick={saveAll}>
+            {fill(t.saveAll, { n: open.size })}
+          </button>
+        </p>
       )}
       <NewParameter integrationId={integrationId} onCreated={changed} />
     </section>
   );
 }
 
-function OneParameter({ parameter, onChanged }: { parameter: Parameter; onChanged: () => void }) {
+interface RowProperties {
+  readonly parameter: Parameter;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly onChanged: () => void;
+}
+
+function Row({ parameter, isOpen, onToggle, onChanged }: RowProperties) {
   const t = texts();
   const { id, confName: name, confValue, confDescription, secret = false } = parameter;
   const [shown, setShown] = useState(false);
-  const [editing, setEditing] = useState(false);
   const remove = async (): Promise<Problem | undefined> => {
     const answer = await send('DELETE /api/utm-integration-confs/{id}', { path: { id } });
     if (!answer.ok) return answer.problem;
@@ -65,30 +104,45 @@ function OneParameter({ parameter, onChanged }: { parameter: Parameter; onChange
     onChanged();
     return undefined;
   };
-  if (editing)
-    return <EditParameter id={id} onClose={() => setEditing(false)} onSaved={onChanged} />;
+  if (isOpen)
+    return (
+      <tr>
+        <td colSpan={4}>
+          <EditParameter id={id} onClose={onToggle} onSaved={onChanged} />
+        </td>
+      </tr>
+    );
   return (
-    <>
-      <h3>{name}</h3>
-      {confDescription && <p>{confDescription}</p>}
-      <p>
-        {t.value}: {shown ? <output>{confValue}</output> : <em>{secret ? t.secret : t.hidden}</em>}
-      </p>
-      <div class="actions">
+    <tr>
+      <th scope="row">{name}</th>
+      <td data-label={t.value}>
+        {secret && <Badge tone="accent" icon="lock" text={t.secretSet} />}
         {!secret && (
-          <button type="button" onClick={() => setShown(!shown)}>
-            {fill(shown ? t.hideValue : t.showValue, { name })}
-          </button>
+          <span class="actions">
+            {shown ? <output>{confValue}</output> : <span class="hint">{t.hidden}</span>}
+            <button
+              type="button"
+              aria-label={fill(shown ? t.hideValue : t.showValue, { name })}
+              onClick={() => setShown(!shown)}
+            >
+              {shown ? t.hide : t.showShort}
+            </button>
+            {shown && <Copy text={confValue} label={name} />}
+          </span>
         )}
-        {shown && <Copy text={confValue} label={name} />}
-        <button type="button" onClick={() => setEditing(true)}>
-          {fill(t.editName, { name })}
-        </button>
-        <Confirm action={fill(t.deleteThis, { name })} onConfirm={remove} danger>
-          <p>{t.deleteParameterText}</p>
-        </Confirm>
-      </div>
-    </>
+      </td>
+      <td data-label={confDescription ? t.description : undefined}>{confDescription}</td>
+      <td>
+        <span class="actions">
+          <button type="button" aria-label={fill(t.editName, { name })} onClick={onToggle}>
+            {t.edit}
+          </button>
+          <Confirm action={fill(t.deleteThis, { name })} short={t.delete} onConfirm={remove} danger>
+            <p>{t.deleteParameterText}</p>
+          </Confirm>
+        </span>
+      </td>
+    </tr>
   );
 }
 

@@ -28,28 +28,30 @@ export function UserFormFields({ user }: { user?: Partial<User> }) {
   const t = texts();
   return (
     <>
-      <TextField name="login" label={t.login} hint={t.loginHint} value={user?.login} verbatim />
-      <TextField name="email" label={t.email} type="email" value={user?.email} verbatim />
-      <TextField
-        name="firstName"
-        label={t.firstName}
-        hint={t.nameHint}
-        value={user?.firstName}
-        optional
-      />
-      <TextField
-        name="lastName"
-        label={t.lastName}
-        hint={t.nameHint}
-        value={user?.lastName}
-        optional
-      />
-      <SelectField
-        name="langKey"
-        label={t.language}
-        value={user?.langKey ?? 'en'}
-        options={languageOptions(user?.langKey)}
-      />
+      <div class="pairs">
+        <TextField name="login" label={t.login} hint={t.loginHint} value={user?.login} verbatim />
+        <TextField name="email" label={t.email} type="email" value={user?.email} verbatim />
+        <TextField
+          name="firstName"
+          label={t.firstName}
+          hint={t.nameHint}
+          value={user?.firstName}
+          optional
+        />
+        <TextField
+          name="lastName"
+          label={t.lastName}
+          hint={t.nameHint}
+          value={user?.lastName}
+          optional
+        />
+        <SelectField
+          name="langKey"
+          label={t.language}
+          value={user?.langKey ?? 'en'}
+          options={languageOptions(user?.langKey)}
+        />
+      </div>
       <ChecksField
         name="authorities"
         label={t.roles}

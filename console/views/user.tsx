@@ -1,5 +1,6 @@
 import type { Role, User as UserData } from '../api/generated/types.gen.ts';
 import type { Success } from '../api/request.ts';
+import { actionOf } from '../audit.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { type Editing, useEditing } from '../components/editing.ts';
@@ -14,7 +15,7 @@ import { BASE, userPath, withQuery } from '../route.ts';
 import { account, isAdministrator, language, loadAccount, notice, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
 import { type UserFields, UserFormFields, userFieldsOf } from './user-form.tsx';
-import { rolesText } from './users.tsx';
+import { FactorBadge, rolesText, StateBadge } from './users.tsx';
 
 export function User({ login }: { login: string }) {
   const t = texts();
@@ -23,7 +24,7 @@ export function User({ login }: { login: string }) {
     send('GET /api/users/{login}', { path: { login } }),
   );
   return (
-    <Screen title={title}>
+    <Screen title={title} above={[`${BASE}/users`, t.users]}>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
       {answer?.ok &&
@@ -101,40 +102,70 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
   const { current, version, save } = editing;
   const user = current.data;
   return (
-    <>
-      <Form
-        key={version}
-        submit={t.save}
-        onSave={(values, edited) => save(userFieldsOf(values), edited)}
-        guarded
-      >
-        <UserFormFields user={user} />
-      </Form>
-      <Conflict
-        editing={editing}
-        target={`user/${id}`}
-        show={(field, value) =>
-          field === 'authorities' ? rolesText(value as Role[]) : String(value || '–')
-        }
-      />
-      <History user={user} />
+    <div class="columns">
+      <div>
+        <div class="card">
+          <Form
+            key={version}
+            submit={t.save}
+            onSave={(values, edited) => save(userFieldsOf(values), edited)}
+            guarded
+          >
+            <UserFormFields user={user} />
+          </Form>
+          <Conflict
+            editing={editing}
+            target={`user/${id}`}
+            show={(field, value) =>
+              field === 'authorities' ? rolesText(value as Role[]) : String(value || '–')
+            }
+          />
+        </div>
+        <UserSessions login={user.login} />
+      </div>
+      <div>
+        <Activation editing={editing} />
+        <Factor editing={editing} />
+        <LastChanges user={user} />
+        <Deletion editing={editing} />
+      </div>
+    </div>
+  );
+}
+
+/** What was done to the user last, and the way to everything. */
+function LastChanges({ user }: { user: UserData }) {
+  const t = texts();
+  const target = `user/${user.id}`;
+  const { answer } = useLoad(user, () =>
+    send('GET /api/audits', { query: { 'target.equals': target, size: 5 } }),
+  );
+  return (
+    <section class="card">
+      <h2>{t.lastChanges}</h2>
+      {!answer && <Waiting />}
+      {answer?.ok && (
+        <ul class="log">
+          {answer.data.map((entry) => (
+            <li key={entry.id}>
+              {actionOf(entry, t)} <Time instant={entry.time} />
+            </li>
+          ))}
+        </ul>
+      )}
       <p>
-        <a href={withQuery(`${BASE}/audit`, { 'target.equals': `user/${user.id}` })}>
+        <a href={withQuery(`${BASE}/audit`, { 'target.equals': target })}>
           {fill(t.trailOf, { name: user.login })}
         </a>
       </p>
-      <Activation editing={editing} />
-      <UserSessions login={user.login} />
-      <Factor editing={editing} />
-      <Deletion editing={editing} />
-    </>
+    </section>
   );
 }
 
 function Activation({ editing }: { editing: EditingUser }) {
   const t = texts();
   const { current, setCurrent } = editing;
-  const { login, activated } = current.data;
+  const { login, activated, lastLogin } = current.data;
   const put = ({ data: { id, login, email }, etag }: Success<UserData>) =>
     send(
       'PUT /api/users',
@@ -159,10 +190,17 @@ function Activation({ editing }: { editing: EditingUser }) {
     return undefined;
   };
   return (
-    <section>
-      <h2>
-        {t.state}: {activated ? t.activated : t.deactivated}
-      </h2>
+    <section class="card">
+      <h2>{t.state}</h2>
+      <p>
+        <StateBadge activated={activated} />
+      </p>
+      <dl>
+        <dt>{t.lastLogin}</dt>
+        <dd>
+          <Time instant={lastLogin} />
+        </dd>
+      </dl>
       <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
         {activated && <p>{t.deactivateText}</p>}
       </Confirm>
@@ -173,7 +211,7 @@ function Activation({ editing }: { editing: EditingUser }) {
 function UserSessions({ login }: { login: string }) {
   const t = texts();
   return (
-    <section>
+    <section class="card">
       <h2>{t.sessions}</h2>
       <Sessions
         load={() => send('GET /api/users/{login}/sessions', { path: { login } })}
@@ -190,7 +228,7 @@ function UserSessions({ login }: { login: string }) {
 function Factor({ editing }: { editing: EditingUser }) {
   const t = texts();
   const { current, setCurrent } = editing;
-  const { login, secondFactor, lastLogin } = current.data;
+  const { login, secondFactor = false } = current.data;
   const isOwn = login === account.value?.login;
   const remove = async () => {
     const answer = await send('POST /api/users/{login}/second-factor/remove', { path: { login } });
@@ -200,12 +238,10 @@ function Factor({ editing }: { editing: EditingUser }) {
     return undefined;
   };
   return (
-    <section>
-      <h2>
-        {t.secondFactor}: {secondFactor ? t.factorState.on : t.factorState.off}
-      </h2>
+    <section class="card">
+      <h2>{t.secondFactor}</h2>
       <p>
-        {t.lastLogin}: <Time instant={lastLogin} />
+        <FactorBadge on={secondFactor} />
       </p>
       {secondFactor && !isOwn && (
         <Confirm action={fill(t.removeFactor, { login })} onConfirm={remove} danger>
@@ -228,8 +264,9 @@ function Deletion({ editing }: { editing: EditingUser }) {
     return undefined;
   };
   return (
-    <section>
-      <h2>{fill(t.deleteThis, { name: login })}</h2>
+    <section class="card">
+      <h2>{t.more}</h2>
+      <History user={data} />
       <Confirm action={fill(t.deleteThis, { name: login })} typed={login} onConfirm={remove} danger>
         <p>{t.deleteUserText}</p>
       </Confirm>

@@ -1,5 +1,7 @@
 import type { Role, User } from '../api/generated/types.gen.ts';
-import { type Column, DataList, type Filter } from '../components/data-list.tsx';
+import { type Column, DataList } from '../components/data-list.tsx';
+import type { Filter } from '../components/filters.tsx';
+import { Badge, Icon } from '../components/icon.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import { BASE, userPath } from '../route.ts';
@@ -31,14 +33,17 @@ const CSV_FIELDS = [
 export function Users() {
   const t = texts();
   return (
-    <Screen title={t.users}>
-      {isAdministrator() && (
-        <p>
+    <Screen
+      title={t.users}
+      actions={
+        isAdministrator() && (
           <a class="button primary" href={`${BASE}/users/new`}>
+            <Icon name="add" />
             {t.newUser}
           </a>
-        </p>
-      )}
+        )
+      }
+    >
       <DataList
         title={t.users}
         load={(query) => send('GET /api/users', { query })}
@@ -58,14 +63,37 @@ export function Users() {
 
 function filtersOf(): Filter[] {
   const t = texts();
+  const forAdministrators: Filter[] = [
+    {
+      name: 'secondFactor.equals',
+      label: t.secondFactor,
+      options: [
+        ['true', t.factorState.on],
+        ['false', t.factorState.off],
+      ],
+    },
+    { name: 'lastLogin.lessThan', label: t.notSince, as: 'from' },
+    {
+      name: 'lastLogin.specified',
+      label: t.loggedInEver,
+      options: [
+        ['true', t.yes],
+        ['false', t.no],
+      ],
+    },
+  ];
   return [
-    { name: 'login.contains', label: t.login, exact: 'login.equals' },
-    { name: 'email.contains', label: t.email, exact: 'email.equals' },
-    { name: 'id.equals', label: t.id },
+    {
+      name: 'text.contains',
+      label: t.findUser,
+      as: 'search',
+      exact: ['login.equals', 'email.equals'],
+    },
     {
       name: 'authorities.equals',
       label: t.role,
       options: roleOptions().map(({ value, label }) => [value, label] as const),
+      as: 'chips',
     },
     {
       name: 'activated.equals',
@@ -74,7 +102,10 @@ function filtersOf(): Filter[] {
         ['true', t.activated],
         ['false', t.deactivated],
       ],
+      as: 'chips',
     },
+    { name: 'id.equals', label: t.id },
+    ...(isAdministrator() ? forAdministrators : []),
   ];
 }
 
@@ -84,14 +115,15 @@ function columnsOf(): Column<User>[] {
     {
       field: 'lastLogin',
       label: t.lastLogin,
-      words: true,
+      sortable: true,
+      width: 'w8',
       cell: ({ lastLogin }) => <Time instant={lastLogin} />,
     },
     {
       field: 'secondFactor',
-      label: t.secondFactor,
-      words: true,
-      cell: ({ secondFactor }) => (secondFactor ? t.factorState.on : t.factorState.off),
+      label: t.factorShort,
+      width: 'w6',
+      cell: ({ secondFactor = false }) => <FactorBadge on={secondFactor} />,
     },
   ];
   return [
@@ -101,24 +133,55 @@ function columnsOf(): Column<User>[] {
       sortable: true,
       cell: ({ login }) => <a href={userPath(login)}>{login}</a>,
     },
-    { field: 'id', label: t.id, sortable: true, cell: ({ id }) => id },
     { field: 'lastName', label: t.name, sortable: true, cell: nameOf },
     { field: 'email', label: t.email, sortable: true, cell: ({ email }) => email },
     {
       field: 'authorities',
       label: t.roles,
-      words: true,
-      cell: ({ authorities }) => rolesText(authorities),
+      width: 'w12',
+      cell: ({ authorities }) => <RoleBadges roles={authorities} />,
     },
     {
       field: 'activated',
       label: t.state,
       sortable: true,
-      words: true,
-      cell: ({ activated }) => (activated ? t.activated : t.deactivated),
+      width: 'w8',
+      cell: ({ activated }) => <StateBadge activated={activated} />,
     },
     ...(isAdministrator() ? forAdministrators : []),
+    { field: 'id', label: t.id, sortable: true, width: 'w4', cell: ({ id }) => id },
   ];
+}
+
+export const StateBadge = ({ activated }: { activated: boolean }) => (
+  <Badge
+    tone={activated ? 'good' : 'bad'}
+    icon={activated ? 'on' : 'off'}
+    text={activated ? texts().activated : texts().deactivated}
+  />
+);
+
+export const FactorBadge = ({ on }: { on: boolean }) => (
+  <Badge
+    tone={on ? 'good' : 'warning'}
+    icon={on ? 'shield' : 'alert'}
+    text={on ? texts().factorState.on : texts().factorState.off}
+  />
+);
+
+export function RoleBadges({ roles }: { roles: readonly Role[] }) {
+  if (roles.length === 0) return <>{texts().none}</>;
+  return (
+    <>
+      {roles.map((role) => (
+        <Badge
+          key={role}
+          tone={role === 'ROLE_ADMIN' ? 'accent' : 'plain'}
+          text={texts().roleNames[role]}
+        />
+      ))}
+    </>
+  );
 }
 
 const nameOf = ({ firstName, lastName }: User): string =>

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
@@ -6,6 +7,8 @@ import { SUFFIXES } from '../../lib/status/console-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ENTRIES = { '%SCRIPT%': 'console/main.tsx', '%STYLE%': 'console/style.css' } as const;
+const ICON = readFileSync(join(ROOT, 'console/icon.svg'));
+const ICON_NAME = `assets/icon-${createHash('sha256').update(ICON).digest('hex').slice(0, 8)}.svg`;
 
 /** The hash of the content is part of the name. */
 const NAMES = 'assets/[name]-[hash]';
@@ -51,12 +54,16 @@ export async function buildConsole(outdir: string): Promise<void> {
         .replaceAll(placeholder, `/console/${name}`)
         .replaceAll('%SHARED%', `/console/${shared?.path}`);
     },
-    readFileSync(join(ROOT, 'console/index.html'), 'utf8'),
+    readFileSync(join(ROOT, 'console/index.html'), 'utf8').replace(
+      '%ICON%',
+      `/console/${ICON_NAME}`,
+    ),
   );
 
   rmSync(outdir, { recursive: true, force: true });
   for (const { name, contents } of [
     ...assets,
+    { name: ICON_NAME, contents: ICON },
     { name: 'index.html', contents: Buffer.from(page) },
   ]) {
     const file = join(outdir, name);

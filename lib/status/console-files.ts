@@ -26,6 +26,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
 };
 
 /** Nothing is loaded from elsewhere, nothing is inline, and no script turns text into markup. */
@@ -44,7 +45,7 @@ const PAGE_POLICY = [
 
 /** Reads a built console. A request can name no other file, because it reads none. */
 export function readConsoleFiles(folder: string): ConsoleFiles {
-  const names = globSync('**/*.{html,js,css}', { cwd: folder });
+  const names = globSync('**/*.{html,js,css,svg}', { cwd: folder });
   return new Map(
     names.map((name) => [
       name,

@@ -1,0 +1,191 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { filtersOf, type Query, withFilter } from '../list.ts';
+import { navigate, path, query } from '../navigation.ts';
+import { withQuery } from '../route.ts';
+import { texts } from '../state.ts';
+import { boundOf, dayOf, fill } from '../text.ts';
+import { Icon } from './icon.tsx';
+
+export interface Filter {
+  /** A filter of the API, such as `login.contains`. */
+  readonly name: string;
+  readonly label: string;
+  readonly options?: readonly (readonly [value: string, label: string])[];
+  /**
+   * The field that everybody uses; options to choose with one click; a day in the zone of the
+   * browser, from its beginning or to its end; or set by links only, and shown once it is set.
+   * Otherwise it is offered behind a button.
+   */
+  readonly as?: 'search' | 'chips' | 'from' | 'until' | 'link';
+  /** The filters that are answered at once in a list of any size, such as `login.equals`. */
+  readonly exact?: readonly string[];
+}
+
+const to = (target: Query): string => withQuery(path.value, target);
+
+/** The filters of a list in one line. */
+export function Filters({ filters }: { filters: readonly Filter[] }) {
+  const t = texts();
+  const form = useRef<HTMLFormElement>(null);
+  const shown = query.value;
+  // The fields show what is set, also after Back. Only a navigation sets them: a list that arrives
+  // must not remove what was typed.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a signal has another value after each.
+  useLayoutEffect(() => {
+    const fields = form.current?.querySelectorAll<HTMLInputElement | HTMLSelectElement>(
+      'input, select',
+    );
+    for (const field of fields ?? [])
+      field.value = shownIn(filters, field.name, shown[field.name] ?? '');
+  }, [shown]);
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    const values = new FormData(form.current ?? undefined);
+    const entries = [...values.entries()].map(([name, value]) => [
+      name,
+      askedFor(filters, name, String(value).trim()),
+    ]);
+    form.current?.querySelector('details')?.removeAttribute('open');
+    void navigate(to(withFilter(query.value, Object.fromEntries(entries))));
+  };
+  const more = filters.filter(({ as }) => !as || as === 'from' || as === 'until');
+  return (
+    <search>
+      <form ref={form} aria-label={t.filter} onSubmit={onSubmit}>
+        {filters
+          .filter(({ as }) => as === 'search')
+          .map(({ name, label }) => (
+            <p class="find" key={name}>
+              <Icon name="search" />
+              <input
+                name={name}
+                type="text"
+                aria-label={label}
+                placeholder={label}
+                autocomplete="off"
+                spellcheck={false}
+              />
+            </p>
+          ))}
+        {filters
+          .filter(({ as }) => as === 'chips')
+          .map((filter) => (
+            <Chips key={filter.name} {...filter} />
+          ))}
+        {more.length > 0 && (
+          <details class="menu">
+            <summary class="brief">
+              <Icon name="more" />
+              <span>{t.moreFilters}</span>
+            </summary>
+            <div>
+              {more.map((filter) => (
+                <FilterField key={filter.name} {...filter} />
+              ))}
+              <button type="submit" class="primary">
+                {t.applyFilter}
+              </button>
+            </div>
+          </details>
+        )}
+      </form>
+    </search>
+  );
+}
+
+/** Options of which one click chooses one, and another one removes it. */
+function Chips({ name, label, options = [] }: Filter) {
+  const current = query.value[name];
+  return (
+    <ul class="chips" aria-label={label}>
+      {options.map(([value, text]) => (
+        <li key={value}>
+          <a
+            href={to(withFilter(query.value, { [name]: current === value ? '' : value }))}
+            aria-current={current === value ? 'true' : undefined}
+          >
+            {text}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const asOf = (filters: readonly Filter[], name: string): 'from' | 'until' | undefined => {
+  const as = filters.find((filter) => filter.name === name)?.as;
+  return as === 'from' || as === 'until' ? as : undefined;
+};
+
+/** What the field of a filter shows of its value. */
+function shownIn(filters: readonly Filter[], name: string, value: string): string {
+  const bound = asOf(filters, name);
+  return bound && value ? dayOf(value, bound) : value;
+}
+
+/** The value of a filter for what its field shows. */
+function askedFor(filters: readonly Filter[], name: string, value: string): string {
+  const bound = asOf(filters, name);
+  return bound && value ? boundOf(value, bound) : value;
+}
+
+function FilterField({ name, label, options, as }: Filter) {
+  const id = `filter-${name}`;
+  return (
+    <p class="field">
+      <label for={id}>{label}</label>
+      {options ? (
+        <select id={id} name={name}>
+          {[['', texts().any] as const, ...options].map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          id={id}
+          name={name}
+          type={(as ? 'date' : 'text') as 'text'}
+          autocomplete="off"
+          spellcheck={false}
+        />
+      )}
+    </p>
+  );
+}
+
+/** The filters that are set, of which a click removes each. */
+export function SetFilters({ filters }: { filters: readonly Filter[] }) {
+  const t = texts();
+  const isChip = (name: string) =>
+    filters.some((filter) => filter.name === name && filter.as === 'chips');
+  const all = filtersOf(query.value);
+  const set = all.filter(([name]) => !isChip(name));
+  if (set.length === 0) return null;
+  const textOf = (name: string, value: string): string => {
+    const filter = filters.find((known) => known.name === name || known.exact?.includes(name));
+    const option = filter?.options?.find(([known]) => known === value)?.[1];
+    return `${filter?.label ?? name}: ${option ?? shownIn(filters, name, value)}`;
+  };
+  const rest = Object.fromEntries(all.map(([name]) => [name, '']));
+  return (
+    <ul class="chips set" aria-label={t.filtersSet} translate={false}>
+      {set.map(([name, value]) => (
+        <li key={name}>
+          <a
+            href={to(withFilter(query.value, { [name]: '' }))}
+            aria-label={fill(t.removeFilter, { name: textOf(name, value) })}
+          >
+            {textOf(name, value)} <Icon name="close" />
+          </a>
+        </li>
+      ))}
+      {all.length > 1 && (
+        <li>
+          <a href={to(withFilter(query.value, rest))}>{t.clearFilter}</a>
+        </li>
+      )}
+    </ul>
+  );
+}
