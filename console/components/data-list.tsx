@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../api/request.ts';
+import type { Answer, Problem } from '../api/request.ts';
 import {
   type Links,
   type Query,
@@ -26,7 +26,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   readonly sortable?: boolean;
   /** Of what has about one length; the other columns share the rest. */
-  readonly width?: 'w4' | 'w6' | 'w8' | 'w12';
+  readonly width?: 'w4' | 'w6' | 'w8' | 'w12' | 'w14';
 }
 
 export interface List<Row> {
@@ -41,6 +41,11 @@ export interface List<Row> {
   readonly file: string;
   readonly heads: readonly string[];
   readonly cells: (row: Row) => readonly unknown[];
+  /** What can be done to several rows at once, and what a row is called. */
+  readonly many?: {
+    readonly nameOf: (row: Row) => string;
+    readonly actions: (rows: readonly Row[], onDone: () => void) => ComponentChildren;
+  };
   /** Filters of a list of its own kind, in the line of all filters. */
   readonly ranges?: ComponentChildren;
   /** The key of the row whose details are shown beside the list. */
@@ -56,6 +61,7 @@ export function DataList<Row>(list: List<Row>) {
   const t = texts();
   const { answer, loading, reload } = useLoad(JSON.stringify(query.value), () => load(query.value));
   const look = useLook(list.file);
+  const [selected, setSelected] = useState<ReadonlyMap<string | number, Row>>(new Map());
   const rows = answer?.ok ? answer.data : [];
   const size = Number(query.value.size) || SIZE;
   const range = rangeOf(query.value, rows.length, size);
@@ -97,6 +103,7 @@ export function DataList<Row>(list: List<Row>) {
               caption={title}
               comfortable={look.comfortable}
               chosen={list.chosen}
+              selection={list.many && { selected, nameOf: list.many.nameOf, onSelect: setSelected }}
             />
           </div>
           {list.beside}
@@ -107,7 +114,64 @@ export function DataList<Row>(list: List<Row>) {
       )}
       {answer?.ok && rows.length === 0 && answer.links.next && <EmptyPage filters={filters} />}
       {answer?.ok && <Pager links={answer.links} />}
+      {list.many && selected.size > 0 && (
+        <Selected
+          list={list}
+          many={list.many}
+          selected={selected}
+          onSelect={setSelected}
+          onDone={() => {
+            setSelected(new Map());
+            reload();
+          }}
+        />
+      )}
     </>
+  );
+}
+
+interface SelectedProperties<Row> {
+  readonly list: List<Row>;
+  readonly many: NonNullable<List<Row>['many']>;
+  readonly selected: ReadonlyMap<string | number, Row>;
+  readonly onSelect: (selected: ReadonlyMap<string | number, Row>) => void;
+  readonly onDone: () => void;
+}
+
+/** So many rows are changed at once at most. */
+const SELECTED_MAX = 1000;
+
+/** What can be done to the rows that are selected, also on other pages. */
+function Selected<Row>({ list, many, selected, onSelect, onDone }: SelectedProperties<Row>) {
+  const t = texts();
+  const [problem, setProblem] = useState<Problem>();
+  const selectAll = async () => {
+    const found = new Map(selected);
+    const { page: _page, cursor: _cursor, ...filter } = query.value;
+    let next: Query | undefined = { ...filter, size: '100' };
+    while (next && found.size < SELECTED_MAX) {
+      const answer: Answer<readonly Row[]> = await list.load(next);
+      if (!answer.ok) return setProblem(answer.problem);
+      for (const row of answer.data) found.set(list.rowKey(row), row);
+      next = answer.links.next;
+    }
+    setProblem(undefined);
+    onSelect(found);
+  };
+  return (
+    <section class="selected" aria-label={t.selection}>
+      <p role="status" translate={false}>
+        {fill(t.selected, { n: selected.size })}
+      </p>
+      {many.actions([...selected.values()], onDone)}
+      <button type="button" onClick={() => void selectAll()}>
+        {t.selectAll}
+      </button>
+      <button type="button" onClick={() => onSelect(new Map())}>
+        {t.selectNone}
+      </button>
+      {problem && <Alert problem={problem} />}
+    </section>
   );
 }
 
@@ -218,17 +282,31 @@ interface TableProperties<Row> {
   readonly busy?: boolean;
   readonly comfortable?: boolean;
   readonly chosen?: string | number | undefined;
+  readonly selection?: Selection<Row> | undefined;
+}
+
+interface Selection<Row> {
+  readonly selected: ReadonlyMap<string | number, Row>;
+  readonly nameOf: (row: Row) => string;
+  readonly onSelect: (selected: ReadonlyMap<string | number, Row>) => void;
 }
 
 /** The first column names the row. On a narrow screen each row becomes a block with labels. */
 export function Table<Row>(properties: TableProperties<Row>) {
   const { columns, rows, rowKey, caption, sort, busy = false, comfortable = false } = properties;
-  const { chosen } = properties;
+  const { chosen, selection } = properties;
+  const toggled = (row: Row, isSelected: boolean) => {
+    const next = new Map(selection?.selected);
+    if (isSelected) next.set(rowKey(row), row);
+    else next.delete(rowKey(row));
+    selection?.onSelect(next);
+  };
   return (
     <table aria-busy={busy} class={comfortable ? 'lines comfortable' : 'lines'}>
       <caption>{caption}</caption>
       <thead>
         <tr>
+          {selection && <td class="w2" />}
           {columns.map((column) => (
             <Head key={column.field} column={column} sort={sort} />
           ))}
@@ -237,6 +315,16 @@ export function Table<Row>(properties: TableProperties<Row>) {
       <tbody translate={false}>
         {rows.map((row) => (
           <tr key={rowKey(row)} class={chosen === rowKey(row) ? 'chosen' : undefined}>
+            {selection && (
+              <td>
+                <input
+                  type="checkbox"
+                  aria-label={fill(texts().select, { name: selection.nameOf(row) })}
+                  checked={selection.selected.has(rowKey(row))}
+                  onChange={({ currentTarget }) => toggled(row, currentTarget.checked)}
+                />
+              </td>
+            )}
             {columns.map(({ field, label, cell }, index) =>
               index === 0 ? (
                 <th scope="row" key={field}>

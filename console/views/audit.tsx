@@ -237,7 +237,7 @@ function columnsOf(choose: (entry: AuditEntry) => void): Column<AuditEntry>[] {
       field: 'time',
       label: `${t.time} (${timeZone()})`,
       sortable: true,
-      width: 'w12',
+      width: 'w14',
       cell: (entry) => (
         <button type="button" class="link" onClick={() => choose(entry)}>
           <ExactTime instant={entry.time} />

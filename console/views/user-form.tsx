@@ -3,7 +3,7 @@ import { ChecksField, SelectField, TextField } from '../components/form.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { texts } from '../state.ts';
 import { languageOptions } from './language-options.ts';
-import { roleOptions } from './users.tsx';
+import { roleOptions } from './user-badges.tsx';
 
 /** What an administrator changes of a user in one form. */
 export interface UserFields extends Readonly<Record<string, unknown>> {

@@ -14,8 +14,8 @@ import { navigate } from '../navigation.ts';
 import { BASE, userPath, withQuery } from '../route.ts';
 import { account, isAdministrator, language, loadAccount, notice, send, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
+import { FactorBadge, rolesText, StateBadge } from './user-badges.tsx';
 import { type UserFields, UserFormFields, userFieldsOf } from './user-form.tsx';
-import { FactorBadge, rolesText, StateBadge } from './users.tsx';
 
 export function User({ login }: { login: string }) {
   const t = texts();

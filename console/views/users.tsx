@@ -1,19 +1,13 @@
-import type { Role, User } from '../api/generated/types.gen.ts';
+import type { User } from '../api/generated/types.gen.ts';
 import { type Column, DataList } from '../components/data-list.tsx';
 import type { Filter } from '../components/filters.tsx';
-import { Badge, Icon } from '../components/icon.tsx';
+import { Icon } from '../components/icon.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
 import { BASE, userPath } from '../route.ts';
 import { isAdministrator, send, texts } from '../state.ts';
-
-const ROLES: readonly Role[] = ['ROLE_ADMIN', 'ROLE_USER', 'ROLE_ANALYST'];
-
-/** The roles with their names in the user's language. */
-export const roleOptions = (): { value: Role; label: string; hint: string }[] => {
-  const t = texts();
-  return ROLES.map((value) => ({ value, label: t.roleNames[value], hint: t.roleHints[value] }));
-};
+import { ManyUsers } from './many-users.tsx';
+import { FactorBadge, RoleBadges, roleOptions, StateBadge } from './user-badges.tsx';
 
 const CSV_FIELDS = [
   'id',
@@ -29,6 +23,13 @@ const CSV_FIELDS = [
   'lastLogin',
   'secondFactor',
 ] as const satisfies readonly (keyof User)[];
+
+const MANY = {
+  nameOf: ({ login }: User) => login,
+  actions: (users: readonly User[], onDone: () => void) => (
+    <ManyUsers users={users} onDone={onDone} />
+  ),
+};
 
 export function Users() {
   const t = texts();
@@ -56,6 +57,7 @@ export function Users() {
         file="users.csv"
         heads={CSV_FIELDS}
         cells={(user) => CSV_FIELDS.map((field) => user[field])}
+        {...(isAdministrator() && { many: MANY })}
       />
     </Screen>
   );
@@ -153,39 +155,5 @@ function columnsOf(): Column<User>[] {
   ];
 }
 
-export const StateBadge = ({ activated }: { activated: boolean }) => (
-  <Badge
-    tone={activated ? 'good' : 'bad'}
-    icon={activated ? 'on' : 'off'}
-    text={activated ? texts().activated : texts().deactivated}
-  />
-);
-
-export const FactorBadge = ({ on }: { on: boolean }) => (
-  <Badge
-    tone={on ? 'good' : 'warning'}
-    icon={on ? 'shield' : 'alert'}
-    text={on ? texts().factorState.on : texts().factorState.off}
-  />
-);
-
-export function RoleBadges({ roles }: { roles: readonly Role[] }) {
-  if (roles.length === 0) return <>{texts().none}</>;
-  return (
-    <>
-      {roles.map((role) => (
-        <Badge
-          key={role}
-          tone={role === 'ROLE_ADMIN' ? 'accent' : 'plain'}
-          text={texts().roleNames[role]}
-        />
-      ))}
-    </>
-  );
-}
-
 const nameOf = ({ firstName, lastName }: User): string =>
   [firstName, lastName].filter(Boolean).join(' ');
-
-export const rolesText = (roles: readonly Role[]): string =>
-  roles.map((role) => texts().roleNames[role]).join(', ') || texts().none;

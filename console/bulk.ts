@@ -1,0 +1,40 @@
+import type { Answer, Problem } from './api/request.ts';
+
+/* One action for many entities: a few at a time, with a result for each. */
+
+export type Result = 'waiting' | 'running' | 'done' | 'stopped' | Problem;
+
+interface Run<T> {
+  readonly items: readonly T[];
+  readonly act: (item: T) => Promise<Answer<unknown>>;
+  readonly onResult: (item: T, result: Result) => void;
+  readonly signal: AbortSignal;
+  readonly wait: (seconds: number) => Promise<void>;
+}
+
+const AT_A_TIME = 4;
+
+/**
+ * Acts on every item. What is rejected because of a limit is tried again when the service says so;
+ * after a stop, what is under way ends and the rest is left.
+ */
+export async function runAll<T>({ items, act, onResult, signal, wait }: Run<T>): Promise<void> {
+  const left = items.values();
+  const work = async () => {
+    for (const item of left) {
+      if (signal.aborted) onResult(item, 'stopped');
+      else onResult(item, await resultOf(item));
+    }
+  };
+  const resultOf = async (item: T): Promise<Result> => {
+    onResult(item, 'running');
+    for (;;) {
+      const answer = await act(item);
+      if (answer.ok) return 'done';
+      const { status, retryAfterSeconds } = answer.problem;
+      if (status !== 429 || signal.aborted) return answer.problem;
+      await wait(retryAfterSeconds ?? 1);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+}

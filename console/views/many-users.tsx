@@ -1,0 +1,178 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Role, User } from '../api/generated/types.gen.ts';
+import type { Answer } from '../api/request.ts';
+import { type Result, runAll } from '../bulk.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { problemText } from '../form.ts';
+import { account, language, send, texts } from '../state.ts';
+import { fill, plural } from '../text.ts';
+import { roleOptions } from './user-badges.tsx';
+
+/** What is done to each of the users. */
+interface Action {
+  readonly label: string;
+  readonly act: (user: User) => Promise<Answer<unknown>>;
+}
+
+/** Changes a user in the state in which it is now: the list can be old. */
+async function change(
+  { login }: User,
+  fields: (user: User) => Partial<User>,
+): Promise<Answer<unknown>> {
+  const current = await send('GET /api/users/{login}', { path: { login } });
+  if (!current.ok) return current;
+  const { id, email } = current.data;
+  const body = { id, login, email, ...fields(current.data) };
+  return send('PUT /api/users', { body }, { ifMatch: current.etag });
+}
+
+function actionsFor(): Action[] {
+  const t = texts();
+  const roles = roleOptions();
+  const withRole = (role: Role) => (user: User) => ({
+    authorities: [...new Set([...user.authorities, role])],
+  });
+  const withoutRole = (role: Role) => (user: User) => ({
+    authorities: user.authorities.filter((each) => each !== role),
+  });
+  return [
+    { label: t.activateMany, act: (user) => change(user, () => ({ activated: true })) },
+    { label: t.deactivateMany, act: (user) => change(user, () => ({ activated: false })) },
+    {
+      label: t.endMany,
+      act: ({ login }) => send('POST /api/users/{login}/end-sessions', { path: { login } }),
+    },
+    ...roles.flatMap(({ value, label: role }): Action[] => [
+      { label: fill(t.addRole, { role }), act: (user) => change(user, withRole(value)) },
+      { label: fill(t.takeRole, { role }), act: (user) => change(user, withoutRole(value)) },
+    ]),
+  ];
+}
+
+interface Properties {
+  readonly users: readonly User[];
+  readonly onDone: () => void;
+}
+
+/** What can be done to the users that are selected. */
+export function ManyUsers({ users, onDone }: Properties) {
+  const t = texts();
+  const [chosen, setChosen] = useState<Action>();
+  const actions = actionsFor();
+  return (
+    <>
+      {actions.slice(0, 3).map((action) => (
+        <button type="button" key={action.label} onClick={() => setChosen(action)}>
+          {action.label}
+        </button>
+      ))}
+      <details class="menu up">
+        <summary>{t.roles}</summary>
+        <div>
+          {actions.slice(3).map((action) => (
+            <button type="button" key={action.label} onClick={() => setChosen(action)}>
+              {action.label}
+            </button>
+          ))}
+        </div>
+      </details>
+      {chosen && (
+        <Progress
+          users={users}
+          action={chosen}
+          onClose={(changed) => {
+            setChosen(undefined);
+            if (changed) onDone();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface ProgressProperties {
+  readonly users: readonly User[];
+  readonly action: Action;
+  readonly onClose: (changed: boolean) => void;
+}
+
+/** Says what will happen, does it when it is asked to, and shows a result for each person. */
+function Progress({ users, action, onClose }: ProgressProperties) {
+  const t = texts();
+  const [results, setResults] = useState<ReadonlyMap<number, Result>>(new Map());
+  const [running, setRunning] = useState<AbortController>();
+  const stop = useRef<AbortController>(null);
+  useEffect(() => () => stop.current?.abort(), []);
+  const run = async (items: readonly User[]) => {
+    const controller = new AbortController();
+    stop.current = controller;
+    setRunning(controller);
+    await runAll({
+      items,
+      act: action.act,
+      onResult: ({ id }, result) => setResults((before) => new Map([...before, [id, result]])),
+      signal: controller.signal,
+      wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
+    });
+    setRunning(undefined);
+  };
+  const hasBegun = results.size > 0;
+  const left = users.filter(({ id }) => results.get(id) !== 'done');
+  const done = users.length - left.length;
+  const close = () => !running && onClose(hasBegun);
+  return (
+    <Dialog title={action.label} onClose={close}>
+      <p>{consequences(users)}</p>
+      <div role="status">
+        {hasBegun && <p translate={false}>{fill(t.doneOf, { n: done, total: users.length })}</p>}
+      </div>
+      {hasBegun && (
+        <ul class="log" translate={false}>
+          {users.map(({ id, login }) => (
+            <li key={id}>
+              {login}: {textOf(results.get(id))}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="actions">
+        {running && (
+          <button type="button" onClick={() => running.abort()}>
+            {t.stop}
+          </button>
+        )}
+        {!running && left.length > 0 && (
+          <button type="button" class="primary" onClick={() => void run(left)}>
+            {hasBegun ? fill(t.repeatFailed, { n: left.length }) : t.begin}
+          </button>
+        )}
+        {!running && (
+          <button type="button" onClick={close}>
+            {hasBegun ? t.close : t.cancel}
+          </button>
+        )}
+      </p>
+    </Dialog>
+  );
+}
+
+/** "7 users. 3 are administrators. One of them is you." */
+function consequences(users: readonly User[]): string {
+  const t = texts();
+  const administrators = users.filter(({ authorities }) => authorities.includes('ROLE_ADMIN'));
+  return [
+    `${plural(language.value, t.usersFound, users.length)}.`,
+    administrators.length > 0 && plural(language.value, t.areAdmins, administrators.length),
+    users.some(({ login }) => login === account.value?.login) && t.oneIsYou,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function textOf(result: Result | undefined): string {
+  const t = texts();
+  if (result === 'done') return t.done;
+  if (result === 'running') return `${t.waiting} …`;
+  if (result === 'stopped') return t.stopped;
+  return typeof result === 'object' ? problemText(result, t) : '–';
+}
