@@ -10,6 +10,7 @@ import { Integration } from './views/integration.tsx';
 import { Integrations, NewIntegration } from './views/integrations.tsx';
 import { Modules } from './views/modules.tsx';
 import { NewUser } from './views/new-user.tsx';
+import { Overview } from './views/overview.tsx';
 import { SecondFactor } from './views/second-factor.tsx';
 import { User } from './views/user.tsx';
 import { Users } from './views/users.tsx';
@@ -20,7 +21,7 @@ export function SignedIn() {
   if (enrolling.value) return <SecondFactor key="second-factor" />;
   switch (current.screen) {
     case 'home':
-      return <Home />;
+      return isAdministrator() ? <Overview key="overview" /> : <Home />;
     case 'account':
       return <Profile key="account" />;
     case 'password':
@@ -52,9 +53,9 @@ export function SignedIn() {
   }
 }
 
-/** The first screen is the list that the caller is most likely to look for. */
+/** The first screen of somebody who administers no users. */
 function Home() {
-  const target = `${BASE}/${isAdministrator() ? 'users' : 'integrations'}`;
+  const target = `${BASE}/integrations`;
   useEffect(() => {
     void navigate(target, { replace: true });
   }, [target]);

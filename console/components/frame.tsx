@@ -98,6 +98,7 @@ function Navigation() {
     setFolded(!folded);
   };
   const items = [
+    ['overview', t.overview, isAdministrator()],
     ['users', t.users, true],
     ['integrations', t.integrations, true],
     ['modules', t.modules, managesIntegrations()],
@@ -113,7 +114,7 @@ function Navigation() {
           .map(([folder, label]) => (
             <li key={folder}>
               <a
-                href={`${BASE}/${folder}`}
+                href={folder === 'overview' ? BASE : `${BASE}/${folder}`}
                 aria-current={currentOf(folder)}
                 title={folded ? label : undefined}
               >
@@ -132,6 +133,7 @@ function Navigation() {
 }
 
 function currentOf(folder: string): 'page' | 'true' | undefined {
+  if (folder === 'overview') return path.value === BASE ? 'page' : undefined;
   if (path.value === `${BASE}/${folder}`) return 'page';
   return path.value.startsWith(`${BASE}/${folder}/`) ? 'true' : undefined;
 }

@@ -42,6 +42,10 @@ function actionsFor(): Action[] {
       label: t.endMany,
       act: ({ login }) => send('POST /api/users/{login}/end-sessions', { path: { login } }),
     },
+    {
+      label: t.inviteMany,
+      act: ({ login }) => send('POST /api/users/{login}/invite', { path: { login } }),
+    },
     ...roles.flatMap(({ value, label: role }): Action[] => [
       { label: fill(t.addRole, { role }), act: (user) => change(user, withRole(value)) },
       { label: fill(t.takeRole, { role }), act: (user) => change(user, withoutRole(value)) },
@@ -61,7 +65,7 @@ export function ManyUsers({ users, onDone }: Properties) {
   const actions = actionsFor();
   return (
     <>
-      {actions.slice(0, 3).map((action) => (
+      {actions.slice(0, 4).map((action) => (
         <button type="button" key={action.label} onClick={() => setChosen(action)}>
           {action.label}
         </button>
@@ -69,7 +73,7 @@ export function ManyUsers({ users, onDone }: Properties) {
       <details class="menu up">
         <summary>{t.roles}</summary>
         <div>
-          {actions.slice(3).map((action) => (
+          {actions.slice(4).map((action) => (
             <button type="button" key={action.label} onClick={() => setChosen(action)}>
               {action.label}
             </button>

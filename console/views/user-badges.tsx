@@ -1,5 +1,5 @@
-import type { Role } from '../api/generated/types.gen.ts';
-import { Badge } from '../components/icon.tsx';
+import type { Role, User } from '../api/generated/types.gen.ts';
+import { Badge, type IconName, type Tone } from '../components/icon.tsx';
 import { texts } from '../state.ts';
 
 /* How roles and states of users are shown. */
@@ -12,13 +12,19 @@ export const roleOptions = (): { value: Role; label: string; hint: string }[] =>
   return ROLES.map((value) => ({ value, label: t.roleNames[value], hint: t.roleHints[value] }));
 };
 
-export const StateBadge = ({ activated }: { activated: boolean }) => (
-  <Badge
-    tone={activated ? 'good' : 'bad'}
-    icon={activated ? 'on' : 'off'}
-    text={activated ? texts().activated : texts().deactivated}
-  />
-);
+const LOOKS = {
+  active: { tone: 'good', icon: 'on' },
+  neverLoggedIn: { tone: 'plain', icon: 'waiting' },
+  invited: { tone: 'accent', icon: 'waiting' },
+  invitationExpired: { tone: 'warning', icon: 'alert' },
+  deactivated: { tone: 'bad', icon: 'off' },
+} as const satisfies Record<string, { tone: Tone; icon: IconName }>;
+
+/** What is true of a user: for administrators also how far an invitation has come. */
+export function StateBadge({ user }: { user: Pick<User, 'activated' | 'state'> }) {
+  const state = user.state ?? (user.activated ? 'active' : 'deactivated');
+  return <Badge {...LOOKS[state]} text={texts().userStates[state]} />;
+}
 
 export const FactorBadge = ({ on }: { on: boolean }) => (
   <Badge

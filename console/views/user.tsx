@@ -165,7 +165,13 @@ function LastChanges({ user }: { user: UserData }) {
 function Activation({ editing }: { editing: EditingUser }) {
   const t = texts();
   const { current, setCurrent } = editing;
-  const { login, activated, lastLogin } = current.data;
+  const { login, email, activated, lastLogin, state, invitedUntil } = current.data;
+  const invite = async () => {
+    const answer = await send('POST /api/users/{login}/invite', { path: { login } });
+    if (!answer.ok) return answer.problem;
+    notice.value = fill(t.invitedAgain, { email });
+    return undefined;
+  };
   const put = ({ data: { id, login, email }, etag }: Success<UserData>) =>
     send(
       'PUT /api/users',
@@ -193,7 +199,7 @@ function Activation({ editing }: { editing: EditingUser }) {
     <section class="card">
       <h2>{t.state}</h2>
       <p>
-        <StateBadge activated={activated} />
+        <StateBadge user={current.data} />
       </p>
       <dl>
         <dt>{t.lastLogin}</dt>
@@ -201,9 +207,21 @@ function Activation({ editing }: { editing: EditingUser }) {
           <Time instant={lastLogin} />
         </dd>
       </dl>
-      <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
-        {activated && <p>{t.deactivateText}</p>}
-      </Confirm>
+      {invitedUntil && (
+        <p>
+          {t.invitedUntil} <Time instant={invitedUntil} />
+        </p>
+      )}
+      <div class="actions">
+        {(state === 'invited' || state === 'invitationExpired') && (
+          <Confirm action={t.inviteAgain} onConfirm={invite}>
+            <p>{fill(t.inviteAgainText, { email })}</p>
+          </Confirm>
+        )}
+        <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
+          {activated && <p>{t.deactivateText}</p>}
+        </Confirm>
+      </div>
     </section>
   );
 }

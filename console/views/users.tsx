@@ -66,6 +66,7 @@ export function Users() {
 function filtersOf(): Filter[] {
   const t = texts();
   const forAdministrators: Filter[] = [
+    { name: 'state.equals', label: t.exactState, options: Object.entries(t.userStates) },
     {
       name: 'secondFactor.equals',
       label: t.secondFactor,
@@ -107,6 +108,7 @@ function filtersOf(): Filter[] {
       as: 'chips',
     },
     { name: 'id.equals', label: t.id },
+    { name: 'authorities.specified', label: t.roles, as: 'link' },
     ...(isAdministrator() ? forAdministrators : []),
   ];
 }
@@ -148,7 +150,7 @@ function columnsOf(): Column<User>[] {
       label: t.state,
       sortable: true,
       width: 'w8',
-      cell: ({ activated }) => <StateBadge activated={activated} />,
+      cell: (user) => <StateBadge user={user} />,
     },
     ...(isAdministrator() ? forAdministrators : []),
     { field: 'id', label: t.id, sortable: true, width: 'w4', cell: ({ id }) => id },

@@ -214,7 +214,7 @@ it('a role is offered only what it may do', async () => {
   for (const path of ['/users/new', '/integrations/new', '/modules', '/audit']) {
     await tab.page.goto(`/console${path}`);
     await tab.page.locator('h1').waitFor();
-    expect(await tab.page.title(), path).toBe('Page not found');
+    expect(await tab.page.title(), path).toBe('Page not found – Gatehouse – dev');
   }
   expect(tab.faults).toEqual([]);
 });

@@ -140,7 +140,9 @@ async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
         : []),
       ...small.map(({ outerHTML }) => `smaller than 24 pixels: ${outerHTML.slice(0, 120)}`),
       ...(document.querySelectorAll('h1').length === 1 ? [] : ['not one h1']),
-      ...(document.title === document.querySelector('h1')?.textContent ? [] : ['title is not h1']),
+      ...(document.title.startsWith(`${document.querySelector('h1')?.textContent} – Gatehouse`)
+        ? []
+        : ['the title does not begin with the heading and the product']),
     ];
   });
   if (SCREENSHOTS) {
