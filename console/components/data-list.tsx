@@ -206,7 +206,7 @@ function EmptyPage({ filters }: { filters: readonly Filter[] }) {
   );
 }
 
-export const to = (target: Query): string => withQuery(path.value, target);
+const to = (target: Query): string => withQuery(path.value, target);
 
 /** What somebody has chosen to see of a list, kept in this browser. */
 interface ChosenLook {

@@ -212,6 +212,8 @@ export const de: Dictionary = {
     'error.secondfactoroff': 'Der zweite Faktor ist ausgeschaltet.',
     'error.commonpassword': 'Dieses Passwort ist leicht zu erraten.',
     'error.confirmationrequired': 'Ihre eigene Adresse ändern Sie im eigenen Konto.',
+    'error.notinvitable':
+      'Nur wer aktiv ist, noch kein Passwort gesetzt hat und per Mail erreichbar ist, kann eingeladen werden.',
     'error.lastadmin':
       'Ein aktivierter Administrator muss bleiben. Machen Sie zuerst einen anderen Benutzer dazu.',
     'error.toomanyparameters': 'Eine Integration hat höchstens 90 Parameter.',
@@ -480,6 +482,7 @@ export const de: Dictionary = {
   actions: {
     'user.created': '{actor} hat den Benutzer {target} angelegt',
     'user.updated': '{actor} hat den Benutzer {target} geändert',
+    'user.invited': '{actor} hat den Benutzer {target} erneut eingeladen',
     'user.deleted': '{actor} hat den Benutzer {target} gelöscht',
     'account.updated': '{actor} hat das eigene Konto geändert',
     'password.changed': '{actor} hat das eigene Passwort geändert',

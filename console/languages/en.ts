@@ -208,6 +208,8 @@ export const en = {
     'error.commonpassword': 'This password is easy to guess. Choose a longer or less common one.',
     'error.confirmationrequired':
       'You change your own address in your own account, where the present address confirms it.',
+    'error.notinvitable':
+      'Only an active user who has not set a password, and whom mail can reach, can be invited.',
     'error.lastadmin':
       'At least one activated administrator must remain. Make another user an administrator first.',
     'error.toomanyparameters': 'An integration has at most 90 parameters. Delete one first.',
@@ -469,6 +471,7 @@ export const en = {
   actions: {
     'user.created': '{actor} created the user {target}',
     'user.updated': '{actor} changed the user {target}',
+    'user.invited': '{actor} invited the user {target} again',
     'user.deleted': '{actor} deleted the user {target}',
     'account.updated': '{actor} changed their own account',
     'password.changed': '{actor} changed their password',
