@@ -83,7 +83,7 @@ it('is where the links in mails lead to, with the key in the fragment', async ()
   await gatehouse.call('POST', '/api/users', { token, body });
   const [mail] = await gatehouse.mailsTo(body.email);
 
-  expect(mail?.text).toContain(`${gatehouse.cloud.url}/console/set-password#key=`);
+  expect(mail?.text).toContain(`${gatehouse.cloud.url}/console/set-password#login=invited&key=`);
 });
 
 describe('the content coding', () => {
@@ -153,16 +153,19 @@ describe('the page', () => {
     expect(other.status).toBe(200);
   });
 
-  it('names its scripts and style sheet, and has nothing inline', async () => {
+  it('names its icon, scripts and style sheet, and has nothing inline', async () => {
     const { text } = await get('/console');
     const urls = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url);
 
     expect(urls).toEqual([
+      expect.stringMatching(/^\/console\/assets\/icon-\w+\.svg$/),
       `/console/assets/${style}`,
       expect.stringMatching(/^\/console\/assets\/chunk-\w+\.js$/),
       `/console/assets/${script}`,
     ]);
-    expect((await get(urls[1] ?? '')).status).toBe(200);
+    const icon = await get(urls[0] ?? '');
+    expect([icon.status, icon.headers['content-type']]).toEqual([200, 'image/svg+xml']);
+    expect((await get(urls[2] ?? '')).status).toBe(200);
     expect(text).not.toMatch(/%\w+%|<style|style=|<script(?![^>]* src=)| on\w+=/);
   });
 });

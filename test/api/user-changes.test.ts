@@ -34,6 +34,7 @@ describe('updating a user', () => {
     expect(body).toEqual({
       ...before,
       ...changes,
+      state: 'deactivated',
       firstName: null,
       lastModifiedDate: expect.any(String),
     });

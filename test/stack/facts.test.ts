@@ -445,7 +445,7 @@ describe('the console', () => {
     ['the host name of the API', { domain }, `https://${domain.name}`],
   ])('is where mailed links lead to, at %s', (_, changes, url) => {
     expect(pagesIn(templateOf('prod', { ...changes, mail: noPages }))).toEqual([
-      `${url}/console/set-password#key=`,
+      `${url}/console/set-password#login={login}&key=`,
       `${url}/console/confirm-email#key=`,
     ]);
   });
@@ -457,7 +457,7 @@ describe('the console', () => {
     };
 
     expect(pagesIn(templateOf('prod', { mail: noPages }))).toEqual([
-      at('/console/set-password#key='),
+      at('/console/set-password#login={login}&key='),
       at('/console/confirm-email#key='),
     ]);
     expect(pagesIn(other)).toEqual([mail.linkBase, mail.confirmLinkBase]);
