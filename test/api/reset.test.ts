@@ -45,7 +45,8 @@ describe('a forgotten password', () => {
     expect(JSON.stringify([...items])).not.toContain(key);
     expect([requested.status, requested.text, finished.status]).toEqual([200, '', 200]);
     expect(mail).toMatchObject({ from: 'gatehouse@example.com', subject: 'Reset your password' });
-    expect(mail?.text).toContain(`${gatehouse.cloud.url}/console/set-password#login=forgetful&key=`);
+    const page = `${gatehouse.cloud.url}/console/set-password`;
+    expect(mail?.text).toContain(`${page}#login=forgetful&key=`);
     expect([again.status, again.body.title]).toEqual([400, 'Unknown key']);
     expect(await gatehouse.table.get(resetItemKey(hashOf(key)))).toBeUndefined();
     expect(await gatehouse.logIn('forgetful', 'remembered')).toBeTruthy();

@@ -201,7 +201,12 @@ function* triplesAboutIntegrations(): Generator<Scenario> {
   const deletions = aboutGate.filter(({ handler }) => handler.startsWith('delete-'));
   const ends = [...new Set([...deletions, ...integrationRequests.callerChanges])];
   for (const [at, end] of ends.entries()) {
-    const others = aboutGate.filter((each) => !ends.slice(0, at).includes(each));
+    // A poll whose credential is deleted while it runs may return what is changed after that.
+    const isExplored = ({ name }: Request) =>
+      end.handler !== 'delete-credential' || !name.startsWith('the module polls');
+    const others = aboutGate.filter(
+      (each) => !ends.slice(0, at).includes(each) && isExplored(each),
+    );
     for (const pair of pairsOf(others, others))
       yield scenarioOfGate(integrationTables.running, end, ...pair);
   }
