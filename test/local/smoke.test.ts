@@ -266,6 +266,7 @@ describe.concurrent('npm run admin -- smoke', () => {
       expect(checked).toHaveLength(routes.length);
       expect(stdout.filter((line) => /^ok.*(console|page of| at http)/.test(line))).toEqual([
         'ok    GET /console',
+        expect.stringMatching(/^ok {4}GET \/console\/assets\/.*\.svg$/),
         expect.stringMatching(/^ok {4}GET \/console\/assets\/.*\.css$/),
         expect.stringMatching(/^ok {4}GET \/console\/assets\/.*\.js$/),
         expect.stringMatching(/^ok {4}GET \/console\/assets\/.*\.js$/),

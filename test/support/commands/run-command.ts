@@ -41,6 +41,8 @@ export async function runProgram(args: readonly string[], environment: object, r
   const { code, stdout, stderr } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], {
     cwd: root,
     env: { ...process.env, ...environment },
+    // The table of a difference of policies is padded to more than 1 MB.
+    maxBuffer: Number.POSITIVE_INFINITY,
   })
     .then((output) => ({ code: 0, ...output }))
     .catch((error: ExecFileException & { stdout: string; stderr: string }) => error);
