@@ -3,7 +3,7 @@ import type { GetAccountResponse } from './api/generated/types.gen.ts';
 import { connect } from './api/request.ts';
 import type { Dictionary } from './languages/en.ts';
 import { claimsOf, mustEnrol, storedToken, storeToken } from './session.ts';
-import { type Language, languageOf } from './text.ts';
+import { DICTIONARIES, type Language, languageOf } from './text.ts';
 
 /* What all screens share. */
 
@@ -36,10 +36,7 @@ export async function loadLanguage(): Promise<void> {
   const chosen = account.value ? [account.value.langKey] : [];
   const best = languageOf([...chosen, ...navigator.languages]);
   if (dictionary.value && best === language.value) return;
-  const loaded = await (best === 'de'
-    ? import('./languages/de.ts').then(({ de }): Dictionary => de)
-    : import('./languages/en.ts').then(({ en }): Dictionary => en)
-  ).catch((error: unknown) => {
+  const loaded = await DICTIONARIES[best]().catch((error: unknown) => {
     // Without the other language, such as offline, the console goes on in the present one.
     if (!dictionary.value) throw error;
     return undefined;

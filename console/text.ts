@@ -1,3 +1,5 @@
+import type { Dictionary } from './languages/en.ts';
+
 /** Fills `{name}` in a text of the dictionary. */
 export function fill(text: string, values: Readonly<Record<string, unknown>>): string {
   return text.replace(/\{(\w+)\}/g, (_, name: string) => isolated(String(values[name] ?? '')));
@@ -68,8 +70,14 @@ export function dayOf(instant: string, bound: 'from' | 'until'): string {
 export const day = (language: string, date: string): string =>
   new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(date));
 
-export const LANGUAGES = ['en', 'de'] as const;
-export type Language = (typeof LANGUAGES)[number];
+/** The languages of the console, whose texts are loaded when they are needed. */
+export const DICTIONARIES = {
+  en: () => import('./languages/en.ts').then(({ en }): Dictionary => en),
+  de: () => import('./languages/de.ts').then(({ de }): Dictionary => de),
+  es: () => import('./languages/es.ts').then(({ es }): Dictionary => es),
+};
+export type Language = keyof typeof DICTIONARIES;
+export const LANGUAGES = Object.keys(DICTIONARIES) as readonly Language[];
 
 /** The first of these that the console has, or English: `de-AT` is German. */
 export function languageOf(wanted: readonly string[]): Language {

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { AuditEntry } from '../../console/api/generated/types.gen.ts';
 import { changesCell, sentenceOf } from '../../console/audit.ts';
-import { de } from '../../console/languages/de.ts';
 import { en } from '../../console/languages/en.ts';
-import { dateTime, day, languageOf, plural } from '../../console/text.ts';
+import { DICTIONARIES, dateTime, day, LANGUAGES, languageOf, plural } from '../../console/text.ts';
 import { EDITABLE_INTEGRATION_FIELDS } from '../../lib/integrations/integration.ts';
 import { EDITABLE_USER_FIELDS } from '../../lib/users/user.ts';
 
@@ -40,22 +39,32 @@ it('every message of the service has a text', () => {
   expect([...messages].filter((message) => !Object.hasOwn(en.errors, message))).toEqual([]);
 });
 
-it('German has the same keys, other texts, and the same places to fill', () => {
-  const german = new Map(texts(de));
-  const places = (text = ''): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+it('every file with the texts of a language is used', () => {
+  const files = readdirSync(join(ROOT, 'languages')).map((file) => file.replace('.ts', ''));
 
-  expect([...german.keys()]).toEqual(texts(en).map(([key]) => key));
-  expect(
-    texts(en).filter(([key, text]) => places(text).join() !== places(german.get(key)).join()),
-  ).toEqual([]);
-  expect(texts(en).filter(([key, text]) => text.length > 25 && german.get(key) === text)).toEqual(
-    [],
-  );
+  expect(files.sort()).toEqual([...LANGUAGES].sort());
 });
+
+it.each(LANGUAGES.filter((language) => language !== 'en'))(
+  '%s has the same keys, other texts, and the same places to fill',
+  async (language) => {
+    const translated = new Map(texts(await DICTIONARIES[language]()));
+    const places = (text = ''): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+
+    expect([...translated.keys()]).toEqual(texts(en).map(([key]) => key));
+    expect(
+      texts(en).filter(([key, text]) => places(text).join() !== places(translated.get(key)).join()),
+    ).toEqual([]);
+    expect(
+      texts(en).filter(([key, text]) => text.length > 25 && translated.get(key) === text),
+    ).toEqual([]);
+  },
+);
 
 it.each([
   [['de-AT'], 'de'],
   [['fr', 'de'], 'de'],
+  [['es-419', 'en'], 'es'],
   [['EN_us'], 'en'],
   [['fr'], 'en'],
   [[], 'en'],
@@ -63,9 +72,14 @@ it.each([
   expect(languageOf(wanted)).toBe(language);
 });
 
-it('counts in the way of the language', () => {
-  expect(plural('en', en.usersFound, 1)).toBe('1 user');
-  expect(plural('de', de.integrationsFound, 12345)).toBe('12.345 Integrationen');
+it.each([
+  ['en', 1, '1 integration'],
+  ['de', 12_345, '12.345 Integrationen'],
+  ['es', 12_345, '12.345 integraciones'],
+] as const)('counts in the way of the language %s', async (language, count, text) => {
+  const { integrationsFound } = await DICTIONARIES[language]();
+
+  expect(plural(language, integrationsFound, count)).toBe(text);
 });
 
 it('writes days and times in the way of the language', () => {

@@ -25,16 +25,17 @@ const reset = { subject: 'Own', text: 'Own {link}' };
 const textOf = (texts: typeof shipped, tag: string, occasion: (typeof OCCASIONS)[number]) =>
   texts[tag]?.[occasion].text;
 
-it('the shipped texts are complete in English and German', () => {
-  expect(Object.keys(shipped)).toEqual(['de', 'en']);
+it('the shipped texts are complete in each language', () => {
+  expect(Object.keys(shipped)).toEqual(['de', 'en', 'es']);
   for (const [tag, greeting] of [
-    ['en', 'Dear'],
-    ['de', 'Guten Tag'],
+    ['en', 'Dear {name},'],
+    ['de', 'Guten Tag {name},'],
+    ['es', 'Hola, {name}:'],
   ] as const)
     for (const occasion of OCCASIONS) {
       const name = occasion === 'invitation' ? '{firstName}' : '{login}';
       const text = textOf(shipped, tag, occasion);
-      expect(text, `${tag} ${occasion}`).toContain(`${greeting} ${name},\n`);
+      expect(text, `${tag} ${occasion}`).toContain(`${greeting.replace('{name}', name)}\n`);
     }
 });
 

@@ -122,7 +122,7 @@ export const CRITERIA: Readonly<Record<string, Criterion>> = {
   '3.1.2': {
     name: 'Language of Parts',
     level: 'AA',
-    remark: 'the names of languages and the line for browsers without scripts are in another one',
+    remark: 'the names of languages are in their own language',
   },
   '3.2.1': { name: 'On Focus', level: 'A', tests: KEYBOARD },
   '3.2.2': { name: 'On Input', level: 'A', tests: KEYBOARD, remark: 'only buttons act' },
