@@ -97,7 +97,8 @@ function corrupted(valid: Record<string, unknown>): fc.Arbitrary<string | Uint8A
 
 const FIELDS = ['id', 'login', 'email', 'name', 'activated', 'active', 'createdDate', 'time'];
 const OPERATORS = ['equals', 'in', 'notIn', 'specified', 'contains', 'greaterThan', '__proto__'];
-const encoded = (part: string) => encodeURIComponent(part.toWellFormed());
+/** API Gateway itself rejects a request whose line and headers have more than 10,240 bytes. */
+const encoded = (part: string) => encodeURIComponent(part.toWellFormed()).slice(0, 2000);
 const named = (...names: string[]) => fc.tuple(fc.constantFrom(...names), text);
 const parameter = fc
   .oneof(
@@ -133,7 +134,7 @@ const segment = fc.oneof(
     '~',
     '\xe9',
   ),
-  text.map((part) => encoded(part).slice(0, 3000)),
+  text.map(encoded),
 );
 const headers = fc.record(
   {
