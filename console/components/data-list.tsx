@@ -191,14 +191,14 @@ function NothingThere({ children }: { children: ComponentChildren }) {
 function EmptyPage({ filters }: { filters: readonly Filter[] }) {
   const t = texts();
   return (
-    <p>
-      {t.emptyPage}{' '}
+    <p class="actions">
+      {t.emptyPage}
       {filters.flatMap(({ name, exact = [] }) => {
         const value = query.value[name];
         if (!value) return [];
-        return exact.map((other) => (
+        return exact.map(([other, label]) => (
           <a key={other} href={to(withFilter(query.value, { [name]: '', [other]: value }))}>
-            {fill(t.exactly, { value })}
+            {fill(t.exactly, { label, value })}
           </a>
         ));
       })}

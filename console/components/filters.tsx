@@ -18,7 +18,7 @@ export interface Filter {
    */
   readonly as?: 'search' | 'chips' | 'from' | 'until' | 'link';
   /** The filters that are answered at once in a list of any size, such as `login.equals`. */
-  readonly exact?: readonly string[];
+  readonly exact?: readonly (readonly [name: string, label: string])[];
 }
 
 const to = (target: Query): string => withQuery(path.value, target);
@@ -164,9 +164,11 @@ export function SetFilters({ filters }: { filters: readonly Filter[] }) {
   const set = all.filter(([name]) => !isChip(name));
   if (set.length === 0) return null;
   const textOf = (name: string, value: string): string => {
-    const filter = filters.find((known) => known.name === name || known.exact?.includes(name));
+    const filter = filters.find((known) => known.name === name);
+    const exact = filters.flatMap((known) => known.exact ?? []).find(([known]) => known === name);
     const option = filter?.options?.find(([known]) => known === value)?.[1];
-    return `${filter?.label ?? name}: ${option ?? shownIn(filters, name, value)}`;
+    const label = filter?.label ?? exact?.[1] ?? name;
+    return `${label}: ${option ?? shownIn(filters, name, value)}`;
   };
   const rest = Object.fromEntries(all.map(([name]) => [name, '']));
   return (

@@ -348,7 +348,7 @@ export const de: Dictionary = {
   range: '{from}–{to} von {total}',
   beyondEnd: 'Die Liste hat diese Seite nicht mehr.',
   emptyPage: 'Hier passt nichts. Weiter auf der nächsten Seite.',
-  exactly: 'Genau „{value}“ suchen',
+  exactly: '{label} genau „{value}“',
   csv: 'CSV',
   csvLong: 'CSV: die Liste herunterladen',
   csvProgress: '{n} von {total} Zeilen',

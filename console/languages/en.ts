@@ -342,7 +342,7 @@ export const en = {
   range: '{from}–{to} of {total}',
   beyondEnd: 'The list has no such page any more.',
   emptyPage: 'Nothing matches in this part of the list. Continue with the next page.',
-  exactly: 'Find exactly “{value}”',
+  exactly: '{label} exactly “{value}”',
   csv: 'CSV',
   csvLong: 'CSV: download the list',
   csvProgress: '{n} of {total} rows',

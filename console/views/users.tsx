@@ -90,7 +90,10 @@ function filtersOf(): Filter[] {
       name: 'text.contains',
       label: t.findUser,
       as: 'search',
-      exact: ['login.equals', 'email.equals'],
+      exact: [
+        ['login.equals', t.login],
+        ['email.equals', t.email],
+      ],
     },
     {
       name: 'authorities.equals',

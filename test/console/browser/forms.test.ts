@@ -83,10 +83,10 @@ describe('the form of a user', () => {
     const dialog = tab.page.getByRole('dialog');
     await dialog.waitFor();
     await expectSound(tab, 'session-ended');
-    await dialog.getByLabel('Password').fill('wrong');
+    await dialog.getByLabel('Password', { exact: true }).fill('wrong');
     await tab.page.keyboard.press('Enter');
     await dialog.getByRole('alert').waitFor();
-    await dialog.getByLabel('Password').fill('admin');
+    await dialog.getByLabel('Password', { exact: true }).fill('admin');
     await tab.page.keyboard.press('Enter');
     await tab.page.getByText('Saved.').waitFor();
 
@@ -223,26 +223,27 @@ describe('a list', () => {
     await tab.page.goto('/console/users?size=2');
     await tab.page.getByRole('link', { name: 'Next page' }).click();
     await tab.page.getByRole('link', { name: 'Previous page' }).waitFor();
-    await tab.page.getByRole('textbox', { name: 'Login' }).fill('a');
-    await tab.page.keyboard.press('Enter');
+    const search = tab.page.getByRole('textbox', { name: 'Find by login' });
+    await search.fill('a');
+    await search.press('Enter');
     await tab.page.getByRole('link', { name: /Remove the filter/ }).waitFor();
-    expect(new URL(tab.page.url()).search).toBe('?size=2&login.contains=a');
+    expect(new URL(tab.page.url()).search).toBe('?size=2&text.contains=a');
     await tab.page.getByRole('link', { name: 'Login', exact: true }).click();
     await tab.page.locator('[aria-sort=ascending]').waitFor();
     await tab.page.reload();
     await tab.page.locator('th[aria-sort=ascending]', { hasText: 'Login' }).waitFor();
-    expect(await tab.page.getByRole('textbox', { name: 'Login' }).inputValue()).toBe('a');
+    expect(await search.inputValue()).toBe('a');
     await tab.page.goBack();
     await tab.page.goBack();
     await tab.page.getByRole('link', { name: 'Previous page' }).waitFor();
-    expect(await tab.page.getByRole('textbox', { name: 'Login' }).inputValue()).toBe('');
+    expect(await search.inputValue()).toBe('');
   });
 
   it('is downloaded as CSV', async () => {
-    await tab.page.goto('/console/users?login.contains=carol');
+    await tab.page.goto('/console/users?text.contains=carol');
     const [download] = await Promise.all([
       tab.page.waitForEvent('download'),
-      tab.page.getByRole('button', { name: 'Download as CSV' }).click(),
+      tab.page.getByRole('button', { name: 'CSV: download the list' }).click(),
     ]);
     const chunks = await (await download.createReadStream()).toArray();
     const text = Buffer.concat(chunks).toString();

@@ -11,6 +11,7 @@ const ADDRESS = 'anna@example.com';
 
 async function invite(tab: Tab): Promise<string> {
   await logIn(tab, 'admin');
+  await tab.page.getByRole('link', { name: 'Users', exact: true }).click();
   await tab.page.getByRole('link', { name: 'New user' }).click();
   await tab.page.locator('[name=login]').fill('anna');
   await tab.page.locator('[name=email]').fill(ADDRESS);
@@ -74,7 +75,7 @@ it('leads from the invitation to a log-in with a code, and to the log-out', asyn
   await expectSound(anna, 'code');
   await page.locator('[name=code]').fill(device.code());
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Users' }).waitFor();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
 
   await admin.page.getByRole('button', { name: 'Log out' }).click();
   await admin.page.getByText('You are logged out.').waitFor();
@@ -100,7 +101,7 @@ it('shows the recovery codes of a required factor, wherever it was turned on', a
   await page.getByRole('button', { name: 'I have kept them' }).click();
 
   await page.getByText('10 recovery codes are left.').waitFor();
-  await page.getByRole('link', { name: 'Users' }).click();
+  await page.getByRole('link', { name: 'Users', exact: true }).click();
   await page.getByRole('heading', { name: 'Users' }).waitFor();
 });
 

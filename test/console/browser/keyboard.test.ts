@@ -48,8 +48,10 @@ it('an administrator logs in, invites, deactivates and deletes a user, and logs 
   await type(page, 'Login', 'admin');
   await type(page, 'Password', 'admin');
   await page.keyboard.press('Enter');
-  await heading('Users');
-  await page.getByText('2 users').waitFor();
+  await heading('Overview');
+  await tabTo(page, 'Users');
+  await page.keyboard.press('Enter');
+  await page.getByText('2 users', { exact: true }).waitFor();
   await tabTo(page, 'New user');
   await page.keyboard.press('Enter');
   await heading('New user');
@@ -66,7 +68,7 @@ it('an administrator logs in, invites, deactivates and deletes a user, and logs 
   await page.getByRole('dialog').waitFor();
   await tabTo(page, 'Deactivate erin');
   await page.keyboard.press('Enter');
-  await page.getByText('State: deactivated').waitFor();
+  await page.locator('.badge', { hasText: 'deactivated' }).waitFor();
   await tabTo(page, 'Delete erin');
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
@@ -94,11 +96,12 @@ it('an administrator filters, edits, configures, reads the trail and the own acc
   await type(page, 'Login', 'olga');
   await type(page, 'Password', 'olga');
   await page.keyboard.press('Enter');
-  await heading('Users');
+  await heading('Overview');
   await settle();
-  await type(page, 'Login', 'us');
+  await go('Users');
+  await type(page, 'Find by login, name or address', 'us');
   await page.keyboard.press('Enter');
-  await page.getByText('1 user', { exact: false }).waitFor();
+  await page.getByText('1 user', { exact: true }).waitFor();
   await go('user', 'User user');
   await tabTo(page, 'Analyst');
   await page.keyboard.press('Space');
@@ -125,7 +128,7 @@ it('an administrator filters, edits, configures, reads the trail and the own acc
   await page.getByText('10.0.0.1').waitFor();
   await tabTo(page, 'Audit trail of Firewall');
   await page.keyboard.press('Enter');
-  await page.getByText('olga added the parameter host.').waitFor();
+  await page.getByText('olga added the parameter host').waitFor();
   await go('Own account');
   await go('Change the password');
   await type(page, 'Current password', 'olga');

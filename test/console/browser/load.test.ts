@@ -30,7 +30,7 @@ it('a visit with a session requests each file and each entity once', async () =>
   const requests: string[] = [];
   tab.page.on('request', (request) => requests.push(new URL(request.url()).pathname));
   await tab.page.goto('/console/users');
-  await tab.page.getByText('2 users').waitFor();
+  await tab.page.getByText('2 users', { exact: true }).waitFor();
   await tab.settle();
 
   expect(new Set(requests).size).toBe(requests.length);
@@ -57,12 +57,12 @@ it('finds a user among more than the service sorts, counts or filters at once', 
   const pages = () => requests.filter((url) => url.includes('/api/users'));
   await expect.poll(pages).toHaveLength(1);
   const search = async (login: string) => {
-    await page.getByRole('textbox', { name: 'Login' }).fill(login);
+    await page.getByRole('textbox', { name: 'Find by login' }).fill(login);
     await page.keyboard.press('Enter');
   };
   // The last of all is in none of the steps that one request makes.
   await search(`user-${USERS}`);
-  await page.getByRole('link', { name: 'Find exactly' }).click();
+  await page.getByRole('link', { name: 'Login exactly' }).click();
   await page.waitForURL(/[?&]login\.equals=user-/);
   await page.getByRole('link', { name: /Remove the filter Login/ }).click();
   await search('first-of-all');

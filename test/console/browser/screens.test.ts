@@ -49,10 +49,11 @@ const GATE = [
   '/confirm-email#key=x',
 ];
 const INSIDE = [
+  '',
   '/users',
-  '/users?login.contains=reader&activated.equals=true&sort=login,desc&size=1',
+  '/users?text.contains=reader&activated.equals=true&sort=login,desc&size=1',
   '/users?id.equals=x',
-  '/users?login.contains=nobody',
+  '/users?text.contains=nobody',
   '/users/new',
   '/users/user',
   '/integrations',
@@ -84,13 +85,34 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
     ['link', 'Login: Fill in this field.'],
   ],
   'gate/set-password#key=x': [['textbox', 'New password']],
+  inside: [
+    ['heading', 'What needs attention'],
+    ['heading', 'Administrators'],
+    ['button', 'Count now'],
+  ],
   'inside/users': [
     ['link', 'New user'],
     ['form', 'Filter'],
-    ['combobox', 'Role'],
+    ['textbox', 'Find by login, name or address'],
+    ['list', 'Role'],
     ['table', 'Users'],
     ['columnheader', 'Login'],
     ['rowheader', 'admin'],
+    ['checkbox', 'Select admin'],
+  ],
+  filters: [
+    ['combobox', 'Second factor'],
+    ['textbox', 'Last log-in before'],
+    ['button', 'Apply the filter'],
+  ],
+  'many-users': [
+    ['region', 'Selected'],
+    ['button', 'Deactivate'],
+  ],
+  shortcuts: [['button', 'Single signs act: / and ?']],
+  palette: [
+    ['combobox', 'A user, an integration or a page'],
+    ['option', 'Overview page'],
   ],
   'inside/users/new': [['group', 'Roles']],
   'inside/users/user': [
@@ -98,7 +120,8 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
     ['checkbox', 'Administrator'],
     ['button', 'Copy: Id'],
     ['link', 'Audit trail of user'],
-    ['heading', 'Delete user'],
+    ['heading', 'Last changes'],
+    ['button', 'Delete user'],
   ],
   'inside/integrations': [['table', 'Integrations']],
   'inside/integrations/INTEGRATION': [
@@ -109,9 +132,15 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
   ],
   'inside/modules': [
     ['table', 'Modules'],
-    ['button', 'Download as CSV'],
+    ['button', 'CSV: download the list'],
   ],
-  'inside/audit': [['combobox', 'Role granted']],
+  'inside/audit': [
+    ['list', 'Ranges'],
+    ['link', 'Today'],
+  ],
+  entry: [
+    ['region', 'admin created the user user'],
+  ],
   'inside/account/sessions': [
     ['navigation', 'Own account'],
     ['table', 'Sessions'],
@@ -168,7 +197,7 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
   it('the refused log-in is sound', async () => {
     await show('');
     await tab.page.keyboard.press('Enter');
-    await tab.page.locator('form button').click();
+    await tab.page.locator('form [type=submit]').click();
     await tab.page.locator('[role=alert]').waitFor();
     await check('gate-refused');
   });
@@ -187,6 +216,21 @@ describe.each(VARIANTS)('with $width pixels, dark: $dark, in $language', (varian
     await tab.page.locator('dialog[open]').waitFor();
     await check('delete');
     await tab.page.keyboard.press('Escape');
+    await tab.page.keyboard.press('?');
+    await check('shortcuts');
+    await tab.page.keyboard.press('Escape');
+    await tab.page.keyboard.press('Control+k');
+    await check('palette');
+    await tab.page.keyboard.press('Escape');
+    await show('/users');
+    await tab.page.locator('search .menu summary').click();
+    await check('filters');
+    await tab.page.locator('search .menu summary').click();
+    await tab.page.locator('tbody input').first().check();
+    await check('many-users');
+    await show('/audit');
+    await tab.page.locator('tbody .link').last().click();
+    await check('entry');
     await show('/integrations/INTEGRATION');
     for (const index of [0, 2]) await tab.page.locator('.parameters button').nth(index).click();
     await tab.page.locator('[name=confValue]').waitFor();
@@ -209,7 +253,7 @@ it('a role is offered only what it may do', async () => {
     await tab.page.goto(`/console${path}`);
     await tab.page.locator('h1').waitFor();
     await tab.settle();
-    expect(await tab.page.locator('main .primary, main .danger, main h2').count(), path).toBe(0);
+    expect(await tab.page.locator('main :is(.primary, .danger, h2):not(search *)').count(), path).toBe(0);
   }
   for (const path of ['/users/new', '/integrations/new', '/modules', '/audit']) {
     await tab.page.goto(`/console${path}`);

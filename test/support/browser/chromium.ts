@@ -158,9 +158,12 @@ export async function expectSound(tab: Tab, name: string): Promise<void> {
   expect(tab.faults, name).toEqual([]);
 }
 
-/** The text of what has the focus. */
+/** The name of what has the focus, or its text. */
 export const focusedText = ({ page }: Tab): Promise<string> =>
-  page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+  page.evaluate(() => {
+    const element = document.activeElement;
+    return element?.getAttribute('aria-label') ?? element?.textContent?.trim() ?? '';
+  });
 
 export async function logIn({ page }: Tab, login: string, password = login): Promise<void> {
   await page.goto('/console');
