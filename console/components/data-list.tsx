@@ -325,13 +325,13 @@ export function Table<Row>(properties: TableProperties<Row>) {
                 />
               </td>
             )}
-            {columns.map(({ field, label, cell }, index) =>
+            {columns.map(({ field, label, cell, width }, index) =>
               index === 0 ? (
                 <th scope="row" key={field}>
                   <div>{cell(row)}</div>
                 </th>
               ) : (
-                <td key={field} data-label={label || undefined}>
+                <td key={field} class={width} data-label={label || undefined}>
                   <div>{cell(row)}</div>
                 </td>
               ),

@@ -4,7 +4,7 @@ import { dateTime, relativeTime } from '../text.ts';
 
 /** How long ago something was, or how soon it will be; the exact time where one looks. */
 export function Time({ instant }: { instant: string | null | undefined }) {
-  if (!instant) return <>{texts().never}</>;
+  if (!instant) return <span class="time">{texts().never}</span>;
   return (
     <time dateTime={instant} translate={false}>
       <span class="relative">{relativeTime(language.value, instant, Date.now())}</span>

@@ -70,7 +70,7 @@ function Shown({ overview }: { overview: GetOverviewResponse }) {
           <ul class="log" translate={false}>
             {administrators.map(({ login, secondFactor, lastLogin }) => (
               <li key={login}>
-                <a href={userPath(login)}>{login}</a> <FactorBadge on={secondFactor} />{' '}
+                <a href={userPath(login)}>{login}</a> <FactorBadge on={secondFactor} named />{' '}
                 <Time instant={lastLogin} />
               </li>
             ))}
@@ -169,7 +169,12 @@ function Activity({ days }: { days: Days }) {
   const heightOf = (n: number) => (n === 0 ? 0 : Math.max(2, (n / most) * 100));
   return (
     <>
-      <svg class="chart" viewBox={`0 0 ${days.length * 20} 100`} aria-hidden="true">
+      <svg
+        class="chart"
+        viewBox={`0 0 ${days.length * 20} 100`}
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
         {days.map(({ day: date, logins, changes }, index) => (
           <g key={date}>
             <rect

@@ -26,13 +26,18 @@ export function StateBadge({ user }: { user: Pick<User, 'activated' | 'state'> }
   return <Badge {...LOOKS[state]} text={texts().userStates[state]} />;
 }
 
-export const FactorBadge = ({ on }: { on: boolean }) => (
-  <Badge
-    tone={on ? 'good' : 'warning'}
-    icon={on ? 'shield' : 'alert'}
-    text={on ? texts().factorState.on : texts().factorState.off}
-  />
-);
+/** Named where neither the head of a column nor a heading says what is on or off. */
+export function FactorBadge({ on, named = false }: { on: boolean; named?: boolean }) {
+  const { factorShort, factorState } = texts();
+  const state = on ? factorState.on : factorState.off;
+  return (
+    <Badge
+      tone={on ? 'good' : 'warning'}
+      icon={on ? 'shield' : 'alert'}
+      text={named ? `${factorShort}: ${state}` : state}
+    />
+  );
+}
 
 export function RoleBadges({ roles }: { roles: readonly Role[] }) {
   if (roles.length === 0) return <>{texts().none}</>;

@@ -22,6 +22,7 @@ interface TabOptions {
   readonly width?: number;
   readonly dark?: boolean;
   readonly language?: string;
+  readonly timezoneId?: string;
   /** Of an instance of its own. */
   readonly url?: string;
 }
@@ -47,11 +48,12 @@ export async function useConsole(): Promise<UsedConsole> {
 }
 
 async function openTab(browser: Browser, options: TabOptions): Promise<Tab> {
-  const { url, width = 1280, dark = false, language = 'en' } = options;
+  const { url, width = 1280, dark = false, language = 'en', timezoneId = 'UTC' } = options;
   const context = await browser.newContext({
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',
     locale: language,
+    timezoneId,
     reducedMotion: 'reduce',
     baseURL: url,
   });

@@ -1,0 +1,158 @@
+import { beforeAll, expect, it } from 'vitest';
+import { authenticator } from '../../../infra/commands/deploy/authenticator.ts';
+import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
+
+/* What nobody has edited stays as it is stored, and nothing is lost that is shown once. */
+
+const { gatehouse, openTab } = await useConsole();
+const GAPPED = 'Anna ';
+let token: string;
+let tab: Tab;
+
+beforeAll(async () => {
+  token = await gatehouse.adminToken();
+  tab = await openTab();
+  await logIn(tab, 'admin');
+});
+
+const entries = async () =>
+  (await gatehouse.call('GET', '/api/audits?size=1', { token })).body[0].id as string;
+
+it('saving a form without a change sends nothing and leaves no entry in the trail', async () => {
+  await gatehouse.makeUser('anna', { firstName: GAPPED, email: 'anna@bücher.example' });
+  await gatehouse.call('POST', '/api/account', {
+    token,
+    body: { firstName: GAPPED, email: 'admin@localhost', langKey: 'en' },
+  });
+  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+    token,
+    body: { name: 'Tap', shortName: 'tap', integrationType: 'API', description: 'one\ntwo' },
+  });
+  await gatehouse.call('POST', '/api/utm-integration-confs', {
+    token,
+    body: {
+      integration: { id: integration.id },
+      confName: 'host',
+      confValue: 'a\nb ',
+      secret: true,
+    },
+  });
+  const before = await entries();
+  const sent: string[] = [];
+  const { page } = tab;
+  page.on('request', (request) => request.method() !== 'GET' && sent.push(request.url()));
+  const save = async (form = 'main form') => {
+    await page.locator(`${form} [type=submit]`).click();
+    await page.getByText('Nothing was changed.').waitFor();
+  };
+
+  // As a former version has stored it.
+  await page.route('**/api/users/anna', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), firstName: 'A\nB' } });
+  });
+  await page.goto('/console/users/anna');
+  await save();
+  await page.unroute('**/api/users/anna');
+  await page.goto('/console/account');
+  await save();
+  await page.goto(`/console/integrations/${integration.id}`);
+  await save();
+  await page.reload();
+  await page.getByRole('button', { name: 'Edit host' }).click();
+  await save('.parameters');
+
+  expect(sent).toEqual([]);
+  expect(await entries()).toBe(before);
+});
+
+it('an edited field is sent, and the others as they are stored', async () => {
+  await tab.page.goto('/console/users/anna');
+  await tab.page.locator('[name=lastName]').fill('Schmidt');
+  await tab.page.keyboard.press('Enter');
+  await tab.page.getByText('Saved.').waitFor();
+
+  const { body } = await gatehouse.call('GET', '/api/users/anna', { token });
+  expect(body).toMatchObject({
+    firstName: GAPPED,
+    email: 'anna@bücher.example',
+    lastName: 'Schmidt',
+  });
+});
+
+it('an integration whose name ends with a blank or a line break can be deleted', async () => {
+  for (const name of ['Blank ', 'Break\n', 'a  b']) {
+    const { body } = await gatehouse.call('POST', '/api/utm-integrations', {
+      token,
+      body: { name, shortName: 'x', integrationType: 'API' },
+    });
+    await tab.page.goto(`/console/integrations/${body.id}`);
+    await tab.page.getByRole('button', { name: /^Delete (Blank|Break|a)/ }).click();
+    await tab.page.getByRole('dialog').getByRole('textbox').fill(name.trim());
+    await tab.page.keyboard.press('Enter');
+    await tab.page.getByRole('heading', { name: 'Integrations' }).waitFor();
+  }
+});
+
+it('the page of an invitation names the login, gives it to a password manager, shows the password', async () => {
+  const { page } = await openTab();
+  await page.goto('/console/set-password#key=x&login=anna+1');
+  await page.getByText('This is the password of anna+1.').waitFor();
+  await page.getByLabel('New password', { exact: true }).fill('correct horse');
+  await page.getByRole('button', { name: 'Show New password' }).click();
+
+  expect(await page.locator('[autocomplete=username]').inputValue()).toBe('anna+1');
+  expect(await page.locator('[name=newPassword]').getAttribute('type')).toBe('text');
+});
+
+it('after the own login is renamed, the session goes on with the new one', async () => {
+  await gatehouse.makeUser('olga', { authorities: ['ROLE_ADMIN'] });
+  const own = await openTab();
+  const { page } = own;
+  await logIn(own, 'olga');
+  await page.goto('/console/users/olga');
+  await page.locator('[name=login]').fill('olga2');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'User olga2' }).waitFor();
+  await page.getByRole('link', { name: 'Logged in as olga2' }).waitFor();
+  await gatehouse.call('POST', '/api/users/olga2/end-sessions', { token });
+  await page.getByRole('link', { name: 'Users', exact: true }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Enter the password of olga2').waitFor();
+  expect(await dialog.getByLabel('Login').inputValue()).toBe('olga2');
+  await dialog.getByLabel('Password', { exact: true }).fill('olga');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'olga2', exact: true }).waitFor();
+});
+
+it('recovery codes and the secret of a credential are not left without a question', async () => {
+  await gatehouse.makeUser('erin', { authorities: ['ROLE_ADMIN'] });
+  const erin = await openTab();
+  const { page } = erin;
+  const stays = async () => {
+    await page.getByRole('link', { name: 'About' }).click();
+    await page.getByRole('button', { name: 'Stay' }).click();
+  };
+  await logIn(erin, 'erin');
+  await page.goto('/console/account/second-factor');
+  await page.locator('[name=currentPassword]').fill('erin');
+  await page.keyboard.press('Enter');
+  const device = authenticator(await page.locator('main code').innerText());
+  await page.locator('[name=code]').fill(device.code());
+  await page.keyboard.press('Enter');
+  await page.getByText('Recovery codes of erin, Gatehouse dev').waitFor();
+  await stays();
+  expect(await page.locator('.codes li').count()).toBe(10);
+  await page.getByRole('button', { name: 'I have kept them' }).click();
+
+  await page.getByRole('link', { name: 'Integrations' }).click();
+  await page.getByRole('link', { name: 'Tap' }).click();
+  await page.getByRole('button', { name: 'Create a credential' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create a credential' }).click();
+  await page.getByText('it is not shown again').waitFor();
+  await stays();
+  await page.getByRole('button', { name: 'I have entered it' }).click();
+  await page.getByRole('link', { name: 'About' }).click();
+  await page.getByRole('heading', { name: 'About' }).waitFor();
+  expect(erin.faults).toEqual([]);
+});
