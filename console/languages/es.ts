@@ -358,7 +358,7 @@ export const es: Dictionary = {
   range: '{from}–{to} de {total}',
   beyondEnd: 'La lista ya no tiene esa página.',
   emptyPage: 'Nada coincide en esta parte de la lista. Continúe con la página siguiente.',
-  exactly: 'Buscar exactamente “{value}”',
+  exactly: '{label} exactamente “{value}”',
   csv: 'CSV',
   csvLong: 'CSV: descargar la lista',
   csvProgress: '{n} de {total} filas',

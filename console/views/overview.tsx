@@ -241,7 +241,7 @@ function FirstSteps({ overview }: { overview: GetOverviewResponse }) {
       <ul class="attention">
         {steps.map(([text, href, isDone]) => (
           <li key={href}>
-            <a href={href}>
+            <a href={href} class={isDone ? 'finished' : undefined}>
               <Icon name={isDone ? 'on' : 'add'} />
               {text}
               {isDone && <span class="hint">({t.done})</span>}

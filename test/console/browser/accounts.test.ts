@@ -94,7 +94,7 @@ it('an integration whose name ends with a blank or a line break can be deleted',
   }
 });
 
-it('the page of an invitation names the login, gives it to a password manager, shows the password', async () => {
+it('an invitation names the login for password managers, and can show the password', async () => {
   const { page } = await openTab();
   await page.goto('/console/set-password#key=x&login=anna+1');
   await page.getByText('This is the password of anna+1.').waitFor();
