@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { navigate } from '../navigation.ts';
 import { BASE, integrationPath, userPath } from '../route.ts';
 import { isAdministrator, managesIntegrations, send, texts } from '../state.ts';
@@ -23,7 +23,8 @@ const isTyping = ({ target }: Event): boolean =>
 export function PaletteButton() {
   const t = texts();
   const [open, setOpen] = useState<'search' | 'help'>();
-  useEffect(() => {
+  // Before the button is painted: what is shown can be used.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey } = event;
       const isCommand = (ctrlKey || metaKey) && key.toLowerCase() === 'k';
