@@ -5,7 +5,7 @@ import { requireEnv } from '../runtime/env.ts';
 import { recipientOf } from './address.ts';
 import type { Occasion } from './outbox.ts';
 
-/** Subject and text of each mail. the placeholders are in `values` below. */
+/** Subject and text of each mail. Their placeholders are the names of `values` below. */
 export type Texts = Readonly<Record<Occasion, { readonly subject: string; readonly text: string }>>;
 
 /** The part of a user that a mail needs. */

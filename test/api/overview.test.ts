@@ -1,10 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { auditKey } from '../../lib/audit/audit-entry.ts';
+import { VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/find-defect.ts';
+import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import { overviewKey } from '../../lib/operations/overview/count-overview.ts';
 import { commit } from '../../lib/table/change.ts';
 import { totalKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { LIST_UNITS_MAX } from '../../lib/table/table.ts';
+import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
 import { EXISTS, put, remove, set } from '../../lib/table/write.ts';
 import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
@@ -110,6 +114,18 @@ describe('the overview', () => {
     expect(body.counts).toEqual(lengths);
     // Of each condition, something satisfies it and something does not.
     expect(Object.values(lengths)).toEqual([7, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it('has the same counts from the daily verification, which reads fewer attributes', async () => {
+    const { endpoint, region, tableName } = gatehouse.cloud;
+    const client = scannerClient({ endpoint, region, credentials: OPERATOR });
+    const scanner = openTableScanner(VERIFIED_ATTRIBUTES, tableName, client);
+
+    const { overview } = await verifyTable(scanner);
+
+    const { counts, days } = (await read('/api/overview')).body;
+    expect(overview).toMatchObject({ counts, days });
+    client.destroy();
   });
 
   it('has the log-ins and changes of 14 days, without log-ins refused or reports', async () => {

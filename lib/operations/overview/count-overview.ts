@@ -88,29 +88,27 @@ export const daysAt = (now: number): string[] =>
 
 /** Counts intact items as of a time, one after the other. */
 export function openCount(now: number) {
-  const tests = Object.entries(filtersAt(now)).map(
-    ([list, filters]) =>
-      [
-        list,
-        Object.entries<string>(filters).map(
-          ([name, query]) =>
-            [name as CountName, matcherOf(filtersIn(list as keyof Filters, query))] as const,
-        ),
-      ] as const,
-  );
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, 0])) as Record<
     CountName,
     number
   >;
   const days = daysAt(now).map((day) => ({ day, logins: 0, changes: 0 }));
-  const addTo = (list: keyof Filters, entity: object) => {
-    const [, matchers = []] = tests.find(([name]) => name === list) ?? [];
-    for (const [name, matches] of matchers) if (matches(entity)) counts[name]++;
+  const filters = filtersAt(now);
+  const countsOf = (list: keyof Filters) => {
+    const matchers = Object.entries<string>(filters[list]).map(
+      ([name, query]) => [name as CountName, matcherOf(filtersIn(list, query))] as const,
+    );
+    return (entity: object) => {
+      for (const [name, matches] of matchers) if (matches(entity)) counts[name]++;
+    };
   };
+  const addUser = countsOf('users');
+  const addModule = countsOf('modules');
+  const addToTrail = countsOf('audits');
   const addEntry = (item: Item) => {
     const entry = entryOf(item);
     if (entry.expires !== undefined && entry.expires * 1000 <= now) return;
-    addTo('audits', entry);
+    addToTrail(entry);
     const of = days.find(({ day }) => entry.time.startsWith(day));
     if (!of) return;
     if (entry.action === 'session.started') of.logins++;
@@ -119,8 +117,8 @@ export function openCount(now: number) {
   return {
     add(item: Item): void {
       const kind = collectionOf(item);
-      if (kind === 'USER') addTo('users', USERS.entityOf(item));
-      else if (kind === 'INTEGRATION') addTo('modules', MODULES.entityOf(item));
+      if (kind === 'USER') addUser(USERS.entityOf(item));
+      else if (kind === 'INTEGRATION') addModule(MODULES.entityOf(item));
       else if (item.pk.startsWith('AUDIT#')) addEntry(item);
     },
     result: (): Overview => ({ countedAt: new Date(now).toISOString(), counts, days }),
