@@ -52,6 +52,12 @@ export function same(a: unknown, b: unknown): boolean {
   return (a || '') === (b || '');
 }
 
+/** The fields that are not as they are stored: a stored value need not be one that is accepted. */
+export const changesOf = <T extends object>(stored: object, fields: T): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([field, value]) => !same((stored as Fields)[field], value)),
+  ) as Partial<T>;
+
 /** Whether two states of one entity agree in these fields. */
 export const sameFields = (fields: readonly string[], one: object, other: object): boolean =>
   fields.every((field) => same((one as Fields)[field], (other as Fields)[field]));

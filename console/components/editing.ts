@@ -35,7 +35,8 @@ interface Properties<Entity, Fields> {
    */
   readonly labels: { readonly [K in keyof Fields]: string };
   readonly loaded: Success<Entity>;
-  readonly put: (fields: Fields, ifMatch: string | undefined) => Promise<Answer<Entity>>;
+  /** Saves the fields of the form in the state `base`, of which they can be changes. */
+  readonly put: (fields: Fields, base: Success<Entity>) => Promise<Answer<Entity>>;
   readonly get: () => Promise<Answer<Entity>>;
   readonly onSaved?: (saved: Success<Entity>) => void;
 }
@@ -62,11 +63,11 @@ export function useEditing<Entity extends object, Fields extends object>(
   };
   const attempt = async (
     fields: Fields,
-    ifMatch: string | undefined,
+    base: Success<Entity>,
     tries = 3,
   ): Promise<Answer<Entity>> => {
     notice.value = '';
-    const answer = await put(fields, ifMatch);
+    const answer = await put(fields, base);
     if (answer.ok) {
       notice.value = texts().saved;
       return answer;
@@ -76,7 +77,7 @@ export function useEditing<Entity extends object, Fields extends object>(
     if (!theirs.ok) return theirs;
     // Something else has changed, such as the state of a user or the flag of a module.
     if (sameFields(Object.keys(labels), current.data, theirs.data))
-      return attempt(fields, theirs.etag, tries - 1);
+      return attempt(fields, theirs, tries - 1);
     setConflict({ mine: fields, theirs });
     return answer;
   };
@@ -86,7 +87,7 @@ export function useEditing<Entity extends object, Fields extends object>(
       return undefined;
     }
     const fields = keepingUnedited(values, current.data as Record<string, unknown>, edited);
-    const answer = await attempt(fields, current.etag);
+    const answer = await attempt(fields, current);
     if (!answer.ok) return answer.problem;
     setCurrent(answer);
     onSaved?.(answer);
@@ -95,9 +96,9 @@ export function useEditing<Entity extends object, Fields extends object>(
   const resolving = useRef(false);
   const resolve = async (chosen: Fields): Promise<void> => {
     // A second click must not save twice.
-    if (resolving.current) return;
+    if (resolving.current || !conflict) return;
     resolving.current = true;
-    const answer = await attempt(chosen, conflict?.theirs.etag).finally(() => {
+    const answer = await attempt(chosen, conflict.theirs).finally(() => {
       resolving.current = false;
     });
     if (!answer.ok) {

@@ -5,6 +5,7 @@ import { Form, type Save, SelectField, TextField } from '../components/form.tsx'
 import { CurrentPassword, KnownLogin, NewPassword } from '../components/password-fields.tsx';
 import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
+import { changesOf } from '../conflict.ts';
 import { keepingUnedited, nameOf, textOf } from '../form.ts';
 import { navigate, path } from '../navigation.ts';
 import { BASE } from '../route.ts';
@@ -55,7 +56,7 @@ export function Profile() {
       email: nameOf(values, 'email'),
       langKey: textOf(values, 'langKey'),
     };
-    const body = keepingUnedited(fields, { ...own }, edited);
+    const body = changesOf(own ?? {}, keepingUnedited(fields, { ...own }, edited));
     const answer = await send('POST /api/account', { body });
     if (!answer.ok) return answer.problem;
     await loadAccount();

@@ -99,7 +99,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
       active: t.state,
     },
     loaded,
-    put: (fields, ifMatch) =>
+    put: (fields, { etag: ifMatch }) =>
       send('PUT /api/utm-integrations', { body: { ...fields, id } }, { ifMatch }),
     get: () => send('GET /api/utm-integrations/{id}', { path: { id } }),
     onSaved: onChanged,

@@ -198,7 +198,7 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
       secret: t.secret,
     },
     loaded,
-    put: (fields, ifMatch) =>
+    put: (fields, { etag: ifMatch }) =>
       send(
         'PUT /api/utm-integration-confs',
         { body: { ...fields, id, integration: { id: integration.id } } },

@@ -10,6 +10,7 @@ import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { Screen } from '../components/screen.tsx';
 import { Sessions } from '../components/sessions.tsx';
+import { changesOf } from '../conflict.ts';
 import { navigate } from '../navigation.ts';
 import { BASE, userPath, withQuery } from '../route.ts';
 import { account, isAdministrator, language, loadAccount, notice, send, texts } from '../state.ts';
@@ -91,7 +92,10 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
       authorities: t.roles,
     },
     loaded,
-    put: (fields, ifMatch) => send('PUT /api/users', { body: { ...fields, id } }, { ifMatch }),
+    put: ({ login: name, email, ...others }, { data, etag: ifMatch }) => {
+      const body = { id, login: name, email, ...changesOf(data, others) };
+      return send('PUT /api/users', { body }, { ifMatch });
+    },
     get: () => send('GET /api/users/{login}', { path: { login } }),
     onSaved: ({ data }) => {
       if (login === account.value?.login) void loadAccount();
