@@ -2,7 +2,7 @@ import type { Answer, Problem } from './api/request.ts';
 
 /* One action for many entities: a few at a time, with a result for each. */
 
-export type Result = 'waiting' | 'running' | 'done' | 'stopped' | Problem;
+export type Result = 'running' | 'done' | 'stopped' | Problem;
 
 interface Run<T> {
   readonly items: readonly T[];
@@ -32,8 +32,9 @@ export async function runAll<T>({ items, act, onResult, signal, wait }: Run<T>):
       const answer = await act(item);
       if (answer.ok) return 'done';
       const { status, retryAfterSeconds } = answer.problem;
-      if (status !== 429 || signal.aborted) return answer.problem;
+      if (status !== 429) return answer.problem;
       await wait(retryAfterSeconds ?? 1);
+      if (signal.aborted) return 'stopped';
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));

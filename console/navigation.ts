@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { type Query, queryOf } from './list.ts';
-import { BASE, routeOf } from './route.ts';
+import { BASE, routeOf, withQuery } from './route.ts';
 import { notice } from './state.ts';
 
 /* The address bar: navigation inside the page, and the question about unsaved changes. */
@@ -21,6 +21,9 @@ const place = signal(here());
 export const path = computed(() => place.value.pathname);
 export const query = computed<Query>(() => queryOf(place.value.search));
 export const route = computed(() => routeOf(place.value.pathname, place.value.hash));
+
+/** The address of this screen with another query. */
+export const hereWith = (target: Query): string => withQuery(path.value, target);
 
 /** Whether the page was navigated to inside the console, so that the focus must follow. */
 export let navigated = false;

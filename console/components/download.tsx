@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer, Problem } from '../api/request.ts';
 import { separatorIn } from '../csv.ts';
-import { csvOf } from '../export.ts';
+import { csvOf, waitFor } from '../export.ts';
 import type { Query } from '../list.ts';
 import { language, texts } from '../state.ts';
 import { fill } from '../text.ts';
@@ -15,9 +15,6 @@ interface Properties<Row> {
   readonly heads: readonly string[];
   readonly cells: (row: Row) => readonly unknown[];
 }
-
-const wait = (seconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /** Downloads what the filter shows, with its progress. */
 export function Download<Row>({ load, query, file, heads, cells }: Properties<Row>) {
@@ -34,7 +31,16 @@ export function Download<Row>({ load, query, file, heads, cells }: Properties<Ro
     setProgress({ rows: 0, total: undefined });
     const onProgress = (rows: number, total: number | undefined) => setProgress({ rows, total });
     const separator = separatorIn(language.value);
-    const parts = await csvOf({ heads, cells, separator, load, query, onProgress, signal, wait });
+    const parts = await csvOf({
+      heads,
+      cells,
+      separator,
+      load,
+      query,
+      onProgress,
+      signal,
+      wait: waitFor,
+    });
     if (signal.aborted) return;
     setProgress(undefined);
     if (Array.isArray(parts)) save(file, parts);
@@ -51,7 +57,7 @@ export function Download<Row>({ load, query, file, heads, cells }: Properties<Ro
         aria-label={progress ? undefined : t.csvLong}
         onClick={() => (progress ? cancel() : void start())}
       >
-        <Icon name={progress ? 'close' : 'download'} />
+        <Icon name={progress ? 'cross' : 'download'} />
         <span>{progress ? t.csvCancel : t.csv}</span>
       </button>
       <div role="status">

@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { filtersOf, type Query, withFilter } from '../list.ts';
-import { navigate, path, query } from '../navigation.ts';
-import { withQuery } from '../route.ts';
+import { filtersOf, withFilter } from '../list.ts';
+import { hereWith, navigate, query } from '../navigation.ts';
 import { texts } from '../state.ts';
 import { boundOf, dayOf, fill } from '../text.ts';
 import { Icon } from './icon.tsx';
@@ -20,8 +19,6 @@ export interface Filter {
   /** The filters that are answered at once in a list of any size, such as `login.equals`. */
   readonly exact?: readonly (readonly [name: string, label: string])[];
 }
-
-const to = (target: Query): string => withQuery(path.value, target);
 
 /** The filters of a list in one line. */
 export function Filters({ filters }: { filters: readonly Filter[] }) {
@@ -46,7 +43,7 @@ export function Filters({ filters }: { filters: readonly Filter[] }) {
       askedFor(filters, name, String(value).trim()),
     ]);
     form.current?.querySelector('details')?.removeAttribute('open');
-    void navigate(to(withFilter(query.value, Object.fromEntries(entries))));
+    void navigate(hereWith(withFilter(query.value, Object.fromEntries(entries))));
   };
   const more = filters.filter(({ as }) => !as || as === 'from' || as === 'until');
   return (
@@ -101,7 +98,7 @@ function Chips({ name, label, options = [] }: Filter) {
       {options.map(([value, text]) => (
         <li key={value}>
           <a
-            href={to(withFilter(query.value, { [name]: current === value ? '' : value }))}
+            href={hereWith(withFilter(query.value, { [name]: current === value ? '' : value }))}
             aria-current={current === value ? 'true' : undefined}
           >
             {text}
@@ -176,16 +173,16 @@ export function SetFilters({ filters }: { filters: readonly Filter[] }) {
       {set.map(([name, value]) => (
         <li key={name}>
           <a
-            href={to(withFilter(query.value, { [name]: '' }))}
+            href={hereWith(withFilter(query.value, { [name]: '' }))}
             aria-label={fill(t.removeFilter, { name: textOf(name, value) })}
           >
-            {textOf(name, value)} <Icon name="close" />
+            {textOf(name, value)} <Icon name="cross" />
           </a>
         </li>
       ))}
       {all.length > 1 && (
         <li>
-          <a href={to(withFilter(query.value, rest))}>{t.clearFilter}</a>
+          <a href={hereWith(withFilter(query.value, rest))}>{t.clearFilter}</a>
         </li>
       )}
     </ul>

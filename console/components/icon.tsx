@@ -15,13 +15,12 @@ const PATHS = {
   columns: 'M4 5h16v14H4zm5 0v14m6-14v14',
   download: 'M12 4v11m-4-4 4 4 4-4M5 20h14',
   add: 'M12 5v14M5 12h14',
-  on: 'M4 12l5 5L20 6',
-  off: 'M6 6l12 12M18 6L6 18',
-  waiting: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zm0-14v5l3 3',
+  check: 'M4 12l5 5L20 6',
+  cross: 'M6 6l12 12M18 6L6 18',
+  clock: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zm0-14v5l3 3',
   alert: 'M12 3 2 20h20zm0 6v5m0 2.5v.5',
   shield: 'M12 3l8 3v6c0 4.5-3.5 8-8 9-4.5-1-8-4.5-8-9V6z',
   lock: 'M5 11h14v10H5zm3 0V7a4 4 0 0 1 8 0v4',
-  close: 'M6 6l12 12M18 6L6 18',
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -3,10 +3,10 @@ import type { ListSessionsResponse } from '../api/generated/types.gen.ts';
 import type { Answer, Problem } from '../api/request.ts';
 import { language, texts } from '../state.ts';
 import { dateTime, fill } from '../text.ts';
-import { type Column, Table } from './data-list.tsx';
 import { useLoad } from './load.ts';
 import { Time } from './parts.tsx';
 import { Alert, Waiting } from './problem.tsx';
+import { type Column, Table } from './table.tsx';
 
 type Session = ListSessionsResponse[number];
 

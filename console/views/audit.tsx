@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditEntry } from '../api/generated/types.gen.ts';
 import { actionOf, changesCell, changeText, fieldsOf } from '../audit.ts';
-import { type Column, DataList } from '../components/data-list.tsx';
+import { DataList } from '../components/data-list.tsx';
 import type { Filter } from '../components/filters.tsx';
 import { ExactTime } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
+import type { Column } from '../components/table.tsx';
 import { type Query, withFilter } from '../list.ts';
-import { path, query } from '../navigation.ts';
+import { hereWith, query } from '../navigation.ts';
 import { BASE, integrationPath, withQuery } from '../route.ts';
 import { send, texts } from '../state.ts';
 import { boundOf, dayOf, fill, timeZone } from '../text.ts';
@@ -87,7 +88,7 @@ function QuickRanges() {
         return (
           <li key={days}>
             <a
-              href={withQuery(path.value, withFilter(query.value, target))}
+              href={hereWith(withFilter(query.value, target))}
               aria-current={isSet ? 'true' : undefined}
             >
               {days === 0 ? t.today : fill(t.lastDays, { n: days })}

@@ -1,10 +1,11 @@
 import type { Integration, IntegrationType } from '../api/generated/types.gen.ts';
 import type { Problem } from '../api/request.ts';
-import { type Column, DataList } from '../components/data-list.tsx';
+import { DataList } from '../components/data-list.tsx';
 import type { Filter } from '../components/filters.tsx';
 import { CheckField, Form, SelectField, TextField } from '../components/form.tsx';
 import { Badge, Icon } from '../components/icon.tsx';
 import { Screen } from '../components/screen.tsx';
+import type { Column } from '../components/table.tsx';
 import { nameOf, textOf } from '../form.ts';
 import { navigate } from '../navigation.ts';
 import { BASE, integrationPath } from '../route.ts';
@@ -109,7 +110,7 @@ function columnsOf(): Column<Integration>[] {
       cell: ({ active }) => (
         <Badge
           tone={active ? 'good' : 'plain'}
-          icon={active ? 'on' : 'off'}
+          icon={active ? 'check' : 'cross'}
           text={active ? t.active : t.inactive}
         />
       ),

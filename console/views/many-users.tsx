@@ -3,6 +3,7 @@ import type { Role, User } from '../api/generated/types.gen.ts';
 import type { Answer } from '../api/request.ts';
 import { type Result, runAll } from '../bulk.ts';
 import { Dialog } from '../components/dialog.tsx';
+import { waitFor } from '../export.ts';
 import { problemText } from '../form.ts';
 import { account, language, send, texts } from '../state.ts';
 import { fill, plural } from '../text.ts';
@@ -26,15 +27,8 @@ async function change(
   return send('PUT /api/users', { body }, { ifMatch: current.etag });
 }
 
-function actionsFor(): Action[] {
+function stateActions(): Action[] {
   const t = texts();
-  const roles = roleOptions();
-  const withRole = (role: Role) => (user: User) => ({
-    authorities: [...new Set([...user.authorities, role])],
-  });
-  const withoutRole = (role: Role) => (user: User) => ({
-    authorities: user.authorities.filter((each) => each !== role),
-  });
   return [
     { label: t.activateMany, act: (user) => change(user, () => ({ activated: true })) },
     { label: t.deactivateMany, act: (user) => change(user, () => ({ activated: false })) },
@@ -46,11 +40,21 @@ function actionsFor(): Action[] {
       label: t.inviteMany,
       act: ({ login }) => send('POST /api/users/{login}/invite', { path: { login } }),
     },
-    ...roles.flatMap(({ value, label: role }): Action[] => [
-      { label: fill(t.addRole, { role }), act: (user) => change(user, withRole(value)) },
-      { label: fill(t.takeRole, { role }), act: (user) => change(user, withoutRole(value)) },
-    ]),
   ];
+}
+
+function roleActions(): Action[] {
+  const t = texts();
+  const withRole = (role: Role) => (user: User) => ({
+    authorities: [...new Set([...user.authorities, role])],
+  });
+  const withoutRole = (role: Role) => (user: User) => ({
+    authorities: user.authorities.filter((each) => each !== role),
+  });
+  return roleOptions().flatMap(({ value, label: role }): Action[] => [
+    { label: fill(t.addRole, { role }), act: (user) => change(user, withRole(value)) },
+    { label: fill(t.takeRole, { role }), act: (user) => change(user, withoutRole(value)) },
+  ]);
 }
 
 interface Properties {
@@ -62,10 +66,9 @@ interface Properties {
 export function ManyUsers({ users, onDone }: Properties) {
   const t = texts();
   const [chosen, setChosen] = useState<Action>();
-  const actions = actionsFor();
   return (
     <>
-      {actions.slice(0, 4).map((action) => (
+      {stateActions().map((action) => (
         <button type="button" key={action.label} onClick={() => setChosen(action)}>
           {action.label}
         </button>
@@ -73,7 +76,7 @@ export function ManyUsers({ users, onDone }: Properties) {
       <details class="menu up">
         <summary>{t.roles}</summary>
         <div>
-          {actions.slice(4).map((action) => (
+          {roleActions().map((action) => (
             <button type="button" key={action.label} onClick={() => setChosen(action)}>
               {action.label}
             </button>
@@ -116,7 +119,7 @@ function Progress({ users, action, onClose }: ProgressProperties) {
       act: action.act,
       onResult: ({ id }, result) => setResults((before) => new Map([...before, [id, result]])),
       signal: controller.signal,
-      wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
+      wait: waitFor,
     });
     setRunning(undefined);
   };

@@ -4,11 +4,11 @@ import type {
   ListCredentialsResponse,
 } from '../api/generated/types.gen.ts';
 import { Confirm } from '../components/confirm.tsx';
-import { type Column, Table } from '../components/data-list.tsx';
 import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
+import { type Column, Table } from '../components/table.tsx';
 import { guard } from '../navigation.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';

@@ -1,9 +1,10 @@
 import type { ListModulesResponse } from '../api/generated/types.gen.ts';
-import { type Column, DataList } from '../components/data-list.tsx';
+import { DataList } from '../components/data-list.tsx';
 import type { Filter } from '../components/filters.tsx';
 import { Badge, type IconName, type Tone } from '../components/icon.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
+import type { Column } from '../components/table.tsx';
 import { integrationPath } from '../route.ts';
 import { send, texts } from '../state.ts';
 
@@ -12,9 +13,9 @@ type Listed = ListModulesResponse[number];
 const PROGRESS = ['failed', 'behind', 'unseen', 'current'] as const;
 export const LOOK = {
   failed: { tone: 'bad', icon: 'alert' },
-  behind: { tone: 'warning', icon: 'waiting' },
-  unseen: { tone: 'plain', icon: 'off' },
-  current: { tone: 'good', icon: 'on' },
+  behind: { tone: 'warning', icon: 'clock' },
+  unseen: { tone: 'plain', icon: 'cross' },
+  current: { tone: 'good', icon: 'check' },
 } as const satisfies Record<Listed['progress'], { tone: Tone; icon: IconName }>;
 
 const CSV_FIELDS = [

@@ -104,7 +104,7 @@ function Attention({ counts, countedAt }: { counts: Counts; countedAt: string })
     <>
       {rows.length === 0 && (
         <p>
-          <Badge tone="good" icon="on" text={t.nothingWrong} />
+          <Badge tone="good" icon="check" text={t.nothingWrong} />
         </p>
       )}
       <ul class="attention" translate={false}>
@@ -242,7 +242,7 @@ function FirstSteps({ overview }: { overview: GetOverviewResponse }) {
         {steps.map(([text, href, isDone]) => (
           <li key={href}>
             <a href={href} class={isDone ? 'finished' : undefined}>
-              <Icon name={isDone ? 'on' : 'add'} />
+              <Icon name={isDone ? 'check' : 'add'} />
               {text}
               {isDone && <span class="hint">({t.done})</span>}
             </a>

@@ -13,11 +13,11 @@ export const roleOptions = (): { value: Role; label: string; hint: string }[] =>
 };
 
 const LOOKS = {
-  active: { tone: 'good', icon: 'on' },
-  neverLoggedIn: { tone: 'plain', icon: 'waiting' },
-  invited: { tone: 'accent', icon: 'waiting' },
+  active: { tone: 'good', icon: 'check' },
+  neverLoggedIn: { tone: 'plain', icon: 'clock' },
+  invited: { tone: 'accent', icon: 'clock' },
   invitationExpired: { tone: 'warning', icon: 'alert' },
-  deactivated: { tone: 'bad', icon: 'off' },
+  deactivated: { tone: 'bad', icon: 'cross' },
 } as const satisfies Record<string, { tone: Tone; icon: IconName }>;
 
 /** What is true of a user: for administrators also how far an invitation has come. */

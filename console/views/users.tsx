@@ -1,9 +1,10 @@
 import type { User } from '../api/generated/types.gen.ts';
-import { type Column, DataList } from '../components/data-list.tsx';
+import { DataList } from '../components/data-list.tsx';
 import type { Filter } from '../components/filters.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Time } from '../components/parts.tsx';
 import { Screen } from '../components/screen.tsx';
+import type { Column } from '../components/table.tsx';
 import { BASE, userPath } from '../route.ts';
 import { isAdministrator, send, texts } from '../state.ts';
 import { ManyUsers } from './many-users.tsx';

@@ -166,7 +166,9 @@ describe('one action for many', () => {
 
   it('ends what is under way after a stop, and begins nothing more', async () => {
     const { results } = await run(() => done, 4);
+    const waiting = await run((item) => (item === 3 ? refused(429) : done), 4);
 
     expect(results).toEqual([...Array(4).fill('done'), 'stopped', 'stopped']);
+    expect(waiting.results[2]).toBe('stopped');
   });
 });
