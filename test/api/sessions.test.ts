@@ -5,7 +5,7 @@ import { ENDED_SESSIONS_MAX } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
 import { formerUserKey } from '../../lib/users/user-items.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { storedSession } from '../support/doubles/stored-session.ts';
+import { storedSession } from '../support/doubles/stored-items.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { decode } from '../support/instance/mint.ts';
 import { readsOf } from '../support/instance/read-counts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Route, routes } from '../../routes.ts';
-import { cpuMsOf } from '../support/doubles/cpu-time.ts';
+import { cpuMsOf } from '../support/doubles/time.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { methodAndPath } from '../support/instance/method-and-path.ts';

@@ -18,7 +18,7 @@ import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
 import type { AuthorizedCaller } from '../../lib/users/authorized-caller.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { routes } from '../../routes.ts';
-import { admitted } from '../support/doubles/admitted.ts';
+import { admitted } from '../support/doubles/rule-arguments.ts';
 import { NOW } from './determinism.ts';
 import type { Request } from './worlds.ts';
 

@@ -22,7 +22,7 @@ import { listPage } from '../../lib/table/list.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
 import type { Precondition } from '../../lib/table/version.ts';
 import type { User } from '../../lib/users/user.ts';
-import { queryOf } from '../support/doubles/list-query.ts';
+import { queryOf } from '../support/doubles/rule-arguments.ts';
 import { moduleRequest, publicRequest, requestBy, SOURCE, throttleOf } from './doubles.ts';
 import { CLIENT, gate, HOST, ina, KEY, MODULE, PARAMETERS, SECRET } from './integrations.ts';
 import { ada, callerOf } from './people.ts';

@@ -5,7 +5,7 @@ import { hashOfSecret, hourOf } from '../../lib/modules/credential.ts';
 import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { storedUser } from '../support/doubles/stored-user.ts';
+import { storedUser } from '../support/doubles/stored-items.ts';
 import { NOW } from './determinism.ts';
 import { ada, tableOf } from './people.ts';
 import { sealedValue } from './sealed-items.ts';

@@ -1,7 +1,7 @@
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
+import { inMemoryScanner } from '../support/doubles/memory-table.ts';
 import { GAVE_UP } from './automaton.ts';
 import { withoutCounts } from './determinism.ts';
 import { openedValue } from './sealed-items.ts';

@@ -16,11 +16,11 @@ import {
   resetItemKey,
   rosterKey,
 } from '../../lib/users/user-items.ts';
-import { storedSession } from '../support/doubles/stored-session.ts';
-import { storedUser } from '../support/doubles/stored-user.ts';
+import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
 import { NOW } from './determinism.ts';
 import { hashOfPassword, OUTDATED, presentCode, recoveryCode } from './doubles.ts';
 import { FIRST_ID } from './worlds.ts';
+
 /* Users with sessions, keys and factors. */
 
 export const ADMINISTRATOR: readonly Role[] = ['ROLE_ADMIN', 'ROLE_USER'];

@@ -6,7 +6,7 @@ import type { SnapshotTable } from '../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import type { Caller } from '../../lib/users/caller.ts';
-import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-calls.ts';
 import {
   asWritten,
   found,

@@ -12,17 +12,17 @@ import { totalKey } from '../../lib/table/counters.ts';
 import { formatKey, READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/format.ts';
 import { idText } from '../../lib/table/keys.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
-import { execute } from '../support/commands/printed-by.ts';
 import { environmentWithoutAws, PROGRAM } from '../support/commands/run-command.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
-import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { inMemoryScanner } from '../support/doubles/memory-table.ts';
+import { execute } from '../support/doubles/output.ts';
 import {
   type Input,
   respondFrom,
   type ScriptedResponse,
   scriptedAws,
 } from '../support/doubles/scripted-aws.ts';
-import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
+import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 /*
  * Exit codes and sentences of the operator's commands on a scripted table, in this process unless

@@ -11,13 +11,11 @@ import { loginKeys } from '../../lib/throttle/attempt-items.ts';
 import type { LoginThrottle } from '../../lib/throttle/login-throttle.ts';
 import { hashOf, mailboxHashOf } from '../../lib/users/mailed-keys.ts';
 import { emailGuardKey, loginGuardKey, resetItemKey } from '../../lib/users/user-items.ts';
-import { admitted } from '../support/doubles/admitted.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { overlapCounter, waitMicrotasks } from '../support/doubles/aws-calls.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
-import { waitMicrotasks } from '../support/doubles/microtasks.ts';
-import { overlapCounter } from '../support/doubles/overlap.ts';
-import { storedSession } from '../support/doubles/stored-session.ts';
-import { storedUser } from '../support/doubles/stored-user.ts';
+import { admitted } from '../support/doubles/rule-arguments.ts';
+import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
 
 /* The order and the amount of work of what is protected by a throttle, which no client sees. */
 

@@ -13,9 +13,9 @@ import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { queryOf } from '../support/doubles/list-query.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
+import { queryOf } from '../support/doubles/rule-arguments.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.750Z');
 

@@ -6,7 +6,7 @@ import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { formerUserKey } from '../../lib/users/user-items.ts';
-import { cancelledBy } from '../support/doubles/aws-errors.ts';
+import { cancelledBy } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 /* Everybody who is refused is in test/api/unauthorized.test.ts and stale-tokens.test.ts. */

@@ -12,10 +12,8 @@ import {
 } from '../../lib/runtime/deadline.ts';
 import { isOutage } from '../../lib/runtime/outage.ts';
 import { mapConcurrently, settleAll } from '../../lib/runtime/settle-all.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
-import { waitMicrotasks } from '../support/doubles/microtasks.ts';
-import { overlapCounter } from '../support/doubles/overlap.ts';
+import { awsError, overlapCounter, waitMicrotasks } from '../support/doubles/aws-calls.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -5,7 +5,7 @@ import { resetRetries, retryCount } from '../../lib/runtime/retries.ts';
 import { commit, ignoreUnavailable, loadDecideCommit } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';
-import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-calls.ts';
 
 /* Load, decide, commit, against a table with scripted responses. */
 

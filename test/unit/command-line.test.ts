@@ -12,8 +12,8 @@ import { explainError } from '../../infra/commands/explain-error.ts';
 import { listTags } from '../../infra/commands/tables.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { counted } from '../../lib/runtime/counted.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 it('reports progress every 10,000 items and every two seconds', () => {
   freezeClock(1_800_000_000_000);

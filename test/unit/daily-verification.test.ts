@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { totalKey } from '../../lib/table/counters.ts';
 import { formatKey, NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
 import { entityKey } from '../../lib/table/keys.ts';
-import { printedBy } from '../support/commands/printed-by.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
-import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/memory-table.ts';
+import { printedBy } from '../support/doubles/output.ts';
 import { respondFrom, scriptedAws } from '../support/doubles/scripted-aws.ts';
-import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
+import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 let table: InMemoryScanner;
 /** When set, the total of users changes on every read; this numbers the changes. */

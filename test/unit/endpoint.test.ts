@@ -9,7 +9,7 @@ import { ok, okEmpty } from '../../lib/http/response.ts';
 import { startInColdStart } from '../../lib/runtime/cold-start.ts';
 import { CALL_RESERVE_MS, currentDeadline } from '../../lib/runtime/deadline.ts';
 import { countRetry } from '../../lib/runtime/retries.ts';
-import { useLogLines } from '../support/instance/log-lines.ts';
+import { useLogLines } from '../support/doubles/output.ts';
 import { NOW, useVerifierEnvironment } from '../support/instance/tokens.ts';
 
 /*

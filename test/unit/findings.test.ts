@@ -13,8 +13,8 @@ import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { NotGatehouseTable } from '../../lib/table/wrong-table.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
-import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
-import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/memory-table.ts';
+import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 
 /*
  * Tables that were damaged by hand, and what an operator reads about them.

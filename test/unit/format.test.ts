@@ -10,7 +10,7 @@ import {
 } from '../../lib/table/format.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
+import { awsError } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 const stored = (format: number): Item => ({ ...formatKey, format });

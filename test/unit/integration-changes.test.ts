@@ -13,11 +13,8 @@ import { totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
-import { useNoDataKeys } from '../support/doubles/data-keys.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
-import { outcomeOf } from '../support/doubles/rule-outcome.ts';
 import {
   asIntegrator,
   callerWith,
@@ -25,7 +22,9 @@ import {
   gate,
   KEY,
   parameter,
-} from '../support/doubles/stored-integration.ts';
+} from '../support/doubles/stored-items.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
+import { useNoDataKeys } from '../support/doubles/worker-state.ts';
 
 /* What of the changes of integrations no client sees: limits, costs and the work before a refusal. */
 
@@ -79,6 +78,18 @@ type Result<R extends Rule> = Awaited<ReturnType<(typeof RULES)[R]>>;
 
 const run = <R extends Rule>(rule: R, table: MemoryTable, fields: Fields = {}) =>
   RULES[rule](table, fields) as Promise<Result<R>>;
+
+/** The result of a rule, the items that it changed by both keys, and its audit entry. */
+async function outcomeOf<T>(table: MemoryTable, rule: Promise<T>) {
+  const result = await rule;
+  const items = Object.entries(table.changed());
+  const isAudit = ([name]: (typeof items)[number]) => name.startsWith('AUDIT#');
+  return {
+    result,
+    changed: Object.fromEntries(items.filter((item) => !isAudit(item))),
+    audit: items.find(isAudit)?.[1],
+  };
+}
 
 /** What a rule changes in a table with these items and the caller. */
 async function changesOf<R extends Rule>(rule: R, items: Item[], fields: Fields = {}) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseJson } from '../../lib/contract/json.ts';
-import { cpuMsOf } from '../support/doubles/cpu-time.ts';
+import { cpuMsOf } from '../support/doubles/time.ts';
 
 const nested = (depth: number, inner = '') => '['.repeat(depth) + inner + ']'.repeat(depth);
 

@@ -10,7 +10,7 @@ import {
   type Order,
 } from '../../lib/contract/list-query.ts';
 import { matcherOf, sorted } from '../../lib/contract/selection.ts';
-import { cpuMsOf } from '../support/doubles/cpu-time.ts';
+import { cpuMsOf } from '../support/doubles/time.ts';
 
 const FIELDS = {
   id: 'number',

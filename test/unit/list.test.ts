@@ -12,9 +12,9 @@ import { countEntities, listPage } from '../../lib/table/list.ts';
 import type { ReadBudget } from '../../lib/table/read-budget.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { USERS } from '../../lib/users/list-users.ts';
-import { queryOf } from '../support/doubles/list-query.ts';
+import { waitMicrotasks } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
-import { waitMicrotasks } from '../support/doubles/microtasks.ts';
+import { queryOf } from '../support/doubles/rule-arguments.ts';
 
 const ASCENDING: Order = { field: 'id', descending: false };
 const DESCENDING: Order = { field: 'id', descending: true };

@@ -10,8 +10,8 @@ import { logOutage, logRequest } from '../../lib/http/log-request.ts';
 import { logError } from '../../lib/runtime/log.ts';
 import { countRetry, resetRetries } from '../../lib/runtime/retries.ts';
 import { UpdateUser } from '../../lib/users/user-contracts.ts';
-import { printedBy } from '../support/commands/printed-by.ts';
-import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-calls.ts';
+import { printedBy } from '../support/doubles/output.ts';
 
 beforeEach(resetRetries);
 

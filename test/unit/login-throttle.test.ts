@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import https from 'node:https';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
@@ -12,12 +14,10 @@ import {
   type PasswordAttempt,
 } from '../../lib/throttle/login-throttle.ts';
 import type { Check } from '../../lib/throttle/run-attempt.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { useOpenedConnections } from '../support/doubles/opened-connections.ts';
-import { overlapCounter } from '../support/doubles/overlap.ts';
-import { recordingTable } from '../support/doubles/recording-table.ts';
+import { awsError, overlapCounter } from '../support/doubles/aws-calls.ts';
+import { recordingTable } from '../support/doubles/memory-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
 
 /* What test/api cannot see of an attempt: the order of its calls, and the last time to undo it. */
 
@@ -31,9 +31,17 @@ const elsewhere = { pk: network.pk, sk: 'ELSEWHERE' };
 const source = { pk: `ATTEMPTS#${hmac('203.0.113.7')}`, sk: `SOURCE#${NOW / 900_000}` };
 const HOME = { address: '203.0.113.7', arrivedAt: NOW };
 
-const connections = useOpenedConnections();
+/** The URLs that are connected to ahead of time; no connection is opened. */
+const connections: string[] = [];
 useFrozenClock(NOW);
 beforeEach(() => {
+  connections.length = 0;
+  vi.spyOn(https, 'request').mockImplementation(((url: URL) => {
+    connections.push(url.origin);
+    return Object.assign(new EventEmitter(), { end: () => undefined, destroy: () => undefined });
+  }) as never);
+  vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+  vi.stubEnv('AWS_REGION', 'eu-south-2');
   vi.stubEnv('FAILURES_PER_SOURCE', '100');
   vi.stubEnv('PEPPER_KEYS', 'pepper,former');
 });

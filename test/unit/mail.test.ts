@@ -11,8 +11,8 @@ import {
   resetRequested,
 } from '../../lib/mail/outbox.ts';
 import type { User } from '../../lib/users/user.ts';
+import { useLogLines } from '../support/doubles/output.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
-import { useLogLines } from '../support/instance/log-lines.ts';
 
 const textsIn = (language: string) =>
   Object.fromEntries(

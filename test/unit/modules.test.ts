@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Integration } from '../../lib/integrations/integration.ts';
 import { isSecret, newClientId, newSecret } from '../../lib/modules/credential.ts';
 import { needsAttention } from '../../lib/modules/module-state.ts';
-import { GATE } from '../support/doubles/stored-integration.ts';
+import { GATE } from '../support/doubles/stored-items.ts';
 
 const NOW = Date.UTC(2026, 10, 26, 12);
 const at = (days: number) => new Date(NOW + days * 86_400_000).toISOString();

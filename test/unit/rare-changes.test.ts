@@ -10,11 +10,10 @@ import { put } from '../../lib/table/write.ts';
 import { NotGatehouseTable } from '../../lib/table/wrong-table.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
 import { rosterKey } from '../../lib/users/user-items.ts';
-import { cancelledBy } from '../support/doubles/aws-errors.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
-import { memoryTable } from '../support/doubles/memory-table.ts';
-import { recordingTable } from '../support/doubles/recording-table.ts';
-import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
+import { cancelledBy } from '../support/doubles/aws-calls.ts';
+import { memoryTable, recordingTable } from '../support/doubles/memory-table.ts';
+import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 const NOW = Date.UTC(2030, 0, 1) + 700;
 const SECOND = Math.floor(NOW / 1000);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readBudget } from '../../lib/table/read-budget.ts';
-import { freezeClock, useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { recordingTable } from '../support/doubles/recording-table.ts';
-import { useLogLines } from '../support/instance/log-lines.ts';
+import { recordingTable } from '../support/doubles/memory-table.ts';
+import { useLogLines } from '../support/doubles/output.ts';
+import { freezeClock, useFrozenClock } from '../support/doubles/time.ts';
 
 /* The writes apply as expected in test/api/read-budget.test.ts, on a real engine. */
 

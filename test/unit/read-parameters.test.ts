@@ -6,18 +6,18 @@ import { sharedKms } from '../../lib/runtime/kms.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put, type Write } from '../../lib/table/write.ts';
-import { useNoDataKeys } from '../support/doubles/data-keys.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
-import { queryOf } from '../support/doubles/list-query.ts';
+import { overlapCounter } from '../support/doubles/aws-calls.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
-import { overlapCounter } from '../support/doubles/overlap.ts';
+import { queryOf } from '../support/doubles/rule-arguments.ts';
 import {
   asIntegrator,
   callerWith,
   GATE,
   gate,
   parameter,
-} from '../support/doubles/stored-integration.ts';
+} from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
+import { useNoDataKeys } from '../support/doubles/worker-state.ts';
 
 const caller = callerWith('ROLE_USER');
 

@@ -4,9 +4,9 @@ import { entityKey } from '../../lib/table/keys.ts';
 import { put } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
-import { storedUser } from '../support/doubles/stored-user.ts';
+import { storedUser } from '../support/doubles/stored-items.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
 
 /* How an operator lets an administrator in, whatever happens to the account at the same time. */
 

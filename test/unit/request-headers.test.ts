@@ -5,7 +5,7 @@ import { mediaTypeInUtf8 } from '../../lib/http/body.ts';
 import { preconditionOf } from '../../lib/http/conditional.ts';
 import { openCrossSitePolicy } from '../../lib/http/cross-site.ts';
 import { openEdge } from '../../lib/http/edge.ts';
-import { cpuMsOf } from '../support/doubles/cpu-time.ts';
+import { cpuMsOf } from '../support/doubles/time.ts';
 
 /* What follows from these headers is in test/api: conditional, cross-site, edge, wire. */
 

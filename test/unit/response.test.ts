@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cursorAfter, type ListQuery, type QueryParameter } from '../../lib/contract/list-query.ts';
 import { pageResponse } from '../../lib/http/response.ts';
 import type { Page } from '../../lib/table/steps.ts';
-import { queryOf } from '../support/doubles/list-query.ts';
+import { queryOf } from '../support/doubles/rule-arguments.ts';
 
 const pageOf = (page: Partial<Page<unknown>>): Page<unknown> => ({
   entities: [],

@@ -7,11 +7,9 @@ import { sequenceKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
-import { inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
-import { memoryTable } from '../support/doubles/memory-table.ts';
-import { storedUser } from '../support/doubles/stored-user.ts';
-import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
+import { inMemoryScanner, memoryTable } from '../support/doubles/memory-table.ts';
+import { INTACT_ITEMS, storedUser } from '../support/doubles/stored-items.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -4,10 +4,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, openUnseal } from '../../lib/integrations/sealed-value.ts';
 import { setDeadline } from '../../lib/runtime/deadline.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
-import { useNoDataKeys } from '../support/doubles/data-keys.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
-import { waitMicrotasks } from '../support/doubles/microtasks.ts';
+import { awsError, waitMicrotasks } from '../support/doubles/aws-calls.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
+import { useNoDataKeys } from '../support/doubles/worker-state.ts';
 
 /* The calls to KMS for parameter values, and the handling of its failures. */
 

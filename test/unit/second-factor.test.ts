@@ -26,8 +26,8 @@ import {
   openFactorRequirement,
   type SecondFactor,
 } from '../../lib/second-factor/user-factor.ts';
-import { cpuMsOf } from '../support/doubles/cpu-time.ts';
 import { scriptedClient } from '../support/doubles/scripted-client.ts';
+import { cpuMsOf } from '../support/doubles/time.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 const STEP = NOW / 30_000;

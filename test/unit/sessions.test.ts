@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { newSession } from '../../lib/sessions/session.ts';
 import { sessionEnded } from '../../lib/users/token-validity.ts';
-import { storedUser } from '../support/doubles/stored-user.ts';
+import { storedUser } from '../support/doubles/stored-items.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 const SECONDS = NOW / 1000;

@@ -10,10 +10,10 @@ import {
   openSigner,
   rawSignature,
 } from '../../lib/tokens/signing-keys.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
-import { recordingTable } from '../support/doubles/recording-table.ts';
-import { useLogLines } from '../support/instance/log-lines.ts';
+import { awsError } from '../support/doubles/aws-calls.ts';
+import { recordingTable } from '../support/doubles/memory-table.ts';
+import { useLogLines } from '../support/doubles/output.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 import { makeSigningKeyPair } from '../support/instance/mint.ts';
 import {
   NOW,

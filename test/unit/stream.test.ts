@@ -13,11 +13,11 @@ import { put } from '../../lib/table/write.ts';
 import { mailboxHashOf } from '../../lib/users/mailed-keys.ts';
 import type { User } from '../../lib/users/user.ts';
 import { emailGuardKey } from '../../lib/users/user-items.ts';
-import { awsError, cancelledBy } from '../support/doubles/aws-errors.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
+import { awsError, cancelledBy } from '../support/doubles/aws-calls.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
-import { useLogLines } from '../support/instance/log-lines.ts';
+import { useLogLines } from '../support/doubles/output.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
 
 const NOW = 1_900_000_000_000;
 useFrozenClock(NOW);

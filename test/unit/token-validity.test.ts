@@ -7,7 +7,7 @@ import {
   sessionEnded,
 } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
-import { storedSession } from '../support/doubles/stored-session.ts';
+import { storedSession } from '../support/doubles/stored-items.ts';
 
 /* The condition of transactions that states the same is tested by test/interleavings. */
 

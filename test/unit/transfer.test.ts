@@ -12,11 +12,11 @@ import { importRecord, linesOf, readRecord } from '../../lib/operations/transfer
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { bcryptHash, integrationRecord, userRecord } from '../support/commands/transfer.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
-import { useNoDataKeys } from '../support/doubles/data-keys.ts';
+import { awsError } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
-import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
+import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
+import { useNoDataKeys } from '../support/doubles/worker-state.ts';
 
 useNoDataKeys();
 

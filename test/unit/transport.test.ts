@@ -16,7 +16,7 @@ import * as ownDynamo from '../../infra/bundle/transport/client-dynamodb.ts';
 import * as ownKms from '../../infra/bundle/transport/client-kms.ts';
 import * as ownSes from '../../infra/bundle/transport/client-sesv2.ts';
 import * as ownDocuments from '../../infra/bundle/transport/lib-dynamodb.ts';
-import { freezeClock } from '../support/doubles/frozen-clock.ts';
+import { freezeClock } from '../support/doubles/time.ts';
 import { seed } from '../support/instance/run-variables.ts';
 
 /* The transport that replaces the SDK in the bundles: each test compares it with the SDK itself. */

@@ -12,10 +12,9 @@ import { UpdateUser } from '../../lib/users/user-contracts.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
 import type { NewUser } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, isReservedLogin } from '../../lib/users/user-table.ts';
-import { useFrozenClock } from '../support/doubles/frozen-clock.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
-import { storedSession } from '../support/doubles/stored-session.ts';
-import { storedUser } from '../support/doubles/stored-user.ts';
+import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
+import { useFrozenClock } from '../support/doubles/time.ts';
 
 /* What of the changes of users no client sees. */
 

@@ -7,9 +7,9 @@ import { totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { cancelledBy } from '../support/doubles/aws-errors.ts';
-import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/in-memory-scanner.ts';
-import { INTACT_ITEMS } from '../support/instance/intact-items.ts';
+import { cancelledBy } from '../support/doubles/aws-calls.ts';
+import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/memory-table.ts';
+import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 
 /*
  * How often a table is read again under concurrent changes, and how often a repair is retried after

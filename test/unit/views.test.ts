@@ -4,7 +4,7 @@ import { auditView, entryOf } from '../../lib/audit/read-audits.ts';
 import { pick, viewOf } from '../../lib/contract/entity-fields.ts';
 import { health } from '../../lib/status/health.ts';
 import { standingOf } from '../../lib/users/administrator-view.ts';
-import { awsError } from '../support/doubles/aws-errors.ts';
+import { awsError } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 
 it('an audit entry without changes is shown as stored, without its expiry', () => {

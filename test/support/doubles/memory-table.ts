@@ -1,11 +1,11 @@
 import { totalKey } from '../../../lib/table/counters.ts';
 import { entityKey, type Key, KINDS, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
-import type { Item, Range } from '../../../lib/table/table.ts';
+import type { Item, Range, Table } from '../../../lib/table/table.ts';
+import type { TableScanner } from '../../../lib/table/table-scanner.ts';
 import type { Write } from '../../../lib/table/write.ts';
-import { cancelledBy } from './aws-errors.ts';
+import { cancelledBy, waitMicrotasks } from './aws-calls.ts';
 import { found, type Items, itemsIn, nameOf, queried, transacted } from './memory-engine.ts';
-import { waitMicrotasks } from './microtasks.ts';
 
 /** A table in memory that records reads when they begin and writes when they have ended. */
 export interface MemoryTable extends SnapshotTable {
@@ -104,4 +104,126 @@ export function memoryTable(
       items = after;
     },
   };
+}
+
+/** A table with fixed items that records writes when they end and applies none. */
+export interface RecordingTable extends Table {
+  items: Item[];
+  readonly reads: Key[][];
+  readonly transactions: (readonly Write[])[];
+  readonly updates: Write[];
+  readonly idKinds: string[];
+  /** The errors of the next transactions in turn; undefined for success. */
+  readonly transactionErrors: (Error | undefined)[];
+  /** The outcomes of the next updates in turn: success, a failed condition, or an error. */
+  readonly updateOutcomes: (boolean | Error)[];
+}
+
+/** Opens a table with these items. */
+export function recordingTable(...items: Item[]): RecordingTable {
+  const table: RecordingTable = {
+    items,
+    reads: [],
+    transactions: [],
+    updates: [],
+    idKinds: [],
+    transactionErrors: [],
+    updateOutcomes: [],
+    async get(key) {
+      table.reads.push([key]);
+      return itemsIn(table.items).get(nameOf(key));
+    },
+    async getAll(keys) {
+      table.reads.push([...keys]);
+      return found(itemsIn(table.items), keys);
+    },
+    async query(pk, range) {
+      return queried(itemsIn(table.items), pk, range);
+    },
+    async nextId(kind) {
+      table.idKinds.push(kind);
+      return 100 + table.idKinds.length;
+    },
+    async update(write) {
+      await waitMicrotasks();
+      table.updates.push(write);
+      const outcome = table.updateOutcomes.shift() ?? true;
+      if (outcome instanceof Error) throw outcome;
+      return outcome ? { ...write.key } : undefined;
+    },
+    async transact(writes) {
+      await waitMicrotasks();
+      table.transactions.push(writes);
+      if (table.transactions.length > 1000) throw new Error('More than 1,000 transactions');
+      const error = table.transactionErrors.shift();
+      if (error) throw error;
+    },
+  };
+  return table;
+}
+
+/** A read: the keys of a snapshot, or the partition of a range. */
+export type Read =
+  | { readonly keys: readonly Key[] }
+  | { readonly pk: string; readonly from?: string | undefined };
+
+/** A scannable table in memory that records its reads. */
+export interface InMemoryScanner extends TableScanner {
+  /** The stored items, which tests may change during a read. */
+  items: Item[];
+  /** Every read in order, except for scans. */
+  readonly reads: Read[];
+  find(key: Key): Item | undefined;
+  /** Creates or updates an item; undefined removes an attribute. */
+  put(key: Key, attributes: Record<string, unknown>): void;
+  remove(key: Key): void;
+}
+
+/** Items per page of a scan. */
+const PAGE = 3;
+/** More than any verification in the tests needs, so that an endless loop fails. */
+const READS_MAX = 1000;
+
+/**
+ * Opens a table for a verification without an engine. `onRead` runs before each read, with the
+ * number of reads.
+ */
+export function inMemoryScanner(
+  items: readonly Item[],
+  onRead: (read: Read, count: number, table: InMemoryScanner) => void = () => undefined,
+): InMemoryScanner {
+  const recordRead = (read: Read) => {
+    table.reads.push(read);
+    if (table.reads.length > READS_MAX) throw new Error('More than 1,000 reads');
+    onRead(read, table.reads.length, table);
+  };
+  const table: InMemoryScanner = {
+    items: structuredClone(items) as Item[],
+    reads: [],
+    find: (key) => itemsIn(table.items).get(nameOf(key)),
+    put(key, attributes) {
+      const changed = { ...table.find(key), ...attributes, ...key };
+      table.items = [...itemsIn([...table.items, changed]).values()];
+    },
+    remove(key) {
+      table.items = table.items.filter((item) => nameOf(item) !== nameOf(key));
+    },
+    async *scan() {
+      const all = [...table.items];
+      while (all.length > 0) yield all.splice(0, PAGE);
+    },
+    async snapshot(keys) {
+      recordRead({ keys });
+      return found(itemsIn(table.items), keys);
+    },
+    async range(pk, range) {
+      recordRead({ pk, from: range?.from });
+      return queried(itemsIn(table.items), pk, range).map(({ pk, sk, bytes }) => ({
+        pk,
+        sk,
+        ...(bytes !== undefined && { bytes }),
+      }));
+    },
+  };
+  return table;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeEach, vi } from 'vitest';
 import { setDeadline } from '../../../lib/runtime/deadline.ts';
 import { resetRetries } from '../../../lib/runtime/retries.ts';
-import { openResources } from './open-resources.ts';
+import { openResources } from './worker-state.ts';
 
 /*
  * The test files of a worker share its process and its modules. What one file leaves behind would

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import type { Item } from '../../../lib/table/table.ts';
-import type { InMemoryScanner } from './in-memory-scanner.ts';
+import type { InMemoryScanner } from './memory-table.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
 export type Input = Record<string, any>;

@@ -4,7 +4,7 @@ import { commit } from '../../../lib/table/change.ts';
 import { claim } from '../../../lib/table/write.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { findUserByLogin } from '../../../lib/users/user-table.ts';
-import { keepOpen } from '../doubles/open-resources.ts';
+import { keepOpen } from '../doubles/worker-state.ts';
 import { RELEASE } from '../release/mixed-versions.ts';
 import { recordUnused } from '../stack/unused-permissions.ts';
 import { type Items, itemsOf, restoreItems } from './items.ts';

@@ -17,7 +17,7 @@ import { changeTotal, claim, EXISTS, remove, set } from '../../../lib/table/writ
 import { newAccount } from '../../../lib/users/create-user.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { creation } from '../../../lib/users/user-table.ts';
-import { storedSession } from '../doubles/stored-session.ts';
+import { storedSession } from '../doubles/stored-items.ts';
 import type { Gatehouse } from './gatehouse.ts';
 import { makeModuleTokens, makeTokens } from './mint.ts';
 

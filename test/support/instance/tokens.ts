@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Table } from '../../../lib/table/table.ts';
 import { openVerifier, type Verifier } from '../../../lib/tokens/verify-token.ts';
-import { useFrozenClock } from '../doubles/frozen-clock.ts';
+import { useFrozenClock } from '../doubles/time.ts';
 import { encode, es256, type Part, type SigningKeyPair } from './mint.ts';
 
 /**

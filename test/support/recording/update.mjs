@@ -13,7 +13,7 @@ const STEPS = [
   ['--project', 'unit', 'test/unit/openapi.test.ts', '-t', 'current'],
   ['--project', 'unit'],
   ['test/api/call-budgets.test.ts'],
-  ['test/stack', 'test/long/fault-table.test.ts', 'local/commands', 'local/preflight'],
+  ['test/stack', 'test/long/fault-table.test.ts'],
 ];
 
 for (const [position, tests] of (given.length > 0 ? [given] : STEPS).entries()) {

@@ -1,4 +1,8 @@
-/** The resources of the instance that the test files of a worker share. */
+import { beforeEach, vi } from 'vitest';
+
+/* What the test files of a worker share, because they share its process. */
+
+/** The resources of the shared instance. */
 const kept: Record<string, number> = {};
 
 const count = (): Record<string, number> => {
@@ -17,4 +21,15 @@ export async function keepOpen<T>(start: () => Promise<T>): Promise<T> {
   const started = await start();
   for (const [kind, n] of Object.entries(count())) kept[kind] = n - (before[kind] ?? 0);
   return started;
+}
+
+/** Never repeated, because the data keys are shared. */
+let keys = 0;
+
+/** Makes each test of a file start without data keys: under a key of KMS of its own. */
+export function useNoDataKeys(): void {
+  beforeEach(() => {
+    keys++;
+    vi.stubEnv('VALUES_KEY', `values-${keys}`);
+  });
 }

@@ -1,4 +1,4 @@
-import { vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 
 /** Captures what is printed while `work` runs. */
 export async function printedBy(work: () => unknown): Promise<string[]> {
@@ -36,4 +36,19 @@ export async function execute(
     vi.unstubAllEnvs();
     for (const spy of spies) spy.mockRestore();
   }
+}
+
+/** Captures the log lines of the tests of a block instead of printing them. */
+export function useLogLines(): Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = [];
+  const print = process.stdout.write.bind(process.stdout);
+  beforeEach(() => {
+    lines.length = 0;
+    vi.spyOn(process.stdout, 'write').mockImplementation((text, ...more) => {
+      if (!String(text).startsWith('{')) return print(text, ...(more as []));
+      lines.push(JSON.parse(String(text)));
+      return true;
+    });
+  });
+  return lines;
 }

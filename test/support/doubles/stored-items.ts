@@ -1,0 +1,175 @@
+import { authorize } from '../../../lib/authorization/authorize.ts';
+import type { Role } from '../../../lib/contract/contract.ts';
+import type { Integration } from '../../../lib/integrations/integration.ts';
+import { integrators } from '../../../lib/integrations/integration-contracts.ts';
+import type { StoredParameter } from '../../../lib/integrations/parameter-table.ts';
+import type { Session } from '../../../lib/sessions/session.ts';
+import { sequenceKey, totalKey } from '../../../lib/table/counters.ts';
+import { entityKey } from '../../../lib/table/keys.ts';
+import type { Item, Table } from '../../../lib/table/table.ts';
+import type { AuthorizedCaller } from '../../../lib/users/authorized-caller.ts';
+import type { User } from '../../../lib/users/user.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from '../../../lib/users/user-items.ts';
+
+/* Entities as the table stores them. */
+
+/** An activated user as stored, with other fields. */
+export const storedUser = (id: number, login: string, fields: Partial<User> = {}): User => ({
+  id,
+  login,
+  email: `${login}@example.com`,
+  activated: true,
+  langKey: 'en',
+  authorities: ['ROLE_USER'],
+  createdBy: 'system',
+  createdDate: '2026-01-01T00:00:00.000Z',
+  lastModifiedBy: 'system',
+  lastModifiedDate: '2026-01-01T00:00:00.000Z',
+  version: '3-abc',
+  incarnation: `${login}s`,
+  securityStamp: 'reset',
+  passwordHash: 'hash',
+  passwordChanges: 0,
+  ...fields,
+});
+
+/** A session of this user, as a log-in stores it. */
+export const storedSession = (
+  { incarnation, passwordChanges, sessionEndings = 0 }: User,
+  fields: Partial<Session> = {},
+): Session => ({
+  jti: 'series',
+  startedAt: '2030-01-01T00:00:00.000Z',
+  expires: 1_893_459_600,
+  ipAddress: '198.51.100.7',
+  userAgent: 'curl/8.5.0',
+  remembered: false,
+  secondFactor: false,
+  incarnation,
+  passwordChanges,
+  sessionEndings,
+  ...fields,
+});
+
+/** An integration with one parameter. */
+export const GATE: Integration = {
+  id: 5,
+  name: 'Gate',
+  shortName: 'gate',
+  description: 'Doors',
+  integrationType: 'API',
+  active: true,
+  parameterCount: 1,
+  parametersEver: 3,
+  parameterBytes: 100,
+  version: '3-abc',
+  revision: 8,
+  moduleRevision: 7,
+};
+/** The parameter of GATE. */
+export const KEY: StoredParameter = {
+  id: 5_000_002,
+  confName: 'key',
+  confValue: Buffer.from([1]),
+  confDescription: 'Of the gate',
+  bytes: 30,
+  version: '2-xyz',
+};
+
+/** The item of GATE with other fields. */
+export const gate = (fields: Partial<Integration> = {}): Item => ({
+  ...entityKey('INTEGRATION', 5),
+  ...GATE,
+  ...fields,
+});
+/** The item of KEY with other fields. */
+export const parameter = (fields: Partial<StoredParameter> = {}): Item => {
+  const stored = { ...KEY, ...fields };
+  return { ...entityKey('CONF', stored.id), ...stored };
+};
+
+/** The item of a caller with this role. */
+export const callerWith = (role: Role, login = 'ada'): Item => ({
+  ...entityKey('USER', 1),
+  id: 1,
+  login,
+  incarnation: 'first',
+  activated: true,
+  passwordChanges: 0,
+  authorities: [role],
+});
+
+/** The caller, where a role of integrators is required. */
+export const asIntegrator = (table: Table): AuthorizedCaller =>
+  authorize(
+    table,
+    {
+      id: 1,
+      incarnation: 'first',
+      jti: 'j',
+      expires: 0,
+      passwordChanges: 0,
+      sessionEndings: 0,
+      source: '192.0.2.1',
+    },
+    integrators,
+  );
+
+const audit = {
+  createdBy: 'system',
+  createdDate: 'then',
+  lastModifiedBy: 'system',
+  lastModifiedDate: 'then',
+};
+const user = (id: number, login: string, email: string, authorities: string[]): Item => ({
+  ...entityKey('USER', id),
+  id,
+  login,
+  email,
+  authorities,
+  activated: true,
+  langKey: 'en',
+  ...audit,
+  version: `v${id}`,
+  incarnation: `${login}s`,
+  securityStamp: 'reset',
+  passwordChanges: 1,
+});
+
+/**
+ * A minimal intact table with every kind of item that invariants span: three users, an integration,
+ * two parameters.
+ */
+export const INTACT_ITEMS: readonly Item[] = [
+  user(1, 'admin', 'admin@example.com', ['ROLE_ADMIN', 'ROLE_USER']),
+  user(2, 'user', 'user@example.com', ['ROLE_USER']),
+  user(3, 'alice', 'Älice@Example.com', ['ROLE_USER']),
+  { ...loginGuardKey('admin'), id: 1 },
+  { ...loginGuardKey('user'), id: 2 },
+  { ...loginGuardKey('alice'), id: 3 },
+  { ...emailGuardKey('admin@example.com'), id: 1 },
+  { ...emailGuardKey('user@example.com'), id: 2 },
+  { ...emailGuardKey('älice@example.com'), id: 3 },
+  { ...rosterKey, ids: new Set([1]) },
+  {
+    ...entityKey('INTEGRATION', 4),
+    id: 4,
+    name: 'Gate',
+    shortName: 'gate',
+    integrationType: 'API',
+    active: true,
+    parameterCount: 2,
+    parametersEver: 9,
+    parameterBytes: 30,
+    version: 'g',
+    revision: 6,
+    moduleRevision: 5,
+  },
+  { ...entityKey('CONF', 4_000_007), id: 4_000_007, confName: 'url', version: 'p', bytes: 10 },
+  { ...entityKey('CONF', 4_000_009), id: 4_000_009, confName: 'key', version: 'q', bytes: 20 },
+  { ...sequenceKey('USER'), n: 3 },
+  { ...sequenceKey('INTEGRATION'), n: 4 },
+  { ...totalKey('USER'), n: 3, changes: 3 },
+  { ...totalKey('INTEGRATION'), n: 1, changes: 5 },
+  { ...totalKey('CONF'), n: 2, changes: 2 },
+];
