@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { auditPartition } from '../../lib/audit/audit-entry.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { forgetReads } from '../support/instance/read-counts.ts';
+import { forgetReads } from '../support/instance/items.ts';
 
 /*
  * The audit trail, from changes over HTTP to its list. test/unit/audit.test.ts tests what is read.

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, inject, it } from 'vitest';
+import { expectCommonHeaders } from '../support/instance/api-document.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { expectCommonHeaders } from '../support/instance/launch.ts';
 
 /* GET /console and GET /console/{path+}: the page of the console and its files. */
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleRoutes, routes } from '../../routes.ts';
+import { methodAndPath } from '../support/instance/api-document.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
-import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*

@@ -10,8 +10,7 @@ import {
   useGatehouse,
 } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
-import { expectIntact } from '../support/instance/intact.ts';
-import { itemsOf } from '../support/instance/items.ts';
+import { expectIntact, itemsOf } from '../support/instance/items.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 import { recordUnused } from '../support/stack/unused-permissions.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import document from '../../openapi.json' with { type: 'json' };
+import { methodAndPath } from '../support/instance/api-document.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { methodAndPath } from '../support/instance/method-and-path.ts';
 
 /*
  * The examples of openapi.json as the API reference sends them: unedited, and with the token of an

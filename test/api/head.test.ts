@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { consoleRoutes, routes } from '../../routes.ts';
+import { methodAndPath } from '../support/instance/api-document.ts';
 import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
-import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { useAdminAndAnalyst } from '../support/instance/users.ts';
 
 /* HEAD (RFC 9110, 9.3.2): every response to GET, without its body. */

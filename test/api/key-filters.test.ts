@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { forgetReads } from '../support/instance/read-counts.ts';
+import { forgetReads } from '../support/instance/items.ts';
 
 /* Filters of users that are answered by keys, in a list of any length. */
 

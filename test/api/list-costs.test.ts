@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { measureUnits } from '../support/costs/consumed-units.ts';
-import { fillUsers } from '../support/instance/fill-users.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
-import { forgetReads } from '../support/instance/read-counts.ts';
+import { fillUsers, forgetReads } from '../support/instance/items.ts';
 
 /*
  * Measures the cost of a list as the number of users grows. The sizes in docs/performance.md take

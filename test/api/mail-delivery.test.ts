@@ -2,8 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openFaults } from '../../infra/local/aws/faults.ts';
 import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import { repeatWhileBusy } from '../support/instance/launch.ts';
 import { MAIL_TRIALS, outcomeOf } from '../support/instance/mail-trials.ts';
-import { repeatWhileBusy } from '../support/instance/repeat-while-busy.ts';
 
 /* The delivery of mail: duplicates, delays, faults and secrets. */
 

@@ -8,8 +8,8 @@ import type { Item } from '../../lib/table/table.ts';
 import { EXISTS, put, remove, set, type Write } from '../../lib/table/write.ts';
 import { OF_MODULES, REQUESTS } from '../support/instance/example-requests.ts';
 import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
+import { RELEASE } from '../support/instance/run-variables.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
-import { RELEASE } from '../support/release/mixed-versions.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* Modules: their credentials, their tokens, and what they are wanted to run. */

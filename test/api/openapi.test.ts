@@ -9,11 +9,11 @@ import type { User } from '../../lib/users/user.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import document from '../../openapi.json' with { type: 'json' };
 import { type Route, routes } from '../../routes.ts';
+import { methodAndPath } from '../support/instance/api-document.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { decode } from '../support/instance/mint.ts';
+import { RELEASE } from '../support/instance/run-variables.ts';
 import { openSetup } from '../support/instance/setup.ts';
-import { RELEASE } from '../support/release/mixed-versions.ts';
 
 /* All other tests check every response against the document; these send its examples. */
 

@@ -12,7 +12,7 @@ import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.t
 import { EXISTS, put, remove, set } from '../../lib/table/write.ts';
 import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { forgetReads, setReads } from '../support/instance/read-counts.ts';
+import { forgetReads, setReads } from '../support/instance/items.ts';
 import { useUsers } from '../support/instance/users.ts';
 
 let units = 0;

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { AwsResponse } from '../../infra/local/calls/aws-call.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
+import { expectCommonHeaders } from '../support/instance/api-document.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { expectCommonHeaders } from '../support/instance/launch.ts';
 
 const SECRET = 'quoted-5ecret';
 const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SECRET } } });

@@ -7,9 +7,8 @@ import { readBudget } from '../../lib/table/read-budget.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
 import { importHere, integrationRecord } from '../support/commands/transfer.ts';
 import { measureUnits } from '../support/costs/consumed-units.ts';
-import { fillUsers } from '../support/instance/fill-users.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { forgetReads, readsOf, setReads } from '../support/instance/read-counts.ts';
+import { fillUsers, forgetReads, readsOf, setReads } from '../support/instance/items.ts';
 
 /*
  * A caller who repeats the most expensive request must not exhaust the read throughput of a

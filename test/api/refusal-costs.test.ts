@@ -7,8 +7,7 @@ import { measureUnits } from '../support/costs/consumed-units.ts';
 import { PROTECTED, type PreparedRequest } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { makeTokensOfLost } from '../support/instance/lost-rights.ts';
-import { openSetup, type Setup } from '../support/instance/setup.ts';
+import { makeTokensOfLost, openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
  * A refused request costs at most 3 read units for every caller and every entity, so that

@@ -7,8 +7,8 @@ import { formerUserKey } from '../../lib/users/user-items.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { storedSession } from '../support/doubles/stored-items.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { readsOf } from '../support/instance/items.ts';
 import { decode } from '../support/instance/mint.ts';
-import { readsOf } from '../support/instance/read-counts.ts';
 
 const gatehouse = await useGatehouse();
 let admin: string;

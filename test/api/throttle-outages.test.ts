@@ -3,8 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Rule } from '../../infra/local/aws/faults.ts';
 import { AWAY, statuses, useAttempts } from '../support/instance/attempts.ts';
 import type { Received } from '../support/instance/gatehouse.ts';
-import { LONG } from '../support/instance/run-variables.ts';
-import { RELEASE } from '../support/release/mixed-versions.ts';
+import { LONG, RELEASE } from '../support/instance/run-variables.ts';
 
 /* What an outage does to the counts of attempts. */
 

@@ -7,9 +7,8 @@ import {
 } from '../support/instance/example-requests.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { itemsOf } from '../support/instance/items.ts';
-import { type Loss, makeTokensOfLost } from '../support/instance/lost-rights.ts';
-import { openSetup, type Setup } from '../support/instance/setup.ts';
-import { RELEASE } from '../support/release/mixed-versions.ts';
+import { RELEASE } from '../support/instance/run-variables.ts';
+import { type Loss, makeTokensOfLost, openSetup, type Setup } from '../support/instance/setup.ts';
 
 /*
  * Every endpoint, called by every kind of unauthorized caller. The requests are valid, so that only

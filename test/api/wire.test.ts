@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Route, routes } from '../../routes.ts';
 import { cpuMsOf } from '../support/doubles/time.ts';
+import { methodAndPath } from '../support/instance/api-document.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { methodAndPath } from '../support/instance/method-and-path.ts';
 import { useAdminAndAnalyst } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse();

@@ -22,8 +22,7 @@ import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand } from '../../infra/commands/define-command.ts';
 import { readStack } from '../../infra/commands/deploy/check.ts';
 import { stackName } from '../../infra/settings/environment.ts';
-import { copyRepository } from '../support/commands/copy-repository.ts';
-import { environmentWithoutAws } from '../support/commands/run-command.ts';
+import { copyRepository, environmentWithoutAws } from '../support/commands/run-command.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const VIRTUAL_ENVIRONMENT = join(ROOT, 'node_modules/.cache/emulator');

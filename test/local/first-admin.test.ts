@@ -11,8 +11,7 @@ import { remove } from '../../lib/table/write.ts';
 import { loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { expectIntact } from '../support/instance/intact.ts';
-import { itemsOf } from '../support/instance/items.ts';
+import { expectIntact, itemsOf } from '../support/instance/items.ts';
 import { turnOnFactor } from '../support/instance/users.ts';
 
 const gatehouse = await useGatehouse({ breaksData: true });

@@ -2,8 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { copyRepository } from '../support/commands/copy-repository.ts';
-import { runProgram } from '../support/commands/run-command.ts';
+import { copyRepository, runProgram } from '../support/commands/run-command.ts';
 
 describe('npm run admin -- new-endpoint', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-endpoint-'));

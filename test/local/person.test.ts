@@ -9,9 +9,8 @@ import { pendingEmailKey } from '../../lib/users/user-items.ts';
 import { operatorsEnvironment } from '../support/commands/run-command.ts';
 import { execute } from '../support/doubles/output.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { expectIntact } from '../support/instance/intact.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
-import { type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
+import { expectIntact, type Items, itemsOf, restoreItems } from '../support/instance/items.ts';
 
 /* `npm run admin -- person` prints what the table has about one person, and forgets the person. */
 

@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync, renameSync, utimesSync, writeFileSync
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyRepository, SOURCES } from '../support/commands/copy-repository.ts';
+import { copyRepository, SOURCES } from '../support/commands/run-command.ts';
 import {
   type Launched,
   launchStart,

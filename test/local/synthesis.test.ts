@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readCdkJson } from '../../infra/settings/environment-files.ts';
 import { LOCAL } from '../../infra/settings/read-settings.ts';
 import { localTransport } from '../../infra/settings/transport.ts';
-import { copyRepository } from '../support/commands/copy-repository.ts';
+import { copyRepository } from '../support/commands/run-command.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

@@ -13,8 +13,7 @@ import {
   userRecord,
 } from '../support/commands/transfer.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
-import { expectIntact } from '../support/instance/intact.ts';
-import { itemsOf, restoreItems } from '../support/instance/items.ts';
+import { expectIntact, itemsOf, restoreItems } from '../support/instance/items.ts';
 import { turnOnFactor } from '../support/instance/users.ts';
 
 /*

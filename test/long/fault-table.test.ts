@@ -14,7 +14,7 @@ import {
   REQUESTS,
 } from '../support/instance/example-requests.ts';
 import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
-import { expectIntact } from '../support/instance/intact.ts';
+import { expectIntact } from '../support/instance/items.ts';
 import { mailTable } from '../support/instance/mail-trials.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 

@@ -4,7 +4,7 @@ import { totalKey } from '../../lib/table/counters.ts';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
 import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
-import { forgetReads } from '../support/instance/read-counts.ts';
+import { forgetReads } from '../support/instance/items.ts';
 
 /* Lists of 10,000 users and of 16 MB; test/unit/list.test.ts only pretends to have them. */
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { logIn, useConsole } from '../../support/browser/chromium.ts';
-import { fillUsers } from '../../support/instance/fill-users.ts';
 import { startGatehouse } from '../../support/instance/gatehouse.ts';
+import { fillUsers } from '../../support/instance/items.ts';
 
 /* What a visit costs the network. */
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
+import type { FieldError } from '../../../lib/contract/failure.ts';
 import { parseJson } from '../../../lib/contract/json.ts';
+import { LENGTH as PASSWORD_LENGTH } from '../../../lib/passwords/password-schema.ts';
 import document from '../../../openapi.json' with { type: 'json' };
+import { type Route, routes } from '../../../routes.ts';
 import type { Received, Sent } from './launch.ts';
 
-/* Checks of requests and responses against openapi.json. */
+/* Checks of requests and responses against openapi.json and the contracts of routes. */
 
 type Json = Readonly<Record<string, unknown>>;
 interface Parameter {
@@ -132,11 +135,7 @@ export function checkResponse(
 }
 
 /** The violations of the document in a request: in its JSON body and in its query string. */
-export function violationsInRequest(
-  route: string,
-  path: string,
-  { body, headers = {} }: Sent,
-): string[] {
+function violationsInRequest(route: string, path: string, { body, headers = {} }: Sent): string[] {
   const { requestBody, parameters = [] } = operationOf(route);
   const type = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
   const isText = String(type).startsWith('text/plain');
@@ -160,7 +159,7 @@ export function violationsInRequest(
  * Whether this is the name of a query parameter that the document does not have: an unknown filter,
  * or a cursor.
  */
-export function isUnknownParameter(route: string, path: string, name: string): boolean {
+function isUnknownParameter(route: string, path: string, name: string): boolean {
   const { parameters = [] } = operationOf(route);
   return (
     new URLSearchParams(path.split('?')[1]).has(name) &&
@@ -200,4 +199,119 @@ function typedValue(text: string, { type }: Json): unknown {
   if (type === 'integer' && /^-?\d+$/.test(text)) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
+}
+
+/** Values of path parameters. */
+export type Params = Readonly<Record<string, string | number>>;
+
+/** The method of a route and its path with these parameters. */
+export function methodAndPath(route: string, params: Params = {}): [method: string, path: string] {
+  const [method = '', pattern = ''] = route.split(' ');
+  return [
+    method,
+    pattern.replace(/\{(\w+)\+?\}/g, (_, name) => encodeURIComponent(String(params[name]))),
+  ];
+}
+
+/**
+ * Rejections by API Gateway itself: paths that cannot be decoded twice, and more than 10 KB of
+ * headers.
+ */
+const REJECTED_BY_API_GATEWAY = [
+  '{"message":"Bad Request"}',
+  '{"message":"Request Header Fields Too Large"}',
+];
+
+/** Fails if a request or its response violates the contract of its route or the document. */
+export function checkContract(method: string, path: string, sent: Sent, received: Received): void {
+  const isHead = method === 'HEAD';
+  const { status, headers, body } = received;
+  if (REJECTED_BY_API_GATEWAY.includes(received.text)) return;
+  // Without a body, the media type shows that API Gateway rejected the path.
+  if (isHead && status >= 400 && headers['content-type'] === 'application/json') return;
+  const row = routeOf(isHead ? 'GET' : method, path);
+  if (!row) return;
+  const { route, contract } = row;
+  const where = `${method} ${path} returned ${status} ${received.text}`;
+  expectCommonHeaders(
+    headers,
+    where,
+    status === 200 && contract.headers?.includes('Cache-Control'),
+  );
+  const hasBody = !isHead && status < 300;
+  if (hasBody && contract.response) checkContractOf(`${route} ${status}`, contract.response, body);
+  checkResponse(route, received, isHead);
+  if (isHead || status === 304) return;
+  if (status < 300) {
+    assert.deepEqual(
+      violationsInRequest(route, path, sent),
+      [],
+      `A request that the document forbids: ${where}`,
+    );
+    return;
+  }
+  assert.equal(body.status, status, where);
+  const isBeyondDocument = (error: FieldError) =>
+    isBeyondJsonSchema(error) || isUnknownParameter(route, path, error.field);
+  if (body.message === 'error.validation' && !body.fieldErrors.some(isBeyondDocument)) {
+    assert.notDeepEqual(
+      violationsInRequest(route, path, sent),
+      [],
+      `A request that the document allows: ${where}`,
+    );
+  }
+}
+
+function isBeyondJsonSchema(error: FieldError): boolean {
+  const { field, message, allowed, pattern, min, unit } = error;
+  // An environment can require longer passwords than the document.
+  if (/password$/i.test(field) && Number(min) > PASSWORD_LENGTH.min) return true;
+  if (message === 'Email' || unit === 'bytes') return true;
+  // Lone surrogates, and dates whose year in UTC has more than four digits.
+  if (message === 'Pattern') return !allowed && !pattern;
+  // An address that is too long after normalization, a query that is too long for a link, a change
+  // that is yet to come.
+  return message === 'Size' && min === undefined;
+}
+
+/**
+ * Fails unless the response has the security headers, and must not be cached unless it is
+ * cacheable.
+ */
+export function expectCommonHeaders(
+  headers: Received['headers'],
+  where: string,
+  isCacheable = false,
+): void {
+  const expected = {
+    vary: 'Origin',
+    'cache-control': isCacheable ? 'public, max-age=300' : 'no-store',
+    'x-content-type-options': 'nosniff',
+    'strict-transport-security': 'max-age=63072000; includeSubDomains',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+  };
+  assert.deepEqual(
+    Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])),
+    expected,
+    where,
+  );
+}
+
+/** The route that API Gateway selects. It decodes the path first. */
+function routeOf(method: string, path: string): Route | undefined {
+  const [target = ''] = path.split('?');
+  const segments = decodeURIComponent(target).split('?')[0]?.split('/') ?? [];
+  const candidates = routes.filter(({ route }) => {
+    const [routeMethod, routePath = ''] = route.split(' ');
+    const pattern = routePath.split('/');
+    return (
+      routeMethod === method &&
+      pattern.length === segments.length &&
+      pattern.every((part, index) =>
+        part.startsWith('{') ? segments[index] !== '' : segments[index] === part,
+      )
+    );
+  });
+  return candidates.find(({ route }) => !route.includes('{')) ?? candidates[0];
 }

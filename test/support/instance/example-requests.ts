@@ -9,9 +9,9 @@ import { integrationIdOf, parameterId } from '../../../lib/table/keys.ts';
 import { newConfirmationKey, newResetKey } from '../../../lib/users/mailed-keys.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { type Route, routes } from '../../../routes.ts';
+import { methodAndPath } from './api-document.ts';
 import type { Received } from './gatehouse.ts';
 import type { Sent } from './launch.ts';
-import { methodAndPath } from './method-and-path.ts';
 import { decode } from './mint.ts';
 import type { Setup } from './setup.ts';
 

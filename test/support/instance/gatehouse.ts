@@ -5,11 +5,11 @@ import { claim } from '../../../lib/table/write.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { findUserByLogin } from '../../../lib/users/user-table.ts';
 import { keepOpen } from '../doubles/worker-state.ts';
-import { RELEASE } from '../release/mixed-versions.ts';
 import { recordUnused } from '../stack/unused-permissions.ts';
 import { type Items, itemsOf, restoreItems } from './items.ts';
 import { type Gatehouse, type LaunchOptions, launch, type Received } from './launch.ts';
 import { makeTokens } from './mint.ts';
+import { RELEASE } from './run-variables.ts';
 
 export type { Gatehouse, Received } from './launch.ts';
 

@@ -10,20 +10,10 @@ import { createFirstAccounts } from '../../../infra/local/first-accounts.ts';
 import type { CloudOptions } from '../../../infra/local/running-stack.ts';
 import { operatorsTable } from '../../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../../infra/local/state/state.ts';
-import type { FieldError } from '../../../lib/contract/failure.ts';
-import { LENGTH as PASSWORD_LENGTH } from '../../../lib/passwords/password-schema.ts';
 import type { Table } from '../../../lib/table/table.ts';
-import { type Route, routes } from '../../../routes.ts';
-import { randomNumbers, seed } from '../instance/run-variables.ts';
-import { startRelease } from '../release/mixed-versions.ts';
-import {
-  checkContractOf,
-  checkResponse,
-  isUnknownParameter,
-  violationsInRequest,
-} from './api-document.ts';
-import { expectIntact } from './intact.ts';
-import { repeatWhileBusy } from './repeat-while-busy.ts';
+import { checkContract } from './api-document.ts';
+import { expectIntact } from './items.ts';
+import { randomNumbers, seed } from './run-variables.ts';
 import { watchSecrets } from './watch-secrets.ts';
 
 /** The parts of a request beyond its method and path. */
@@ -149,7 +139,7 @@ export async function launch({
     engineUrl: process.env.TEST_ENGINE_URL || externalEngine(),
   });
   await createFirstAccounts(cloud, state);
-  const released = release ? await startRelease(release, cloud, common) : undefined;
+  const released = release ? await startBeside(cloud, release, common) : undefined;
   // Closes idle connections before the server does: a connection that the server closes would break
   // the next request.
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 });
@@ -247,6 +237,32 @@ export async function launch({
   return gatehouse;
 }
 
+/**
+ * Starts the functions of a release on the table and the keys of a running stack, as they run
+ * beside new ones during a canary.
+ */
+function startBeside(
+  cloud: Cloud,
+  assembly: string,
+  options: Omit<CloudOptions, 'assembly' | 'beside' | 'port'>,
+): Promise<Cloud> {
+  // The folder of the present stack, which ends last, keeps the state.
+  const state = { ...options.state, close: () => undefined };
+  return startCloud({ ...options, state, assembly, beside: cloud, port: 0 });
+}
+
+/**
+ * Repeats a request that is answered with 503, after the time that the response names, as a client
+ * would. On a slow machine, many changes at once run out of time.
+ */
+export async function repeatWhileBusy(send: () => Promise<Received>): Promise<Received> {
+  for (;;) {
+    const received = await send();
+    if (received.status !== 503) return received;
+    await wait(Number(received.headers['retry-after']) * 1000);
+  }
+}
+
 const isChangeCount = ({ operation, input }: AwsCall): boolean =>
   operation === 'UpdateItem' && JSON.stringify(input.Key).includes('"CHANGES#');
 const COUNTED: AwsResponse = { status: 200, body: { Attributes: { n: { N: '1' } } } };
@@ -300,105 +316,3 @@ const UNKNOWN_ROUTE = '{"message":"Not Found"}';
 
 /** The response of API Gateway when a function ends without one. */
 const CRASHED = '{"message":"Internal Server Error"}';
-
-/**
- * Rejections by API Gateway itself: paths that cannot be decoded twice, and more than 10 KB of
- * headers.
- */
-const REJECTED_BY_API_GATEWAY = [
-  '{"message":"Bad Request"}',
-  '{"message":"Request Header Fields Too Large"}',
-];
-
-function checkContract(method: string, path: string, sent: Sent, received: Received): void {
-  const isHead = method === 'HEAD';
-  const { status, headers, body } = received;
-  if (REJECTED_BY_API_GATEWAY.includes(received.text)) return;
-  // Without a body, the media type shows that API Gateway rejected the path.
-  if (isHead && status >= 400 && headers['content-type'] === 'application/json') return;
-  const row = routeOf(isHead ? 'GET' : method, path);
-  if (!row) return;
-  const { route, contract } = row;
-  const where = `${method} ${path} returned ${status} ${received.text}`;
-  expectCommonHeaders(
-    headers,
-    where,
-    status === 200 && contract.headers?.includes('Cache-Control'),
-  );
-  const hasBody = !isHead && status < 300;
-  if (hasBody && contract.response) checkContractOf(`${route} ${status}`, contract.response, body);
-  checkResponse(route, received, isHead);
-  if (isHead || status === 304) return;
-  if (status < 300) {
-    assert.deepEqual(
-      violationsInRequest(route, path, sent),
-      [],
-      `A request that the document forbids: ${where}`,
-    );
-    return;
-  }
-  assert.equal(body.status, status, where);
-  const isBeyondDocument = (error: FieldError) =>
-    isBeyondJsonSchema(error) || isUnknownParameter(route, path, error.field);
-  if (body.message === 'error.validation' && !body.fieldErrors.some(isBeyondDocument)) {
-    assert.notDeepEqual(
-      violationsInRequest(route, path, sent),
-      [],
-      `A request that the document allows: ${where}`,
-    );
-  }
-}
-
-function isBeyondJsonSchema(error: FieldError): boolean {
-  const { field, message, allowed, pattern, min, unit } = error;
-  // An environment can require longer passwords than the document.
-  if (/password$/i.test(field) && Number(min) > PASSWORD_LENGTH.min) return true;
-  if (message === 'Email' || unit === 'bytes') return true;
-  // Lone surrogates, and dates whose year in UTC has more than four digits.
-  if (message === 'Pattern') return !allowed && !pattern;
-  // An address that is too long after normalization, a query that is too long for a link, a change
-  // that is yet to come.
-  return message === 'Size' && min === undefined;
-}
-
-/**
- * Fails unless the response has the security headers, and must not be cached unless it is
- * cacheable.
- */
-export function expectCommonHeaders(
-  headers: Received['headers'],
-  where: string,
-  isCacheable = false,
-): void {
-  const expected = {
-    vary: 'Origin',
-    'cache-control': isCacheable ? 'public, max-age=300' : 'no-store',
-    'x-content-type-options': 'nosniff',
-    'strict-transport-security': 'max-age=63072000; includeSubDomains',
-    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    'referrer-policy': 'no-referrer',
-  };
-  assert.deepEqual(
-    Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])),
-    expected,
-    where,
-  );
-}
-
-/** The route that API Gateway selects. It decodes the path first. */
-function routeOf(method: string, path: string): Route | undefined {
-  const [target = ''] = path.split('?');
-  const segments = decodeURIComponent(target).split('?')[0]?.split('/') ?? [];
-  const candidates = routes.filter(({ route }) => {
-    const [routeMethod, routePath = ''] = route.split(' ');
-    const pattern = routePath.split('/');
-    return (
-      routeMethod === method &&
-      pattern.length === segments.length &&
-      pattern.every((part, index) =>
-        part.startsWith('{') ? segments[index] !== '' : segments[index] === part,
-      )
-    );
-  });
-  return candidates.find(({ route }) => !route.includes('{')) ?? candidates[0];
-}

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
+import { ROLES } from '../../../lib/contract/contract.ts';
 import type { Integration } from '../../../lib/integrations/integration.ts';
 import { credentialKey } from '../../../lib/integrations/integration-items.ts';
 import { hashOfSecret, newClientId, newSecret } from '../../../lib/modules/credential.ts';
@@ -13,13 +15,19 @@ import { newPendingFactor, newRecoveryCodes } from '../../../lib/second-factor/s
 import { sessionStarted } from '../../../lib/sessions/session-table.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey, parameterId } from '../../../lib/table/keys.ts';
-import { changeTotal, claim, EXISTS, remove, set } from '../../../lib/table/write.ts';
+import { changeTotal, claim, EXISTS, remove, set, type Write } from '../../../lib/table/write.ts';
 import { newAccount } from '../../../lib/users/create-user.ts';
+import { passwordChange, sessionsChanged } from '../../../lib/users/credential-table.ts';
+import {
+  allSessionsEnded,
+  type IssuedToken,
+  sessionEnded,
+} from '../../../lib/users/token-validity.ts';
 import type { User } from '../../../lib/users/user.ts';
-import { creation } from '../../../lib/users/user-table.ts';
+import { creation, deletion, modification } from '../../../lib/users/user-table.ts';
 import { storedSession } from '../doubles/stored-items.ts';
 import type { Gatehouse } from './gatehouse.ts';
-import { makeModuleTokens, makeTokens } from './mint.ts';
+import { decode, makeModuleTokens, makeTokens } from './mint.ts';
 
 /**
  * Creates the prerequisites of requests, straight in the table, so that only the function under
@@ -181,4 +189,32 @@ export const factorKeyOf = ({ functions }: Gatehouse['cloud']): string =>
 async function untilCommitted(send: () => Promise<string>): Promise<void> {
   while ((await send()) !== 'committed')
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+}
+
+/** Changes to a user after the token was issued, as the writes of the rules that make them. */
+const LOSSES = {
+  demoted: (user) => modification(user, { ...user, authorities: [] }, { voidsResetKeys: false }),
+  deactivated: (user) =>
+    modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
+  'given another password': (user) => [passwordChange(user, 'another')],
+  deleted: (user) => deletion(user, Date.now()),
+  // Under the same id, after a restore.
+  replaced: ({ id }) => [set(entityKey('USER', id), { incarnation: 'another' }, EXISTS)],
+  'logged out': (user, token) => [sessionsChanged(user, sessionEnded(user, token, Date.now()))],
+  'logged out everywhere': (user) => [sessionsChanged(user, allSessionsEnded(user))],
+} satisfies Record<string, (user: User, token: IssuedToken) => Write[]>;
+/** The name of such a change. */
+export type Loss = keyof typeof LOSSES;
+
+/** Makes accounts with all roles, and returns the tokens that they had before they lost them. */
+export async function makeTokensOfLost(setup: Setup): Promise<Map<Loss, string>> {
+  const tokens = new Map<Loss, string>();
+  for (const [loss, writesOf] of Object.entries(LOSSES)) {
+    const { user, token } = await setup.account({ authorities: [...ROLES] });
+    const { jti, exp: expires } = decode(token.split('.')[1]);
+    const writes = writesOf(user, { jti, expires } as IssuedToken);
+    assert.equal(await commit(setup.gatehouse.table, writes), 'committed', loss);
+    tokens.set(loss as Loss, token);
+  }
+  return tokens;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { synthesize } from '../../../infra/local/stack/synthesize.ts';
-import { copyRepository } from '../commands/copy-repository.ts';
+import { copyRepository } from '../commands/run-command.ts';
 import { buildRelease } from '../release/release.ts';
 import { neverUsed } from './unused-permissions.ts';
 
