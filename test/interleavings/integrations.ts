@@ -6,9 +6,8 @@ import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { storedUser } from '../support/doubles/stored-items.ts';
-import { NOW } from './determinism.ts';
+import { NOW, sealedValue } from './determinism.ts';
 import { ada, tableOf } from './people.ts';
-import { sealedValue } from './sealed-items.ts';
 import { FIRST_ID } from './worlds.ts';
 
 /* An integration with parameters, a credential and a module. */

@@ -3,8 +3,7 @@ import type { Item } from '../../lib/table/table.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { inMemoryScanner } from '../support/doubles/memory-table.ts';
 import { GAVE_UP } from './automaton.ts';
-import { withoutCounts } from './determinism.ts';
-import { openedValue } from './sealed-items.ts';
+import { openedValue, withoutCounts } from './determinism.ts';
 import {
   begun,
   type Explored,

@@ -3,9 +3,8 @@ import { itemsIn } from '../support/doubles/memory-engine.ts';
 import { Automaton } from './automaton.ts';
 import { brokenBy } from './commits.ts';
 import { explore, type Seen } from './explore.ts';
-import { movesOf } from './moves.ts';
 import { Oracle } from './oracle.ts';
-import { type Schedule, scheduleOf } from './schedule.ts';
+import { movesOf, type Schedule, scheduleOf } from './schedule.ts';
 import {
   callOf,
   type Explored,

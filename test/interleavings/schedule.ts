@@ -4,11 +4,18 @@ import type { Write } from '../../lib/table/write.ts';
 import { holds, parseCondition } from '../support/doubles/expressions.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { textOfCondition } from './conditions.ts';
-import { textOfMove } from './moves.ts';
-import { callOf, type Explored, type Move, type State, startOf, stateAfter } from './state.ts';
+import {
+  callOf,
+  type Explored,
+  type Move,
+  movesIn,
+  type State,
+  startOf,
+  stateAfter,
+} from './state.ts';
 import { type Call, type Engine, type Reply, textOf, type World } from './worlds.ts';
 
-/* Schedules as readers of the rules understand them. */
+/* Schedules as readers of the rules understand them, and as a line of text that repeats them. */
 
 const EVENTS: Record<Exclude<Move['kind'], 'served'>, string> = {
   lost: 'takes effect, but the response is lost',
@@ -24,7 +31,7 @@ const EVENTS: Record<Exclude<Move['kind'], 'served'>, string> = {
 export interface Schedule {
   /** One line per move: who, what, and with which reply. */
   readonly lines: readonly string[];
-  /** The moves as moves.ts writes them. */
+  /** The moves as `movesOf` reads them. */
   readonly text: string;
 }
 
@@ -125,4 +132,36 @@ function outdated([name, { item, step }]: [string, ReturnType<Reads['get']> & {}
     (attribute) => textOf([item[attribute]]) !== textOf([now[attribute]]),
   );
   return `although ${of} has another ${changed.join(', ')} since step ${step}`;
+}
+
+/*
+ * Schedules as a line of text, to be repeated: `1 2 2.1 1:lost` serves the first call of request 1
+ * and the first two of request 2, and loses the response of the next of request 1. Request 0 stands
+ * for what is under way without a process.
+ */
+
+/** The text of a move in a state. */
+function textOfMove({ underWay }: State, { process, call, kind }: Move): string {
+  const position = process < 0 ? underWay.findIndex(({ id }) => id === call) : call;
+  const suffix = kind === 'served' ? '' : `:${kind}`;
+  return `${process + 1}${position > 0 ? `.${position}` : ''}${suffix}`;
+}
+
+/** The moves of a text, which names moves of each state in turn. Throws if one is not possible. */
+export async function movesOf(
+  text: string,
+  requests: readonly Explored[],
+  engine: Engine,
+  start: World,
+): Promise<Move[]> {
+  let state = await startOf(requests, start, Number.POSITIVE_INFINITY);
+  const moves: Move[] = [];
+  for (const name of text.trim().split(/\s+/)) {
+    const before = state;
+    const move = movesIn(before).find((each) => textOfMove(before, each) === name);
+    if (!move) throw new Error(`${name} is not possible after ${moves.length} moves`);
+    moves.push(move);
+    state = await stateAfter(before, move, { engine, requests });
+  }
+  return moves;
 }
