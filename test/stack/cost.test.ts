@@ -19,8 +19,7 @@ import {
   visitTable,
 } from '../support/costs/cost-tables.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
-import { PRICES } from '../support/costs/prices.ts';
-import { requestCost, TRAFFIC } from '../support/costs/request-costs.ts';
+import { PRICES, requestCost, TRAFFIC } from '../support/costs/request-costs.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { edgeTemplateOf, templateOf } from '../support/stack/stack.ts';
 

@@ -3,8 +3,7 @@ import { INSTANCE_REQUESTS_PER_SECOND } from '../../../infra/settings/limits.ts'
 import { MODULE_TOKEN_SECONDS } from '../../../lib/tokens/token.ts';
 import { BUDGETS } from './call-budgets.ts';
 import { digits, table } from './generated-tables.ts';
-import { PRICES } from './prices.ts';
-import { COMMON_DOLLARS, type RequestCost, requestCost, TRAFFIC } from './request-costs.ts';
+import { COMMON_DOLLARS, PRICES, type RequestCost, requestCost, TRAFFIC } from './request-costs.ts';
 
 /* The generated tables of docs/cost.md and docs/performance.md. */
 
