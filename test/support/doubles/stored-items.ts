@@ -115,25 +115,9 @@ export const asIntegrator = (table: Table): AuthorizedCaller =>
     integrators,
   );
 
-const audit = {
-  createdBy: 'system',
-  createdDate: 'then',
-  lastModifiedBy: 'system',
-  lastModifiedDate: 'then',
-};
-const user = (id: number, login: string, email: string, authorities: string[]): Item => ({
+const intactUser = (id: number, login: string, email: string, authorities: Role[]): Item => ({
   ...entityKey('USER', id),
-  id,
-  login,
-  email,
-  authorities,
-  activated: true,
-  langKey: 'en',
-  ...audit,
-  version: `v${id}`,
-  incarnation: `${login}s`,
-  securityStamp: 'reset',
-  passwordChanges: 1,
+  ...storedUser(id, login, { email, authorities, version: `v${id}`, passwordChanges: 1 }),
 });
 
 /**
@@ -141,9 +125,9 @@ const user = (id: number, login: string, email: string, authorities: string[]): 
  * two parameters.
  */
 export const INTACT_ITEMS: readonly Item[] = [
-  user(1, 'admin', 'admin@example.com', ['ROLE_ADMIN', 'ROLE_USER']),
-  user(2, 'user', 'user@example.com', ['ROLE_USER']),
-  user(3, 'alice', 'Älice@Example.com', ['ROLE_USER']),
+  intactUser(1, 'admin', 'admin@example.com', ['ROLE_ADMIN', 'ROLE_USER']),
+  intactUser(2, 'user', 'user@example.com', ['ROLE_USER']),
+  intactUser(3, 'alice', 'Älice@Example.com', ['ROLE_USER']),
   { ...loginGuardKey('admin'), id: 1 },
   { ...loginGuardKey('user'), id: 2 },
   { ...loginGuardKey('alice'), id: 3 },

@@ -13,7 +13,7 @@ import { readsPartition, WINDOW_MS } from '../../../lib/table/read-budget.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';
 import { openTableScanner, scannerClient } from '../../../lib/table/table-scanner.ts';
 import { windowCounter } from '../../../lib/table/window-counter.ts';
-import { EXISTS, set } from '../../../lib/table/write.ts';
+import { set } from '../../../lib/table/write.ts';
 import type { Gatehouse } from './launch.ts';
 
 /* The items of an instance, read and written without its functions. */
@@ -144,7 +144,7 @@ export async function fillUsers({ cloud, table }: Gatehouse, size: number): Prom
   const ids = Array.from({ length: Math.max(0, size - from + 1) }, (_, n) => from + n);
   const writes = ids.map((id) => ({ PutRequest: { Item: typicalUser(id) } }));
   await writeAll(clientOf(cloud), cloud.tableName, writes);
-  await table.transact([set(totalKey('USER'), { n: size }, EXISTS)], randomUUID());
+  await table.update(set(totalKey('USER'), { n: size }));
 }
 
 const typicalUser = (id: number) => ({

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { openFaults } from '../../../infra/local/aws/faults.ts';
 import { mailKey } from '../../../lib/mail/outbox.ts';
+import { set } from '../../../lib/table/write.ts';
 import type { Gatehouse } from './gatehouse.ts';
 
 /*
@@ -38,28 +39,17 @@ async function causeMails({ gatehouse }: Stage, login: string, count: number, fi
   const userId = nextUserId++;
   for (let n = 0; n < count; n++) {
     const { pk, sk } = mailKey(userId, new Date(Date.now() + n).toISOString(), String(n));
-    const notice = {
+    const item = {
       occasion: 'passwordChanged',
       userId: 1,
       login: `${login}-${n}`,
       email: addressOf(login),
-    };
-    const item = {
-      ...notice,
       langKey: 'en',
       expires: Math.ceil(Date.now() / 1000) + 60,
       ...fields,
     };
     // An update, which the stream does not hand over.
-    const names = Object.keys(item).map((name, index) => [`#n${index}`, name]);
-    const values = Object.values(item).map((value, index) => [`:v${index}`, value]);
-    await gatehouse.table.update({
-      act: 'Update',
-      key: { pk, sk },
-      update: `SET ${names.map((_, index) => `#n${index} = :v${index}`).join(', ')}`,
-      names: Object.fromEntries(names),
-      values: Object.fromEntries(values),
-    });
+    await gatehouse.table.update(set({ pk, sk }, item));
     records.push({
       eventName: 'INSERT',
       dynamodb: { SequenceNumber: `${n}`, Keys: { pk: { S: pk }, sk: { S: sk } } },

@@ -32,13 +32,13 @@ const HOUR_SECONDS = 3600;
 /** What AWS refuses although its schemas do not say so: what each rule finds in resources. */
 export const LIMITS = {
   'a name is used once': (resources) => repeated(Object.values(resources).flatMap(identitiesOf)),
-  // More readers of a shard would be throttled.
   'a value is one that is documented': (resources) =>
     Object.entries(DOCUMENTED).flatMap(([type, isDocumented]) =>
       of(resources, type)
         .filter((properties) => !isDocumented(properties))
         .map(() => type),
     ),
+  // More readers of a shard would be throttled.
   'a stream has at most two mappings': (resources) =>
     of(resources, 'AWS::Lambda::EventSourceMapping').flatMap(
       ({ EventSourceArn: stream }, index, all) =>
