@@ -1,6 +1,6 @@
 import type { Write } from '../../lib/table/write.ts';
 import { type Condition, holds, parseCondition } from '../support/doubles/expressions.ts';
-import type { HoldsFor, Request } from './worlds.ts';
+import { getOrMake, type HoldsFor, type Request } from './worlds.ts';
 
 /* What each part of each condition is for: the shortest schedule that breaks without it. */
 
@@ -102,15 +102,10 @@ export function textOfCondition(tree: Condition, names: Readonly<Record<string, 
 
 const known = new Map<string, readonly Mutant[]>();
 
-function knownMutantsOf(write: Write, by: Request): readonly Mutant[] {
-  const key = `${by.handler} ${write.act} ${write.key.pk} ${write.condition}`;
-  let mutants = known.get(key);
-  if (!mutants) {
-    mutants = mutantsOf(write, by);
-    known.set(key, mutants);
-  }
-  return mutants;
-}
+const knownMutantsOf = (write: Write, by: Request): readonly Mutant[] =>
+  getOrMake(known, `${by.handler} ${write.act} ${write.key.pk} ${write.condition}`, () =>
+    mutantsOf(write, by),
+  );
 
 /** Evaluates conditions as they are written, and adds the names of their mutants. */
 export const noting =

@@ -11,7 +11,7 @@ import {
   startOf,
   stateAfter,
 } from './state.ts';
-import type { Call, Engine, World } from './worlds.ts';
+import { type Call, type Engine, getOrMake, type World } from './worlds.ts';
 
 interface Options {
   readonly engine: Engine;
@@ -138,14 +138,7 @@ interface Touched {
 
 const touchedBy = new Map<number, Touched>();
 
-function touched(call: Call): Touched {
-  let known = touchedBy.get(call.id);
-  if (!known) {
-    known = computeTouched(call);
-    touchedBy.set(call.id, known);
-  }
-  return known;
-}
+const touched = (call: Call): Touched => getOrMake(touchedBy, call.id, () => computeTouched(call));
 
 function computeTouched(call: Call): Touched {
   if (call.operation === 'query')

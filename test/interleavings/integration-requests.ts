@@ -23,10 +23,10 @@ import { readBudget } from '../../lib/table/read-budget.ts';
 import type { Precondition } from '../../lib/table/version.ts';
 import type { User } from '../../lib/users/user.ts';
 import { queryOf } from '../support/doubles/rule-arguments.ts';
-import { moduleRequest, publicRequest, requestBy, SOURCE, throttleOf } from './doubles.ts';
+import { moduleRequest, publicRequest, SOURCE, throttleOf } from './doubles.ts';
 import { CLIENT, gate, HOST, ina, KEY, MODULE, PARAMETERS, SECRET } from './integrations.ts';
-import { ada, callerOf } from './people.ts';
-import { administration, importOf, ownAccount } from './user-requests.ts';
+import { ada } from './people.ts';
+import { act, administration, importOf, ownAccount } from './user-requests.ts';
 import type { Request } from './worlds.ts';
 
 /* Every request that changes or reads an integration. */
@@ -41,14 +41,6 @@ const seenParameter = (parameter: DecryptedParameter) => ({
 });
 const { id, name, shortName, integrationType, active } = gate;
 const SAME = { id, name, shortName, integrationType, active };
-
-/** A request of a user to the row with this handler. */
-const act = (
-  by: User,
-  does: string,
-  handler: string,
-  handle: Parameters<typeof requestBy>[3],
-): Request => requestBy(`${by.login} ${does}`, handler, callerOf(by), handle);
 
 const updateGate = (by: User, does: string, change: object, precondition?: Precondition): Request =>
   act(by, does, 'update-integration', async (table, caller) =>

@@ -43,10 +43,19 @@ import type { Request } from './worlds.ts';
 
 /* Every request that changes a user. */
 
+type Handle = Parameters<typeof requestBy>[3];
+
+/** A request of a user in one of their sessions, to the row with this handler. */
+const inSession = (by: User, session: number, does: string, handler: string, handle: Handle) =>
+  requestBy(`${by.login} ${does}`, handler, callerOf(by, session), handle);
+/** The same in the first session. */
+export const act = (by: User, does: string, handler: string, handle: Handle): Request =>
+  inSession(by, 1, does, handler, handle);
+
 type Change = Partial<Pick<User, 'login' | 'email' | 'activated' | 'authorities' | 'firstName'>>;
 
 const update = (by: User, user: User, does: string, change: Change): Request =>
-  requestBy(`${by.login} ${does}`, 'update-user', callerOf(by), async (table, caller) => {
+  act(by, does, 'update-user', async (table, caller) => {
     const { id, login, email, activated, authorities } = user;
     const fields = { id, login, email, activated, authorities, ...change };
     return administratorView(await updateUser(table, caller, fields as never, undefined));
@@ -55,7 +64,7 @@ const update = (by: User, user: User, does: string, change: Change): Request =>
 /** The requests of administrators about a user. */
 export const administration = {
   create: (by: User, login: string): Request =>
-    requestBy(`${by.login} creates ${login}`, 'create-user', callerOf(by), async (table, caller) =>
+    act(by, `creates ${login}`, 'create-user', async (table, caller) =>
       administratorView(
         await createUser({ table, hasher: passwords, policy }, caller, {
           login,
@@ -67,21 +76,17 @@ export const administration = {
       ),
     ),
   createAdministrator: (by: User, login: string): Request =>
-    requestBy(
-      `${by.login} creates the administrator ${login}`,
-      'create-user',
-      callerOf(by),
-      async (table, caller) =>
-        administratorView(
-          await createUser({ table, hasher: passwords, policy }, caller, {
-            login,
-            email: `${login}@example.com`,
-            password: login,
-            activated: true,
-            langKey: 'en',
-            authorities: ADMINISTRATOR,
-          } as never),
-        ),
+    act(by, `creates the administrator ${login}`, 'create-user', async (table, caller) =>
+      administratorView(
+        await createUser({ table, hasher: passwords, policy }, caller, {
+          login,
+          email: `${login}@example.com`,
+          password: login,
+          activated: true,
+          langKey: 'en',
+          authorities: ADMINISTRATOR,
+        } as never),
+      ),
     ),
   rename: (by: User, user: User, login: string): Request =>
     update(by, user, `renames ${user.login} to ${login}`, { login }),
@@ -98,34 +103,22 @@ export const administration = {
   activate: (by: User, user: User): Request =>
     update(by, user, `activates ${user.login}`, { activated: true }),
   remove: (by: User, { login }: User): Request =>
-    requestBy(`${by.login} deletes ${login}`, 'delete-user', callerOf(by), (table, caller) =>
+    act(by, `deletes ${login}`, 'delete-user', (table, caller) =>
       deleteUser(table, caller, login, undefined),
     ),
   endSessions: (by: User, { login }: User): Request =>
-    requestBy(
-      `${by.login} ends the sessions of ${login}`,
-      'end-user-sessions',
-      callerOf(by),
-      (table, caller) => sessions.endSessionsOf(table, caller, login),
+    act(by, `ends the sessions of ${login}`, 'end-user-sessions', (table, caller) =>
+      sessions.endSessionsOf(table, caller, login),
     ),
   endSession: (by: User, user: User): Request =>
-    requestBy(
-      `${by.login} ends session 2 of ${user.login}`,
-      'end-user-session',
-      callerOf(by),
-      (table, caller) =>
-        sessions.endSessionOf(table, caller, { login: user.login, series: seriesOf(user, 2) }),
+    act(by, `ends session 2 of ${user.login}`, 'end-user-session', (table, caller) =>
+      sessions.endSessionOf(table, caller, { login: user.login, series: seriesOf(user, 2) }),
     ),
   invite: (by: User, { login }: User): Request =>
-    requestBy(`${by.login} invites ${login}`, 'invite-user', callerOf(by), (table, caller) =>
-      inviteUser(table, caller, login),
-    ),
+    act(by, `invites ${login}`, 'invite-user', (table, caller) => inviteUser(table, caller, login)),
   removeFactor: (by: User, { login }: User): Request =>
-    requestBy(
-      `${by.login} removes the factor of ${login}`,
-      'remove-second-factor',
-      callerOf(by),
-      (table, caller) => removeSecondFactor(table, caller, login),
+    act(by, `removes the factor of ${login}`, 'remove-second-factor', (table, caller) =>
+      removeSecondFactor(table, caller, login),
     ),
 };
 
@@ -200,43 +193,29 @@ const services = (table: Parameters<typeof throttleOf>[0]) => ({
 /** What a user does with the own account; `number` is the session. */
 export const ownAccount = {
   update: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} changes the own name`,
+    inSession(
+      user,
+      number,
+      'changes the own name',
       'update-account',
-      callerOf(user, number),
-      async (_table, caller) =>
-        (await updateAccount(caller, { firstName: 'New' } as never)) ?? null,
+      async (_, caller) => (await updateAccount(caller, { firstName: 'New' } as never)) ?? null,
     ),
   move: (user: User, to: string, number = 1): Request =>
-    requestBy(
-      `${user.login} takes the address of ${to}`,
-      'update-account',
-      callerOf(user, number),
-      async (_table, caller) => {
-        await updateAccount(caller, { email: `${to}@example.com` } as never);
-      },
-    ),
+    inSession(user, number, `takes the address of ${to}`, 'update-account', async (_, caller) => {
+      await updateAccount(caller, { email: `${to}@example.com` } as never);
+    }),
   requestEmail: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} requests another address`,
-      'update-account',
-      callerOf(user, number),
-      async (_table, caller) => {
-        const asked = await updateAccount(caller, { email: newEmailOf(user) } as never, true);
-        return asked && userView(asked);
-      },
-    ),
+    inSession(user, number, 'requests another address', 'update-account', async (_, caller) => {
+      const asked = await updateAccount(caller, { email: newEmailOf(user) } as never, true);
+      return asked && userView(asked);
+    }),
   confirmEmail: (user: User): Request =>
     publicRequest(`${user.login} confirms the address`, 'confirm-email', (table) =>
       confirmEmail(services(table), SOURCE, confirmationKeyOf(user)),
     ),
   changePassword: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} changes the password`,
-      'change-password',
-      callerOf(user, number),
-      (table, caller) =>
-        changePassword(services(table), caller, SOURCE, user.login, `${user.login}-${number}`),
+    inSession(user, number, 'changes the password', 'change-password', (table, caller) =>
+      changePassword(services(table), caller, SOURCE, user.login, `${user.login}-${number}`),
     ),
   resetPassword: (user: User): Request =>
     publicRequest(`${user.login} resets the password`, 'finish-reset', (table) =>
@@ -256,55 +235,40 @@ export const ownAccount = {
       ),
     ),
   logOut: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} logs out of session ${number}`,
-      'log-out',
-      callerOf(user, number),
-      (table, caller) => sessions.logOut(table, caller),
+    inSession(user, number, `logs out of session ${number}`, 'log-out', (table, caller) =>
+      sessions.logOut(table, caller),
     ),
   endOthers: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} ends the other sessions`,
-      'end-other-sessions',
-      callerOf(user, number),
-      (_table, caller) => sessions.endOtherSessions(caller),
+    inSession(user, number, 'ends the other sessions', 'end-other-sessions', (_, caller) =>
+      sessions.endOtherSessions(caller),
     ),
   endSession: (user: User): Request =>
-    requestBy(`${user.login} ends session 2`, 'end-session', callerOf(user), (table, caller) =>
+    act(user, 'ends session 2', 'end-session', (table, caller) =>
       sessions.endSession(table, caller, seriesOf(user, 2)),
     ),
   requestFactor: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} requests a factor`,
-      'request-second-factor',
-      callerOf(user, number),
-      (table, caller) => accounts.requestFactor(services(table), caller, SOURCE, user.login),
+    inSession(user, number, 'requests a factor', 'request-second-factor', (table, caller) =>
+      accounts.requestFactor(services(table), caller, SOURCE, user.login),
     ),
   confirmFactor: (user: User): Request =>
-    requestBy(
-      `${user.login} confirms the factor`,
-      'confirm-second-factor',
-      callerOf(user),
-      (table, caller) =>
-        accounts.confirmFactor(
-          services(table),
-          caller,
-          SOURCE,
-          presentCode(user.id, user.pendingFactor?.nonce ?? ''),
-        ),
+    act(user, 'confirms the factor', 'confirm-second-factor', (table, caller) =>
+      accounts.confirmFactor(
+        services(table),
+        caller,
+        SOURCE,
+        presentCode(user.id, user.pendingFactor?.nonce ?? ''),
+      ),
     ),
   disableFactor: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} turns off the factor`,
-      'disable-second-factor',
-      callerOf(user, number),
-      (table, caller) => accounts.disableFactor(services(table), caller, SOURCE, proofOf(user)),
+    inSession(user, number, 'turns off the factor', 'disable-second-factor', (table, caller) =>
+      accounts.disableFactor(services(table), caller, SOURCE, proofOf(user)),
     ),
   replaceCodes: (user: User, number = 1): Request =>
-    requestBy(
-      `${user.login} replaces the recovery codes`,
+    inSession(
+      user,
+      number,
+      'replaces the recovery codes',
       'replace-recovery-codes',
-      callerOf(user, number),
       (table, caller) =>
         accounts.replaceRecoveryCodes(services(table), caller, SOURCE, proofOf(user)),
     ),

@@ -127,7 +127,8 @@ export class Interned {
   }
 }
 
-function getOrMake<K, V>(values: Map<K, V>, key: K, make: () => V): V {
+/** The value of a key, made when it is first asked for. */
+export function getOrMake<K, V>(values: Map<K, V>, key: K, make: () => V): V {
   let value = values.get(key);
   if (value === undefined) {
     value = make();
