@@ -1,19 +1,24 @@
 import { beforeEach, vi } from 'vitest';
 
-/** Captures what is printed while `work` runs. */
-export async function printedBy(work: () => unknown): Promise<string[]> {
-  const printed: string[] = [];
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    printed.push(String(text));
-    return true;
-  });
+/** Captures what is printed while `work` runs, with its result. */
+async function captured<T>(work: () => T) {
+  const printed = { stdout: [] as string[], stderr: [] as string[] };
+  const spies = (['stdout', 'stderr'] as const).map((stream) =>
+    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      printed[stream].push(String(text));
+      return true;
+    }),
+  );
   try {
-    await work();
+    return { ...printed, result: await work() };
   } finally {
-    write.mockRestore();
+    for (const spy of spies) spy.mockRestore();
   }
-  return printed;
 }
+
+/** What is printed while `work` runs. */
+export const printedBy = async (work: () => unknown): Promise<string[]> =>
+  (await captured(work)).stdout;
 
 /** Runs a command in this process, which takes less time than in its own. */
 export async function execute(
@@ -21,21 +26,10 @@ export async function execute(
   args: readonly string[],
   environment: object,
 ) {
-  const output = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
-      output[stream] += text;
-      return true;
-    }),
-  );
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  try {
-    const code = await command.execute(args);
-    return { code, ...output };
-  } finally {
-    vi.unstubAllEnvs();
-    for (const spy of spies) spy.mockRestore();
-  }
+  const ended = captured(() => command.execute(args));
+  const { result: code, stdout, stderr } = await ended.finally(() => vi.unstubAllEnvs());
+  return { code, stdout: stdout.join(''), stderr: stderr.join('') };
 }
 
 /** Captures the log lines of the tests of a block instead of printing them. */
