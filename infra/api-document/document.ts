@@ -141,7 +141,7 @@ function operationOf(row: Route, shared: Shared): object {
     ...(admitsModule ? [{ module: [] }] : []),
   ];
   const parameters = parametersOf(contract, example.path).map((parameter) =>
-    parameter.in === 'path' ? parameter : sharedWith(shared.parameters, parameter),
+    sharedWith(shared.parameters, parameter),
   );
   return {
     operationId: operationIdOf(row),

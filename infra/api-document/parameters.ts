@@ -77,31 +77,36 @@ function pageParameters({ sortable, pageSizeMax }: ListRules) {
       `Entities per page. Greater values mean ${pageSizeMax}; anything but a positive ` +
         `integer means ${DEFAULT_SIZE}.`,
     ),
-    {
-      ...query(
-        'sort',
-        { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
-        'One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ' +
-          `ignore the case of texts; for example \`${sortable[0]},desc\`. Can be repeated.`,
-      ),
-      style: 'form',
-      explode: true,
-    },
+    query(
+      'sort',
+      { type: 'array', items: { type: 'string', pattern: sortPattern(sortable) } },
+      'One field or several, then `asc` (the default) or `desc`, then `ignorecase` to ' +
+        `ignore the case of texts; for example \`${sortable[0]},desc\`. Can be repeated.`,
+    ),
   ];
 }
 
 function filterParameter(field: string, kind: FieldKind, operator: string) {
-  const value = valueSchema(operator === 'specified' ? 'boolean' : kind);
   const name = `${field}.${operator}`;
-  if (operator !== 'in' && operator !== 'notIn') return query(name, value);
-  const items = kind === 'text' ? { ...value, pattern: '^[^,]*$' } : value;
-  return { ...query(name, { type: 'array', items, minItems: 1 }), style: 'form', explode: false };
+  if (operator === 'specified') return query(name, { type: 'boolean' });
+  return operator === 'in' || operator === 'notIn'
+    ? { ...query(name, valuesSchema(kind)), explode: false }
+    : query(name, valueSchema(kind));
+}
+
+const filterSchema = (name: string) => ({ $ref: `#/components/schemas/Filter${name}` });
+const several = (items: object) => ({ type: 'array', items, minItems: 1 });
+
+function valuesSchema(kind: FieldKind): object {
+  if (kind === 'number') return filterSchema('Numbers');
+  if (kind === 'date') return filterSchema('Dates');
+  return kind === 'text' ? filterSchema('Texts') : several(valueSchema(kind));
 }
 
 function valueSchema(kind: FieldKind): object {
   if (typeof kind === 'object') return { enum: kind.oneOf };
-  if (kind === 'number') return { $ref: '#/components/schemas/FilterNumber' };
-  if (kind === 'date') return { $ref: '#/components/schemas/FilterDate' };
+  if (kind === 'number') return filterSchema('Number');
+  if (kind === 'date') return filterSchema('Date');
   return { type: kind === 'boolean' ? 'boolean' : 'string' };
 }
 
@@ -135,9 +140,12 @@ function sortPattern(sortable: readonly string[]): string {
 /** The schemas of values of filters, for `components` of the document. */
 export const filterSchemas = () => ({
   FilterDate: { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] },
+  FilterDates: several(filterSchema('Date')),
   FilterNumber: {
     type: 'integer',
     minimum: Number.MIN_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
   },
+  FilterNumbers: several(filterSchema('Number')),
+  FilterTexts: several({ type: 'string', pattern: '^[^,]*$' }),
 });

@@ -184,7 +184,6 @@ function rejection(
   const common = { status: { const: status }, message: { enum: [...messages] } };
   const ofService = {
     allOf: [{ $ref: '#/components/schemas/Problem' }],
-    required: ['status', 'message'],
     properties: common,
   };
   const ofOAuth = {
