@@ -12,7 +12,7 @@ import * as Overview from './lib/operations/overview/overview-contracts.ts';
 import * as Sessions from './lib/sessions/session-contracts.ts';
 import { GetHealth } from './lib/status/health.ts';
 import { GetConsole, GetInfo, GetOpenApi } from './lib/status/status-contracts.ts';
-import { PublishKeys } from './lib/tokens/token-contracts.ts';
+import { PublishKeys } from './lib/tokens/token.ts';
 import { ListUsers } from './lib/users/list-users.ts';
 import * as Users from './lib/users/user-contracts.ts';
 import { USER_UPDATES } from './lib/users/user-updates.ts';
@@ -694,7 +694,7 @@ export function permissionsOf({ route, contract, permissions }: Route): Permissi
   };
 }
 
-/** Whether the caller's changes by this route are counted (lib/authorization/change-budget.ts). */
+/** Whether the caller's changes by this route are counted (lib/authorization/account-limits.ts). */
 export const countsChanges = ({ route, contract: { access } }: Pick<Route, 'route' | 'contract'>) =>
   !route.startsWith('GET ') &&
   (typeof access === 'object'

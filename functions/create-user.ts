@@ -3,8 +3,8 @@ import { alert, created, etag } from '../lib/http/response.ts';
 import { openHasher } from '../lib/passwords/hasher.ts';
 import { openPasswordPolicy } from '../lib/passwords/password-policy.ts';
 import { openTable } from '../lib/table/open-table.ts';
-import { administratorView } from '../lib/users/administrator-view.ts';
 import { createUser } from '../lib/users/create-user.ts';
+import { administratorView } from '../lib/users/user.ts';
 import { CreateUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();

@@ -2,8 +2,7 @@ import { Failure } from '../lib/contract/failure.ts';
 import { endpoint } from '../lib/http/endpoint.ts';
 import { etag, ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/open-table.ts';
-import { administratorView } from '../lib/users/administrator-view.ts';
-import { userView } from '../lib/users/user.ts';
+import { administratorView, userView } from '../lib/users/user.ts';
 import { GetUser } from '../lib/users/user-contracts.ts';
 import { findUserByLogin } from '../lib/users/user-table.ts';
 

@@ -3,9 +3,8 @@ import { pageResponse } from '../lib/http/response.ts';
 import { listPage } from '../lib/table/list.ts';
 import { openTable } from '../lib/table/open-table.ts';
 import { readBudget } from '../lib/table/read-budget.ts';
-import { administratorView } from '../lib/users/administrator-view.ts';
 import { ListUsers, requireSelectable, USERS } from '../lib/users/list-users.ts';
-import { userView } from '../lib/users/user.ts';
+import { administratorView, userView } from '../lib/users/user.ts';
 
 const table = openTable();
 

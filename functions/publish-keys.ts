@@ -1,8 +1,7 @@
 import { publicEndpoint } from '../lib/http/public-endpoint.ts';
 import { ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/open-table.ts';
-import { readKeySet } from '../lib/tokens/key-set.ts';
-import { PublishKeys } from '../lib/tokens/token-contracts.ts';
+import { PublishKeys, readKeySet } from '../lib/tokens/token.ts';
 
 const table = openTable();
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openMailer } from '../lib/mail/mail.ts';
-import { requireEnv } from '../lib/runtime/env.ts';
+import { requireEnv } from '../lib/runtime/execution-environment.ts';
 import { deliverBatch } from '../lib/stream/deliver-batch.ts';
 import { deliverMail } from '../lib/stream/deliver-mail.ts';
 import { openTable } from '../lib/table/open-table.ts';

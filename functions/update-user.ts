@@ -1,8 +1,8 @@
 import { endpoint } from '../lib/http/endpoint.ts';
 import { alert, etag, ok } from '../lib/http/response.ts';
 import { openTable } from '../lib/table/open-table.ts';
-import { administratorView } from '../lib/users/administrator-view.ts';
 import { updateUser } from '../lib/users/update-user.ts';
+import { administratorView } from '../lib/users/user.ts';
 import { UpdateUser } from '../lib/users/user-contracts.ts';
 
 const table = openTable();

@@ -14,7 +14,7 @@ import { type Limits, limitsOf } from '../../lib/contract/fields.ts';
 import { INTEGRATION_TYPES } from '../../lib/integrations/integration.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
-import { PublishKeys } from '../../lib/tokens/token-contracts.ts';
+import { PublishKeys } from '../../lib/tokens/token.ts';
 import * as Users from '../../lib/users/user-contracts.ts';
 
 /** Converts schemas to the JSON Schema of what they accept, with the limits of their checks. */

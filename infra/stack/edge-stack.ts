@@ -36,7 +36,7 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { CfnLoggingConfiguration, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
-import { EDGE_HEADERS } from '../../lib/http/edge.ts';
+import { EDGE_HEADERS } from '../../lib/http/request.ts';
 import { routes } from '../../routes.ts';
 import { blockedLogName, EDGE_REGION, edgeAlarmName, edgeDescription } from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,7 +1,7 @@
 import { auditEntry } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';

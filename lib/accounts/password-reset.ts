@@ -4,7 +4,7 @@ import type { Source } from '../contract/source.ts';
 import { notified, resetRequested } from '../mail/outbox.ts';
 import type { PasswordHasher } from '../passwords/hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { commitWithRetries, loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';

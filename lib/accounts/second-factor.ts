@@ -20,7 +20,7 @@ import type { SecondFactor } from '../second-factor/user-factor.ts';
 import type { Table } from '../table/table.ts';
 import { attemptBy, type LoginThrottle, openLoginThrottle } from '../throttle/login-throttle.ts';
 import { issuer } from '../tokens/token.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { factorChange } from '../users/credential-table.ts';
 import { allSessionsEnded } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';

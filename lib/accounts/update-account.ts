@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import { isSameRecipient } from '../mail/address.ts';
 import { confirmationRequested } from '../mail/outbox.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { modify } from '../users/update-user.ts';
 import type { User } from '../users/user.ts';
 import type { OwnAccountChange } from '../users/user-schema.ts';

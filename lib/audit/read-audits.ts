@@ -1,6 +1,6 @@
 import type { Filter, ListQuery } from '../contract/list-query.ts';
-import { requireEnv } from '../runtime/env.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { requireEnv } from '../runtime/execution-environment.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { integrationIdOf } from '../table/keys.ts';
 import { type ChargedCaller, readBudget } from '../table/read-budget.ts';
 import {

@@ -1,7 +1,7 @@
 import { auditEntry } from '../audit/audit-entry.ts';
 import type { Access } from '../contract/contract.ts';
 import { Failure, type FailureCode } from '../contract/failure.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import {
   type FactorRequirement,
   isInForce,
@@ -13,13 +13,11 @@ import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, type Condition, withConditionOn } from '../table/write.ts';
-import type { AuthorizedCaller, ChangeRule } from '../users/authorized-caller.ts';
-import type { Caller, CallerFrom } from '../users/caller.ts';
+import type { AuthorizedCaller, Caller, CallerFrom, ChangeRule } from '../users/caller.ts';
 import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
 import type { User } from '../users/user.ts';
 import { actorOf, type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';
-import { requireChangeLeft } from './change-budget.ts';
-import { type EndedTokens, endedTokens } from './ended-tokens.ts';
+import { type EndedTokens, endedTokens, requireChangeLeft } from './account-limits.ts';
 
 /** What a request requires of its caller. */
 interface Requirements {

@@ -1,4 +1,4 @@
-import { canonical, caseless } from './folding.ts';
+import { canonical, caseless } from './fields.ts';
 import type { Filter, Order } from './list-query.ts';
 
 /* Which entities a list selects, and their order. */

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Failure } from '../contract/failure.ts';
-import type { Precondition } from '../table/version.ts';
+import type { Precondition } from '../table/write.ts';
 import { isRead } from './request.ts';
 import type { Response } from './response.ts';
 

@@ -1,14 +1,13 @@
+import { endedTokens } from '../authorization/account-limits.ts';
 import { authorize, openAccessSettings } from '../authorization/authorize.ts';
-import { endedTokens } from '../authorization/ended-tokens.ts';
 import type { ProtectedContract } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
-import { limitColdStart } from '../runtime/cold-start.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { limitColdStart } from '../runtime/execution-environment.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { openTable } from '../table/open-table.ts';
 import type { Table } from '../table/table.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
-import type { Caller } from '../users/caller.ts';
+import type { AuthorizedCaller, Caller } from '../users/caller.ts';
 import { lambdaHandler, type Request } from './lambda-handler.ts';
 import type { Response } from './response.ts';
 

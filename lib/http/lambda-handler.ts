@@ -4,19 +4,16 @@ import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts'
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import type { ModuleCaller } from '../modules/module-token.ts';
-import { finishColdStart } from '../runtime/cold-start.ts';
-import { setDeadline } from '../runtime/deadline.ts';
+import { finishColdStart, resetRetries, setDeadline } from '../runtime/execution-environment.ts';
 import { isOutage } from '../runtime/outage.ts';
-import { resetRetries } from '../runtime/retries.ts';
-import type { Precondition } from '../table/version.ts';
+import type { Precondition } from '../table/write.ts';
 import type { Caller } from '../users/caller.ts';
 import { parseBody } from './body.ts';
 import { preconditionOf, respondConditionally } from './conditional.ts';
-import { openEdge } from './edge.ts';
 import { logDefect, logOutage, logRequest } from './log-request.ts';
 import { oauthError } from './oauth-error.ts';
 import { problem } from './problem.ts';
-import { type Event, readPath, readQueryAndBody } from './request.ts';
+import { type Event, openEdge, readPath, readQueryAndBody } from './request.ts';
 import type { Response } from './response.ts';
 
 /** A validated request, which contains only what the contract declares. */

@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts';
 import type { Failure } from '../contract/failure.ts';
+import { retryCount } from '../runtime/execution-environment.ts';
 import { log, logError, type Metric } from '../runtime/log.ts';
-import { retryCount } from '../runtime/retries.ts';
 import { type Event, isRead } from './request.ts';
 
 const RETRIES: Metric = { field: 'retries', unit: 'Count', dimensions: [[]] };

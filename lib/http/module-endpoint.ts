@@ -6,10 +6,10 @@ import {
   refusedModules,
 } from '../modules/authorized-module.ts';
 import { moduleToken } from '../modules/module-token.ts';
-import { limitColdStart } from '../runtime/cold-start.ts';
+import { limitColdStart } from '../runtime/execution-environment.ts';
 import { openTable } from '../table/open-table.ts';
 import { openVerifier } from '../tokens/verify-token.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { respondToUsers } from './endpoint.ts';
 import { lambdaHandler, type Request } from './lambda-handler.ts';
 import type { Response } from './response.ts';

@@ -2,7 +2,7 @@ import type { EntityName } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import type { ListQuery, QueryParameter } from '../contract/list-query.ts';
 import type { Page } from '../table/steps.ts';
-import type { Version } from '../table/version.ts';
+import type { Version } from '../table/write.ts';
 
 /** A handler's response. lambda-handler.ts adds the headers that all responses share. */
 export interface Response {

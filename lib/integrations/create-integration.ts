@@ -1,9 +1,8 @@
 import { pick } from '../contract/entity-fields.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { firstVersion } from '../table/version.ts';
-import { changeTotal, claim } from '../table/write.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { changeTotal, claim, firstVersion } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 import type { NewIntegration } from './integration-contracts.ts';
 import { auditEventForIntegration, integrationChanges } from './integration-table.ts';

@@ -1,9 +1,8 @@
 import { Failure } from '../contract/failure.ts';
 import { entityKey, PARAMETERS_PER_INTEGRATION_EVER, parameterId } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { firstVersion } from '../table/version.ts';
-import { changeTotal, put } from '../table/write.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { changeTotal, firstVersion, put } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { type Integration, PARAMETERS_MAX } from './integration.ts';
 import { findIntegration, integrationChanged } from './integration-table.ts';
 import { type DecryptedParameter, requireNewValue } from './parameter.ts';

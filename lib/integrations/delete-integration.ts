@@ -1,11 +1,16 @@
 import { Failure } from '../contract/failure.ts';
-import { sleepJittered } from '../runtime/retries.ts';
+import { sleepJittered } from '../runtime/waiting.ts';
 import { entityKey } from '../table/keys.ts';
 import { type ReadBudget, readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
-import { type Precondition, requireVersion } from '../table/version.ts';
-import { changeTotal, remove, type Write } from '../table/write.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import {
+  changeTotal,
+  type Precondition,
+  remove,
+  requireVersion,
+  type Write,
+} from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { credentialKey } from './integration-items.ts';
 import {

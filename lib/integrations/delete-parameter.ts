@@ -2,9 +2,14 @@ import { Failure } from '../contract/failure.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
-import { type Precondition, requireVersion } from '../table/version.ts';
-import { changeTotal, remove, versionIs } from '../table/write.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import {
+  changeTotal,
+  type Precondition,
+  remove,
+  requireVersion,
+  versionIs,
+} from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { integrationChanged } from './integration-table.ts';
 import {
   auditEventForParameter,

@@ -1,5 +1,5 @@
 import { editableFields, type FieldUse, viewOf } from '../contract/entity-fields.ts';
-import type { Version } from '../table/version.ts';
+import type { Version } from '../table/write.ts';
 
 /** The kinds of source or sink that an integration can be. */
 export const INTEGRATION_TYPES = [

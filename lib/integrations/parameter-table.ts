@@ -5,7 +5,7 @@ import { canOwnParameters, entityKey, integrationIdOf, parametersRange } from '.
 import type { Collection } from '../table/list.ts';
 import type { ReadBudget } from '../table/read-budget.ts';
 import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
-import type { Version } from '../table/version.ts';
+import type { Version } from '../table/write.ts';
 import { type Integration, PARAMETER_BYTES_MAX } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 

@@ -1,7 +1,7 @@
 import { type FieldUse, viewOf } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
-import { BLANK } from '../contract/folding.ts';
-import type { Version } from '../table/version.ts';
+import { BLANK } from '../contract/fields.ts';
+import type { Version } from '../table/write.ts';
 import type { Integration } from './integration.ts';
 import { moduleView } from './integration.ts';
 

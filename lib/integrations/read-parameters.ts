@@ -1,13 +1,13 @@
 import { Failure } from '../contract/failure.ts';
 import type { ListQuery } from '../contract/list-query.ts';
-import { mapConcurrently, settleAll } from '../runtime/settle-all.ts';
+import { mapConcurrently, settleAll } from '../runtime/waiting.ts';
 import { entityKey, integrationIdOf } from '../table/keys.ts';
 import { countEntities, idsIn, listPage } from '../table/list.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
 import type { Page } from '../table/steps.ts';
 import type { OnConsumed, Table } from '../table/table.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import { integrationOf } from './integration-table.ts';
 import { type DecryptedParameter, MASK } from './parameter.ts';

@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
-import { nextVersion } from '../table/version.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { nextVersion } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import type { Integration } from './integration.ts';
 import {
   auditEventForIntegration,

@@ -6,8 +6,7 @@ import {
   randomBytes,
 } from 'node:crypto';
 import { DecryptCommand, GenerateDataKeyCommand, type KMSClient } from '@aws-sdk/client-kms';
-import { abortBeforeDeadline } from '../runtime/deadline.ts';
-import { requireEnv } from '../runtime/env.ts';
+import { abortBeforeDeadline, requireEnv } from '../runtime/execution-environment.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { integrationIdOf } from '../table/keys.ts';
 

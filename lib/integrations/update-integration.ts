@@ -1,8 +1,8 @@
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
-import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import { nextVersion, type Precondition, requireVersion } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { EDITABLE_INTEGRATION_FIELDS, type Integration } from './integration.ts';
 import type { IntegrationChange } from './integration-contracts.ts';
 import {

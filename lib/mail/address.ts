@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { fold } from '../contract/folding.ts';
+import { fold } from '../contract/fields.ts';
 
 /*
  * An address is compared in three ways: as it is written; by its mailbox, which receives its mail

@@ -1,7 +1,6 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2';
 import { clientSettings } from '../runtime/aws.ts';
-import { abortBeforeDeadline } from '../runtime/deadline.ts';
-import { requireEnv } from '../runtime/env.ts';
+import { abortBeforeDeadline, requireEnv } from '../runtime/execution-environment.ts';
 import { recipientOf } from './address.ts';
 import type { Occasion } from './outbox.ts';
 

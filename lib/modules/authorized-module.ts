@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import type { Integration } from '../integrations/integration.ts';
-import { type RecentValues, recentValues } from '../runtime/recent-values.ts';
+import { type RecentValues, recentValues } from '../runtime/execution-environment.ts';
 import type { Table } from '../table/table.ts';
 import { confirmedCredential, keysOfCredential } from './credential.ts';
 import type { ModuleCaller } from './module-token.ts';

@@ -10,7 +10,7 @@ import {
 } from '../integrations/integration-table.ts';
 import type { Table } from '../table/table.ts';
 import { put, remove } from '../table/write.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import {
   activeCredentials,
   CREDENTIALS_MAX,

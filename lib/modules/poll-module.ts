@@ -1,11 +1,11 @@
 import { Failure } from '../contract/failure.ts';
 import type { Integration, ModuleReport } from '../integrations/integration.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { ignoreUnavailable } from '../table/change.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
 import type { Table } from '../table/table.ts';
-import type { Precondition } from '../table/version.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { Precondition } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import type { AuthorizedModule } from './authorized-module.ts';
 import type { Report } from './module-contracts.ts';
 import { readModule, type WantedConfiguration } from './read-module.ts';

@@ -4,13 +4,12 @@ import { findIntegration, integrationOf } from '../integrations/integration-tabl
 import { MASK } from '../integrations/parameter.ts';
 import { type Parameter, parameterItemsOf, parameterOf } from '../integrations/parameter-table.ts';
 import { CONCURRENT_DECRYPTIONS_MAX, openUnseal } from '../integrations/sealed-value.ts';
-import { sleepJittered } from '../runtime/retries.ts';
-import { mapConcurrently } from '../runtime/settle-all.ts';
+import { mapConcurrently, sleepJittered } from '../runtime/waiting.ts';
 import { entityKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
-import type { Precondition } from '../table/version.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { Precondition } from '../table/write.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import type { AuthorizedModule } from './authorized-module.ts';
 import { moduleStateView } from './module-state.ts';
 

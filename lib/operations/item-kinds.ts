@@ -1,5 +1,5 @@
 import { auditItem } from '../audit/audit-entry.ts';
-import { changeCountItem } from '../authorization/change-budget.ts';
+import { changeCountItem } from '../authorization/account-limits.ts';
 import {
   credentialItem,
   integrationItem,
@@ -9,13 +9,18 @@ import { mailCountItem } from '../mail/mail-limit.ts';
 import { mailItem, resetMailItem } from '../mail/outbox.ts';
 import { credentialUseItem } from '../modules/credential.ts';
 import { sessionItem } from '../sessions/session-table.ts';
-import { sequenceItem, totalItem } from '../table/counters.ts';
 import { formatItem } from '../table/format.ts';
-import { type ItemDeclaration, type ItemKind, itemKind } from '../table/item-kind.ts';
+import {
+  type ItemDeclaration,
+  type ItemKind,
+  itemKind,
+  sequenceItem,
+  totalItem,
+} from '../table/item-kind.ts';
 import type { Key } from '../table/keys.ts';
 import { readCountItem } from '../table/read-budget.ts';
 import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-items.ts';
-import { notBeforeItem, publicKeyItem } from '../tokens/key-set.ts';
+import { notBeforeItem, publicKeyItem } from '../tokens/token.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
 import { overviewItem } from './overview/count-overview.ts';

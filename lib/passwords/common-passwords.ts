@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fold } from '../contract/folding.ts';
+import { fold } from '../contract/fields.ts';
 
 /*
  * Which passwords are easy to guess because many people use them, or because they consist of the

@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
 import type { KMSClient } from '@aws-sdk/client-kms';
-import { requireEnv } from '../runtime/env.ts';
+import { requireEnv } from '../runtime/execution-environment.ts';
 import { generateMac, idOfKey, sharedKms } from '../runtime/kms.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import { codePoints } from '../contract/fields.ts';
-import { requireEnv } from '../runtime/env.ts';
+import { requireEnv } from '../runtime/execution-environment.ts';
 import { type Account, isVariation, readCommonPasswords, wordsOf } from './common-passwords.ts';
 import { LENGTH } from './password-schema.ts';
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { compare } from 'bcryptjs';
 import * as v from 'valibot';
 import { idOfKey, sharedKms } from '../runtime/kms.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import {
   base64,
   HASH_BYTES,

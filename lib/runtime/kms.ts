@@ -1,6 +1,6 @@
 import { GenerateMacCommand, KMSClient } from '@aws-sdk/client-kms';
 import { clientSettings } from './aws.ts';
-import { abortBeforeDeadline } from './deadline.ts';
+import { abortBeforeDeadline } from './execution-environment.ts';
 
 let shared: KMSClient | undefined;
 

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { requireEnv } from '../runtime/env.ts';
+import { requireEnv } from '../runtime/execution-environment.ts';
 import { generateMac, idOfKey, sharedKms } from '../runtime/kms.ts';
 import { base32 } from './totp.ts';
 import { RECOVERY_CODES } from './user-factor.ts';

@@ -1,4 +1,4 @@
-import { BLANK } from '../contract/folding.ts';
+import { BLANK } from '../contract/fields.ts';
 
 /*
  * What people type as a code: with the digits and signs of their keyboard, printout or clipboard.

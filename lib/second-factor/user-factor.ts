@@ -1,5 +1,5 @@
 import type { Access, Role } from '../contract/contract.ts';
-import { requireEnv } from '../runtime/env.ts';
+import { requireEnv } from '../runtime/execution-environment.ts';
 
 /** A second factor as stored in its user. Nothing in it helps to compute a code. */
 export interface SecondFactor {

@@ -2,7 +2,7 @@ import { Failure } from '../contract/failure.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
-import type { AuthorizedCaller } from '../users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../users/caller.ts';
 import { sessionsChanged } from '../users/credential-table.ts';
 import {
   allSessionsEnded,

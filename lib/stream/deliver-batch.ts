@@ -1,5 +1,5 @@
 import { Failure } from '../contract/failure.ts';
-import { currentDeadline, setDeadline } from '../runtime/deadline.ts';
+import { currentDeadline, setDeadline } from '../runtime/execution-environment.ts';
 import { logError } from '../runtime/log.ts';
 import { isOutage } from '../runtime/outage.ts';
 import type { Key } from '../table/keys.ts';

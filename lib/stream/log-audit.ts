@@ -1,5 +1,5 @@
 import { auditView, entryOf } from '../audit/read-audits.ts';
-import { setDeadline } from '../runtime/deadline.ts';
+import { setDeadline } from '../runtime/execution-environment.ts';
 import { log, logError } from '../runtime/log.ts';
 import type { Table } from '../table/table.ts';
 import {

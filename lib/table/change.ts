@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Failure, type FailureCode } from '../contract/failure.ts';
-import { currentDeadline, throttledTriesMax } from '../runtime/deadline.ts';
+import {
+  countRetry,
+  currentDeadline,
+  throttledTriesMax,
+} from '../runtime/execution-environment.ts';
 import { cancellationCodes, isOutage, isThrottled, isThrottlingCode } from '../runtime/outage.ts';
-import { countRetry, sleepJittered } from '../runtime/retries.ts';
+import { sleepJittered } from '../runtime/waiting.ts';
 import type { Table } from './table.ts';
 import type { Write } from './write.ts';
 

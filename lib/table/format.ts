@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../contract/failure.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { type Decision, loadDecideCommit } from './change.ts';
 import { type ItemDeclaration, whole } from './item-kind.ts';
 import type { Key } from './keys.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Key } from './keys.ts';
+import { type Key, KINDS, type Kind, SEQUENCES, type Sequence } from './keys.ts';
 
 /*
  * One declaration per kind of item, in the folder that owns it; operations/item-kinds.ts lists all.
@@ -90,3 +90,27 @@ export const text = v.string();
 export const whole = v.pipe(v.number(), v.safeInteger());
 export const id = v.pipe(whole, v.minValue(1));
 export const count = v.pipe(whole, v.minValue(0));
+
+/* The items that count: the ids that were assigned, and the entities of each kind. */
+
+export const sequenceKey = (kind: Sequence): Key => ({ pk: 'SEQUENCE', sk: kind });
+/** The last id of a kind that was assigned. */
+export const sequenceItem: ItemDeclaration = {
+  pk: 'SEQUENCE',
+  sk: SEQUENCES,
+  name: 'last id of a kind',
+  attributes: () => v.object({ n: whole }),
+  onForget: 'keep',
+  onRestore: 'change',
+};
+
+export const totalKey = (kind: Kind): Key => ({ pk: 'TOTAL', sk: kind });
+/** How many entities of a kind there are, and how often that has changed. */
+export const totalItem: ItemDeclaration = {
+  pk: 'TOTAL',
+  sk: KINDS,
+  name: 'total of a kind',
+  attributes: () => v.object({ n: whole, changes: v.optional(count) }),
+  onForget: 'keep',
+  onRestore: 'keep',
+};

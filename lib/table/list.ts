@@ -1,7 +1,7 @@
 import { Failure, type TooLong } from '../contract/failure.ts';
 import { cursorAfter, type Filter, type ListQuery } from '../contract/list-query.ts';
 import { matcherOf, sorted } from '../contract/selection.ts';
-import { totalKey } from './counters.ts';
+import { totalKey } from './item-kind.ts';
 import { entityKey, idText, type Key, type Kind } from './keys.ts';
 import type { ReadBudget } from './read-budget.ts';
 import { type Bounds, boundsAfter, itemsOf, type Page, pageInSteps } from './steps.ts';

@@ -10,12 +10,15 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { Failure } from '../contract/failure.ts';
 import { clientSettings, THROTTLED_WAIT_MS } from '../runtime/aws.ts';
-import { abortBeforeDeadline, throttledTriesMax } from '../runtime/deadline.ts';
-import { requireEnv } from '../runtime/env.ts';
+import {
+  abortBeforeDeadline,
+  requireEnv,
+  throttledTriesMax,
+} from '../runtime/execution-environment.ts';
 import { isOutage } from '../runtime/outage.ts';
-import { sleepJittered } from '../runtime/retries.ts';
-import { sequenceKey } from './counters.ts';
+import { sleepJittered } from '../runtime/waiting.ts';
 import { guardFormat, withGuard } from './format.ts';
+import { sequenceKey } from './item-kind.ts';
 import type { Key } from './keys.ts';
 import { type Item, LIST_ITEMS_MAX, LIST_UNITS_MAX, type Table } from './table.ts';
 import type { Write } from './write.ts';

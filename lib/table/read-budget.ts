@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../contract/failure.ts';
 import { logError } from '../runtime/log.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { count, type ItemDeclaration } from './item-kind.ts';
 import { idText, type Key } from './keys.ts';
 import { type Item, LIST_UNITS_MAX, type Table } from './table.ts';

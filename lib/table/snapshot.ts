@@ -6,10 +6,13 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { Failure } from '../contract/failure.ts';
 import { THROTTLED_WAIT_MS } from '../runtime/aws.ts';
-import { abortBeforeDeadline, throttledTriesMax } from '../runtime/deadline.ts';
-import { requireEnv } from '../runtime/env.ts';
+import {
+  abortBeforeDeadline,
+  requireEnv,
+  throttledTriesMax,
+} from '../runtime/execution-environment.ts';
 import { isThrottled } from '../runtime/outage.ts';
-import { sleepJittered } from '../runtime/retries.ts';
+import { sleepJittered } from '../runtime/waiting.ts';
 import { withGuard } from './format.ts';
 import type { Key } from './keys.ts';
 import { openTableWith, sharedClient, sharedGuard } from './open-table.ts';

@@ -5,7 +5,7 @@ import {
   QueryCommand,
   ScanCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { requireEnv } from '../runtime/env.ts';
+import { requireEnv } from '../runtime/execution-environment.ts';
 import type { Key } from './keys.ts';
 import { transactGet } from './snapshot.ts';
 import type { Item } from './table.ts';

@@ -1,5 +1,5 @@
-import { allowTimeToUndo } from '../runtime/deadline.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { allowTimeToUndo } from '../runtime/execution-environment.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { commit, ignoreUnavailable, loadDecideCommit } from '../table/change.ts';
 import type { Key } from '../table/keys.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';

@@ -2,7 +2,7 @@ import { type Actor, anonymous } from '../audit/audit-entry.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
 import { openConnection } from '../runtime/aws.ts';
-import { requireEnv } from '../runtime/env.ts';
+import { requireEnv } from '../runtime/execution-environment.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';

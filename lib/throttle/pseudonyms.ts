@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { KMSClient } from '@aws-sdk/client-kms';
-import { startInColdStart } from '../runtime/cold-start.ts';
+import { startInColdStart } from '../runtime/execution-environment.ts';
 import { generateMac } from '../runtime/kms.ts';
 
 /** Must differ in length from an argon2 hash: the same KMS key computes MACs of those hashes. */

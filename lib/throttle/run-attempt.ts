@@ -1,6 +1,6 @@
 import { Failure, type FailureCode } from '../contract/failure.ts';
 import { isOutage } from '../runtime/outage.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import type { Write } from '../table/write.ts';
 import type { User } from '../users/user.ts';
 import {

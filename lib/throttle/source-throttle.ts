@@ -1,6 +1,6 @@
 import { Failure } from '../contract/failure.ts';
 import { machineOf, type Source, siteOf } from '../contract/source.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import type { Key } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { windowAt } from '../table/window-counter.ts';

@@ -1,15 +1,13 @@
 import { createPublicKey } from 'node:crypto';
 import { GetPublicKeyCommand, type KMSClient, SignCommand } from '@aws-sdk/client-kms';
-import { abortBeforeDeadline } from '../runtime/deadline.ts';
-import { requireEnv } from '../runtime/env.ts';
+import { abortBeforeDeadline, requireEnv } from '../runtime/execution-environment.ts';
 import { sharedKms } from '../runtime/kms.ts';
 import { logError } from '../runtime/log.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import type { Table } from '../table/table.ts';
 import { claim } from '../table/write.ts';
-import { type PublicJwk, publicKeyItemKey, thumbprint } from './key-set.ts';
-import { ALGORITHM } from './token.ts';
+import { ALGORITHM, type PublicJwk, publicKeyItemKey, thumbprint } from './token.ts';
 
 /**
  * Signs with the private key in KMS. The signature has the 64 bytes that ES256 requires; SDK errors

@@ -1,13 +1,20 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { verifyJwtSync } from 'aws-jwt-verify/jwt-verifier';
 import { Failure } from '../contract/failure.ts';
-import { awaitInColdStart } from '../runtime/cold-start.ts';
-import { settleAll } from '../runtime/settle-all.ts';
+import { awaitInColdStart } from '../runtime/execution-environment.ts';
+import { settleAll } from '../runtime/waiting.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
 import { CLOCK_SKEW_SECONDS } from '../users/token-validity.ts';
-import { type PublicJwk, readKeySet } from './key-set.ts';
-import { ALGORITHM, AUDIENCE, issuer, TOKEN_TYPE, tokenLifetimeSeconds } from './token.ts';
+import {
+  ALGORITHM,
+  AUDIENCE,
+  issuer,
+  type PublicJwk,
+  readKeySet,
+  TOKEN_TYPE,
+  tokenLifetimeSeconds,
+} from './token.ts';
 
 /** Verifies the access token of a request. */
 export interface Verifier<T = Caller> {

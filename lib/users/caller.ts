@@ -1,4 +1,7 @@
+import type { AuditEvent } from '../audit/audit-entry.ts';
+import type { Decision } from '../table/change.ts';
 import type { IssuedToken } from './token-validity.ts';
+import type { User } from './user.ts';
 
 /**
  * The caller of a request, as stated in its token. The table may have changed since the token was
@@ -11,4 +14,65 @@ export interface Caller extends IssuedToken {
 /** A caller, and the address from which the request came. */
 export interface CallerFrom extends Caller {
   readonly source: string;
+}
+
+/** A decision and what the audit trail records of it. */
+type AuthorizedDecision<R> = Decision<R> & { readonly event: AuditEvent | readonly AuditEvent[] };
+
+/**
+ * A rule that changes data: load, prepare, decide. Only `loadEarly` runs before the caller is
+ * authorized. `decide` must be pure: each retry loads and decides again.
+ */
+export interface ChangeRule<R, E, L, P> {
+  /**
+   * Reads in parallel with the caller's user: at most one read unit, because an unauthorized caller
+   * causes these reads too.
+   */
+  readonly loadEarly?: () => Promise<E>;
+  /** Reads what the rule needs. Without it, that is what `loadEarly` returned. */
+  readonly load?: (early: E) => Promise<L>;
+  /**
+   * Does what costs time or money or has side effects, such as a hash, a data key or a new id: once
+   * for all retries.
+   */
+  readonly prepare?: (loaded: L) => Promise<P>;
+  readonly decide: (known: Known<L, P>) => AuthorizedDecision<R>;
+}
+
+/** What a rule decides on. */
+interface Known<L, P> {
+  readonly loaded: L;
+  readonly prepared: P;
+  /** The caller's user, as loaded for this attempt. */
+  readonly callerUser: User;
+  /** The time of the decision, in milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * A caller together with the access that its endpoint requires, which the endpoint enforces for
+ * every request.
+ */
+export interface AuthorizedCaller extends Caller {
+  /**
+   * Waits until the table has confirmed the access. The endpoint awaits it before it responds; a
+   * rule needs to only before side effects and large reads. Fails with forbidden and invalid-token,
+   * but not for the token of a deleted account where no role is required.
+   */
+  requireAuthorized(): Promise<void>;
+  /**
+   * Returns the caller's user once the table has confirmed the access. Fails with forbidden and
+   * invalid-token.
+   */
+  findUser(): Promise<User>;
+  /** Whether the caller is an administrator now. Reads no more than the access does. */
+  isAdministrator(): Promise<boolean>;
+  /**
+   * Loads, prepares, decides and commits. The caller's authorization is a condition of the commit,
+   * so that a stale token changes nothing, and the audit event is part of the transaction.
+   *
+   * Fails with `forbidden`, with `invalid-token`, with `change-budget-spent`, and as
+   * `loadDecideCommit` does.
+   */
+  change<R, E = undefined, L = E, P = undefined>(rule: ChangeRule<R, E, L, P>): Promise<R>;
 }

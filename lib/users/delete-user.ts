@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
-import { type Precondition, requireVersion } from '../table/version.ts';
-import type { AuthorizedCaller } from './authorized-caller.ts';
+import { type Precondition, requireVersion } from '../table/write.ts';
+import type { AuthorizedCaller } from './caller.ts';
 import { auditEventFor, deletion, findUserByLogin, userChanges } from './user-table.ts';
 
 /**

@@ -1,17 +1,11 @@
 import { Failure } from '../contract/failure.ts';
-import { isReachable } from '../mail/address.ts';
 import { countMail, type MailCount, mailCountKey, mailsTo } from '../mail/mail-limit.ts';
-import { invited } from '../mail/outbox.ts';
+import { invitationAt, invited } from '../mail/outbox.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, set } from '../table/write.ts';
-import type { AuthorizedCaller } from './authorized-caller.ts';
-import type { User } from './user.ts';
+import type { AuthorizedCaller } from './caller.ts';
 import { auditEventFor, findUserByLogin } from './user-table.ts';
-
-/** When a user is invited; undefined for an address that no mail reaches. */
-export const invitationAt = ({ email }: Pick<User, 'email'>, now: number): string | undefined =>
-  isReachable(email) ? new Date(now).toISOString() : undefined;
 
 /**
  * Invites an activated user without a password again. Fails with not-found, not-invitable for any

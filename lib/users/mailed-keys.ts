@@ -2,10 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mailboxOf } from '../mail/address.ts';
 import { put, type Write } from '../table/write.ts';
 import type { User } from './user.ts';
-import { pendingEmailKey, resetItemKey } from './user-items.ts';
+import { MAILED_KEY_SECONDS, pendingEmailKey, resetItemKey } from './user-items.ts';
 
-/** How long a mailed key is valid. */
-export const MAILED_KEY_SECONDS = 24 * 60 * 60;
 /**
  * A change of one's own address does not void a key that was mailed within this time before its
  * use.

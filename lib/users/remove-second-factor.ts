@@ -1,7 +1,7 @@
 import { Failure } from '../contract/failure.ts';
 import { notified } from '../mail/outbox.ts';
 import type { Table } from '../table/table.ts';
-import type { AuthorizedCaller } from './authorized-caller.ts';
+import type { AuthorizedCaller } from './caller.ts';
 import { factorChange } from './credential-table.ts';
 import { allSessionsEnded } from './token-validity.ts';
 import { auditEventFor, findUserByLogin } from './user-table.ts';

@@ -2,14 +2,18 @@ import type { AuditEvent } from '../audit/audit-entry.ts';
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { isSameRecipient } from '../mail/address.ts';
-import { invited, notified } from '../mail/outbox.ts';
+import { invitationAt, invited, notified } from '../mail/outbox.ts';
 import type { Decision } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { nextVersion, type Precondition, requireVersion } from '../table/version.ts';
-import { attributesAre, withConditionOn } from '../table/write.ts';
-import type { AuthorizedCaller } from './authorized-caller.ts';
-import { invitationAt } from './invite-user.ts';
+import {
+  attributesAre,
+  nextVersion,
+  type Precondition,
+  requireVersion,
+  withConditionOn,
+} from '../table/write.ts';
+import type { AuthorizedCaller } from './caller.ts';
 import { EDITABLE_USER_FIELDS, type EditableUserField, type User } from './user.ts';
 import type { UserChange } from './user-schema.ts';
 import {

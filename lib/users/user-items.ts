@@ -76,6 +76,8 @@ export const rosterItem: ItemDeclaration = {
   onRestore: 'keep',
 };
 
+/** How long a mailed key is valid. */
+export const MAILED_KEY_SECONDS = 24 * 60 * 60;
 export const resetItemKey = (hash: string): Key => ({ pk: `RESET#${hash}`, sk: 'RESET' });
 export const resetKeyItem: ItemDeclaration = {
   pk: 'RESET#<hash of the key>',

@@ -15,8 +15,7 @@ import {
 } from '../contract/fields.ts';
 import { asciiDomain, INVISIBLE } from '../mail/address.ts';
 import { PASSWORD_JSON, password } from '../passwords/password-schema.ts';
-import { USER_STATES } from './administrator-view.ts';
-import type { EditableUserField } from './user.ts';
+import { type EditableUserField, USER_STATES } from './user.ts';
 
 /** Logins that would collide with other paths under /api/users. */
 export const RESERVED_LOGINS: readonly string[] = ['authorities'];

@@ -22,11 +22,10 @@ import {
   set,
   type Write,
 } from '../table/write.ts';
-import { membership } from './administrators.ts';
 import type { Caller } from './caller.ts';
 import { allSessionsEnded, sessionEnded, TOKEN_STATE, type TokenState } from './token-validity.ts';
 import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
-import { emailGuardKey, formerUserKey, loginGuardKey } from './user-items.ts';
+import { emailGuardKey, formerUserKey, loginGuardKey, rosterKey } from './user-items.ts';
 
 /** Converts a table item to a user. */
 export function userOf(item: Item): User {
@@ -212,4 +211,53 @@ export function deletion(user: User, now: number): Write[] {
       expires,
     }),
   ];
+}
+
+/*
+ * The roster is the set of ids of all activated users with ROLE_ADMIN; at least one must always
+ * remain. A prior read cannot guarantee this: two administrators who remove each other concurrently
+ * both still read two. The condition is therefore on the roster item, in the transaction that
+ * removes an administrator.
+ */
+
+/** Whether a user is an administrator, which requires both ROLE_ADMIN and activation. */
+export function administers(user: Pick<User, 'activated' | 'authorities'> | undefined): boolean {
+  return user?.activated === true && user.authorities.includes('ROLE_ADMIN');
+}
+
+/**
+ * The roster write for a change of one user; empty unless the user becomes or ceases to be an
+ * administrator.
+ */
+function membership(before: User | undefined, after: User | undefined): Write[] {
+  if (before && administers(before) && !administers(after)) return [leaveRoster(before.id)];
+  if (after && administers(after) && !administers(before)) return [joinRoster(after.id)];
+  return [];
+}
+
+/**
+ * Removes a deleted, demoted or deactivated administrator. Fails with last-administrator if no
+ * other remains.
+ */
+export function leaveRoster(id: number): Write {
+  return {
+    act: 'Update',
+    key: rosterKey,
+    update: 'DELETE #ids :set',
+    condition: 'size(#ids) > :one',
+    names: { '#ids': 'ids' },
+    values: { ':set': new Set([id]), ':one': 1 },
+    onConditionFailed: 'last-administrator',
+  };
+}
+
+/** Adds an administrator to the roster. */
+export function joinRoster(id: number): Write {
+  return {
+    act: 'Update',
+    key: rosterKey,
+    update: 'ADD #ids :set',
+    names: { '#ids': 'ids' },
+    values: { ':set': new Set([id]) },
+  };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { mapConcurrently } from '../../lib/runtime/settle-all.ts';
+import { mapConcurrently } from '../../lib/runtime/waiting.ts';
 import { routes } from '../../routes.ts';
 import { type Budget, budgetDocument, isDocumented } from '../support/costs/call-budgets.ts';
 import {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { openBarrier } from '../support/instance/hold-transactions.ts';
+import type { Received } from '../support/instance/launch.ts';
 
 /*
  * Conditional requests (RFC 9110, section 13): with If-Match a change succeeds only on the version

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleRoutes, routes } from '../../routes.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /*

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { howToTry } from '../../infra/local/announce.ts';
 import { consoleRoutes, routes } from '../../routes.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
-import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import type { Gatehouse, Received } from '../support/instance/launch.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

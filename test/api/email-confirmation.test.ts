@@ -3,14 +3,10 @@ import { confirmationRequested } from '../../lib/mail/outbox.ts';
 import { commit } from '../../lib/table/change.ts';
 import { pendingEmailKey } from '../../lib/users/user-items.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import {
-  type Gatehouse,
-  type Received,
-  startGatehouse,
-  useGatehouse,
-} from '../support/instance/gatehouse.ts';
+import { startGatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { expectIntact, itemsOf } from '../support/instance/items.ts';
+import type { Gatehouse, Received } from '../support/instance/launch.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 import { recordUnused } from '../support/stack/unused-permissions.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { mailKey } from '../../lib/mail/outbox.ts';
-import { mapConcurrently } from '../../lib/runtime/settle-all.ts';
+import { mapConcurrently } from '../../lib/runtime/waiting.ts';
 import { commit } from '../../lib/table/change.ts';
 import { formatKey, READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/format.ts';
 import { put, type Write } from '../../lib/table/write.ts';

@@ -1,7 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { consoleRoutes, routes } from '../../routes.ts';
 import { methodAndPath } from '../support/instance/api-document.ts';
-import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import type { Received } from '../support/instance/launch.ts';
 import { useAdminAndAnalyst } from '../support/instance/users.ts';
 
 /* HEAD (RFC 9110, 9.3.2): every response to GET, without its body. */

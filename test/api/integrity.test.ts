@@ -11,7 +11,7 @@ import { VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/find-defect.
 import type { FindingKind } from '../../lib/operations/integrity/finding.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
-import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
+import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import {
   openTableScanner,
@@ -19,7 +19,7 @@ import {
   type TableScanner,
 } from '../../lib/table/table-scanner.ts';
 import { put, type Write } from '../../lib/table/write.ts';
-import { publicKeyItemKey } from '../../lib/tokens/key-set.ts';
+import { publicKeyItemKey } from '../../lib/tokens/token.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';

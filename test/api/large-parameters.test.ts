@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { measureUnits } from '../support/costs/consumed-units.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 
 /*
  * An integration is deleted with all its parameters in one transaction, which must stay within

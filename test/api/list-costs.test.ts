@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { measureUnits } from '../support/costs/consumed-units.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { fillUsers, forgetReads } from '../support/instance/items.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 
 /*
  * Measures the cost of a list as the number of users grows. The sizes in docs/performance.md take

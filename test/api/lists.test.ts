@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Kind } from '../../lib/table/keys.ts';
 import { importHere, integrationRecord, userRecord } from '../support/commands/transfer.ts';
-import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import type { Received } from '../support/instance/launch.ts';
 
 /* All pages and links around the ends are in test/unit/list.test.ts and response.test.ts. */
 

@@ -5,7 +5,7 @@ import { VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/find-defect.
 import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import { overviewKey } from '../../lib/operations/overview/count-overview.ts';
 import { commit } from '../../lib/table/change.ts';
-import { totalKey } from '../../lib/table/counters.ts';
+import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { LIST_UNITS_MAX } from '../../lib/table/table.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 
 /* New passwords where the settings require more of them than the API contract does. */

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
 import { commit } from '../../lib/table/change.ts';
-import { nextVersion } from '../../lib/table/version.ts';
+import { nextVersion } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, findUser, modification } from '../../lib/users/user-table.ts';
 import { PROTECTED } from '../support/instance/example-requests.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { openMeanwhile } from '../support/instance/hold-transactions.ts';
 import { itemsOf } from '../support/instance/items.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { statusAndWait, statuses, useAttempts } from '../support/instance/attempts.ts';
-import type { Received } from '../support/instance/gatehouse.ts';
+import type { Received } from '../support/instance/launch.ts';
 import { RELEASE } from '../support/instance/run-variables.ts';
 
 /* What one IP address may do, over all logins. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Rule } from '../../infra/local/aws/faults.ts';
 import { AWAY, statuses, useAttempts } from '../support/instance/attempts.ts';
-import type { Received } from '../support/instance/gatehouse.ts';
+import type { Received } from '../support/instance/launch.ts';
 import { LONG, RELEASE } from '../support/instance/run-variables.ts';
 
 /* What an outage does to the counts of attempts. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
-import { repeatWhileBusy } from '../support/instance/launch.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import { type Gatehouse, repeatWhileBusy } from '../support/instance/launch.ts';
 
 /*
  * A stream of changes by one account must not prevent changes of it by others, such as its

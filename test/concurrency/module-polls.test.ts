@@ -3,9 +3,10 @@ import { expect, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
 import { openTableScanner, scannerClient } from '../../lib/table/table-scanner.ts';
-import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { itemsOf, restoreItems } from '../support/instance/items.ts';
+import type { Received } from '../support/instance/launch.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
 /* A module polls while people change what it runs, and the table is restored from a backup. */

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Received, useGatehouse } from '../support/instance/gatehouse.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { openBarrier, openMeanwhile } from '../support/instance/hold-transactions.ts';
+import type { Received } from '../support/instance/launch.ts';
 
 /*
  * One race over HTTP for each rule that spans items; test/interleavings has every order of calls. A

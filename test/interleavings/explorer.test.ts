@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadDecideCommit } from '../../lib/table/change.ts';
-import { sequenceKey } from '../../lib/table/counters.ts';
+import { sequenceKey } from '../../lib/table/item-kind.ts';
 import type { SnapshotTable } from '../../lib/table/snapshot.ts';
 import { attributesAre, EXISTS, set } from '../../lib/table/write.ts';
 import { SCENARIOS } from './catalogue.ts';

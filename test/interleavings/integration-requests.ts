@@ -20,7 +20,7 @@ import { moduleStateView } from '../../lib/modules/module-state.ts';
 import { pollModule, reportModule } from '../../lib/modules/poll-module.ts';
 import { listPage } from '../../lib/table/list.ts';
 import { readBudget } from '../../lib/table/read-budget.ts';
-import type { Precondition } from '../../lib/table/version.ts';
+import type { Precondition } from '../../lib/table/write.ts';
 import type { User } from '../../lib/users/user.ts';
 import { queryOf } from '../support/doubles/rule-arguments.ts';
 import { moduleRequest, publicRequest, SOURCE, throttleOf } from './doubles.ts';

@@ -2,7 +2,7 @@ import type { Role } from '../../lib/contract/contract.ts';
 import { emailKey } from '../../lib/mail/address.ts';
 import { ALL_RECOVERY_CODES } from '../../lib/second-factor/user-factor.ts';
 import { sessionKey } from '../../lib/sessions/session-table.ts';
-import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
+import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Caller } from '../../lib/users/caller.ts';

@@ -11,14 +11,13 @@ import { commitWithRetries } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';
-import { administratorView } from '../../lib/users/administrator-view.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
 import { inviteUser } from '../../lib/users/invite-user.ts';
 import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
-import { type User, userView } from '../../lib/users/user.ts';
+import { administratorView, type User, userView } from '../../lib/users/user.ts';
 import { NOW } from './determinism.ts';
 import {
   factorSecrets,

@@ -1,6 +1,6 @@
 import type { Access } from '../../lib/contract/contract.ts';
 import type { ModuleCaller } from '../../lib/modules/module-token.ts';
-import { settleAll } from '../../lib/runtime/settle-all.ts';
+import { settleAll } from '../../lib/runtime/waiting.ts';
 import type { Key, Sequence } from '../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../lib/table/snapshot.ts';
 import type { Item, Range } from '../../lib/table/table.ts';

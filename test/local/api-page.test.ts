@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Mail } from '../../infra/local/aws/mailbox.ts';
 import { routes } from '../../routes.ts';
 import { launchChromium } from '../support/browser/launch-chromium.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 
 /* The API reference and the mailbox in a browser, as a person would use them. */
 

@@ -7,7 +7,7 @@ import { actionsOf } from '../../infra/local/calls/actions.ts';
 import type { AwsCall } from '../../infra/local/calls/aws-call.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { commit } from '../../lib/table/change.ts';
-import { totalKey } from '../../lib/table/counters.ts';
+import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { scannerClient } from '../../lib/table/table-scanner.ts';
 import { remove, set } from '../../lib/table/write.ts';

@@ -6,7 +6,7 @@ import { createFirstAccounts } from '../../infra/local/first-accounts.ts';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { commit } from '../../lib/table/change.ts';
-import { sequenceKey } from '../../lib/table/counters.ts';
+import { sequenceKey } from '../../lib/table/item-kind.ts';
 import { remove } from '../../lib/table/write.ts';
 import { loginGuardKey, rosterKey } from '../../lib/users/user-items.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commit } from '../../lib/table/change.ts';
 import { remove } from '../../lib/table/write.ts';
-import { publicKeyItemKey } from '../../lib/tokens/key-set.ts';
+import { publicKeyItemKey } from '../../lib/tokens/token.ts';
 import { findUserByLogin } from '../../lib/users/user-table.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 import { decode } from '../support/instance/mint.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

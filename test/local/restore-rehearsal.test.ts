@@ -13,9 +13,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { OPERATOR } from '../../infra/local/state/operator.ts';
 import type { Settings } from '../../infra/settings/settings.ts';
 import { operatorsEnvironment, runCommand } from '../support/commands/run-command.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION } from '../support/instance/integrations.ts';
 import { createTable, type Items, itemsOf } from '../support/instance/items.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 import { turnOnFactor } from '../support/instance/users.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

@@ -8,8 +8,8 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import project from '../../package.json' with { type: 'json' };
 import { routes } from '../../routes.ts';
-import { type Gatehouse, useGatehouse } from '../support/instance/gatehouse.ts';
-import { launch } from '../support/instance/launch.ts';
+import { useGatehouse } from '../support/instance/gatehouse.ts';
+import { type Gatehouse, launch } from '../support/instance/launch.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
 

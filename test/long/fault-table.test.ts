@@ -13,8 +13,9 @@ import {
   type Prepared,
   REQUESTS,
 } from '../support/instance/example-requests.ts';
-import { type Gatehouse, type Received, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact } from '../support/instance/items.ts';
+import type { Gatehouse, Received } from '../support/instance/launch.ts';
 import { mailTable } from '../support/instance/mail-trials.ts';
 import { openSetup, type Setup } from '../support/instance/setup.ts';
 

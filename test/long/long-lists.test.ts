@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { totalKey } from '../../lib/table/counters.ts';
+import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import { changeTotal, claim } from '../../lib/table/write.ts';
-import { type Gatehouse, startGatehouse } from '../support/instance/gatehouse.ts';
+import { startGatehouse } from '../support/instance/gatehouse.ts';
 import { forgetReads } from '../support/instance/items.ts';
+import type { Gatehouse } from '../support/instance/launch.ts';
 
 /* Lists of 10,000 users and of 16 MB; test/unit/list.test.ts only pretends to have them. */
 

@@ -4,7 +4,7 @@ import { readTemplate } from '../../infra/local/stack/template.ts';
 import { openMemoryState } from '../../infra/local/state/state.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
-import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/key-set.ts';
+import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/token.ts';
 import { resetItemKey } from '../../lib/users/user-items.ts';
 import { USER_UPDATES } from '../../lib/users/user-updates.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';

@@ -3,15 +3,16 @@ import http from 'node:http';
 import https from 'node:https';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { clientSettings, openConnection } from '../../lib/runtime/aws.ts';
-import { finishColdStart, startInColdStart } from '../../lib/runtime/cold-start.ts';
 import {
   abortBeforeDeadline,
   allowTimeToUndo,
   currentDeadline,
+  finishColdStart,
   setDeadline,
-} from '../../lib/runtime/deadline.ts';
+  startInColdStart,
+} from '../../lib/runtime/execution-environment.ts';
 import { isOutage } from '../../lib/runtime/outage.ts';
-import { mapConcurrently, settleAll } from '../../lib/runtime/settle-all.ts';
+import { mapConcurrently, settleAll } from '../../lib/runtime/waiting.ts';
 import { awsError, overlapCounter, waitMicrotasks } from '../support/doubles/aws-calls.ts';
 import { freezeClock } from '../support/doubles/time.ts';
 

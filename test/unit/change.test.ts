@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
-import { resetRetries, retryCount } from '../../lib/runtime/retries.ts';
+import { resetRetries, retryCount, setDeadline } from '../../lib/runtime/execution-environment.ts';
 import { commit, ignoreUnavailable, loadDecideCommit } from '../../lib/table/change.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { OnConditionFailed, Write } from '../../lib/table/write.ts';

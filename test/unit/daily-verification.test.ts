@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { totalKey } from '../../lib/table/counters.ts';
 import { formatKey, NewerFormat, READABLE_FORMAT } from '../../lib/table/format.ts';
+import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import { type InMemoryScanner, inMemoryScanner } from '../support/doubles/memory-table.ts';
 import { printedBy } from '../support/doubles/output.ts';

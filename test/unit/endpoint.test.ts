@@ -6,9 +6,12 @@ import type { Contract } from '../../lib/contract/contract.ts';
 import { endpoint } from '../../lib/http/endpoint.ts';
 import { publicEndpoint } from '../../lib/http/public-endpoint.ts';
 import { ok, okEmpty } from '../../lib/http/response.ts';
-import { startInColdStart } from '../../lib/runtime/cold-start.ts';
-import { CALL_RESERVE_MS, currentDeadline } from '../../lib/runtime/deadline.ts';
-import { countRetry } from '../../lib/runtime/retries.ts';
+import {
+  CALL_RESERVE_MS,
+  countRetry,
+  currentDeadline,
+  startInColdStart,
+} from '../../lib/runtime/execution-environment.ts';
 import { useLogLines } from '../support/doubles/output.ts';
 import { NOW, useVerifierEnvironment } from '../support/instance/tokens.ts';
 

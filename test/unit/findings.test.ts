@@ -8,7 +8,7 @@ import {
 } from '../../lib/operations/integrity/finding.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
 import { countByKind, verifyTable } from '../../lib/operations/integrity/verify-table.ts';
-import { sequenceKey, totalKey } from '../../lib/table/counters.ts';
+import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { NotGatehouseTable } from '../../lib/table/wrong-table.ts';

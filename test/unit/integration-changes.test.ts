@@ -9,7 +9,7 @@ import {
 } from '../../lib/integrations/integration.ts';
 import { updateParameter } from '../../lib/integrations/update-parameter.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { totalKey } from '../../lib/table/counters.ts';
+import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Kind } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';

@@ -4,7 +4,7 @@ import { findDefect, VERIFIED_ATTRIBUTES } from '../../lib/operations/integrity/
 import { ITEM_KINDS, ITEMS } from '../../lib/operations/item-kinds.ts';
 import type { ItemKind } from '../../lib/table/item-kind.ts';
 import type { Item } from '../../lib/table/table.ts';
-import { thumbprint } from '../../lib/tokens/key-set.ts';
+import { thumbprint } from '../../lib/tokens/token.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
 
 const jwk = { kty: 'EC', crv: 'P-256', x: 'the-x', y: 'the-y' };

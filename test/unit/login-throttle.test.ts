@@ -4,8 +4,11 @@ import https from 'node:https';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Failure } from '../../lib/contract/failure.ts';
-import { finishColdStart } from '../../lib/runtime/cold-start.ts';
-import { abortBeforeDeadline, setDeadline } from '../../lib/runtime/deadline.ts';
+import {
+  abortBeforeDeadline,
+  finishColdStart,
+  setDeadline,
+} from '../../lib/runtime/execution-environment.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import {

@@ -2,7 +2,7 @@ import { argon2Sync } from 'node:crypto';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openPasswords } from '../../lib/passwords/passwords.ts';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { setDeadline } from '../../lib/runtime/execution-environment.ts';
 import { bcryptHash } from '../support/commands/transfer.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 

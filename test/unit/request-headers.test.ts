@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { machineOf, networkOf } from '../../lib/contract/source.ts';
 import { mediaTypeInUtf8 } from '../../lib/http/body.ts';
 import { preconditionOf } from '../../lib/http/conditional.ts';
-import { openCrossSitePolicy } from '../../lib/http/cross-site.ts';
-import { openEdge } from '../../lib/http/edge.ts';
+import { openCrossSitePolicy } from '../../lib/http/public-endpoint.ts';
+import { openEdge } from '../../lib/http/request.ts';
 import { cpuMsOf } from '../support/doubles/time.ts';
 
 /* What follows from these headers is in test/api: conditional, cross-site, edge, wire. */

@@ -3,7 +3,7 @@ import { auditKey, permanentAuditKey } from '../../lib/audit/audit-entry.ts';
 import { adoptTable } from '../../lib/operations/restore/adopt-table.ts';
 import { findChangedAccess, voidPasswords } from '../../lib/operations/restore/former-passwords.ts';
 import { lostChanges } from '../../lib/operations/restore/lost-changes.ts';
-import { sequenceKey } from '../../lib/table/counters.ts';
+import { sequenceKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item, Table } from '../../lib/table/table.ts';
 import { put } from '../../lib/table/write.ts';

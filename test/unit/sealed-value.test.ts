@@ -2,7 +2,7 @@ import { createCipheriv } from 'node:crypto';
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openSeal, openUnseal } from '../../lib/integrations/sealed-value.ts';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { setDeadline } from '../../lib/runtime/execution-environment.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import { awsError, waitMicrotasks } from '../support/doubles/aws-calls.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';

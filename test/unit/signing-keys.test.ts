@@ -1,15 +1,15 @@
 import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { setDeadline } from '../../lib/runtime/execution-environment.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
-import { thumbprint } from '../../lib/tokens/key-set.ts';
 import {
   openModuleKeys,
   openModuleSigner,
   openSigner,
   rawSignature,
 } from '../../lib/tokens/signing-keys.ts';
+import { thumbprint } from '../../lib/tokens/token.ts';
 import { awsError } from '../support/doubles/aws-calls.ts';
 import { recordingTable } from '../support/doubles/memory-table.ts';
 import { useLogLines } from '../support/doubles/output.ts';

@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { setDeadline } from '../../lib/runtime/execution-environment.ts';
 import { snapshotsOf } from '../../lib/table/snapshot.ts';
 import { type ScriptedResponse, scriptedClient } from '../support/doubles/scripted-client.ts';
 

@@ -3,7 +3,7 @@ import { auditEntry, operator } from '../../lib/audit/audit-entry.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import type { MailContent, Recipient } from '../../lib/mail/mail.ts';
 import { allResetsKey, mailboxResetsKey, mailCountKey } from '../../lib/mail/mail-limit.ts';
-import { currentDeadline } from '../../lib/runtime/deadline.ts';
+import { currentDeadline } from '../../lib/runtime/execution-environment.ts';
 import { deliverBatch } from '../../lib/stream/deliver-batch.ts';
 import { deliverMail } from '../../lib/stream/deliver-mail.ts';
 import { logAudit } from '../../lib/stream/log-audit.ts';

@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { setDeadline } from '../../lib/runtime/deadline.ts';
+import { setDeadline } from '../../lib/runtime/execution-environment.ts';
 import { openTable, openTableWith } from '../../lib/table/open-table.ts';
 import { LIST_ITEMS_MAX } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';

@@ -3,7 +3,7 @@ import { verifyParameters, verifyTotal } from '../../lib/operations/integrity/co
 import type { Finding } from '../../lib/operations/integrity/finding.ts';
 import { repairTable } from '../../lib/operations/integrity/repair-table.ts';
 import { survey } from '../../lib/operations/integrity/survey.ts';
-import { totalKey } from '../../lib/table/counters.ts';
+import { totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';

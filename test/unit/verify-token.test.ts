@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { moduleToken } from '../../lib/modules/module-token.ts';
-import { finishColdStart } from '../../lib/runtime/cold-start.ts';
+import { finishColdStart } from '../../lib/runtime/execution-environment.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { openVerifier, type Verifier } from '../../lib/tokens/verify-token.ts';
 import type { Caller } from '../../lib/users/caller.ts';

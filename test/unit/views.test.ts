@@ -3,7 +3,7 @@ import { anonymous, auditEntry } from '../../lib/audit/audit-entry.ts';
 import { auditView, entryOf } from '../../lib/audit/read-audits.ts';
 import { pick, viewOf } from '../../lib/contract/entity-fields.ts';
 import { health } from '../../lib/status/health.ts';
-import { standingOf } from '../../lib/users/administrator-view.ts';
+import { standingOf } from '../../lib/users/user.ts';
 import { awsError } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { EDGE_HEADERS } from '../../../lib/http/edge.ts';
+import { EDGE_HEADERS } from '../../../lib/http/request.ts';
 import { routes } from '../../../routes.ts';
 import { EXAMPLES, PLACEHOLDERS } from '../../api-document/examples.ts';
 import type { Checks, Known, Row } from './smoke-checks.ts';

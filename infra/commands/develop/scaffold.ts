@@ -93,7 +93,7 @@ export function ${name}(${['caller: AuthorizedCaller', ...declared].join(', ')})
   const ruleText = `${when(usesSchemas, "import * as v from 'valibot';\n")}\
 import type { ${types} } from '../contract/contract.ts';
 ${imports}\
-${when(!isRead, "import type { AuthorizedCaller } from '../users/authorized-caller.ts';\n")}
+${when(!isRead, "import type { AuthorizedCaller } from '../users/caller.ts';\n")}
 /** ${route} */
 export const ${contract} = {
   tag: '${tag}',

@@ -1,6 +1,6 @@
 import { auditEntry, OPERATOR_NAME, operator } from '../../audit/audit-entry.ts';
 import type { PasswordHasher } from '../../passwords/hasher.ts';
-import { settleAll } from '../../runtime/settle-all.ts';
+import { settleAll } from '../../runtime/waiting.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import type { Table } from '../../table/table.ts';
 import { attributesAre, withCondition } from '../../table/write.ts';

@@ -2,10 +2,9 @@ import { auditEntry, operator } from '../../audit/audit-entry.ts';
 import { notified } from '../../mail/outbox.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import type { Table } from '../../table/table.ts';
-import { administers } from '../../users/administrators.ts';
 import { accessRecovered } from '../../users/credential-table.ts';
 import type { User } from '../../users/user.ts';
-import { auditEventFor, findUserByLogin } from '../../users/user-table.ts';
+import { administers, auditEventFor, findUserByLogin } from '../../users/user-table.ts';
 
 /** What an operator does for an administrator who cannot log in. */
 export interface Recovery {

@@ -1,8 +1,8 @@
 import type { Integration } from '../../integrations/integration.ts';
 import { revisionIs } from '../../integrations/integration-table.ts';
 import { counted } from '../../runtime/counted.ts';
-import { sleepJittered } from '../../runtime/retries.ts';
-import { sequenceKey, totalKey } from '../../table/counters.ts';
+import { sleepJittered } from '../../runtime/waiting.ts';
+import { sequenceKey, totalKey } from '../../table/item-kind.ts';
 import {
   collectionOf,
   entityKey,

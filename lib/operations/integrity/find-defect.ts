@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { collectionOf } from '../../table/keys.ts';
 import type { Item } from '../../table/table.ts';
-import { thumbprint } from '../../tokens/key-set.ts';
+import { thumbprint } from '../../tokens/token.ts';
 import { ITEM_KINDS, ITEMS, kindOf } from '../item-kinds.ts';
 import { type Finding, keyLabel } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import { sleepJittered } from '../../runtime/retries.ts';
+import { sleepJittered } from '../../runtime/waiting.ts';
 import { commit } from '../../table/change.ts';
 import type { Table } from '../../table/table.ts';
 import type { Finding } from './finding.ts';

@@ -1,8 +1,8 @@
 import { entityKey } from '../../table/keys.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
 import { check, versionIs, type Write } from '../../table/write.ts';
-import { administers, joinRoster, leaveRoster } from '../../users/administrators.ts';
 import { rosterKey } from '../../users/user-items.ts';
+import { administers, joinRoster, leaveRoster } from '../../users/user-table.ts';
 import { findDefect } from './find-defect.ts';
 import type { Finding } from './finding.ts';
 import { unchangedSinceRead } from './guards.ts';

@@ -2,13 +2,13 @@ import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../../audit/audit-ent
 import { auditView, readAudits } from '../../audit/read-audits.ts';
 import { Failure } from '../../contract/failure.ts';
 import { INTEGRATIONS } from '../../integrations/integration-table.ts';
-import { settleAll } from '../../runtime/settle-all.ts';
-import { totalKey } from '../../table/counters.ts';
+import { settleAll } from '../../runtime/waiting.ts';
+import { totalKey } from '../../table/item-kind.ts';
 import { entityKey } from '../../table/keys.ts';
 import { type ReadBudget, readBudget } from '../../table/read-budget.ts';
 import { LIST_ITEMS_MAX, LIST_UNITS_MAX, type Range, type Table } from '../../table/table.ts';
 import { put, type Write } from '../../table/write.ts';
-import type { AuthorizedCaller } from '../../users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../../users/caller.ts';
 import { USERS } from '../../users/list-users.ts';
 import { rosterKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';

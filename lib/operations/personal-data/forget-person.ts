@@ -1,13 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { auditEntry, type Change, forgottenName, operator } from '../../audit/audit-entry.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
-import { mapConcurrently } from '../../runtime/settle-all.ts';
+import { mapConcurrently } from '../../runtime/waiting.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import { entityKey, type Key, type Kind } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
-import { nextVersion } from '../../table/version.ts';
-import { attributesAre, EXISTS, remove, set, versionIs, type Write } from '../../table/write.ts';
+import {
+  attributesAre,
+  EXISTS,
+  nextVersion,
+  remove,
+  set,
+  versionIs,
+  type Write,
+} from '../../table/write.ts';
 import { PERSONAL_USER_FIELDS } from '../../users/user.ts';
 import { auditEventFor, deletion, findUser, userChanges, userOf } from '../../users/user-table.ts';
 import { kindOf } from '../item-kinds.ts';

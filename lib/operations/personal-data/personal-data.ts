@@ -4,8 +4,7 @@ import { emailKey } from '../../mail/address.ts';
 import { collectionOf, idText, type Key } from '../../table/keys.ts';
 import type { Item, Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
-import { administratorView } from '../../users/administrator-view.ts';
-import type { User } from '../../users/user.ts';
+import { administratorView, type User } from '../../users/user.ts';
 import { loginGuardKey } from '../../users/user-items.ts';
 import { ITEM_KINDS, ITEMS, kindOf } from '../item-kinds.ts';
 

@@ -8,8 +8,7 @@ import { credentialKey } from '../../integrations/integration-items.ts';
 import { integrationChanged, integrationOf } from '../../integrations/integration-table.ts';
 import type { SecondFactor } from '../../second-factor/user-factor.ts';
 import { commit, loadDecideCommit } from '../../table/change.ts';
-import { sequenceKey } from '../../table/counters.ts';
-import type { ItemKind } from '../../table/item-kind.ts';
+import { type ItemKind, sequenceKey } from '../../table/item-kind.ts';
 import {
   collectionOf,
   type Key,
@@ -19,12 +18,10 @@ import {
 } from '../../table/keys.ts';
 import type { Table } from '../../table/table.ts';
 import type { TableScanner } from '../../table/table-scanner.ts';
-import { nextVersion } from '../../table/version.ts';
-import { attributesAre, EXISTS, remove, set } from '../../table/write.ts';
+import { attributesAre, EXISTS, nextVersion, remove, set } from '../../table/write.ts';
 import { NotGatehouseTable } from '../../table/wrong-table.ts';
-import { notBeforeKey } from '../../tokens/key-set.ts';
-import { MAILED_KEY_SECONDS } from '../../users/mailed-keys.ts';
-import { rosterKey } from '../../users/user-items.ts';
+import { notBeforeKey } from '../../tokens/token.ts';
+import { MAILED_KEY_SECONDS, rosterKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
 import { findDefect } from '../integrity/find-defect.ts';
 import { ITEMS, kindOf } from '../item-kinds.ts';

@@ -5,7 +5,7 @@ import { integrationOf } from '../../integrations/integration-table.ts';
 import { MASK } from '../../integrations/parameter.ts';
 import { parameterItemsOf, parameterOf } from '../../integrations/parameter-table.ts';
 import { openUnseal, UnreadableValue } from '../../integrations/sealed-value.ts';
-import { mapConcurrently } from '../../runtime/settle-all.ts';
+import { mapConcurrently } from '../../runtime/waiting.ts';
 import type { Item, Table } from '../../table/table.ts';
 import { EDITABLE_USER_FIELDS } from '../../users/user.ts';
 import { userOf } from '../../users/user-table.ts';

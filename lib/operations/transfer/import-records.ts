@@ -1,5 +1,5 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
-import { mapConcurrently } from '../../runtime/settle-all.ts';
+import { mapConcurrently } from '../../runtime/waiting.ts';
 import { loadDecideCommit } from '../../table/change.ts';
 import type { Table } from '../../table/table.ts';
 import { openIntegrationImporter } from './import-integration.ts';

@@ -2,7 +2,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { hashSync } from 'bcryptjs';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import { importRecords } from '../../../lib/operations/transfer/import-records.ts';
-import type { Gatehouse } from '../instance/gatehouse.ts';
+import type { Gatehouse } from '../instance/launch.ts';
 import { isProgress, runCommand } from './run-command.ts';
 
 /** A bcrypt hash at the lowest cost, with the prefix of another implementation. */

@@ -1,4 +1,4 @@
-import { totalKey } from '../../../lib/table/counters.ts';
+import { totalKey } from '../../../lib/table/item-kind.ts';
 import { entityKey, type Key, KINDS, type Kind } from '../../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../../lib/table/snapshot.ts';
 import type { Item, Range, Table } from '../../../lib/table/table.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterAll, afterEach, beforeEach, vi } from 'vitest';
-import { setDeadline } from '../../../lib/runtime/deadline.ts';
-import { resetRetries } from '../../../lib/runtime/retries.ts';
+import { resetRetries, setDeadline } from '../../../lib/runtime/execution-environment.ts';
 import { openResources } from './worker-state.ts';
 
 /*

@@ -4,10 +4,10 @@ import type { Integration } from '../../../lib/integrations/integration.ts';
 import { integrators } from '../../../lib/integrations/integration-contracts.ts';
 import type { StoredParameter } from '../../../lib/integrations/parameter-table.ts';
 import type { Session } from '../../../lib/sessions/session.ts';
-import { sequenceKey, totalKey } from '../../../lib/table/counters.ts';
+import { sequenceKey, totalKey } from '../../../lib/table/item-kind.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';
-import type { AuthorizedCaller } from '../../../lib/users/authorized-caller.ts';
+import type { AuthorizedCaller } from '../../../lib/users/caller.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../../lib/users/user-items.ts';
 

@@ -5,8 +5,9 @@ import { openFaults } from '../../../infra/local/aws/faults.ts';
 import type { Interceptor } from '../../../infra/local/calls/aws-call.ts';
 import { attributesOf, type Item } from '../../../lib/table/table.ts';
 import { put, type Write } from '../../../lib/table/write.ts';
-import { type Gatehouse, type Received, useGatehouse } from './gatehouse.ts';
+import { useGatehouse } from './gatehouse.ts';
 import { itemsOf } from './items.ts';
+import type { Gatehouse, Received } from './launch.ts';
 
 /*
  * What the tests of attempts share. Each 127.0.n is a separate network on the loopback interface;

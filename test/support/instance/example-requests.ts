@@ -10,8 +10,7 @@ import { newConfirmationKey, newResetKey } from '../../../lib/users/mailed-keys.
 import type { User } from '../../../lib/users/user.ts';
 import { type Route, routes } from '../../../routes.ts';
 import { methodAndPath } from './api-document.ts';
-import type { Received } from './gatehouse.ts';
-import type { Sent } from './launch.ts';
+import type { Received, Sent } from './launch.ts';
 import { decode } from './mint.ts';
 import type { Setup } from './setup.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect } from 'vitest';
-import type { Gatehouse } from './gatehouse.ts';
+import type { Gatehouse } from './launch.ts';
 
 /** The body that creates an integration. */
 export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };

@@ -7,7 +7,7 @@ import type { Cloud } from '../../../infra/local/cloud.ts';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import { VERIFIED_ATTRIBUTES } from '../../../lib/operations/integrity/find-defect.ts';
 import { verifyTable } from '../../../lib/operations/integrity/verify-table.ts';
-import { totalKey } from '../../../lib/table/counters.ts';
+import { totalKey } from '../../../lib/table/item-kind.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
 import { readsPartition, WINDOW_MS } from '../../../lib/table/read-budget.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { openFaults } from '../../../infra/local/aws/faults.ts';
 import { mailKey } from '../../../lib/mail/outbox.ts';
 import { set } from '../../../lib/table/write.ts';
-import type { Gatehouse } from './gatehouse.ts';
+import type { Gatehouse } from './launch.ts';
 
 /*
  * What becomes of a mail when its delivery goes wrong. docs/calls.md shows these rows; test/api

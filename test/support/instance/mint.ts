@@ -2,8 +2,8 @@ import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:cryp
 import { KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import type { Item } from '../../../lib/table/table.ts';
-import { publicKeyItemKey, thumbprint } from '../../../lib/tokens/key-set.ts';
 import { openModuleSigner } from '../../../lib/tokens/signing-keys.ts';
+import { publicKeyItemKey, thumbprint } from '../../../lib/tokens/token.ts';
 import type { User } from '../../../lib/users/user.ts';
 import type { Gatehouse } from './launch.ts';
 

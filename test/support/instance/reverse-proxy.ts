@@ -1,5 +1,5 @@
 import { createViteServer } from 'vitest/node';
-import type { Gatehouse } from './gatehouse.ts';
+import type { Gatehouse } from './launch.ts';
 
 type Proxied = Record<string, { readonly target: string; readonly changeOrigin: boolean }>;
 

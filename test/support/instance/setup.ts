@@ -26,7 +26,7 @@ import {
 import type { User } from '../../../lib/users/user.ts';
 import { creation, deletion, modification } from '../../../lib/users/user-table.ts';
 import { storedSession } from '../doubles/stored-items.ts';
-import type { Gatehouse } from './gatehouse.ts';
+import type { Gatehouse } from './launch.ts';
 import { decode, makeModuleTokens, makeTokens } from './mint.ts';
 
 /**

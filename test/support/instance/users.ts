@@ -1,7 +1,8 @@
 import { beforeAll } from 'vitest';
 import { authenticator } from '../../../infra/commands/deploy/authenticator.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
-import type { Gatehouse, SharedGatehouse } from './gatehouse.ts';
+import type { SharedGatehouse } from './gatehouse.ts';
+import type { Gatehouse } from './launch.ts';
 
 /** Requests on users, sent as admin unless a token is given. */
 export function useUsers(gatehouse: Gatehouse) {

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+
 /**
  * Waits until all promises have settled, even if one rejects: Lambda would freeze pending work
  * after the response and resume it during the next request. Then rejects with the reason of the
@@ -33,4 +35,9 @@ export async function mapConcurrently<T, R>(
   };
   await Promise.all(Array.from({ length: limit }, work));
   return settleAll(results) as Promise<R[]>;
+}
+
+/** Waits for a random time up to `maxMs`, so that competitors do not try again at once. */
+export function sleepJittered(maxMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, randomInt(maxMs)));
 }
