@@ -4,7 +4,7 @@ import { oauthError } from '../../lib/http/oauth-error.ts';
 import { problem } from '../../lib/http/problem.ts';
 import { needsFactor } from '../../lib/second-factor/user-factor.ts';
 import { countsChanges, type Route } from '../../routes.ts';
-import { EDGE_REJECTION } from '../stack/edge-rejection.ts';
+import { EDGE_REJECTION } from '../settings/edge.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
 /*

@@ -13,12 +13,12 @@ import { buildConsole } from './console.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-const MINIMAL_TRANSPORT = Object.fromEntries(
-  ['client-dynamodb', 'client-kms', 'client-sesv2', 'lib-dynamodb'].map((name) => [
-    `@aws-sdk/${name}`,
-    `./infra/bundle/transport/${name}.ts`,
-  ]),
-);
+const MINIMAL_TRANSPORT = {
+  '@aws-sdk/client-dynamodb': './infra/bundle/transport/dynamodb.ts',
+  '@aws-sdk/lib-dynamodb': './infra/bundle/transport/dynamodb.ts',
+  '@aws-sdk/client-kms': './infra/bundle/transport/client-kms.ts',
+  '@aws-sdk/client-sesv2': './infra/bundle/transport/client-sesv2.ts',
+};
 
 /**
  * Loads Node's modules with `getBuiltinModule`. A native import reads every export of a built-in

@@ -10,8 +10,7 @@ import { openTableWith } from '../../lib/table/open-table.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { PATIENT_SETTINGS, scannerClient } from '../../lib/table/table-scanner.ts';
 import { NOT_FROM_AWS, NotGatehouseTable } from '../../lib/table/wrong-table.ts';
-import { requireKnownAccount } from './account.ts';
-import { requireAwsEnvironment } from './aws-clients.ts';
+import { requireAwsEnvironment, requireKnownAccount } from './account.ts';
 import { namingTable } from './explain-error.ts';
 
 /** An open connection to a table, local or deployed. */

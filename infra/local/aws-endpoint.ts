@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { openDynamoDb } from './aws/dynamodb.ts';
-import { type AwsCall, type AwsResponse, errorResponse } from './calls/aws-call.ts';
-import { SEND_MAIL } from './calls/incoming.ts';
+import { type AwsCall, type AwsResponse, errorResponse, SEND_MAIL } from './calls/aws-call.ts';
 import type { Instance } from './lambda/instance.ts';
 import type { Running } from './running-stack.ts';
 

@@ -2,8 +2,8 @@ import { globSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../bundle/bundle.ts';
 import { localTransport } from '../settings/transport.ts';
+import { synthesize } from '../stack/synthesize-app.ts';
 import type { Cloud } from './cloud.ts';
-import { synthesize } from './stack/synthesize.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NAMES_MAX = 3;

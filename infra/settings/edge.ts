@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { Failure } from '../../lib/contract/failure.ts';
+import { problem } from '../../lib/http/problem.ts';
 import { certificate, hostName } from './host-names.ts';
 import { distinct, matching, setting } from './setting.ts';
 
@@ -20,6 +22,14 @@ export const edgeAlarmName = (environment: string): string =>
 
 /** WAF requires the prefix of the log group. */
 export const blockedLogName = (stack: string): string => `aws-waf-logs-${stack}`;
+
+const { status, body } = problem(new Failure('too-many-attempts'), 'userManagement', '');
+
+/**
+ * The edge's response to too many requests: like the login throttle's, without the path, which WAF
+ * cannot know.
+ */
+export const EDGE_REJECTION = { status, body: { ...JSON.parse(String(body)), path: undefined } };
 
 /** A limit of a rate-based rule of WAF, whose minimum is 10. */
 const rateLimit = (meaning: string, example: number) =>

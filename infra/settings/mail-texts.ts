@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import type { Texts } from '../../lib/mail/mail.ts';
 import type { Occasion } from '../../lib/mail/outbox.ts';
 import { ROOT, readJson } from './environment-files.ts';
-import { parse } from './parse.ts';
+import { parse } from './setting.ts';
 
 /* The texts of mails: a file for each language. */
 

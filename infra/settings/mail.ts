@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { count, matching, setting } from './setting.ts';
+import { count, flag, matching, setting } from './setting.ts';
 
-/* How mails are sent. */
+/* How mails are sent, and the console, to which their links lead. */
 
 /** The environment of a function, which contains it, may have 4,096 bytes. */
 const page = v.pipe(v.string(), v.url(), v.maxBytes(1000, 'must have 1,000 bytes at most'));
@@ -56,3 +56,18 @@ export const mail = setting(
     ),
   }),
 );
+
+export const console = flag(
+  'Whether the [console](deploying.md#the-console) is deployed. Without it, `mail.linkBase` is ' +
+    'required.',
+  true,
+);
+
+/**
+ * The screens of the console that mailed links lead to. No server sees what follows a `#`. A mail
+ * fills `{login}`, so that a password manager knows whose password is set.
+ */
+export const consoleLinks = (url: string) => ({
+  linkBase: `${url}/console/set-password#login={login}&key=`,
+  confirmLinkBase: `${url}/console/confirm-email#key=`,
+});

@@ -7,7 +7,7 @@ import {
   readEnvironment,
 } from './environment-files.ts';
 import { readMailTexts } from './mail-texts.ts';
-import { invalid, parse } from './parse.ts';
+import { invalid, parse } from './setting.ts';
 import { type Settings, settings as schema } from './settings.ts';
 
 /** What `-c KEY=VALUE` sets. */

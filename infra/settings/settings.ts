@@ -1,13 +1,12 @@
 import * as v from 'valibot';
 import { backup, replicatedKeys } from './backup.ts';
-import { console } from './console.ts';
 import { EDGE_REGION, edge } from './edge.ts';
 import { environmentSettings, isCommercial } from './environment.ts';
 import { existing } from './existing.ts';
 import { hostNameSettings } from './host-names.ts';
 import { keyIds, keySettings } from './keys.ts';
 import { limitSettings } from './limits.ts';
-import { mail } from './mail.ts';
+import { console, mail } from './mail.ts';
 
 /**
  * Lambda accepts 4,096 bytes for the environment of a function, and measures its JSON text. The

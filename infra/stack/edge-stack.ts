@@ -38,7 +38,13 @@ import { CfnLoggingConfiguration, CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
 import { EDGE_HEADERS } from '../../lib/http/request.ts';
 import { routes } from '../../routes.ts';
-import { blockedLogName, EDGE_REGION, edgeAlarmName, edgeDescription } from '../settings/edge.ts';
+import {
+  blockedLogName,
+  EDGE_REGION,
+  EDGE_REJECTION,
+  edgeAlarmName,
+  edgeDescription,
+} from '../settings/edge.ts';
 import type { Settings } from '../settings/settings.ts';
 import {
   awsEnvironment,
@@ -51,7 +57,6 @@ import {
   certificateExpires,
   forwardEvents,
 } from './constructs/watched-and-forwarded-events.ts';
-import { EDGE_REJECTION } from './edge-rejection.ts';
 
 type Statement = CfnWebACL.StatementProperty;
 

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { readCdkJson } from '../settings/environment-files.ts';
+import { environmentNames, readCdkJson } from '../settings/environment-files.ts';
+import { LOCAL } from '../settings/read-settings.ts';
+import { localTransport } from '../settings/transport.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -36,3 +38,19 @@ export async function synthesizeApp(assembly: string, context: object): Promise<
     })
     .finally(() => process.off('exit', kill));
 }
+
+/** The environment that runs on this machine. */
+const LOCAL_ENVIRONMENT = 'dev';
+
+/**
+ * Synthesizes the environment of this machine into a folder: the operator's, or else the
+ * example. `changes` override the context; `checked` is about cdk-nag.
+ */
+export const synthesize = (assembly: string, changes: object = { checked: false }): Promise<void> =>
+  synthesizeApp(assembly, {
+    env: LOCAL_ENVIRONMENT,
+    example: !environmentNames().includes(LOCAL_ENVIRONMENT),
+    [LOCAL]: true,
+    transport: localTransport(),
+    ...changes,
+  });

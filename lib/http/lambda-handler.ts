@@ -3,7 +3,7 @@ import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { BodyOf, Contract, PathOf, QueryOf } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
 import type { Source } from '../contract/source.ts';
-import type { ModuleCaller } from '../modules/module-token.ts';
+import type { ModuleCaller } from '../modules/module-caller.ts';
 import { finishColdStart, resetRetries, setDeadline } from '../runtime/execution-environment.ts';
 import { isOutage } from '../runtime/outage.ts';
 import type { Precondition } from '../table/write.ts';

@@ -3,9 +3,9 @@ import { Failure } from '../contract/failure.ts';
 import {
   type AuthorizedModule,
   authorizeModule,
+  moduleToken,
   refusedModules,
-} from '../modules/authorized-module.ts';
-import { moduleToken } from '../modules/module-token.ts';
+} from '../modules/module-caller.ts';
 import { limitColdStart } from '../runtime/execution-environment.ts';
 import { openTable } from '../table/open-table.ts';
 import { openVerifier } from '../tokens/verify-token.ts';

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import type { Contract } from '../contract/contract.ts';
 import { Failure, FIELD_CODES, type FieldError } from '../contract/failure.ts';
 import { limitsOf } from '../contract/fields.ts';
-import type { ModuleCaller } from '../modules/module-token.ts';
+import type { ModuleCaller } from '../modules/module-caller.ts';
 import type { Caller } from '../users/caller.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { SnapshotTable } from '../table/snapshot.ts';
 import type { Table } from '../table/table.ts';
 import type { Precondition } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
-import type { AuthorizedModule } from './authorized-module.ts';
+import type { AuthorizedModule } from './module-caller.ts';
 import type { Report } from './module-contracts.ts';
 import { readModule, type WantedConfiguration } from './read-module.ts';
 import { recordReport, requireWanted } from './record-report.ts';

@@ -10,7 +10,7 @@ import { readBudget } from '../table/read-budget.ts';
 import type { SnapshotTable } from '../table/snapshot.ts';
 import type { Precondition } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
-import type { AuthorizedModule } from './authorized-module.ts';
+import type { AuthorizedModule } from './module-caller.ts';
 import { moduleStateView } from './module-state.ts';
 
 /** How many times parameters are read until the list is complete, and the bound of the waits. */

@@ -6,8 +6,8 @@ import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { attributesAre, EXISTS, set } from '../table/write.ts';
-import type { AuthorizedModule } from './authorized-module.ts';
 import { hourOf } from './credential.ts';
+import type { AuthorizedModule } from './module-caller.ts';
 
 /**
  * At most this many reports are recorded in this time: a stolen credential could otherwise keep the

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
-import { EXAMPLES } from '../../infra/api-document/examples.ts';
-import { fillExample } from '../../infra/api-document/fill-example.ts';
+import { EXAMPLES, fillExample } from '../../infra/api-document/examples.ts';
 import { type Route, routes } from '../../routes.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { seed } from '../support/instance/run-variables.ts';

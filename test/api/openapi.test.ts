@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
-import { EXAMPLES, type Example, PLACEHOLDERS } from '../../infra/api-document/examples.ts';
-import { fillExample } from '../../infra/api-document/fill-example.ts';
+import {
+  EXAMPLES,
+  type Example,
+  fillExample,
+  PLACEHOLDERS,
+} from '../../infra/api-document/examples.ts';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
 import { codeOf, stepAt } from '../../lib/second-factor/totp.ts';
 import { commit } from '../../lib/table/change.ts';

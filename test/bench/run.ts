@@ -40,7 +40,7 @@ DynamoDB, signed by hand, and nothing else: in turns, each in fresh processes, o
 });
 
 async function measure(assembly: string) {
-  const { synthesize } = await import('../../infra/local/stack/synthesize.ts');
+  const { synthesize } = await import('../../infra/stack/synthesize-app.ts');
   await synthesize(assembly, { checked: false, example: true });
   const calls: object[] = [];
   const gatehouse = await launch({

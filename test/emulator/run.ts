@@ -17,7 +17,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { KMS } from '@aws-sdk/client-kms';
-import { inRegion } from '../../infra/commands/aws-clients.ts';
+import { inRegion } from '../../infra/commands/account.ts';
 import { print } from '../../infra/commands/command-line.ts';
 import { defineCommand } from '../../infra/commands/define-command.ts';
 import { readStack } from '../../infra/commands/deploy/check.ts';

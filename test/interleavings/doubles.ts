@@ -4,9 +4,9 @@ import type { Response } from '../../lib/http/response.ts';
 import {
   type AuthorizedModule,
   authorizeModule,
+  type ModuleCaller,
   refusedModules,
-} from '../../lib/modules/authorized-module.ts';
-import type { ModuleCaller } from '../../lib/modules/module-token.ts';
+} from '../../lib/modules/module-caller.ts';
 import { PARTITION } from '../../lib/operations/item-kinds.ts';
 import type { PasswordPolicy } from '../../lib/passwords/password-policy.ts';
 import type { Passwords } from '../../lib/passwords/passwords.ts';

@@ -1,5 +1,5 @@
 import type { Access } from '../../lib/contract/contract.ts';
-import type { ModuleCaller } from '../../lib/modules/module-token.ts';
+import type { ModuleCaller } from '../../lib/modules/module-caller.ts';
 import { settleAll } from '../../lib/runtime/waiting.ts';
 import type { Key, Sequence } from '../../lib/table/keys.ts';
 import type { SnapshotTable } from '../../lib/table/snapshot.ts';

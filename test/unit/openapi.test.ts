@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openApiText } from '../../infra/api-document/document.ts';
 import { EXAMPLES } from '../../infra/api-document/examples.ts';
 import { filterSchemas, parametersOf } from '../../infra/api-document/parameters.ts';
-import { EDGE_REJECTION } from '../../infra/stack/edge-rejection.ts';
+import { EDGE_REJECTION } from '../../infra/settings/edge.ts';
 import { type Access, type Contract, ROLES } from '../../lib/contract/contract.ts';
 import { type ListRules, listQuery } from '../../lib/contract/list-query.ts';
 import { routes } from '../../routes.ts';

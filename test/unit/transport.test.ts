@@ -12,10 +12,10 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fromAttributes, toAttributes } from '../../infra/bundle/transport/attribute-values.ts';
-import * as ownDynamo from '../../infra/bundle/transport/client-dynamodb.ts';
 import * as ownKms from '../../infra/bundle/transport/client-kms.ts';
 import * as ownSes from '../../infra/bundle/transport/client-sesv2.ts';
-import * as ownDocuments from '../../infra/bundle/transport/lib-dynamodb.ts';
+import * as ownDynamo from '../../infra/bundle/transport/dynamodb.ts';
+
 import { freezeClock } from '../support/doubles/time.ts';
 import { seed } from '../support/instance/run-variables.ts';
 
@@ -25,7 +25,7 @@ import { seed } from '../support/instance/run-variables.ts';
 type Any = any;
 
 const SDK = { name: 'the SDK', ...sdkDynamo, ...sdkDocuments, ...sdkKms, ...sdkSes } as Any;
-const OWN = { name: 'the transport', ...ownDynamo, ...ownDocuments, ...ownKms, ...ownSes } as Any;
+const OWN = { name: 'the transport', ...ownDynamo, ...ownKms, ...ownSes } as Any;
 
 /** A request as the server received it. */
 interface Received {

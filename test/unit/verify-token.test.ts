@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, sign } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { moduleToken } from '../../lib/modules/module-token.ts';
+import { moduleToken } from '../../lib/modules/module-caller.ts';
 import { finishColdStart } from '../../lib/runtime/execution-environment.ts';
 import type { Table } from '../../lib/table/table.ts';
 import { openVerifier, type Verifier } from '../../lib/tokens/verify-token.ts';

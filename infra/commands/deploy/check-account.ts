@@ -12,7 +12,7 @@ import { MILLISECONDS_PER_DAY } from '../../../lib/audit/audit-entry.ts';
 import { EXPIRY_NOTICE_DAYS, publicHostName } from '../../settings/host-names.ts';
 import * as limits from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { ifFound, inRegion } from '../aws-clients.ts';
+import { ifFound, inRegion } from '../account.ts';
 import { type Finding, type Found, missing, type Target, warning } from './check.ts';
 
 /* What a deployment needs, but does not create. */

@@ -8,7 +8,7 @@ import { blockedLogName, edgeDescription } from '../../settings/edge.ts';
 import { CANARY_ALARMS, ENVIRONMENT_TAG } from '../../settings/environment.ts';
 import { keyDescription, keyIds } from '../../settings/keys.ts';
 import { updateMaximum } from '../../settings/limits.ts';
-import { ifFound, inRegion } from '../aws-clients.ts';
+import { ifFound, inRegion } from '../account.ts';
 import {
   type Finding,
   type Found,

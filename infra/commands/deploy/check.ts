@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { adoptedTable } from '../../settings/existing.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { ifFound, inRegion } from '../aws-clients.ts';
+import { ifFound, inRegion } from '../account.ts';
 
 /** What is wrong and why that matters, and what an operator does then. */
 export interface Finding {

@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import { COMMON_HEADERS } from '../../../lib/http/lambda-handler.ts';
 import { routes } from '../../../routes.ts';
-import { EXAMPLES, type Example } from '../../api-document/examples.ts';
-import { fillExample } from '../../api-document/fill-example.ts';
+import { EXAMPLES, type Example, fillExample } from '../../api-document/examples.ts';
 import { print } from '../command-line.ts';
 import { authenticator } from './authenticator.ts';
 

@@ -11,7 +11,7 @@ import {
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { foreignHost, isAwsCall } from '../calls/incoming.ts';
+import { foreignHost, isAwsCall } from '../calls/aws-call.ts';
 import type { Page } from '../pages/pages.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';

@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { MAIL_PARTITIONS, PARTITION } from '../../../lib/operations/item-kinds.ts';
-import { consoleLinks } from '../../settings/console.ts';
+import { consoleLinks } from '../../settings/mail.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, functionLog, GatehouseFunction } from './gatehouse-function.ts';
 

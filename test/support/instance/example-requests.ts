@@ -1,5 +1,9 @@
-import { EXAMPLES, type Example } from '../../../infra/api-document/examples.ts';
-import { type ExampleValues, fillExample } from '../../../infra/api-document/fill-example.ts';
+import {
+  EXAMPLES,
+  type Example,
+  type ExampleValues,
+  fillExample,
+} from '../../../infra/api-document/examples.ts';
 import { auditPartition } from '../../../lib/audit/audit-entry.ts';
 import type { Access } from '../../../lib/contract/contract.ts';
 import { PARTITION } from '../../../lib/operations/item-kinds.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { synthesize } from '../../../infra/local/stack/synthesize.ts';
+import { synthesize } from '../../../infra/stack/synthesize-app.ts';
 import { copyRepository } from '../commands/run-command.ts';
 import { buildRelease } from '../release/release.ts';
 import { neverUsed } from './unused-permissions.ts';

@@ -1,11 +1,20 @@
 import { type Attributes, fromAttributes, toAttributes } from './attribute-values.ts';
 import {
-  type AwsClient,
+  AwsClient,
+  type ClientConfig,
   type Command,
   commandFor,
   type Fields,
   type SendOptions,
 } from './aws-client.ts';
+
+/** Replaces the SDK's DynamoDB client in the bundles. */
+export class DynamoDBClient extends AwsClient {
+  constructor(config?: ClientConfig) {
+    // The SDK retries calls to DynamoDB twice as fast as others.
+    super('dynamodb', config, 25);
+  }
+}
 
 /**
  * Replaces the SDK's document client in the bundles: converts between objects and DynamoDB's JSON.

@@ -2,8 +2,33 @@ import { Failure } from '../contract/failure.ts';
 import type { Integration } from '../integrations/integration.ts';
 import { type RecentValues, recentValues } from '../runtime/execution-environment.ts';
 import type { Table } from '../table/table.ts';
-import { confirmedCredential, keysOfCredential } from './credential.ts';
-import type { ModuleCaller } from './module-token.ts';
+import { openModuleKeys } from '../tokens/signing-keys.ts';
+import { MODULE_AUDIENCE, MODULE_TOKEN_SECONDS, MODULE_TOKEN_TYPE } from '../tokens/token.ts';
+import type { KeyedTokenKind } from '../tokens/verify-token.ts';
+import { confirmedCredential, integrationOfClient, keysOfCredential } from './credential.ts';
+
+/** A module as stated in its token. Its credential may have been deleted since. */
+export interface ModuleCaller {
+  readonly clientId: string;
+  readonly integrationId: number;
+}
+
+/** The tokens of modules. */
+export const moduleToken = (): KeyedTokenKind<ModuleCaller> => ({
+  readKeys: openModuleKeys(),
+  type: MODULE_TOKEN_TYPE,
+  audience: MODULE_AUDIENCE,
+  secondsMax: MODULE_TOKEN_SECONDS,
+  isComplete: ({ sub, client_id, integration }) =>
+    typeof sub === 'string' &&
+    client_id === sub &&
+    integration !== undefined &&
+    integrationOfClient(sub) === integration,
+  callerOf: ({ sub, integration }) => ({
+    clientId: sub as string,
+    integrationId: integration as number,
+  }),
+});
 
 /** A module whose credential the table has confirmed. */
 export interface AuthorizedModule extends ModuleCaller {
