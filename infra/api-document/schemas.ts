@@ -14,6 +14,8 @@ import { type Limits, limitsOf } from '../../lib/contract/fields.ts';
 import { INTEGRATION_TYPES } from '../../lib/integrations/integration.ts';
 import * as Integrations from '../../lib/integrations/integration-contracts.ts';
 import * as Parameters from '../../lib/integrations/parameter-contracts.ts';
+import { ReportModule } from '../../lib/modules/module-contracts.ts';
+import { ListSessions } from '../../lib/sessions/session-contracts.ts';
 import { PublishKeys } from '../../lib/tokens/token.ts';
 import * as Users from '../../lib/users/user-contracts.ts';
 
@@ -80,12 +82,16 @@ const NAMED = {
   IntegrationChange: Integrations.UpdateIntegration.body,
   IntegrationCreation: Integrations.CreateIntegration.body,
   JwkSet: PublishKeys.response,
+  ModuleState: ReportModule.response,
+  OwnAccount: Accounts.GetAccount.response,
   OwnAccountChange: Accounts.UpdateAccount.body,
   Parameter: Parameters.GetParameter.response,
   ParameterChange: Parameters.UpdateParameter.body,
   ParameterCreation: Parameters.CreateParameter.body,
   PasswordChange: Accounts.ChangePassword.body,
   PasswordReset: Accounts.FinishReset.body,
+  RecoveryCodes: Accounts.ConfirmFactor.response,
+  Session: ListSessions.response.item,
   Token: Accounts.Authenticate.response,
   User: Users.GetUser.response,
   UserChange: Users.UpdateUser.body,
