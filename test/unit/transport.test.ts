@@ -1,8 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
-import { getEventListeners, once } from 'node:events';
+import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { type AddressInfo, connect, createServer as createTcpServer, Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as sdkDynamo from '@aws-sdk/client-dynamodb';
 import * as sdkKms from '@aws-sdk/client-kms';
@@ -135,27 +135,12 @@ const KEY = { pk: 'USER', sk: '1' };
 const STORED = { pk: { S: 'USER' } };
 const T = { TableName: 'T', Key: KEY };
 
-/** Commands of each client, with an input and a response; all tests over HTTP send the others. */
+/** Commands whose inputs or responses have every kind of value; all tests over HTTP send the others. */
 const COMMANDS: Record<string, [client: keyof Clients, input: object, response: object]> = {
-  GetCommand: [
-    'documents',
-    { ...T, ConsistentRead: true },
-    { Item: { ...STORED, n: { N: '1.5' }, ids: { NS: ['1', '2'] }, bytes: { B: BASE64 } } },
-  ],
   BatchGetCommand: [
     'documents',
     { RequestItems: { T: { Keys: [KEY, { pk: 'A', sk: 'B' }], ConsistentRead: true } } },
     { Responses: { T: [STORED] }, UnprocessedKeys: { T: { Keys: [STORED] } } },
-  ],
-  QueryCommand: [
-    'documents',
-    {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': 'USER', ':from': undefined },
-      ExclusiveStartKey: KEY,
-      Limit: 7,
-    },
-    { Items: [STORED], LastEvaluatedKey: STORED, ConsumedCapacity: { CapacityUnits: 1.5 } },
   ],
   UpdateCommand: [
     'documents',
@@ -166,11 +151,6 @@ const COMMANDS: Record<string, [client: keyof Clients, input: object, response: 
       ExpressionAttributeValues: { ':n': new Set([1, 2]) },
     },
     { Attributes: { n: { N: '7' }, list: { L: [{ M: { a: { NULL: true } } }] } } },
-  ],
-  TransactGetCommand: [
-    'documents',
-    { TransactItems: [{ Get: T }] },
-    { Responses: [{ Item: STORED }, {}] },
   ],
   TransactWriteCommand: [
     'documents',
@@ -185,7 +165,6 @@ const COMMANDS: Record<string, [client: keyof Clients, input: object, response: 
     },
     {},
   ],
-  GenerateMacCommand: ['kms', { KeyId: 'k', Message: BYTES }, { KeyId: 'k', Mac: BASE64 }],
   GenerateDataKeyCommand: [
     'kms',
     { KeyId: 'k', EncryptionContext: { a: 'b' } },
@@ -236,6 +215,11 @@ describe('the transport', () => {
     body: { __type, message: 'text', ...more },
   });
   const CANCELLED = { CancellationReasons: [{ Code: 'None' }, { Code: 'ConditionalCheckFailed' }] };
+  /** What AWS sends; the SDK knows more names. */
+  const THROTTLED = [
+    ...['ProvisionedThroughputExceededException', 'RequestLimitExceeded', 'ThrottlingException'],
+    ...['TooManyRequestsException', 'TransactionInProgressException'],
+  ];
   const DYNAMODB = 'com.amazonaws.dynamodb.v20120810#';
 
   it.each<[string, number, Reply]>([
@@ -254,8 +238,9 @@ describe('the transport', () => {
     ['a redirect', 1, { status: 301, body: { __type: 'SomeException' } }],
     ['an unimplemented operation', 1, { status: 501, body: '<html>' }],
     ['too many requests', 3, failure(429, 'SomeException')],
+    ...THROTTLED.map((name) => [name, 3, failure(400, name)] as never),
     ['a server error', 3, failure(500, 'InternalServerError')],
-    ...[502, 503, 504].map((status) => [`${status}`, 3, { status, body: '<html>' }] as never),
+    ['an unavailable service', 3, { status: 503, body: '<html>' }],
     ['no response', 3, 'silent'],
     ['a closed connection', 3, 'cut'],
     ['a truncated response', 3, 'half'],
@@ -276,74 +261,22 @@ describe('the transport', () => {
     expect(bySdk).toMatchObject({ tried: attempts, attempts });
   });
 
-  const THROTTLED =
-    'BandwidthLimitExceeded EC2ThrottledException LimitExceededException PriorRequestNotComplete ' +
-    'ProvisionedThroughputExceededException ReplicatedWriteConflictException RequestThrottled ' +
-    'RequestLimitExceeded RequestThrottledException RequestTimeout RequestTimeoutException ' +
-    'SlowDown ThrottledException Throttling ThrottlingException TooManyRequestsException ' +
-    'TransactionInProgressException';
-
-  it.each(THROTTLED.split(' '))('makes three attempts, as the SDK does, after %s', async (name) => {
-    const failed = await ofBoth(async (aws) => {
-      const { endpoint, received } = await serverWith(failure(400, name));
-      const sent = clientsOf(aws, endpoint).documents.send(GET(aws));
-      return [await sent.catch((error: Error) => error.name), received.length];
-    });
-
-    expect(failed).toEqual(Array(2).fill([name, 3]));
-  });
-
-  /** The URL of a server that never completes a TLS handshake. */
-  async function silentTlsServer(): Promise<string> {
-    const server = createTcpServer((socket) => onTestFinished(() => void socket.destroy()));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-  const endpointWith = async (reply: Reply) => (await serverWith(reply)).endpoint;
-
-  it.each<[string, () => Promise<string>, object, string]>([
-    [
-      'a missing connection',
-      async () => 'http://127.0.0.1:9',
-      {
-        connectionTimeout: 30,
-        requestTimeout: 5000,
-        httpAgent: Object.assign(new Agent(), { createConnection: () => neverConnected() }),
-      },
-      'No connection within 30 ms',
-    ],
-    [
-      'a TLS handshake that takes too long',
-      silentTlsServer,
-      { connectionTimeout: 50, requestTimeout: 500 },
-      'No connection within 50 ms',
-    ],
-    [
-      'a missing response',
-      () => endpointWith('silent'),
-      { connectionTimeout: 1000, requestTimeout: 60 },
-      'No response within 60 ms',
-    ],
-  ])('fails with TimeoutError after %s', async (_, open, requestHandler, message) => {
-    const { documents } = clientsOf(OWN, await open(), { maxAttempts: 1, requestHandler });
+  it('fails with TimeoutError after a connection that is not made in time', async () => {
+    const httpAgent = Object.assign(new Agent(), { createConnection: () => neverConnected() });
+    const requestHandler = { connectionTimeout: 30, requestTimeout: 5000, httpAgent };
+    const { documents } = clientsOf(OWN, 'http://127.0.0.1:9', { maxAttempts: 1, requestHandler });
 
     await expect(documents.send(GET(OWN))).rejects.toMatchObject({
       name: 'TimeoutError',
-      message,
+      message: 'No connection within 30 ms',
     });
   });
 
   it.each([
     ['ECONNRESET', 3, 'TimeoutError'],
     ['ECONNREFUSED', 3, 'TimeoutError'],
-    ['EPIPE', 3, 'TimeoutError'],
     ['ETIMEDOUT', 3, 'TimeoutError'],
-    ['EHOSTUNREACH', 3, 'Error'],
-    ['ENETUNREACH', 3, 'Error'],
     ['ENOTFOUND', 3, 'Error'],
-    ['EAI_AGAIN', 3, 'Error'],
     ['EACCES', 1, 'Error'],
   ])(
     'treats a connection that fails with %s like the SDK: %i attempts, then %s',
@@ -383,59 +316,10 @@ describe('the transport', () => {
       expect(await documents.send(GET(OWN))).toMatchObject({ Item: { pk: 'USER' } });
   });
 
-  it.each<[string, Reply | undefined]>([
-    ['a response', {}],
-    ['a refused connection', undefined],
-  ])('leaves no timer and no listener behind after %s', async (_, reply) => {
-    const { endpoint } = reply ? await serverWith(reply) : { endpoint: 'http://127.0.0.1:9' };
-    const [started, cleared] = [
-      vi.spyOn(globalThis, 'setTimeout'),
-      vi.spyOn(globalThis, 'clearTimeout'),
-    ];
-    const requestHandler = { connectionTimeout: 12_345, requestTimeout: 12_345 };
-    const { signal: abortSignal } = new AbortController();
-
-    await clientsOf(OWN, endpoint, { maxAttempts: 1, requestHandler })
-      .documents.send(GET(OWN), { abortSignal })
-      .catch(() => undefined);
-
-    const timers = started.mock.results.filter(
-      (_, call) => started.mock.calls[call]?.[1] === 12_345,
-    );
-    expect(timers).toHaveLength(2);
-    // The request closes after its response.
-    await vi.waitFor(() => {
-      for (const { value } of timers)
-        expect(cleared.mock.calls.some(([timer]) => timer === value)).toBe(true);
-      expect(getEventListeners(abortSignal, 'abort')).toEqual([]);
-    });
-  });
-
   it('treats an empty response as an empty object', async () => {
     const { endpoint } = await serverWith({ body: '' });
 
     expect(await clientsOf(OWN, endpoint).documents.send(GET(OWN))).toEqual({});
-  });
-
-  it('calls an endpoint with an IPv6 address and a path as the SDK does', async () => {
-    const { endpoint, received } = await serverWith({});
-    const port = endpoint.split(':').at(-1);
-    const hosts: string[] = [];
-    // The machine may have no IPv6.
-    const createConnection = ({ host, port }: { host: string; port: number }) => {
-      hosts.push(host);
-      return connect(port, '127.0.0.1');
-    };
-    const requestHandler = { httpAgent: Object.assign(new Agent(), { createConnection }) };
-
-    for (const aws of [SDK, OWN])
-      await clientsOf(aws, `http://[::1]:${port}/base`, { requestHandler }).ses.send(
-        new aws.SendEmailCommand({ Content: {} }),
-      );
-
-    const requests = received.map(({ url, headers }, n) => [url, headers.host, hosts[n]]);
-    expect(requests[1]).toEqual(requests[0]);
-    expect(requests[1]?.slice(0, 2)).toEqual(['/base/v2/email/outbound-emails', `[::1]:${port}`]);
   });
 
   it('reads a character that arrives in two parts', async () => {
@@ -549,13 +433,7 @@ describe('the transport', () => {
         [failure(500, 'X'), 2],
       ],
     ],
-    // A hundred retries of throttled calls cost 500, and 50 calls are retried a hundred times.
-    [
-      '50 throttled calls leave nothing for a retry',
-      51,
-      1,
-      [[failure(400, 'ThrottlingException'), 151]],
-    ],
+    ['50 throttled calls, too', 51, 1, [[failure(400, 'ThrottlingException'), 151]]],
     // Before them, each of 40 retried calls takes back what its retry cost.
     [
       'retries that succeed cost nothing',
