@@ -26,7 +26,6 @@ const SETTINGS: Settings = {
 };
 const KEPT = { ...SETTINGS, keepData: true, unprotected: false };
 const KEYS = keyIds(SETTINGS);
-const NORTH = 'eu-north-1';
 const KEY_ARN = 'arn:aws:kms:eu-north-1:1:key/mrk-2';
 const streamOf = (table: string) => `arn:aws:dynamodb:eu-north-1:1:table/${table}/stream/1`;
 
@@ -252,9 +251,8 @@ async function findings(changes: Script, settings = SETTINGS): Promise<string[]>
 }
 
 const { configurationSet: _, ...mailWithoutSet } = SETTINGS.mail;
-const { edge: __, ...withoutEdge } = SETTINGS;
-const { loginConcurrency: ___, ...withoutConcurrency } = SETTINGS;
-const { backup: ____, ...withoutBackup } = SETTINGS;
+const { loginConcurrency: __, ...withoutConcurrency } = SETTINGS;
+const { backup: ___, ...withoutBackup } = SETTINGS;
 
 type Case = [account: string, changes: Script, settings?: Settings];
 
@@ -266,11 +264,8 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     { GetParameter: version(5) },
   ],
   [/^MISSING CDK bootstrap in us-east-1/, { 'us-east-1 GetParameter': NO_PARAMETER }],
-  [/^MISSING CDK bootstrap in eu-west-1/, { 'eu-west-1 GetParameter': NO_PARAMETER }],
   ...Object.entries({
     ROLLBACK_COMPLETE: 'delete-stack',
-    REVIEW_IN_PROGRESS: 'delete-stack',
-    DELETE_FAILED: 'delete-stack',
     UPDATE_FAILED: 'rollback-stack',
     UPDATE_ROLLBACK_FAILED: 'continue-update-rollback',
     IMPORT_ROLLBACK_FAILED: 'describe-stack-events',
@@ -286,10 +281,6 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     /^MISSING stack Gatehouse-moon is not protected.* npm run deploy -- -c env=moon/,
     { DescribeStacks: stack('CREATE_COMPLETE', false) },
     KEPT,
-  ],
-  [
-    /^MISSING stack GatehouseEdge-moon .*ROLLBACK_COMPLETE.* delete-stack .* --region us-east-1/,
-    { 'us-east-1 DescribeStacks': stack('ROLLBACK_COMPLETE', false, edgeDescription(NORTH)) },
   ],
   [
     /^MISSING stack GatehouseEdge-moon belongs to another .* in eu-south-1" -> rename one/,
@@ -309,7 +300,6 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     },
   ],
   [/^MISSING table Table-1 does not exist/, { DescribeTable: NO_RESOURCE }],
-  [/^MISSING table Table-1 is not protected.* --deletion-protection-enabled/, table(false), KEPT],
   [
     /^MISSING table Table-1 has no point-in-time recovery.* update-continuous-backups/,
     recovery('DISABLED'),
@@ -318,10 +308,6 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
   [
     /^MISSING table .* is DISABLED on .* Enabled=true,AttributeName=expires/,
     timeToLive('DISABLED'),
-  ],
-  [
-    /^MISSING table .* is ENABLED on ttl .* Enabled=false,AttributeName=ttl/,
-    timeToLive('ENABLED', 'ttl'),
   ],
   [
     /^WARNING table Gate has another maximum .* MaxReadRequestUnits=7001,MaxWriteRequestUnits=3001/,
@@ -349,13 +335,9 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     key('FactorKey', { KeyState: 'Disabled' }),
   ],
   [
-    /^MISSING key ValuesKey has the state PendingImport.* describe-key/,
-    key('ValuesKey', { KeyState: 'PendingImport' }),
-  ],
-  ...['PendingDeletion', 'PendingReplicaDeletion'].map((KeyState): [RegExp, Script] => [
     /^MISSING key PepperKeyA is about to be deleted.* cancel-key-deletion .* && aws kms enable-key /,
-    key('PepperKeyA', { KeyState }),
-  ]),
+    key('PepperKeyA', { KeyState: 'PendingDeletion' }),
+  ],
   [/^WARNING key TableKey is not rotated.* enable-key-rotation/, unrotated('TableKey')],
   [
     /^WARNING replica of ValuesKey does not exist in eu-west-1/,
@@ -364,7 +346,6 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
         keyMetadata({}, KeyId === 'ValuesKey-1' ? 'eu-south-1' : undefined),
     },
   ],
-  [/^MISSING replica of \w+ is about to be deleted/, replica({ KeyState: 'PendingDeletion' })],
   [
     /^MISSING replica of \w+ is about to be deleted/,
     {
@@ -386,22 +367,15 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     { ...without('FactorKey'), ...former('derives the secrets of second factors') },
     KEPT,
   ],
-  [
-    /^MISSING earlier data .* \(PendingDeletion\) .* with aws kms cancel-key-deletion and enable-key/,
-    { ...without('ValuesKey'), ...former('wraps the keys of parameter values', 'PendingDeletion') },
-    KEPT,
-  ],
   [/^MISSING sender .* by DKIM, so SES rejects .* create-email-identity/, { [DOMAIN]: NOT_FOUND }],
   [
     /^MISSING sender gate@mail.example.org the address is not verified, .* verify-email-identity/,
     { [SENDER]: { VerifiedForSendingStatus: false } },
   ],
-  ...[{ ...IDENTITY, VerifiedForSendingStatus: false }, UNSIGNED].map(
-    (identity): [RegExp, Script] => [
-      /^MISSING sender .* not verified by DKIM, so SES rejects every mail: .* get-email-identity/,
-      { [DOMAIN]: identity },
-    ],
-  ),
+  [
+    /^MISSING sender .* not verified by DKIM, so SES rejects every mail: .* get-email-identity/,
+    { [DOMAIN]: UNSIGNED },
+  ],
   [
     /^WARNING sender .* so mails fail DMARC, .* create-email-identity/,
     { [SENDER]: NO_MAIL_FROM, [DOMAIN]: NOT_FOUND },
@@ -413,10 +387,6 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
   [
     /^WARNING sender .* no MAIL FROM domain .* bounce.mail.example.org .*-identity mail.example.org/,
     { [DOMAIN]: NO_MAIL_FROM },
-  ],
-  [
-    /^WARNING sender .* no MAIL FROM domain -> .*-identity gate@mail.example.org/,
-    { [SENDER]: NO_MAIL_FROM },
   ],
   [
     /^MISSING sender .* default configuration set default, .* set "configurationSet": "default"/,
@@ -440,11 +410,6 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     { ...SETTINGS, requestsPerSecond: 12_001 },
   ],
   [
-    /^MISSING Lambda concurrency the quota is 120, .* needs 121/,
-    { ...concurrency(120), ...gatewayQuota(20_000, 50_000) },
-    { ...withoutConcurrency, requestsPerSecond: 601 },
-  ],
-  [
     /^WARNING Lambda concurrency .* share 172 executions, .* for 173: .*Concurrency": 172/,
     concurrency(500, 172),
   ],
@@ -454,8 +419,6 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     /^MISSING certificate for gate.one.example does not exist.* --domain-name '\*.one.example'/,
     { DescribeCertificate: NO_RESOURCE },
   ],
-  // Without an edge, the host is no origin that the name of the certificate must hide.
-  [/ --domain-name gate.one.example/, { DescribeCertificate: NO_RESOURCE }, withoutEdge],
   [
     /^MISSING certificate for gate.one.example is for one.example, \*.gate.one.example only/,
     { DescribeCertificate: certificate(['one.example', '*.gate.one.example']) },
@@ -464,12 +427,15 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     /^MISSING certificate .* has the status PENDING_VALIDATION, .* describe-certificate/,
     { DescribeCertificate: certificate(['gate.one.example'], 'PENDING_VALIDATION') },
   ],
-  ...Object.entries({ AMAZON_ISSUED: 'describe', IMPORTED: 'import' }).map(
-    ([Type, command]): [RegExp, Script] => [
-      RegExp(`^WARNING certificate for .* expires at 1970.* ${command}-certificate`),
-      { DescribeCertificate: certificate(['*.one.example'], 'ISSUED', { NotAfter: 1, Type }) },
-    ],
-  ),
+  [
+    /^WARNING certificate for .* expires at 1970.* import-certificate/,
+    {
+      DescribeCertificate: certificate(['*.one.example'], 'ISSUED', {
+        NotAfter: 1,
+        Type: 'IMPORTED',
+      }),
+    },
+  ],
   [
     /^MISSING certificate for api.one.example is for .* --domain-name api.one.example --region us-/,
     { 'us-east-1 DescribeCertificate': certificate(['one.example']) },
@@ -488,14 +454,12 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     /^MISSING CloudTrail in eu-north-1 there is no trail in eu-north-1.* --is-multi-region-trail/,
     { DescribeTrails: { trailList: [] } },
   ],
-  [/^MISSING CloudTrail in eu-west-1 there is no trail/, { 'eu-west-1 DescribeTrails': {} }],
   [
     /^MISSING CloudTrail .*all does not log.* start-logging --name arn:.* --region eu-south-2/,
     { GetTrailStatus: { IsLogging: false } },
   ],
   ...[
     selectors({ ...ALL_CHANGES, IncludeManagementEvents: false }),
-    selectors({ ...ALL_CHANGES, ReadWriteType: 'ReadOnly' }),
     selectors({ ...ALL_CHANGES, ExcludeManagementEventSources: ['kms.amazonaws.com'] }),
     advanced(MANAGEMENT, excluding('kms.amazonaws.com')),
   ].map((changes): [RegExp, Script] => [
@@ -510,24 +474,12 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
     },
   ],
   [
-    /^WARNING CloudTrail .* arn:2 belongs to the organization/,
-    {
-      DescribeTrails: { trailList: [TRAIL, TRAIL_OF_ORGANIZATION] },
-      GetTrailStatus: ({ Name }) =>
-        Name === TRAIL.TrailARN ? { IsLogging: false } : { error: 'TrailNotFoundException' },
-    },
-  ],
-  [
     /^WARNING canary .*: Gatehouse-moon-defects -> /,
     { DescribeAlarms: { MetricAlarms: [{ AlarmName: 'Gatehouse-moon-defects' }] } },
   ],
   [
     /^MISSING secret gate\/edge-2 does not exist.* create-secret --name gate\/edge-2 .*rand -hex 32/,
     { 'us-east-1 GetSecretValue': NO_RESOURCE },
-  ],
-  [
-    /^MISSING secret gate\/edge-2 is not 64 hexadecimal digits/,
-    { 'us-east-1 GetSecretValue': { SecretString: '{"secret":"guessable"}' } },
   ],
   [
     RegExp(`^MISSING secret .* hash ${SECRET_HASH}, which secretHashes does not contain`),
@@ -541,14 +493,9 @@ const BROKEN: [found: RegExp, changes: Script, settings?: Settings][] = [
 ];
 
 const SOUND: Case[] = [
-  ['has everything', {}],
   ['was bootstrapped by an older CDK', { GetParameter: version(BOOTSTRAP_VERSION) }],
   ['has a verified address', { [SENDER]: IDENTITY }],
   ['has a trail with advanced selectors', advanced(MANAGEMENT)],
-  [
-    'has a trail of changes only',
-    advanced(MANAGEMENT, { Field: 'readOnly', Equals: ['false'] }, excluding('rds.amazonaws.com')),
-  ],
   [
     'has a trail without the Data API of RDS',
     selectors({
@@ -579,23 +526,12 @@ const SOUND: Case[] = [
     },
     withoutBackup,
   ],
-  ['has a key that is being changed', key('ValuesKey', { KeyState: 'Updating' })],
   [
     'has a key that a failed deployment has deleted',
     {
       ...key('TableKey', { KeyState: 'PendingDeletion' }),
       ListStackResources: resources(RESOURCES, 'DELETE_COMPLETE'),
     },
-  ],
-  [
-    'has a former key of another purpose',
-    { ...without('FactorKey'), ...former('protects password hashes') },
-    KEPT,
-  ],
-  [
-    'has a former key beside the one that replaces it',
-    { ...without('PepperKeyB'), ...former('protects password hashes') },
-    KEPT,
   ],
   [
     'has a former key that signed tokens',
@@ -610,10 +546,6 @@ const SOUND: Case[] = [
       DescribeKey: ({ KeyId }) => (KeyId === KEY_ARN ? NOT_FOUND : keyMetadata()),
     },
     KEPT,
-  ],
-  [
-    'has a former key of data that is not kept',
-    { ...without('FactorKey'), ...former('derives the secrets of second factors') },
   ],
   [
     'has the replicas that the settings name',
@@ -639,14 +571,11 @@ const SOUND: Case[] = [
     { ...WITHOUT_STACK, ...concurrency(500, 9), GetTopicAttributes: { error: 'NotFound' } },
     { ...SETTINGS, alarms: 'operators@one.example' },
   ],
-  ...['unprotected', 'without data'].map((kind): Case => {
-    const changes = { keepData: kind === 'unprotected', unprotected: kind === 'unprotected' };
-    return [
-      `has a stack that the settings leave ${kind}`,
-      { DescribeStacks: stack('UPDATE_COMPLETE', false) },
-      { ...SETTINGS, ...changes },
-    ];
-  }),
+  [
+    'has a stack that the settings leave unprotected',
+    { DescribeStacks: stack('UPDATE_COMPLETE', false) },
+    { ...SETTINGS, keepData: true, unprotected: true },
+  ],
 ];
 
 describe('an account', () => {
@@ -694,12 +623,6 @@ describe('an account', () => {
     expect([...new Set(used)].sort()).toEqual([...new Set(listed)].sort());
   });
 
-  it('must let the credentials read its own trail', async () => {
-    const denied = { GetEventSelectors: { error: 'AccessDeniedException', message: 'denied' } };
-
-    await expect(findings(denied)).rejects.toThrow('denied');
-  });
-
   it('is checked by links to sections that exist', () => {
     const sections = checksOf('moon', KEPT).map(([, section]) => section);
 
@@ -737,18 +660,8 @@ describe('an account', () => {
     );
   });
 
-  it('must be named by STS', async () => {
-    script = { GetCallerIdentity: {} };
-
-    await expect(requireAccount('moon', SETTINGS)).rejects.toThrow(
-      'STS does not name the account of the credentials.',
-    );
-  });
-
   it('must be the one that the settings name', async () => {
     script = { GetCallerIdentity: { Account: '210987654321' } };
-    const other: [string, string][] = [['123456789012', 'prod']];
-    const same: [string, string][] = [...other, ['210987654321', 'staging']];
 
     await expect(requireAccount('moon', SETTINGS)).rejects.toThrow(
       'The credentials are of the account 210987654321, but environments/moon.json names 123456789012.',
@@ -756,15 +669,11 @@ describe('an account', () => {
     await expect(requireAccount('moon', { ...SETTINGS, account: '210987654321' })).resolves.toBe(
       '210987654321',
     );
-    // At another endpoint than AWS's, any account is accepted.
-    await expect(requireKnownAccount(other)).resolves.toBeUndefined();
     vi.stubEnv('AWS_ENDPOINT_URL_STS', aws.environment.AWS_ENDPOINT_URL);
     vi.stubEnv('AWS_ENDPOINT_URL', '');
-    await expect(requireKnownAccount(other)).rejects.toThrow(
+    await expect(requireKnownAccount([['123456789012', 'prod']])).rejects.toThrow(
       'The credentials are of the account 210987654321; the files in environments/ name 123456789012 (prod).',
     );
-    await expect(requireKnownAccount(same)).resolves.toBeUndefined();
-    await expect(requireKnownAccount([])).resolves.toBeUndefined();
   });
 });
 
@@ -821,11 +730,9 @@ describe('npm run admin -- preflight', () => {
   });
 
   it.each<[string, number, RegExp, string[]?, Script?]>([
-    ['everything is ready', 0, /\nEverything is ready. Deploy with -c env=dev: the CDK ignores/],
     ['a piece is missing', 1, /\nMISSING {2}SES acc/, DEV_OPTIONS, sesAccount(false, true)],
     ['there is only a warning', 0, /\nEverything is/, DEV_OPTIONS, gatewayQuota(2500, 125)],
     ['the environment is unknown', 2, /^There is no environment moon: /, ['--env', 'moon']],
-    ['the environment has placeholders', 2, /replace the placeholder/, ['--env', 'prod']],
   ])('exits with the documented status when %s: %i', async (...row) => {
     const [, status, output, options = DEV_OPTIONS, changes] = row;
 
