@@ -197,19 +197,4 @@ describe('the plan', () => {
     expect(selected()).toEqual([[{ 'Fn::GetAtt': ['Table', 'Arn'] }]]);
     expect(JSON.stringify(selected(adopted))).toContain('table/restored');
   });
-
-  it('notifies of a backup or a copy that failed', () => {
-    const rule = propertiesOf('AWS::Events::Rule').find(({ EventPattern }) =>
-      EventPattern?.['detail-type'].includes('Backup Job State Change'),
-    );
-
-    expect(rule?.EventPattern).toEqual({
-      source: ['aws.backup'],
-      'detail-type': ['Backup Job State Change', 'Copy Job State Change'],
-      detail: {
-        state: ['FAILED', 'ABORTED', 'EXPIRED'],
-        resourceArn: [{ 'Fn::GetAtt': ['Table', 'Arn'] }],
-      },
-    });
-  });
 });

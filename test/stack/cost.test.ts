@@ -19,7 +19,7 @@ import {
   visitTable,
 } from '../support/costs/cost-tables.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
-import { PRICES, requestCost, TRAFFIC } from '../support/costs/request-costs.ts';
+import { TRAFFIC } from '../support/costs/request-costs.ts';
 import { OTHER_SETTINGS } from '../support/stack/other-settings.ts';
 import { edgeTemplateOf, templateOf } from '../support/stack/stack.ts';
 
@@ -64,24 +64,6 @@ it('docs/performance.md has the current demand', () => {
   const document = withGenerated(read('performance.md'), { demand: demandTable(costs) });
 
   return expect(document).toMatchFileSnapshot('../../docs/performance.md');
-});
-
-it('a request costs its units, its calls to KMS, a mail and the time of its function', () => {
-  const calls = { GenerateMac: 2, TransactWriteItems: 3, UpdateItem: 1 };
-  const budget = { roundTrips: 6, reads: 5, writes: 13, calls };
-
-  const { dollars, milliseconds } = requestCost('POST /api/account/change-password', budget, 1024);
-
-  expect(dollars.table).toBeCloseTo(5 * PRICES.read.dollars + 13 * PRICES.write.dollars, 6);
-  expect(dollars.keys).toBeCloseTo(6, 6);
-  expect(dollars.mail).toBeGreaterThan(100);
-  expect(dollars.mail).toBeLessThan(112);
-  // Two hashes and six calls on 58 % of a processor, and six round trips.
-  expect(milliseconds).toBe(192);
-});
-
-it('the cost of every request is between $2 and $200 per million', () => {
-  expect([...costs.values()].filter(({ total }) => !(total > 2 && total < 200))).toEqual([]);
 });
 
 it('the shares of the example of traffic add up to all requests', () => {

@@ -87,20 +87,6 @@ describe('a deployment', () => {
   const functions = resourcesOf(prod, 'AWS::Lambda::Function');
   const canaries = aliases(prod).filter(([, alias]) => policyOf(alias));
 
-  it('moves the alias of each function of the canary to a version of it', () => {
-    for (const template of [dev, prod]) {
-      const versions = resourcesOf(template, 'AWS::Lambda::Version');
-      const pairs = aliases(template).map(([, { Properties }]) => {
-        const [version] = Properties.FunctionVersion['Fn::GetAtt'];
-        expect(versions[version]?.Properties.FunctionName).toEqual(Properties.FunctionName);
-        return Properties.FunctionName.Ref;
-      });
-
-      expect(new Set(pairs).size).toBe(CANARY_ROUTES.length);
-      expect(Object.keys(versions)).toHaveLength(CANARY_ROUTES.length);
-    }
-  });
-
   it('publishes a version if what it would contain has changed, and only then', () => {
     const versionsOf = (changes: Partial<Settings>) =>
       Object.keys(resourcesOf(templateOf('prod', changes), 'AWS::Lambda::Version')).sort();
