@@ -68,48 +68,6 @@ describe('a function in the local cloud', () => {
 
     await expect(functions.invoke('f', {}, 'id')).rejects.toThrow('f has exited');
   });
-
-  it('handles no event after a recycling, and is ended as soon as it is idle', async () => {
-    const { functions, lines } = run(
-      'if (event.until) setInterval(() => console.log("alive"), 10);' +
-        'while (event.until && !existsSync(event.until)) await setTimeout(10);' +
-        'globalThis.events = (globalThis.events ?? 0) + 1; return globalThis.events;',
-      {
-        head: "import { existsSync } from 'node:fs'; import { setTimeout } from 'node:timers/promises';",
-        // A slow machine needs seconds to start the other instance meanwhile.
-        ownTimeoutMs: 60_000,
-      },
-    );
-    const invoke = (event = {}) => functions.invoke('f', event, 'id');
-    const end = join(newFolder(), 'end');
-
-    const before = [await invoke({ until: import.meta.filename }), await invoke()];
-    functions.recycle();
-    const after = await invoke();
-    const busy = invoke({ until: end });
-    functions.recycle();
-    const meanwhile = await invoke();
-    writeFileSync(end, '');
-    const last = await busy;
-    await new Promise((done) => setTimeout(done, 50));
-    const printed = lines.length;
-    await new Promise((done) => setTimeout(done, 100));
-
-    expect([before, after, meanwhile, last]).toEqual([[1, 2], 1, 1, 2]);
-    expect([printed > 0, lines.length]).toEqual([true, printed]);
-  });
-
-  it('responds to its last request when the next stack does not have it', async () => {
-    const { functions } = run("await new Promise((done) => setTimeout(done, 100)); return 'ok';");
-
-    const last = functions.invoke('f', {}, '1');
-    const waiting = functions.invoke('f', {}, '2').catch((error) => error.message);
-    functions.replace([]);
-
-    expect(await last).toBe('ok');
-    await functions.stop();
-    expect(await waiting).toBe('There is no function f');
-  });
 });
 
 it('a function has the environment of its stack, and reads no files of the developer', () => {

@@ -104,24 +104,3 @@ describe('a function that lacks a permission', () => {
     expect(lines.filter((line) => line.includes('AccessDeniedException'))).toHaveLength(1);
   });
 });
-
-describe('an unused permission', () => {
-  const HEALTH = 'GET /api/health does not use';
-  const unused = ({ cloud }: Gatehouse) =>
-    cloud.unusedPermissions().filter((permission) => permission.startsWith(HEALTH));
-
-  let gatehouse: Gatehouse;
-  beforeAll(async () => {
-    gatehouse = await startGatehouse();
-  });
-  afterAll(() => gatehouse.stop());
-
-  it('is reported until a request uses it', async () => {
-    expect(unused(gatehouse)).toEqual([
-      `${HEALTH} dynamodb:GetItem on Table for FORMAT`,
-      `${HEALTH} kms:Decrypt on TableKey`,
-    ]);
-    await gatehouse.call('GET', '/api/health');
-    expect(unused(gatehouse)).toEqual([]);
-  });
-});

@@ -221,6 +221,16 @@ describe('npm start', () => {
     ]);
   });
 
+  it('lets a debugger attach to its functions with --inspect', async () => {
+    const inspected = launchStart({ STATE_DIR: ':memory:' }, { options: ['--inspect', '0'] });
+    const [host] = /[\d.]+:\d+/.exec(await inspected.line('Debugger listening on ws')) ?? [];
+    await urlOf(inspected);
+
+    expect(await (await fetch(`http://${host}/json/list`)).json()).toMatchObject([
+      { webSocketDebuggerUrl: expect.any(String) },
+    ]);
+  });
+
   it('exits with status 1 and names the port when it is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
