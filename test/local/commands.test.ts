@@ -1,18 +1,18 @@
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { marshall } from '@aws-sdk/util-dynamodb';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { COMMANDS, type Verb } from '../../infra/commands/admin.ts';
 import { formatKey, READABLE_FORMAT, WRITTEN_FORMAT } from '../../lib/table/format.ts';
 import { totalKey } from '../../lib/table/item-kind.ts';
 import { idText } from '../../lib/table/keys.ts';
 import { loginGuardKey } from '../../lib/users/user-items.ts';
-import { environmentWithoutAws, PROGRAM } from '../support/commands/run-command.ts';
+import { environmentWithoutAws, PROGRAM, runCommand } from '../support/commands/run-command.ts';
 import { inMemoryScanner } from '../support/doubles/memory-table.ts';
 import { execute } from '../support/doubles/output.ts';
 import {
@@ -162,7 +162,6 @@ async function interrupt(
 const OUTAGE = { error: 'TransactionConflictException' };
 const NO_TABLE = { error: 'ResourceNotFoundException', message: 'no such table' };
 const FOREIGN = { Items: [{ id: { S: 'x' } }] };
-const reset = (name: string) => ({ pk: `RESET#${name}`, sk: 'RESET', userId: 1, expires: 1 });
 
 describe('npm run admin -- verify', () => {
   const GHOST = { pk: 'GHOST', sk: 'x' };
@@ -189,7 +188,6 @@ describe('npm run admin -- verify', () => {
     ],
     ['repairs the only finding', 0, ['--repair'], DAMAGED, /: no findings$/m],
     ['repairs nothing without being asked', 1, [], DAMAGED, /: 1 finding$/m],
-    ['leaves a total undecided', 2, [], WRONG_TOTAL, UNDECIDED, keepsChanging],
     [
       'has a finding beside an undecided total',
       1,
@@ -246,7 +244,6 @@ describe('npm run admin -- adopt', () => {
     ['ahead of', 31_900],
     ['behind', -31_900],
     ['nearly like', 28_900],
-    ['nearly like', -28_900],
   ])(
     'needs a clock that is right: %s the clock of DynamoDB by %i ms',
     async (direction, aheadMs) => {
@@ -304,19 +301,6 @@ describe('npm run admin -- adopt', () => {
     expect([code, stdout[0], stdout.at(-2)]).toEqual([0, 'Adopting Gate', 'Verifying Gate']);
   });
 
-  it('skips the given number of ids, and protects nothing if asked', async () => {
-    const options = ['--skip', '999999999', '--unprotected'];
-    const items = [...INTACT_ITEMS, reset('a')];
-    const { code, stdout, calls, inputs } = await adopt(undefined, options, items);
-
-    expect(code).toBe(0);
-    expect(stdout[1]).toBe('The next USER id is 1000000003; it was 4');
-    expect(stdout[4]).toBe('Deleted 1 mailed key: users who still need one must request another');
-    expect(stdout).toContain('The table is not protected');
-    expect(calls).not.toContain('UpdateContinuousBackups');
-    expect(inputs.UpdateTable).toMatchObject([{ StreamSpecification: {} }]);
-  });
-
   it.each<[string, RegExp, Override]>([
     [
       'that the operator may not read',
@@ -333,7 +317,6 @@ describe('npm run admin -- adopt', () => {
         operation === 'TransactWriteItems' ? OUTAGE : input.Key && { Item: { n: { N: '1' } } },
     ],
     ['that is missing', /^There is no table Gate in/, overrideOf('DescribeTable', NO_TABLE)],
-    ['of another application', /^Gate is not a Gatehouse table/, () => undefined],
     [
       'that is being restored',
       /^Gate is CREATING: run the command again when it is ACTIVE/,
@@ -354,28 +337,12 @@ describe('npm run admin -- adopt', () => {
       /add --like TABLE or --environment/,
       overrideOf('ListTagsOfResource', { Tags: TAGS.slice(1) }),
     ],
-    [
-      'without the tag of a key',
-      /add --like TABLE or --values-key/,
-      overrideOf('ListTagsOfResource', { Tags: TAGS.slice(0, 2) }),
-    ],
   ])('prints one sentence for a table %s', async (_, sentence, override) => {
     const { code, stdout, stderr } = await adopt(override, SKIP_ONE, []);
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: ['Adopting Gate'] });
     expect(stderr).toEqual([expect.stringMatching(sentence)]);
   });
-});
-
-it('npm run admin -- verify reports its progress in items', async () => {
-  const items = Array.from({ length: 10_000 }, (_, index) => marshall(reset(String(index))));
-  const pages = [{ Items: items }];
-  const override: Override = (operation) => (operation === 'Scan' ? pages.shift() : undefined);
-  const { environment } = await serve(INTACT_ITEMS, override);
-
-  const { code, stderr } = await runHere('verify', GATE, environment);
-
-  expect([code, stderr[0]]).toEqual([0, expect.stringMatching(/^\d+ items read$/)]);
 });
 
 it.each([
@@ -417,12 +384,6 @@ describe('npm run admin -- first-admin', () => {
       /lacks the tag gatehouse:pepper-key/,
       overrideOf('ListTagsOfResource', { Tags: [] }),
     ],
-    ['there is no table', /^There is no table Gate in/, overrideOf('DescribeTable', NO_TABLE)],
-    [
-      'the login is taken',
-      /^The login root is taken\. Nothing/,
-      cancelledBy(loginGuardKey('root').pk),
-    ],
     [
       'the address is taken',
       /^The address root@example.com is taken\. Nothing/,
@@ -449,14 +410,11 @@ describe('npm run admin -- first-admin', () => {
     const args = [...GATE, ...ADMINISTRATOR, '--login', 'System'];
     const { code, stdout, stderr } = await runHere('first-admin', args, environment);
 
-    expect({ code, stdout, stderr }).toEqual({
-      code: 1,
-      stdout: [],
-      stderr: [
-        'The login System is reserved: it names the operator in the audit trail. ' +
-          'Nothing was changed.',
-      ],
-    });
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      [],
+      [expect.stringMatching(/^The login System is/)],
+    ]);
     expect(calls).not.toContain('UpdateItem');
   });
 
@@ -553,26 +511,18 @@ it.each<[script: string, args: string[], sentence: string]>([
   ['verify', ['Gate'], 'Unexpected argument: Gate.'],
   ['adopt', ['--nonsense'], "Unknown option '--nonsense'."],
   ['adopt', ['--skip=0'], SKIP],
-  ['adopt', ['--skip=1.5'], SKIP],
   ['adopt', ['--skip=1000000000'], SKIP],
   ['adopt', ['--like', 'Another'], OF_TABLE],
-  ['adopt', ['--unprotected'], OF_TABLE],
-  ['adopt', ['--original', 'T'], '--original requires --table, and must be another table.'],
   ['adopt', [...GATE, '--original', 'Gate'], '--original requires --table, and must be another'],
   ['adopt', [...GATE, '--environment', 'toString'], 'There is no environment toString'],
   ['adopt', [...GATE, '--pepper-key', `${KEY} alias/k`], '--pepper-key must be the ARN of a KMS'],
-  ['adopt', [...GATE, '--values-key', `${KEY} ${KEY}`], '--values-key must be the ARN of a KMS'],
-  ['first-admin', [], '--table is missing.'],
   ['first-admin', [...GATE, '--email', 'root@example.com'], '--login is missing.'],
-  ['first-admin', [...GATE, '--login', 'root'], '--email is missing.'],
-  ['first-admin', [...GATE, '--login', 'a b', '--email', 'root'], '--login must have 1 to 50'],
   [
     'first-admin',
     [...GATE, '--login', 'root', '--email', 'r'],
     '--email must be an e-mail address.',
   ],
   ['first-admin', [...GATE, ...ADMINISTRATOR, '--new-password'], FOR_NEW],
-  ['first-admin', [...GATE, ...ADMINISTRATOR, '--remove-second-factor'], FOR_NEW],
   ['person', ['--forget'], '--login or --id is missing.'],
   ['person', ['--id', 'dora'], '--id must be the id of a user.'],
 ])('%s exits with 2 and its usage for %j', async (script, args, sentence) => {
@@ -607,16 +557,13 @@ describe('a command', () => {
     expect([code, stderr]).toEqual([2, [sentence]]);
   });
 
-  it.each(['AWS_ENDPOINT_URL_DYNAMODB', 'AWS_ENDPOINT_URL'])(
-    'rejects %s without a URL',
-    async (name) => {
-      const { code, stderr } = await runHere('verify', GATE, { [name]: 'localhost:8000' });
+  it('rejects an endpoint that is not a URL', async () => {
+    const environment = { AWS_ENDPOINT_URL_DYNAMODB: 'localhost:8000' };
+    const { code, stderr } = await runHere('verify', GATE, environment);
 
-      const rule =
-        'must be a URL that starts with http:// or https://, for example http://127.0.0.1:8000';
-      expect([code, stderr]).toEqual([2, [`${name} ${rule}, not localhost:8000.`]]);
-    },
-  );
+    const rule = expect.stringMatching(/^AWS_ENDPOINT_URL_DYNAMODB must be a URL/);
+    expect([code, stderr]).toEqual([2, [rule]]);
+  });
 
   const ON_TABLE: [script: string, args: string[], status: number][] = [
     ['verify', GATE, 2],
@@ -638,10 +585,7 @@ describe('a command', () => {
         AWS_PROFILE: 'other',
       });
 
-      const sentence =
-        'AWS_PROFILE and AWS_ACCESS_KEY_ID are both set, and can be of different accounts: ' +
-        'unset AWS_PROFILE, or ' +
-        'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.';
+      const sentence = expect.stringMatching(/^AWS_PROFILE and AWS_ACCESS_KEY_ID are both set/);
       expect([code, stderr, calls]).toEqual([status, [sentence], []]);
     },
   );
@@ -654,35 +598,10 @@ describe('a command', () => {
 
       const { code, stderr } = await runHere(script, args, environment);
 
-      const sentence =
-        `Gate has the format ${newer}, but this release understands none above ` +
-        `${READABLE_FORMAT}: use the release that is deployed, or a newer one.`;
+      const sentence = expect.stringMatching(`^Gate has the format ${newer}, but this release`);
       expect([code, stderr, calls]).toEqual([status, [sentence], ['GetItem']]);
     },
   );
-
-  it.each([
-    ['keys with an empty profile', { AWS_PROFILE: '' }],
-    [
-      'a profile without keys',
-      { AWS_PROFILE: 'other', AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
-    ],
-  ])('uses %s', async (_, variables) => {
-    const { environment, calls } = await serve([]);
-    const profiles = join(newFolder(), 'credentials');
-    writeFileSync(
-      profiles,
-      '[other]\naws_access_key_id = operator\naws_secret_access_key = local\n',
-    );
-
-    const { stderr } = await run('verify', GATE, {
-      ...environment,
-      ...variables,
-      AWS_SHARED_CREDENTIALS_FILE: profiles,
-    });
-
-    expect([stderr, calls]).toEqual([[], expect.arrayContaining(['Scan'])]);
-  });
 });
 
 it.each([
@@ -701,4 +620,74 @@ it('password-keys names the user whose hash is not readable', async () => {
   const { code, stderr } = await runHere('password-keys', GATE, environment);
 
   expect([code, stderr]).toEqual([2, ['User 7: A stored password hash is not readable.']]);
+});
+
+/* `npm run admin -- diff`. test/stack/upgrade.test.ts has the rules. */
+
+/** The response of CloudFormation for a running stack. */
+const running = (template: object): ScriptedResponse => ({
+  TemplateBody: JSON.stringify(template),
+});
+
+const templateWith = (id: string) => ({
+  Description: `'A' & <B>`,
+  Resources: {
+    [id]: {
+      Type: 'AWS::DynamoDB::Table',
+      Properties: {
+        KeySchema: [
+          { AttributeName: 'pk', KeyType: 'HASH' },
+          { AttributeName: 'sk', KeyType: 'RANGE' },
+        ],
+      },
+      Metadata: { 'aws:cdk:path': 'Gatehouse-dev/Administration/Table/Resource' },
+    },
+  },
+});
+
+it.each<[string, ScriptedResponse, number, RegExp, RegExp]>([
+  [
+    'there is no stack yet',
+    { error: 'ValidationError', message: 'Stack with id Gatehouse-dev does not exist' },
+    0,
+    /^Gatehouse-dev does not exist: the deployment would create it\n$/,
+    /^$/,
+  ],
+  [
+    'the table stays',
+    running(templateWith('Table')),
+    0,
+    /^Changes of Gatehouse-dev\n.*\[\+\] AWS::KMS::Key (?!.*Metadata).*\[~\] AWS::DynamoDB::Table /s,
+    /^$/,
+  ],
+  [
+    'another table would take its place',
+    running(templateWith('FormerTable')),
+    1,
+    /\[-\] AWS::DynamoDB::Table /,
+    /^REFUSED {2}Gatehouse-dev: another AWS::DynamoDB::Table would take the place of FormerTable\n$/,
+  ],
+  [
+    'the template cannot be read',
+    { error: 'AccessDenied', message: 'not authorized to perform cloudformation:GetTemplate' },
+    2,
+    /^$/,
+    /cloudformation:GetTemplate/,
+  ],
+])('exits with the documented status if %s', async (_, template, status, out, error) => {
+  const responses: Record<string, ScriptedResponse> = {
+    GetCallerIdentity: { Account: '210987654321' },
+    GetTemplate: template,
+  };
+  const { environment, stop } = await scriptedAws((operation) => responses[operation]);
+  stops.push(stop);
+
+  const options = ['--env', 'dev'];
+  const run = await runCommand('diff', options, environment, inject('repository'));
+
+  expect([run.code, run.stdout, run.stderr]).toEqual([
+    status,
+    expect.stringMatching(out),
+    expect.stringMatching(error),
+  ]);
 });

@@ -145,7 +145,6 @@ describe('a synthesis', () => {
 
   it.each([
     ['x'.repeat(35), { backup: { region: 'eu-north-1' } }],
-    ['x'.repeat(91), {}],
     ['of_two', {}],
   ])('ends with one sentence for the name %s of an environment', async (name, changes) => {
     const root = join(folder, 'named');

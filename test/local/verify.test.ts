@@ -24,7 +24,6 @@ import {
 
 const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
-const nowhere = join(folder, 'nothing-yet');
 const lock = join(folder, 'processes.json');
 let cloud: Cloud | undefined;
 
@@ -82,18 +81,6 @@ describe('beside a running service', () => {
     };
     expect([byFolder, byName]).toEqual([intact, intact]);
   });
-});
-
-it('npm run admin -- verify exits with 2 and a message for a folder without data', async () => {
-  const { code, stderr } = await verify([], { STATE_DIR: nowhere });
-
-  expect(code).toBe(2);
-  expect(stderr.split('. ')).toEqual([
-    `There is no table in ${nowhere}: \`npm start\` stores one, except with :memory:`,
-    'For a table in another engine, set AWS_ENDPOINT_URL_DYNAMODB',
-    'For a deployed table, or the table of a running service, use --table.\n',
-  ]);
-  expect(existsSync(nowhere)).toBe(false);
 });
 
 describe('without a service', () => {

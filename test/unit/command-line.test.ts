@@ -98,12 +98,8 @@ describe('the explanation of an error', () => {
 
   it.each<[{ name: string } | { code: string }, string]>([
     [{ name: 'CredentialsProviderError' }, MISSING],
-    [{ name: 'TokenProviderError' }, MISSING],
     [{ name: 'ExpiredTokenException' }, EXPIRED],
-    [{ name: 'RequestExpired' }, EXPIRED],
     [{ name: 'UnrecognizedClientException' }, INVALID],
-    [{ name: 'InvalidSignatureException' }, INVALID],
-    [{ name: 'MissingAuthenticationTokenException' }, INVALID],
     [
       { name: 'AccessDeniedException' },
       'A permission is missing (docs/commands.md lists them): so it is.',
@@ -111,9 +107,7 @@ describe('the explanation of an error', () => {
     [{ name: 'TimeoutError' }, 'AWS did not respond in time: run the command again.'],
     [{ name: 'ValidationException' }, 'ValidationException: so it is.'],
     [{ code: 'ECONNRESET' }, UNREACHABLE],
-    [{ code: 'ECONNREFUSED' }, UNREACHABLE],
     [{ code: 'ENOTFOUND' }, UNKNOWN_HOST],
-    [{ code: 'EAI_AGAIN' }, UNKNOWN_HOST],
     // Node names neither the setting nor its value.
     [{ code: 'ERR_INVALID_URL' }, 'The endpoint_url of the AWS profile is not a URL.'],
   ])('with %j is one sentence: %s', (fields, sentence) => {

@@ -171,16 +171,12 @@ async function read(content: string | Buffer): Promise<Buffer[]> {
 
 it.each([
   ['in UTF-16', Buffer.from('\ufeff{"type":"user"}', 'utf16le')],
-  ['in UTF-16', Buffer.from('{"type":"user"}', 'utf16le')],
-  ['in UTF-16', Buffer.from('\ufeff{"type":"user"}', 'utf16le').swap16()],
   ['a JSON array', '\n [{"type":"user"}]'],
   ['JSON that continues on the next line', '{\r\n  "type": "user"'],
-  ['JSON that continues on the next line', '{ "users": [ \n  {"type": "user"}'],
   ['JSON that continues on the next line', '{"type": "user"},\n{"type": "user"}'],
   ['binary', Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0x2c, 0x3b])],
   ['binary', 'PK\x03\x04,;'],
   ['CSV', '\ufefflogin,email\nann,a@b.example'],
-  ['CSV', 'login;email'],
   ['not JSON', 'INSERT INTO users'],
 ])('a file that is %s is refused in one sentence', async (kind, content) => {
   await expect(read(content)).rejects.toThrow(
