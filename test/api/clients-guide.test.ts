@@ -66,10 +66,6 @@ describe('the table of calls by JHipster 7 to 9', () => {
     expect([status, body]).toEqual([404, { message: 'Not Found' }]);
     if (used) expect(routes.map(({ route }) => route)).toContain(used);
   });
-
-  it('has all of them', () => {
-    expect(calls.length).toBe(16);
-  });
 });
 
 describe('the steps for CORS', () => {
@@ -94,10 +90,6 @@ describe('the steps for CORS', () => {
       .map((line) => line.trim());
 
     expect(await preflight(elsewhere.cloud.url)).toEqual(expect.arrayContaining(shown));
-  });
-
-  it('are necessary: without an origin, OPTIONS is 404', async () => {
-    expect((await preflight(gatehouse.cloud.url))[0]).toBe('HTTP/1.1 404 Not Found');
   });
 
   it('expose the headers that the guide names, even in errors', async () => {

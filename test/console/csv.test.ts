@@ -8,7 +8,6 @@ import type { Query } from '../../console/list.ts';
 describe('a cell', () => {
   it.each([
     ['=1+1', "'=1+1"],
-    ['+49 30', "'+49 30"],
     ['-2', "'-2"],
     ['@SUM(A1)', "'@SUM(A1)"],
     ['\t=1', `"'\t'=1"`],

@@ -69,10 +69,6 @@ describe('a message about one field', () => {
     expect(fieldOfMessage(problem, shown)).toBe('currentPassword');
     expect(problemText(problem, en)).toBe(en.wrongPassword);
   });
-
-  it('belongs to no field that is not shown', () => {
-    expect(fieldOfMessage(problemOf('error.userexists'), new Set(['email']))).toBeUndefined();
-  });
 });
 
 describe('the text of a problem', () => {

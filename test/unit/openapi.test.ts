@@ -10,7 +10,7 @@ import { type Access, type Contract, ROLES } from '../../lib/contract/contract.t
 import { type ListRules, listQuery } from '../../lib/contract/list-query.ts';
 import { routes } from '../../routes.ts';
 import { withGenerated } from '../support/costs/generated-tables.ts';
-import { checkContractOf, checkResponse } from '../support/instance/api-document.ts';
+import { checkResponse } from '../support/instance/api-document.ts';
 
 it('openapi.json is current: npm run update updates it', () =>
   expect(openApiText()).toMatchFileSnapshot('../../openapi.json'));
@@ -226,15 +226,4 @@ describe.each([
     expect(requiredBy(3).toSorted()).toEqual(missing(contractOf(create))?.toSorted());
     expect(requiredBy(4).toSorted()).toEqual(missing(contractOf(update))?.toSorted());
   });
-});
-
-it('a response that differs from its contract fails with its route, status and field', () => {
-  const schema = v.strictObject({ list: v.array(v.strictObject({ id: v.number() })) });
-  const check = (body: unknown) => () => checkContractOf('GET /api/x 200', schema, body);
-
-  expect(check({ list: [{ id: 1 }, { id: '2' }] })).toThrow(
-    'GET /api/x 200: list.1.id: Invalid type: Expected number but received "2"',
-  );
-  expect(check([])).toThrow('GET /api/x 200: ');
-  expect(check({ list: [] })).not.toThrow();
 });
