@@ -1,13 +1,23 @@
 import { describe, expect, it } from 'vitest';
+import { commit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
+import { EXISTS, set } from '../../lib/table/write.ts';
 import { importHere, integrationRecord } from '../support/commands/transfer.ts';
+import { measureUnits } from '../support/costs/consumed-units.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { INTEGRATION, UNKNOWN_IDS, useIntegrations } from '../support/instance/integrations.ts';
 import { openSetup } from '../support/instance/setup.ts';
 
 /* Parameters over HTTP. The limits of their fields are tested in test/unit/schemas.test.ts. */
 
-const gatehouse = await useGatehouse();
+let unitsOfDeletion = 0;
+const gatehouse = await useGatehouse({
+  async intercept(call, forward) {
+    const { response, writeUnits } = await measureUnits(call, forward);
+    if (call.functionName === 'DELETE /api/utm-integrations/{id}') unitsOfDeletion += writeUnits;
+    return response;
+  },
+});
 const { integrations, parameters } = useIntegrations(gatehouse);
 const { post, put, remove, get, list, total } = parameters;
 
@@ -263,3 +273,80 @@ describe('a secret', () => {
     expect(await bytes()).toBe('api keys'.length + 'write-only'.length);
   });
 });
+
+/* Values as somebody sees them who can read or write the table alone. */
+
+const SECRET = 'S3cret of the gate; pä';
+const stored = async (id: number) =>
+  (await gatehouse.table.get(entityKey('CONF', id)))?.confValue as Uint8Array;
+
+it.each(['created', 'updated'])('a value that was %s is not readable in the table', async (how) => {
+  const before = how === 'created' ? SECRET : 'before';
+  const parameter = await make({ confValue: before });
+  if (how === 'updated') await put({ ...parameter, confValue: SECRET });
+
+  const item = await gatehouse.table.get(entityKey('CONF', parameter.id));
+
+  const bytes = Buffer.from(item?.confValue as Uint8Array);
+  const texts = [
+    bytes.toString('utf8'),
+    JSON.stringify({ ...item, confValue: bytes.toString('base64') }),
+  ];
+  const base64 = Buffer.from(SECRET).toString('base64');
+  expect((await get(parameter.id)).body.confValue).toBe(SECRET);
+  for (const form of ['S3cret', base64, encodeURIComponent(SECRET)])
+    expect(texts.join(' ')).not.toContain(form);
+});
+
+it.each([
+  ['the same', true],
+  ['another', false],
+])('a value copied to a parameter of %s integration is not readable there', async (_, isSame) => {
+  const from = await make({ confValue: SECRET });
+  const to = await make(isSame ? { integration: from.integration } : {});
+
+  const confValue = await stored(from.id);
+  await commit(gatehouse.table, [set(entityKey('CONF', to.id), { confValue }, EXISTS)]);
+  const { status, text } = await gatehouse.call('GET', `/api/utm-integration-confs/${to.id}`, {
+    token: await gatehouse.tokenOf('user'),
+    mayCrash: true,
+  });
+
+  expect(status).toBe(500);
+  expect([text, ...gatehouse.lines].join('\n')).not.toContain(SECRET);
+  expect((await get(from.id)).body.confValue).toBe(SECRET);
+});
+
+/*
+ * An integration is deleted with all its parameters in one transaction, which must stay within
+ * DynamoDB's limits: also within the write units that a partition key has in a second, or it could
+ * never be made.
+ */
+const LIMIT_BYTES = 192 * 1024;
+
+it.each([
+  [90, Math.floor(LIMIT_BYTES / 90) - 4, 'error.toomanyparameters'],
+  [11, 16_384, 'error.parameterstoolarge'],
+])(
+  'an integration can have %i parameters of %i bytes, which are listed and deleted with it',
+  async (count, bytes, message) => {
+    const integration = await integrations.make(INTEGRATION);
+    const create = () => post({ integration, confName: 'name', confValue: 'x'.repeat(bytes) });
+
+    const created = [];
+    for (let n = 0; n < count; n++) created.push(await create());
+    const rejected = await create();
+    await remove(created[0]?.body.id);
+    const replaced = await create();
+    const listed = await list(`?integrationId.equals=${integration.id}&size=100`);
+    unitsOfDeletion = 0;
+    const deleted = await integrations.remove(integration.id);
+
+    expect(created.map(({ status }) => status)).toEqual(Array(count).fill(201));
+    expect([rejected.status, rejected.body.message, replaced.status]).toEqual([400, message, 201]);
+    expect([listed.status, listed.body.length, deleted.status]).toEqual([200, count, 200]);
+    expect(unitsOfDeletion).toBeGreaterThan(LIMIT_BYTES / 1024);
+    expect(unitsOfDeletion).toBeLessThanOrEqual(1000);
+    expect((await integrations.get(integration.id)).status).toBe(404);
+  },
+);

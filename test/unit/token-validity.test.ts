@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLive } from '../../lib/sessions/session.ts';
+import { isLive, newSession } from '../../lib/sessions/session.ts';
 import {
   allSessionsEnded,
   ENDED_SESSIONS_MAX,
@@ -7,7 +7,7 @@ import {
   sessionEnded,
 } from '../../lib/users/token-validity.ts';
 import type { User } from '../../lib/users/user.ts';
-import { storedSession } from '../support/doubles/stored-items.ts';
+import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
 
 /* The condition of transactions that states the same is tested by test/interleavings. */
 
@@ -66,4 +66,27 @@ it.each<[string, object, number, boolean]>([
   ['of an earlier account', { incarnation: 'next' }, NOW, false],
 ])('a session is listed only while it is live: %s', (_, changes, now, expected) => {
   expect(isLive(token, { ...user, ...changes }, now)).toBe(expected);
+});
+
+it('a session lasts as long as its token, and names no more of the client', () => {
+  const ada = storedUser(7, 'ada');
+  const source = { address: '203.0.113.7', arrivedAt: NOW };
+  const traits = { remembered: false, secondFactor: true };
+  const userAgent = `<b>é\u0000"curl"</b> (8.5; x_86/64: +a,b) ${'x'.repeat(300)}`;
+  const session = newSession(ada, { ...source, userAgent }, traits, 3600, NOW + 999);
+
+  expect(session).toEqual({
+    jti: expect.stringMatching(/^0[a-z\d]{8}[\w-]{12}$/),
+    startedAt: '2030-01-01T00:00:00.999Z',
+    expires: SECONDS + 3600,
+    ipAddress: '203.0.113.7',
+    userAgent: `bcurl/b (8.5; x_86/64: +a,b) ${'x'.repeat(226)}`,
+    ...traits,
+    incarnation: 'adas',
+    passwordChanges: 0,
+    sessionEndings: 0,
+  });
+  expect(newSession(ada, source, traits, 3600, NOW).userAgent).toBe('');
+  expect(newSession(ada, source, traits, 3600, NOW + 999).jti).not.toBe(session.jti);
+  expect(newSession(ada, source, traits, 3600, NOW + 1000).jti > session.jti).toBe(true);
 });
