@@ -52,13 +52,14 @@ const pathOf = (id: number) => `/api/utm-integrations/${id}/module`;
 const poll = (id: number, token: string, headers: Record<string, string> = {}) =>
   gatehouse.call('GET', pathOf(id), { token, headers });
 
+/** A poll that states what runs. */
+const pollRunning = (id: number, token: string, running: string | number) =>
+  poll(id, token, { 'Gatehouse-Running': String(running) });
+const GATE = { name: 'Gate', shortName: 'gate', integrationType: 'API' };
+
 /** An integration with a module that has a token. */
 async function running(parameters = 0) {
-  const { body } = await asAdmin('POST', '/api/utm-integrations', {
-    name: 'Gate',
-    shortName: 'gate',
-    integrationType: 'API',
-  });
+  const { body } = await asAdmin('POST', '/api/utm-integrations', GATE);
   const id = body.id as number;
   const ids: number[] = [];
   for (let n = 0; n < parameters; n++) ids.push((await addParameter(id, `name ${n}`)).body.id);
@@ -437,9 +438,7 @@ describe('what is wanted of a module', () => {
       () =>
         asAdmin('PUT', '/api/utm-integrations', {
           id,
-          name: 'Gate',
-          shortName: 'gate',
-          integrationType: 'API',
+          ...GATE,
           active: true,
         }),
     ];
@@ -449,7 +448,7 @@ describe('what is wanted of a module', () => {
         const { body } = await create(id);
         return asAdmin('POST', `/api/utm-integrations/${id}/credentials/${body.clientId}/delete`);
       },
-      () => poll(id, token, { 'Gatehouse-Running': '1' }),
+      () => pollRunning(id, token, '1'),
     ];
 
     for (const step of [...steps, ...others]) {
@@ -491,9 +490,7 @@ describe('what is wanted of a module', () => {
     const { id, token } = await running(2);
     await asAdmin('PUT', '/api/utm-integrations', {
       id,
-      name: 'Gate',
-      shortName: 'gate',
-      integrationType: 'API',
+      ...GATE,
       active: false,
     });
 
@@ -524,7 +521,7 @@ describe('what a module reports', () => {
     const { wanted } = first.module;
     const states: unknown[] = [];
     for (const running of [`${wanted - 1}`, `${wanted - 1};failed=${wanted}`, `${wanted}`]) {
-      await poll(id, token, { 'Gatehouse-Running': running });
+      await pollRunning(id, token, running);
       const { body } = await poll(id, admin);
       states.push([body.module.running, body.module.failed]);
     }
@@ -549,7 +546,7 @@ describe('what a module reports', () => {
   it('is recorded three times a second, so that no module keeps its integration busy', async () => {
     const { id, token } = await running();
     const started = Date.now();
-    for (let n = 0; n < 30; n++) await poll(id, token, { 'Gatehouse-Running': String(n % 2) });
+    for (let n = 0; n < 30; n++) await pollRunning(id, token, n % 2);
     const seconds = (Date.now() - started) / 1000;
 
     const { body: entries } = await asAdmin(
@@ -559,7 +556,7 @@ describe('what a module reports', () => {
     expect(entries.length).toBeGreaterThanOrEqual(3);
     expect(entries.length).toBeLessThanOrEqual(3 * (Math.floor(seconds) + 1));
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    await poll(id, token, { 'Gatehouse-Running': '0' });
+    await pollRunning(id, token, '0');
     expect((await poll(id, admin)).body.module.running).toBe(0);
   });
 
@@ -567,7 +564,7 @@ describe('what a module reports', () => {
     const { id, token } = await running();
     const key = entityKey('INTEGRATION', id);
     const HOUR_MS = 3_600_000;
-    const report = (n: number) => poll(id, token, { 'Gatehouse-Running': String(n) });
+    const report = (n: number) => pollRunning(id, token, n);
     /** Makes what is stored of the reports look as if so many had entries, as long ago. */
     const entriesBefore = async (entries: number, agoMs: number) => {
       const { running: runs, audited } = ((await table.get(key))?.report ?? {}) as ModuleReport;
@@ -672,7 +669,7 @@ describe('what a module reports', () => {
       await report({}),
     ];
     // After the table was replaced by an older one, the configuration corrects the module.
-    const ahead = await poll(id, token, { 'Gatehouse-Running': String(wanted + 1) });
+    const ahead = await pollRunning(id, token, wanted + 1);
     const malformed = [
       'x',
       '1.5',
@@ -691,31 +688,22 @@ describe('what a module reports', () => {
     expect(wrong.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
     expect([ahead.status, ahead.body.module.running]).toEqual([200, 0]);
     for (const header of malformed)
-      expect([header, (await poll(id, token, { 'Gatehouse-Running': header })).status]).toEqual([
-        header,
-        400,
-      ]);
+      expect([header, (await pollRunning(id, token, header)).status]).toEqual([header, 400]);
     for (const header of [
       '0',
       ' 0; failed=0',
       '0;other=1;failed=0',
       '0;a="x;\\"y";b=?1;c=:aGk=:;d=@1',
     ])
-      expect([header, (await poll(id, token, { 'Gatehouse-Running': header })).status]).toEqual([
-        header,
-        200,
-      ]);
+      expect([header, (await pollRunning(id, token, header)).status]).toEqual([header, 200]);
   });
 });
 
 it('an empty Gatehouse-Running states nothing', async () => {
   const { id, token } = await running();
-  await poll(id, token, { 'Gatehouse-Running': '0' });
+  await pollRunning(id, token, '0');
 
-  const responses = [
-    await poll(id, token, { 'Gatehouse-Running': '' }),
-    await poll(id, token, { 'Gatehouse-Running': ' ' }),
-  ];
+  const responses = [await pollRunning(id, token, ''), await pollRunning(id, token, ' ')];
 
   expect(responses.map(({ status, body }) => [status, body.module.running])).toEqual([
     [200, 0],
@@ -731,7 +719,7 @@ it('the list of modules tells which ones need attention', async () => {
   for (const { id, token } of [failed, behind, current]) {
     const { wanted } = (await poll(id, token)).body.module;
     const state = id === failed.id ? `1;failed=${wanted}` : id === behind.id ? '1' : `${wanted}`;
-    await poll(id, token, { 'Gatehouse-Running': state });
+    await pollRunning(id, token, state);
   }
   const listed = async (query: string) =>
     (await asAdmin('GET', `/api/modules?size=2000&${query}`)).body.map(

@@ -23,6 +23,17 @@ beforeAll(async () => {
 
 const field = (name: string) => tab.page.locator(`main [name=${name}]`);
 const submit = () => tab.page.locator('main form button[type=submit]').first();
+const button = (name: string) => tab.page.getByRole('button', { name });
+const inDialog = (name: string) => tab.page.getByRole('dialog').getByRole('button', { name });
+const saved = () => tab.page.getByText('Saved.').waitFor();
+const stored = async (login: string) =>
+  (await gatehouse.call('GET', `/api/users/${login}`, { token })).body;
+/** Saves a user from elsewhere. */
+const change = (body: object) => gatehouse.call('PUT', '/api/users', { token, body });
+const makeTap = async () => {
+  const body = { name: 'Tap', shortName: 'tap', integrationType: 'API' };
+  return (await gatehouse.call('POST', '/api/utm-integrations', { token, body })).body;
+};
 const alert = () => tab.page.locator('main form [role=alert]');
 
 describe('the form of a user', () => {
@@ -53,12 +64,12 @@ describe('the form of a user', () => {
   it('asks before unsaved changes are left by a link or Back, and stays', async () => {
     await field('firstName').fill('Caroline');
     await tab.page.getByRole('link', { name: 'About' }).click();
-    await tab.page.getByRole('button', { name: 'Stay' }).click();
+    await button('Stay').click();
     expect(await field('firstName').inputValue()).toBe('Caroline');
     await expect.poll(() => focusedText(tab)).toBe('About');
 
     await tab.page.getByRole('link', { name: 'About' }).click();
-    await tab.page.getByRole('button', { name: 'Leave' }).click();
+    await button('Leave').click();
     await tab.page.getByRole('heading', { name: 'About' }).waitFor();
     await expect.poll(() => focusedText(tab)).toBe('About');
   });
@@ -68,10 +79,10 @@ describe('the form of a user', () => {
     await tab.page.getByRole('link', { name: 'Own account' }).click();
     await field('firstName').fill('Other');
     await tab.page.goBack();
-    await tab.page.getByRole('button', { name: 'Stay' }).click();
+    await button('Stay').click();
     expect(await field('firstName').inputValue()).toBe('Other');
     await tab.page.goBack();
-    await tab.page.getByRole('button', { name: 'Leave' }).click();
+    await button('Leave').click();
     await tab.page.getByRole('heading', { name: 'About' }).waitFor();
   });
 
@@ -88,9 +99,9 @@ describe('the form of a user', () => {
     await dialog.getByRole('alert').waitFor();
     await dialog.getByLabel('Password', { exact: true }).fill('admin');
     await tab.page.keyboard.press('Enter');
-    await tab.page.getByText('Saved.').waitFor();
+    await saved();
 
-    const { body } = await gatehouse.call('GET', `/api/users/${login}`, { token });
+    const body = await stored(login);
     expect(body.firstName).toBe('Carola');
   });
 
@@ -103,26 +114,24 @@ describe('the form of a user', () => {
     await tab.context.setOffline(false);
     expect(await field('lastName').inputValue()).toBe('Offline');
     await submit().click();
-    await tab.page.getByText('Saved.').waitFor();
+    await saved();
   });
 
   it('shows whose change came between, and saves the choice of each field', async () => {
-    const path = `/api/users/${login}`;
-    const { body } = await gatehouse.call('GET', path, { token });
+    const body = await stored(login);
     await field('firstName').fill('Mine');
     await field('lastName').fill('Mine');
     const theirs = { ...body, firstName: 'Theirs', authorities: ['ROLE_ANALYST'] };
-    await gatehouse.call('PUT', '/api/users', { token, body: theirs });
+    await change(theirs);
     await submit().click();
     const dialog = tab.page.getByRole('dialog');
     await dialog.getByText('admin saved a change').waitFor();
     await expectSound(tab, 'conflict');
     await dialog.getByLabel('Theirs: Theirs').check();
-    await dialog.getByRole('button', { name: 'Save the chosen values' }).click();
-    await tab.page.getByText('Saved.').waitFor();
+    await inDialog('Save the chosen values').click();
+    await saved();
 
-    const { body: saved } = await gatehouse.call('GET', path, { token });
-    expect(saved).toMatchObject({
+    expect(await stored(login)).toMatchObject({
       firstName: 'Theirs',
       lastName: 'Mine',
       authorities: ['ROLE_ANALYST'],
@@ -131,37 +140,34 @@ describe('the form of a user', () => {
   });
 
   it('saves without a question when the other change is of nothing in the form', async () => {
-    const { body } = await gatehouse.call('GET', `/api/users/${login}`, { token });
-    await gatehouse.call('PUT', '/api/users', { token, body: { ...body, activated: false } });
+    const body = await stored(login);
+    await change({ ...body, activated: false });
     await field('lastName').fill('Again');
     await submit().click();
-    await tab.page.getByText('Saved.').waitFor();
+    await saved();
 
-    const { body: saved } = await gatehouse.call('GET', `/api/users/${login}`, { token });
-    expect(saved).toMatchObject({ lastName: 'Again', activated: false });
+    expect(await stored(login)).toMatchObject({ lastName: 'Again', activated: false });
   });
 
   it('deactivates after the change of somebody else, which no later save overwrites', async () => {
-    const path = `/api/users/${login}`;
-    const { body } = await gatehouse.call('GET', path, { token });
+    const body = await stored(login);
     const theirs = { ...body, firstName: 'Newer', activated: true };
-    await gatehouse.call('PUT', '/api/users', { token, body: theirs });
+    await change(theirs);
     await tab.page.reload();
     await field('lastName').fill('Last');
     const other = { ...theirs, firstName: 'Newest' };
-    await gatehouse.call('PUT', '/api/users', { token, body: other });
-    await tab.page.getByRole('button', { name: 'Deactivate carol' }).click();
-    await tab.page.getByRole('dialog').getByRole('button', { name: 'Deactivate carol' }).click();
+    await change(other);
+    await button('Deactivate carol').click();
+    await inDialog('Deactivate carol').click();
     await tab.page.getByText('A change was saved after you opened this page.').waitFor();
-    const deactivated = await gatehouse.call('GET', path, { token });
+    const deactivated = await stored(login);
     await submit().click();
-    const dialog = tab.page.getByRole('dialog');
-    await dialog.getByRole('button', { name: 'Save the chosen values' }).click();
-    await tab.page.getByText('Saved.').waitFor();
+    await inDialog('Save the chosen values').click();
+    await saved();
 
-    const { body: saved } = await gatehouse.call('GET', path, { token });
-    expect(deactivated.body).toMatchObject({ firstName: 'Newest', activated: false });
-    expect(saved).toMatchObject({ firstName: 'Newest', lastName: 'Last', activated: false });
+    expect(deactivated).toMatchObject({ firstName: 'Newest', activated: false });
+    const both = { firstName: 'Newest', lastName: 'Last', activated: false };
+    expect(await stored(login)).toMatchObject(both);
   });
 });
 
@@ -194,7 +200,7 @@ it('passwords and codes can be pasted, and password managers know their fields',
 
 it('a deletion needs the name and returns the focus when it is cancelled', async () => {
   await tab.page.goto('/console/users/dave');
-  const open = tab.page.getByRole('button', { name: 'Delete dave' });
+  const open = button('Delete dave');
   await open.click();
   await tab.page.keyboard.press('Escape');
   await expect.poll(() => focusedText(tab)).toBe('Delete dave');
@@ -213,8 +219,8 @@ it('a deletion needs the name and returns the focus when it is cancelled', async
 
 it('the last administrator is explained, with a way to the administrators', async () => {
   await tab.page.goto('/console/users/admin');
-  await tab.page.getByRole('button', { name: 'Deactivate admin' }).click();
-  await tab.page.getByRole('dialog').getByRole('button', { name: 'Deactivate admin' }).click();
+  await button('Deactivate admin').click();
+  await inDialog('Deactivate admin').click();
   await tab.page.getByRole('link', { name: 'Show the administrators' }).waitFor();
 });
 
@@ -243,7 +249,7 @@ describe('a list', () => {
     await tab.page.goto('/console/users?text.contains=carol');
     const [download] = await Promise.all([
       tab.page.waitForEvent('download'),
-      tab.page.getByRole('button', { name: 'CSV: download the list' }).click(),
+      button('CSV: download the list').click(),
     ]);
     const chunks = await (await download.createReadStream()).toArray();
     const text = Buffer.concat(chunks).toString();
@@ -259,36 +265,33 @@ it('a parameter is added, shown, edited and deleted where it stands', async () =
   await tab.page.getByRole('textbox', { name: 'Name', exact: true }).fill('Firewall');
   await field('shortName').fill('fw');
   await tab.page.keyboard.press('Enter');
-  await tab.page.getByRole('button', { name: 'New parameter' }).click();
+  await button('New parameter').click();
   await field('confName').fill('host');
   await field('confValue').fill('a.example.com');
-  await tab.page.getByRole('button', { name: 'Add the parameter' }).click();
+  await button('Add the parameter').click();
   await tab.page.getByText('hidden', { exact: true }).waitFor();
   await expect.poll(() => focusedText(tab)).toBe('New parameter');
-  await tab.page.getByRole('button', { name: 'Edit host' }).click();
+  await button('Edit host').click();
   await field('confValue').fill('b.example.com');
   await tab.page.locator('.parameters button[type=submit]').click();
   await tab.page.getByText('Restart needed').waitFor();
   await expect.poll(() => focusedText(tab)).toBe('Show the value of host');
-  await tab.page.getByRole('button', { name: 'Show the value of host' }).click();
+  await button('Show the value of host').click();
   await tab.page.getByText('b.example.com').waitFor();
-  await tab.page.getByRole('button', { name: 'Delete host' }).click();
-  await tab.page.getByRole('dialog').getByRole('button', { name: 'Delete host' }).click();
+  await button('Delete host').click();
+  await inDialog('Delete host').click();
   await tab.page.getByText('This integration has no parameters.').waitFor();
   expect(tab.faults).toEqual([]);
 });
 
 it('a module gets a credential, whose secret is shown once, and is followed', async () => {
-  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
-    token,
-    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
-  });
+  const integration = await makeTap();
   const { page } = tab;
   await page.goto(`/console/integrations/${integration.id}`);
   await page.getByText('No module has asked').waitFor();
   const create = 'Create a credential for the module of Tap';
-  await page.getByRole('button', { name: create }).click();
-  await page.getByRole('dialog').getByRole('button', { name: create }).click();
+  await button(create).click();
+  await inDialog(create).click();
   await page.getByText('it is not shown again').waitFor();
   const [clientId = '', secret = ''] = await page.locator('.notice code').allInnerTexts();
   await expectSound(tab, 'credential');
@@ -296,12 +299,12 @@ it('a module gets a credential, whose secret is shown once, and is followed', as
   const wanted = (number: string) =>
     page.locator('dt:has-text("Wanted configuration") + dd', { hasText: number }).waitFor();
   await wanted('1');
-  await page.getByRole('button', { name: 'New parameter' }).click();
+  await button('New parameter').click();
   await field('confName').fill('host');
   await field('confValue').fill('10.0.0.1');
-  await page.getByRole('button', { name: 'Add the parameter' }).click();
+  await button('Add the parameter').click();
   await wanted('2');
-  await page.getByRole('button', { name: 'Edit host' }).click();
+  await button('Edit host').click();
   await field('confValue').fill('10.0.0.2');
   await page.locator('.parameters button[type=submit]').click();
   await wanted('3');
@@ -320,11 +323,8 @@ it('a module gets a credential, whose secret is shown once, and is followed', as
   expect(await page.locator('main').innerText()).not.toContain(secret);
   await page.goto('/console/modules?progress.equals=failed');
   await page.getByRole('link', { name: 'Tap' }).click();
-  await page.getByRole('button', { name: `Revoke ${clientId}` }).click();
-  await page
-    .getByRole('dialog')
-    .getByRole('button', { name: `Revoke ${clientId}` })
-    .click();
+  await button(`Revoke ${clientId}`).click();
+  await inDialog(`Revoke ${clientId}`).click();
   await page.getByText('The module has no credential.').waitFor();
 
   expect((await poll('1')).status).toBe(401);
@@ -332,10 +332,7 @@ it('a module gets a credential, whose secret is shown once, and is followed', as
 });
 
 it('the credential of a module is exchanged, and a reload loses no step', async () => {
-  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
-    token,
-    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
-  });
+  const integration = await makeTap();
   const path = `/api/utm-integrations/${integration.id}/credentials`;
   const { body: created } = await gatehouse.call('POST', path, { token, body: {} });
   const former = created.clientId as string;
@@ -383,28 +380,25 @@ it('the credential of a module is exchanged, and a reload loses no step', async 
 });
 
 it('a secret is replaced or kept, and shown to nobody', async () => {
-  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
-    token,
-    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
-  });
+  const integration = await makeTap();
   const { page } = tab;
   await page.goto(`/console/integrations/${integration.id}`);
-  await page.getByRole('button', { name: 'New parameter' }).click();
+  await button('New parameter').click();
   await field('confName').fill('key');
   await field('confValue').fill('write-only');
   await field('secret').check();
-  await page.getByRole('button', { name: 'Add the parameter' }).click();
-  await page.getByRole('button', { name: 'Edit key' }).click();
+  await button('Add the parameter').click();
+  await button('Edit key').click();
   expect(await field('confValue').inputValue()).toBe('');
   await field('confDescription').fill('Kept');
   await page.locator('.parameters button[type=submit]').click();
   await page.getByText('Kept').waitFor();
-  await page.getByRole('button', { name: 'Edit key' }).click();
+  await button('Edit key').click();
   await field('confValue').fill(' ');
   await page.locator('.parameters button[type=submit]').click();
   await page.getByRole('link', { name: /^Value: / }).waitFor();
 
-  expect(await page.getByRole('button', { name: 'Show the value of key' }).count()).toBe(0);
+  expect(await button('Show the value of key').count()).toBe(0);
   const { body } = await gatehouse.call(
     'GET',
     `/api/utm-integration-confs?integrationId.equals=${integration.id}`,
@@ -429,7 +423,7 @@ it('says what it waits for on a slow network, and what a failing service means',
   await page.goto('/console/integrations?size=6');
   await page.locator('main [role=alert]').waitFor();
   isFailing = false;
-  await page.getByRole('button', { name: 'Try again' }).click();
+  await button('Try again').click();
   await page.getByRole('link', { name: 'Tap' }).first().waitFor();
   await page.unroute('**/api/utm-integrations?*');
 });
