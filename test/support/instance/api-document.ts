@@ -94,7 +94,7 @@ const isUndocumented = (name: string, value: string | undefined): boolean =>
   value === undefined || (name === 'Cache-Control' && value === 'no-store');
 
 /** Fails with the path of the first field that differs from its contract. */
-export function checkContractOf(where: string, schema: v.GenericSchema, body: unknown): void {
+function checkContractOf(where: string, schema: v.GenericSchema, body: unknown): void {
   const [issue] = v.safeParse(schema, body).issues ?? [];
   assert(!issue, issue && `${where}: ${v.getDotPath(issue) ?? 'the body'}: ${issue.message}`);
 }

@@ -11,7 +11,7 @@ import { type Gatehouse, type LaunchOptions, launch, type Received } from './lau
 import { makeTokens } from './mint.ts';
 import { RELEASE } from './run-variables.ts';
 
-export type { Gatehouse, Received } from './launch.ts';
+export type { Gatehouse } from './launch.ts';
 
 type Options = Partial<Omit<LaunchOptions, 'checksPermissions'>>;
 
