@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { Failure } from '../../lib/contract/failure.ts';
 import { isOutage } from '../../lib/runtime/outage.ts';
+import { nameOf } from '../support/doubles/memory-engine.ts';
 import { beginRun } from './determinism.ts';
 import {
+  type Asked,
   type Call,
   FIRST_ID,
   type Reply,
@@ -17,6 +19,8 @@ export interface Node {
   readonly id: number;
   /** The replies to each of its earlier groups of parallel calls. */
   readonly history: readonly (readonly Reply[])[];
+  /** What each of these groups has asked for. */
+  readonly asked: readonly string[];
   readonly calls: readonly Call[];
   readonly outcome: Outcome | undefined;
   readonly next: Map<string, Node>;
@@ -53,7 +57,7 @@ export class Automaton {
   }
 
   root(): Promise<Node> {
-    this.#root ??= this.#nodeAfter([]);
+    this.#root ??= this.#nodeAfter([], []);
     return this.#root;
   }
 
@@ -62,13 +66,14 @@ export class Automaton {
     const name = replies.map(({ id }) => id).join();
     let next = node.next.get(name);
     if (!next) {
-      next = await this.#nodeAfter([...node.history, replies]);
+      const asked = [...node.asked, textOfCalls(node.calls)];
+      next = await this.#nodeAfter([...node.history, replies], asked);
       node.next.set(name, next);
     }
     return next;
   }
 
-  async #nodeAfter(history: Node['history']): Promise<Node> {
+  async #nodeAfter(history: Node['history'], asked: Node['asked']): Promise<Node> {
     beginRun(this.#name);
     const waiting: Waiting[] = [];
     let outcome: Outcome | undefined;
@@ -83,9 +88,11 @@ export class Automaton {
     await idle();
     // Its time is over: the clock stands still.
     if (history.length > REPLIES_MAX)
-      return { id: ids++, history, calls: [], outcome: GAVE_UP, next: new Map() };
-    for (const replies of history) {
+      return { id: ids++, history, asked, calls: [], outcome: GAVE_UP, next: new Map() };
+    for (const [at, replies] of history.entries()) {
       const group = waiting.splice(0);
+      const isSame = textOfCalls(group.map(({ asked: call }) => call)) === asked[at];
+      assert(isSame, `${this.#request.name}: its code keeps something from an earlier request.`);
       for (const [position, reply] of replies.entries()) {
         assert.equal(waiting.length, 0, 'A call is made before all parallel calls have ended.');
         assert.equal(outcome, undefined, 'A response is sent before all calls have ended.');
@@ -95,9 +102,18 @@ export class Automaton {
     }
     const calls = waiting.map(({ asked }): Call => ({ ...asked, id: ids++, by: this.#request }));
     assert(outcome ? calls.length === 0 : calls.length > 0, 'A request waits for nothing.');
-    return { id: ids++, history, calls, outcome, next: new Map() };
+    return { id: ids++, history, asked, calls, outcome, next: new Map() };
   }
 }
+
+const textOfCalls = (calls: readonly Asked[]): string =>
+  calls
+    .map((call) => {
+      if (call.operation === 'query') return call.pk;
+      const keys = 'keys' in call ? call.keys : call.writes.map(({ key }) => key);
+      return [call.operation, ...keys.map(nameOf)].join();
+    })
+    .join();
 
 function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof Failure)) {

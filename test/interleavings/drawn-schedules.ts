@@ -100,11 +100,8 @@ const withOtherWrites = (call: Call & { readonly operation: 'transact' }): Call 
 });
 
 function sent(engine: Engine, call: Call, world: World) {
-  try {
-    const { reply, world: after } = engine.execute(call, world);
-    const result: Result = reply.codes ? { codes: reply.codes } : { items: reply.items ?? [] };
-    return { result, after };
-  } catch (error) {
-    return { result: { error: (error as Error).name }, after: world };
-  }
+  const { reply, world: after } = engine.execute(call, world);
+  const { codes, error, items = [] } = reply;
+  const result: Result = error ? { error: error.name } : codes ? { codes } : { items };
+  return { result, after };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loadDecideCommit } from '../../lib/table/change.ts';
+import { Failure } from '../../lib/contract/failure.ts';
+import { commit, loadDecideCommit } from '../../lib/table/change.ts';
 import { sequenceKey } from '../../lib/table/item-kind.ts';
 import type { SnapshotTable } from '../../lib/table/snapshot.ts';
 import { attributesAre, EXISTS, set } from '../../lib/table/write.ts';
@@ -90,6 +91,36 @@ describe('the explorer', () => {
       await expect(opened.judge()).rejects.toThrow(
         'A response is sent before all calls have ended',
       );
+    });
+  });
+
+  it('rejects code that keeps what an earlier request has read', async () => {
+    let known: unknown;
+    const caching = async (table: SnapshotTable) => {
+      known ??= await table.get(key);
+      await table.get({ ...key, sk: 'OTHER' });
+      return known;
+    };
+    await deterministic(async () => {
+      const opened = of({ name: 'a', handler: 'count', writes: [], run: caching });
+
+      await expect(opened.judge()).rejects.toThrow('keeps something from an earlier request');
+    });
+  });
+
+  it('finds a request that gives up after a conflict', async () => {
+    const hesitant: Request = {
+      ...counting('a', true),
+      run: async (table) => {
+        if ((await commit(table, [set(key, { n: 1 }, EXISTS)])) === 'busy')
+          throw new Failure('unavailable');
+      },
+    };
+    await deterministic(async () => {
+      const { violation } = await of(hesitant).judge({ faults: 1 });
+
+      expect(violation?.reason).toBe('a request gives up that could be retried');
+      expect(violation?.schedule.text).toBe('1:busy');
     });
   });
 

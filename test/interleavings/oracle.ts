@@ -2,7 +2,7 @@ import { verifyTable } from '../../lib/operations/integrity/verify-table.ts';
 import type { Item } from '../../lib/table/table.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { inMemoryScanner } from '../support/doubles/memory-table.ts';
-import { GAVE_UP } from './automaton.ts';
+import { GAVE_UP, type Node } from './automaton.ts';
 import { openedValue, withoutCounts } from './determinism.ts';
 import {
   begun,
@@ -37,9 +37,10 @@ interface Tried extends Sequential {
 }
 
 /**
- * Judges final states: no request ended in a defect or retried in vain, no rule that spans items is
- * broken, and some order of the requests, one after the other, has the same responses and leaves
- * the same behind. A request without a response counts at any place of that order, or not at all.
+ * Judges final states: no request ended in a defect, retried in vain or gave up without a reason,
+ * no rule that spans items is broken, and some order of the requests, one after the other, has the
+ * same responses and leaves the same behind. A request without a response counts at any place of
+ * that order, or not at all.
  */
 export class Oracle {
   readonly #requests: readonly Explored[];
@@ -60,6 +61,8 @@ export class Oracle {
 
   /** What is wrong with a final state, or undefined. */
   async violation(state: State): Promise<string | undefined> {
+    const gaveUp = this.#mayGiveUp ? undefined : givenUp(state);
+    if (gaveUp) return gaveUp;
     const executions = executionsIn(state);
     const name = textOf([state.world.id, executions]);
     if (!this.#verdicts.has(name)) this.#verdicts.set(name, await this.#judge(state, executions));
@@ -69,8 +72,6 @@ export class Oracle {
   async #judge(state: State, executions: readonly Execution[]): Promise<string | undefined> {
     const defect = state.processes.find(({ node }) => node?.outcome?.kind === 'defect');
     if (defect) return `a request fails with ${defect.node?.outcome?.text}`;
-    if (!this.#mayGiveUp && state.processes.some(({ node }) => node?.outcome === GAVE_UP))
-      return 'a request retries without progress';
     const finding = await this.#finding(state.world);
     if (finding) return finding;
     const seen = seenIn(state.world);
@@ -123,6 +124,17 @@ function explains(sequential: string, seen: string | undefined): boolean {
   return CALLER_REFUSED.has(sequential) && seen.startsWith('{"code":');
 }
 const CALLER_REFUSED = new Set(['invalid-token', 'forbidden'].map((code) => textOf({ code })));
+
+/** Only a lost call is a reason to be unavailable: after anything else, a change is tried again. */
+function givenUp({ processes }: State): string | undefined {
+  const failed = processes
+    .flatMap(({ node }) => node ?? [])
+    .filter(({ outcome }) => outcome?.kind === 'unavailable');
+  if (failed.some(({ outcome }) => outcome === GAVE_UP))
+    return 'a request retries without progress';
+  const isExcused = ({ history }: Node) => history.flat().some(({ isLost }) => isLost);
+  return failed.every(isExcused) ? undefined : 'a request gives up that could be retried';
+}
 
 function executionsIn({ processes }: State): Execution[] {
   return processes.flatMap((state, process) => {

@@ -35,7 +35,7 @@ export interface Request {
 }
 
 /** What a request asks the table for. */
-type Asked =
+export type Asked =
   | { readonly operation: 'get'; readonly keys: readonly [Key] }
   | { readonly operation: 'getAll' | 'snapshot'; readonly keys: readonly Key[] }
   | { readonly operation: 'query'; readonly pk: string; readonly range: Range }
@@ -63,6 +63,8 @@ export interface Reply {
   readonly codes?: readonly string[];
   /** The response was lost, or the call never arrived. */
   readonly isLost?: true;
+  /** The call was rejected as no call of the rules should be. */
+  readonly error?: Error;
 }
 
 /** The items of the table at one moment, and the client tokens of committed transactions. */
@@ -109,6 +111,11 @@ export class Interned {
       : this.#reply({ codes: reason }, reason.join());
   }
 
+  /** The reply of a call that the engine rejects. */
+  rejected(error: Error): Reply {
+    return this.#reply({ error }, `${error.name} ${error.message}`);
+  }
+
   #reply(reply: Omit<Reply, 'id'>, text: string): Reply {
     return getOrMake(this.#replies, text, () => ({ id: this.#idOf(`reply ${text}`), ...reply }));
   }
@@ -150,7 +157,13 @@ export class Engine {
 
   /** What a call returns in a world, and the world after it. */
   execute(call: Call, world: World): { readonly reply: Reply; readonly world: World } {
-    return getOrMake(this.#served, `${world.id} ${call.id}`, () => this.#execute(call, world));
+    return getOrMake(this.#served, `${world.id} ${call.id}`, () => {
+      try {
+        return this.#execute(call, world);
+      } catch (error) {
+        return { reply: this.interned.rejected(error as Error), world };
+      }
+    });
   }
 
   #execute(call: Call, world: World) {
@@ -226,6 +239,7 @@ export function waitingTable(waiting: Waiting[], firstId: number): SnapshotTable
     new Promise<Reply>((resolve, reject) => {
       const answer = (reply: Reply) => {
         if (reply.isLost) reject(awsError('TimeoutError'));
+        else if (reply.error) reject(reply.error);
         else if (reply.codes) reject(cancelledBy(...reply.codes));
         else resolve(reply);
       };
