@@ -1,7 +1,7 @@
 import type { Key } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { holds, parseCondition } from '../support/doubles/expressions.ts';
+import { type Condition, holds, parseCondition } from '../support/doubles/expressions.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
 import { textOfCondition } from './conditions.ts';
 import {
@@ -18,7 +18,7 @@ import { type Call, type Engine, type Reply, textOf, type World } from './worlds
 /* Schedules as readers of the rules understand them, and as a line of text that repeats them. */
 
 const EVENTS: Record<Exclude<Move['kind'], 'served'>, string> = {
-  lost: 'takes effect, but the response is lost',
+  lost: 'and the response is lost',
   never: 'never arrives',
   busy: 'is refused because of a conflict',
   throttled: 'is throttled',
@@ -49,32 +49,50 @@ export async function scheduleOf(
   const lines: string[] = [];
   const texts: string[] = [];
   const reads = requests.map((): Reads => new Map());
+  const isTwice = new Set(requests.map(({ name }) => name)).size < requests.length;
+  const names = requests.map(({ name }, at) => (isTwice ? `(${at + 1}) ${name}` : name));
   for (const [position, move] of moves.entries()) {
     texts.push(textOfMove(state, move));
     const { world } = state;
     const call = callOf(state, move);
     const { reply } = call ? engine.execute(call, world) : { reply: undefined };
     state = await stateAfter(state, move, { engine, requests });
-    const { name } = requests[move.process] ?? { name: 'a process that has died' };
+    const name = names[move.process] ?? 'a process that has died';
     const { outcome } = state.processes[move.process]?.node ?? {};
     const read = reads[move.process] ?? new Map();
     if (move.kind === 'repeats') read.clear();
-    const event =
-      move.kind === 'served' && call && reply
-        ? replied(call, reply, world, read)
-        : EVENTS[move.kind as 'lost'];
+    const isServed = move.kind === 'served' || move.kind === 'lost';
+    const event = [
+      isServed && call && reply ? replied(call, reply, world, read) : '',
+      move.kind === 'served' ? '' : EVENTS[move.kind],
+    ];
     if (move.kind === 'served' && call && 'keys' in call)
       for (const key of call.keys)
         read.set(nameOf(key), { item: world.items.get(nameOf(key)), step: position + 1 });
     lines.push(
       `${position + 1}. ${name}: ` +
-        [call && described(call, world), event].filter(Boolean).join(' ') +
+        [call && described(call, world), ...event].filter(Boolean).join(' ') +
         (outcome ? ` => ${shortened(outcome.text)}` : ''),
     );
   }
-  return { lines, text: texts.join(' ') };
+  return { lines: withoutRepetitions(lines), text: texts.join(' ') };
 }
 
+/** Leaves out what a request that retries in vain does again and again. */
+function withoutRepetitions(lines: readonly string[]): string[] {
+  const times = new Map<string, number>();
+  const shown = lines.filter((line) => {
+    const text = line.replace(/^\d+/, '');
+    times.set(text, (times.get(text) ?? 0) + 1);
+    return (times.get(text) as number) <= REPETITIONS_MAX;
+  });
+  const left = lines.length - shown.length;
+  return left > 0
+    ? [...shown.slice(0, -1), `(and so on: ${left} more)`, ...shown.slice(-1)]
+    : shown;
+}
+
+const REPETITIONS_MAX = 3;
 const LENGTH_MAX = 100;
 
 function shortened(text: string): string {
@@ -95,10 +113,12 @@ function described(call: Call, world: World): string {
   if (call.operation === 'query') return `reads ${call.pk}`;
   if ('keys' in call) return `reads ${call.keys.map((key) => textOfKey(key, world)).join(', ')}`;
   const written = call.writes.filter(({ key }) => !/^(AUDIT|MAIL|TOTAL)/.test(key.pk));
-  return `commits ${written.map(({ act, key }) => `${act} ${textOfKey(key, world)}`).join(', ')}`;
+  const shown = written.length > 0 ? written : call.writes;
+  return `commits ${shown.map(({ act, key }) => `${act} ${textOfKey(key, world)}`).join(', ')}`;
 }
 
-function replied(call: Call, { codes, items }: Reply, world: World, read: Reads): string {
+function replied(call: Call, { codes, error, items }: Reply, world: World, read: Reads): string {
+  if (error) return '(rejected)';
   if ('keys' in call) {
     const absent = call.keys.filter((_, position) => !items?.[position]);
     return absent.length > 0
@@ -114,9 +134,9 @@ function replied(call: Call, { codes, items }: Reply, world: World, read: Reads)
 /** The parts of a condition that do not hold. */
 function unmet(write: Write, world: World): string {
   const item = world.items.get(nameOf(write.key));
-  const tree = parseCondition(write.condition ?? '');
-  const parts = tree.kind === 'and' ? tree.parts : [tree];
-  const failed = parts
+  const partsOf = (tree: Condition): readonly Condition[] =>
+    tree.kind === 'and' ? tree.parts.flatMap(partsOf) : [tree];
+  const failed = partsOf(parseCondition(write.condition ?? ''))
     .filter((part) => !holds(part, item, write))
     .map((part) => textOfCondition(part, write.names ?? {}));
   return `${textOfKey(write.key, world)}, because not ${failed.join(', not ')}`;
