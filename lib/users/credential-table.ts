@@ -101,7 +101,7 @@ export function accessRecovered(
   user: User,
   { removesFactor, passwordHash }: { removesFactor: boolean; passwordHash: string | undefined },
 ): Write {
-  const { version, secondFactor, pendingFactor, factorChanges = 0 } = user;
+  const { version, secondFactor, factorChanges = 0 } = user;
   const { passwordChanges, sessionEndings } = user;
   return set(
     entityKey('USER', user.id),
@@ -114,7 +114,7 @@ export function accessRecovered(
         factorChanges: factorChanges + 1,
       }),
     },
-    attributesAre({ version, secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+    attributesAre({ version, secondFactor, passwordChanges, sessionEndings }),
   );
 }
 

@@ -21,10 +21,13 @@ import {
 import type { Scenario } from './scenario.ts';
 import {
   administration as by,
+  createFirst,
   importUser,
   mailKey,
   ownAccount as own,
+  recover,
   replaceAccount,
+  replaceFactor,
 } from './user-requests.ts';
 import type { Request } from './worlds.ts';
 
@@ -142,6 +145,9 @@ function* specialCases(): Generator<Scenario> {
   // The account is another one at the commit.
   for (const request of about(ada, fay))
     if (request.caller) yield scenarioOf([ada, fay], replaceAccount(ada), request);
+  // The second factor is another one at the commit.
+  for (const other of ownRequests(fay, 1)) yield scenarioOf([ada, fay], replaceFactor(fay), other);
+  yield* recoveries();
   // One recovery code is used twice.
   const withRecoveryCode: Request = own.logIn(fay, firstRecoveryCode());
   yield scenarioOf([ada, fay], withRecoveryCode, withRecoveryCode);
@@ -181,6 +187,16 @@ function* specialCases(): Generator<Scenario> {
       ...scenarioOfGate(tableWithDrawnId(), create, by.rename(ada, ada, 'other')),
       mayGiveUp: true,
     };
+}
+
+/** Operators let an administrator in, whom nobody else can help. */
+function* recoveries(): Generator<Scenario> {
+  const admin: User = { ...ada, secondFactor: fay.secondFactor };
+  for (const other of [...about(bob, admin), ...ownRequests(admin, 1), recover(admin)])
+    yield scenarioOf([admin, bob], recover(admin), other);
+  const items = tableOf(fay).filter(({ pk }) => pk !== 'ADMINS');
+  for (const other of [createFirst('new'), createFirst('other'), importUser('other')])
+    yield { items, requests: [createFirst('new'), other] };
 }
 
 const scenarioOfGate = (items: readonly Item[], ...requests: readonly Request[]): Scenario => ({

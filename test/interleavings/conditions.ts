@@ -9,6 +9,7 @@ import { getOrMake, type HoldsFor, type Request } from './worlds.ts';
  * A part of a condition stands or falls for all of them.
  */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
+  creation: ['create-user', 'first-administrator'],
   modification: ['update-user', 'update-account', 'confirm-email'],
   setPassword: ['change-password', 'finish-reset'],
   factorChange: [

@@ -4,23 +4,27 @@ import { logIn } from '../../lib/accounts/log-in.ts';
 import { finishReset } from '../../lib/accounts/password-reset.ts';
 import * as accounts from '../../lib/accounts/second-factor.ts';
 import { updateAccount } from '../../lib/accounts/update-account.ts';
+import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
+import { recoverAdministrator } from '../../lib/operations/administrators/recover-administrator.ts';
 import { importRecords } from '../../lib/operations/transfer/import-records.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import * as sessions from '../../lib/sessions/sessions.ts';
 import { commitWithRetries } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { put } from '../../lib/table/write.ts';
+import { put, set } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
 import { inviteUser } from '../../lib/users/invite-user.ts';
 import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
+import { allSessionsEnded } from '../../lib/users/token-validity.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import { administratorView, type User, userView } from '../../lib/users/user.ts';
 import { NOW } from './determinism.ts';
 import {
   factorSecrets,
+  hashOfPassword,
   passwords,
   policy,
   presentCode,
@@ -129,6 +133,43 @@ export const replaceAccount = (user: User): Request => ({
   async run(table) {
     const other = { ...user, incarnation: `${user.login}-second` };
     await commitWithRetries(table, () => [put(entityKey('USER', user.id), other)]);
+  },
+});
+
+/** A user turns the second factor off and on again, from the first session. */
+export const replaceFactor = (user: User): Request => ({
+  name: `${user.login} has another factor`,
+  handler: 'confirm-second-factor',
+  writes: ['USER'],
+  async run(table) {
+    const secondFactor = { ...user.secondFactor, nonce: 'other' };
+    const changed = { secondFactor, factorChanges: 2, ...allSessionsEnded(user, seriesOf(user)) };
+    await commitWithRetries(table, () => [set(entityKey('USER', user.id), changed)]);
+  },
+});
+
+/** An operator lets an administrator in who has lost the password, and any second factor. */
+export const recover = (user: User): Request => ({
+  name: `an operator lets ${user.login} in`,
+  handler: 'recover-administrator',
+  writes: ['USER'],
+  async run(table) {
+    const { outcome } = await recoverAdministrator(table, user.login, {
+      removesFactor: user.secondFactor !== undefined,
+      hashPassword: async () => hashOfPassword('recovered'),
+    });
+    return outcome;
+  },
+});
+
+/** An operator creates the first administrator. */
+export const createFirst = (login: string): Request => ({
+  name: `an operator creates the first administrator ${login}`,
+  handler: 'first-administrator',
+  writes: ['USER', 'LOGIN#', 'EMAIL#', 'ADMINS', 'TOTAL'],
+  async run(table) {
+    const person = { login, email: `${login}@example.com`, password: login };
+    return (await createFirstAdministrator(table, passwords, person))?.login;
   },
 });
 
