@@ -76,7 +76,7 @@ export function DataList<Row>(list: List<Row>) {
       {answer && !answer.ok && <Alert problem={answer.problem} labels={labels} onRetry={reload} />}
       {!answer && <Waiting />}
       {rows.length > 0 && (
-        <div class={list.beside ? 'columns' : undefined}>
+        <div class="over">
           <div>
             <Table
               columns={columns}

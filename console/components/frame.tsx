@@ -123,11 +123,13 @@ function Navigation() {
               </a>
             </li>
           ))}
+        <li>
+          <button type="button" class="fold" aria-pressed={folded} onClick={fold}>
+            <Icon name="fold" />
+            <span>{t.foldMenu}</span>
+          </button>
+        </li>
       </ul>
-      <button type="button" class="fold" aria-pressed={folded} onClick={fold}>
-        <Icon name="fold" />
-        <span>{t.foldMenu}</span>
-      </button>
     </nav>
   );
 }

@@ -73,17 +73,25 @@ function columnsOf(end: (series: string) => void): Column<Session>[] {
         </>
       ),
     },
-    { field: 'expires', label: t.expires, cell: ({ expires }) => <Time instant={expires} /> },
-    { field: 'ipAddress', label: t.address, cell: ({ ipAddress }) => ipAddress },
+    {
+      field: 'expires',
+      label: t.expires,
+      width: 'w6',
+      cell: ({ expires }) => <Time instant={expires} />,
+    },
+    { field: 'ipAddress', label: t.address, width: 'w8', cell: ({ ipAddress }) => ipAddress },
     { field: 'userAgent', label: t.program, cell: ({ userAgent }) => userAgent },
     {
       field: 'secondFactor',
-      label: t.secondFactor,
+      label: t.factorShort,
+      width: 'w4',
+      rank: 2,
       cell: ({ secondFactor }) => (secondFactor ? t.yes : t.no),
     },
     {
       field: 'end',
       label: '',
+      width: 'w6',
       // The own session ends by logging out.
       cell: (session) =>
         !session.current && (

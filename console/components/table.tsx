@@ -10,7 +10,9 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   readonly sortable?: boolean;
   /** Of what has about one length; the other columns share the rest. */
-  readonly width?: 'w4' | 'w6' | 'w8' | 'w12' | 'w14';
+  readonly width?: 'w4' | 'w6' | 'w8' | 'w12';
+  /** Where a table has no room for all columns: those with the highest number go first. */
+  readonly rank?: 1 | 2 | 3;
 }
 
 interface TableProperties<Row> {
@@ -65,14 +67,18 @@ export function Table<Row>(properties: TableProperties<Row>) {
                 />
               </td>
             )}
-            {columns.map(({ field, label, cell, width }, index) =>
+            {columns.map((column, index) =>
               index === 0 ? (
-                <th scope="row" key={field}>
-                  <div>{cell(row)}</div>
+                <th scope="row" key={column.field}>
+                  <div>{column.cell(row)}</div>
                 </th>
               ) : (
-                <td key={field} class={width} data-label={label || undefined}>
-                  <div>{cell(row)}</div>
+                <td
+                  key={column.field}
+                  class={classOf(column)}
+                  data-label={column.label || undefined}
+                >
+                  <div>{column.cell(row)}</div>
                 </td>
               ),
             )}
@@ -83,20 +89,27 @@ export function Table<Row>(properties: TableProperties<Row>) {
   );
 }
 
+const classOf = ({ width, rank }: Pick<Column<never>, 'width' | 'rank'>): string | undefined =>
+  [width, rank && `r${rank}`].filter(Boolean).join(' ') || undefined;
+
 function Head<Row>({ column, sort }: { column: Column<Row>; sort: Sort | undefined }) {
-  const { field, label, sortable, width } = column;
+  const { field, label, sortable } = column;
   if (!sort || !sortable)
     return label ? (
-      <th scope="col" class={width}>
+      <th scope="col" class={classOf(column)}>
         <div>{label}</div>
       </th>
     ) : (
-      <td class={width} />
+      <td class={classOf(column)} />
     );
   const current = sortOf(query.value, sort);
   const direction = current.descending ? 'descending' : 'ascending';
   return (
-    <th scope="col" class={width} aria-sort={current.field === field ? direction : 'none'}>
+    <th
+      scope="col"
+      class={classOf(column)}
+      aria-sort={current.field === field ? direction : 'none'}
+    >
       <div>
         <a href={hereWith(sortedBy(query.value, field, sort))}>{label}</a>
       </div>

@@ -414,6 +414,7 @@ export const de: Dictionary = {
   },
   moduleWanted: 'Gewünschte Konfiguration',
   moduleRunning: 'Ausgeführte Konfiguration',
+  lastSeen: 'Zuletzt gesehen',
   moduleSeen: 'Zuletzt gesehen, auf die Stunde',
   credentials: 'Zugangsdaten',
   noCredentials: 'Das Modul hat keine Zugangsdaten.',
@@ -422,6 +423,7 @@ export const de: Dictionary = {
   secretKeptDone: 'Ich habe es eingetragen',
   secretOnce:
     'Kopieren Sie das Geheimnis und tragen Sie es im Modul ein: Es wird nicht noch einmal angezeigt.',
+  exchange: 'Austauschen',
   exchangeThis: '{name} austauschen',
   exchangeText:
     'Legt zweite Zugangsdaten an, deren Geheimnis einmal angezeigt wird. {name} gilt, bis Sie es widerrufen.',
@@ -432,6 +434,7 @@ export const de: Dictionary = {
   clientId: 'Kennung',
   createdByLabel: 'Angelegt von',
   lastUsed: 'Zuletzt benutzt',
+  revoke: 'Widerrufen',
   revokeThis: '{name} widerrufen',
   revokeFormer: 'Frühere Zugangsdaten {name} widerrufen',
   revokeTooEarly:

@@ -409,6 +409,7 @@ export const en = {
   },
   moduleWanted: 'Wanted configuration',
   moduleRunning: 'Running configuration',
+  lastSeen: 'Last seen',
   moduleSeen: 'Last seen, to the hour',
   credentials: 'Credentials',
   noCredentials: 'The module has no credential.',
@@ -416,6 +417,7 @@ export const en = {
   newCredentialText: 'The secret is shown once, to be entered at the module.',
   secretKeptDone: 'I have entered it',
   secretOnce: 'Copy the secret now and enter it at the module: it is not shown again.',
+  exchange: 'Exchange',
   exchangeThis: 'Exchange {name}',
   exchangeText:
     'This creates a second credential, whose secret is shown once. {name} stays valid until you revoke it.',
@@ -426,6 +428,7 @@ export const en = {
   clientId: 'Client id',
   createdByLabel: 'Created by',
   lastUsed: 'Last used',
+  revoke: 'Revoke',
   revokeThis: 'Revoke {name}',
   revokeFormer: 'Revoke the former credential {name}',
   revokeTooEarly:

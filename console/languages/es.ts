@@ -86,7 +86,7 @@ export const es: Dictionary = {
   inviteMany: 'Enviar la invitación de nuevo',
   userStates: {
     active: 'activo',
-    neverLoggedIn: 'nunca inició sesión',
+    neverLoggedIn: 'nunca accedió',
     invited: 'invitado',
     invitationExpired: 'invitación vencida',
     deactivated: 'desactivado',
@@ -344,7 +344,7 @@ export const es: Dictionary = {
   deactivated: 'desactivado',
   any: 'cualquiera',
   lastLogin: 'Último inicio de sesión',
-  factorState: { on: 'activado', off: 'desactivado' },
+  factorState: { on: 'sí', off: 'no' },
   filter: 'Filtro',
   applyFilter: 'Aplicar el filtro',
   clearFilter: 'Quitar todos los filtros',
@@ -426,6 +426,7 @@ export const es: Dictionary = {
   },
   moduleWanted: 'Configuración deseada',
   moduleRunning: 'Configuración en ejecución',
+  lastSeen: 'Última conexión',
   moduleSeen: 'Última conexión, por hora',
   credentials: 'Credenciales',
   noCredentials: 'El módulo no tiene ninguna credencial.',
@@ -433,6 +434,7 @@ export const es: Dictionary = {
   newCredentialText: 'El secreto se muestra una sola vez, para ingresarlo en el módulo.',
   secretKeptDone: 'Ya lo ingresé',
   secretOnce: 'Copie el secreto ahora e ingréselo en el módulo: no se muestra de nuevo.',
+  exchange: 'Reemplazar',
   exchangeThis: 'Reemplazar {name}',
   exchangeText:
     'Esto crea una segunda credencial, cuyo secreto se muestra una sola vez. {name} sigue siendo válida hasta que usted la revoque.',
@@ -443,6 +445,7 @@ export const es: Dictionary = {
   clientId: 'ID de cliente',
   createdByLabel: 'Creada por',
   lastUsed: 'Último uso',
+  revoke: 'Revocar',
   revokeThis: 'Revocar {name}',
   revokeFormer: 'Revocar la credencial anterior {name}',
   revokeTooEarly:
@@ -455,7 +458,7 @@ export const es: Dictionary = {
   modulesFound: { one: '{n} módulo', other: '{n} módulos' },
   noModules: 'Ningún módulo coincide.',
   progress: {
-    unseen: 'nunca conectado',
+    unseen: 'no conectado',
     failed: 'con errores',
     behind: 'atrasado',
     current: 'al día',

@@ -238,16 +238,22 @@ function columnsOf(choose: (entry: AuditEntry) => void): Column<AuditEntry>[] {
       field: 'time',
       label: `${t.time} (${timeZone()})`,
       sortable: true,
-      width: 'w14',
+      width: 'w12',
       cell: (entry) => (
         <button type="button" class="link" onClick={() => choose(entry)}>
           <ExactTime instant={entry.time} />
         </button>
       ),
     },
-    { field: 'actor', label: t.actor, width: 'w8', cell: ({ actor }) => actor },
+    { field: 'actor', label: t.actor, width: 'w8', rank: 1, cell: ({ actor }) => actor },
     { field: 'action', label: t.action, cell: (entry) => actionOf(entry, t) },
-    { field: 'fields', label: t.fields, width: 'w12', cell: (entry) => fieldsOf(entry, t) },
-    { field: 'source', label: t.source, width: 'w8', cell: ({ source }) => source },
+    {
+      field: 'fields',
+      label: t.fields,
+      width: 'w12',
+      rank: 2,
+      cell: (entry) => fieldsOf(entry, t),
+    },
+    { field: 'source', label: t.source, width: 'w8', rank: 2, cell: ({ source }) => source },
   ];
 }

@@ -119,10 +119,11 @@ function columnsOf(): Column<Integration>[] {
       field: 'module',
       label: t.restart,
       width: 'w8',
+      rank: 2,
       cell: ({ module }) =>
         module?.needsRestart ? <Badge tone="warning" icon="alert" text={t.yes} /> : t.no,
     },
-    { field: 'id', label: t.id, sortable: true, width: 'w4', cell: ({ id }) => id },
+    { field: 'id', label: t.id, sortable: true, width: 'w4', rank: 3, cell: ({ id }) => id },
   ];
 }
 

@@ -122,6 +122,7 @@ function Credentials({ id, name }: Properties) {
       <div class="actions">
         <Confirm
           action={fill(t.exchangeThis, { name: credential.clientId })}
+          short={t.exchange}
           onConfirm={create}
           disabledBy={exchange && reasonId}
         >
@@ -227,6 +228,7 @@ function Revoke({ credential, exchange, onRevoke }: RevokeProperties) {
   return (
     <Confirm
       action={fill(isFormer ? t.revokeFormer : t.revokeThis, { name: clientId })}
+      short={t.revoke}
       onConfirm={onRevoke}
       danger
     >

@@ -82,7 +82,7 @@ function columnsOf(): Column<Listed>[] {
       field: 'progress',
       label: t.state,
       sortable: true,
-      width: 'w12',
+      width: 'w8',
       cell: ({ progress, flapping }) => (
         <>
           <Badge {...LOOK[progress]} text={t.progress[progress]} />
@@ -90,13 +90,20 @@ function columnsOf(): Column<Listed>[] {
         </>
       ),
     },
-    { field: 'wanted', label: t.wanted, width: 'w6', cell: ({ wanted }) => wanted },
-    { field: 'running', label: t.running, width: 'w6', cell: ({ running }) => running ?? '–' },
+    { field: 'reason', label: t.fieldNames.reason, cell: ({ reason }) => reason },
+    { field: 'wanted', label: t.wanted, width: 'w6', rank: 3, cell: ({ wanted }) => wanted },
+    {
+      field: 'running',
+      label: t.running,
+      width: 'w6',
+      rank: 3,
+      cell: ({ running }) => running ?? '–',
+    },
     {
       field: 'lastSeen',
-      label: t.moduleSeen,
+      label: t.lastSeen,
       sortable: true,
-      width: 'w8',
+      width: 'w6',
       cell: ({ lastSeen }) => <Time instant={lastSeen} />,
     },
     {
@@ -104,8 +111,11 @@ function columnsOf(): Column<Listed>[] {
       label: t.expires,
       sortable: true,
       width: 'w8',
-      cell: ({ credentialsExpire }) => <Time instant={credentialsExpire} />,
+      rank: 1,
+      // Without a credential, nothing expires.
+      cell: ({ credentialsExpire }) =>
+        credentialsExpire ? <Time instant={credentialsExpire} /> : '–',
     },
-    { field: 'id', label: t.id, sortable: true, width: 'w4', cell: ({ id }) => id },
+    { field: 'id', label: t.id, sortable: true, width: 'w4', rank: 3, cell: ({ id }) => id },
   ];
 }

@@ -124,13 +124,15 @@ function columnsOf(): Column<User>[] {
       field: 'lastLogin',
       label: t.lastLogin,
       sortable: true,
-      width: 'w8',
+      width: 'w6',
+      rank: 2,
       cell: ({ lastLogin }) => <Time instant={lastLogin} />,
     },
     {
       field: 'secondFactor',
       label: t.factorShort,
-      width: 'w6',
+      width: 'w4',
+      rank: 2,
       cell: ({ secondFactor = false }) => <FactorBadge on={secondFactor} />,
     },
   ];
@@ -142,7 +144,7 @@ function columnsOf(): Column<User>[] {
       cell: ({ login }) => <a href={userPath(login)}>{login}</a>,
     },
     { field: 'lastName', label: t.name, sortable: true, cell: nameOf },
-    { field: 'email', label: t.email, sortable: true, cell: ({ email }) => email },
+    { field: 'email', label: t.email, sortable: true, rank: 1, cell: ({ email }) => email },
     {
       field: 'authorities',
       label: t.roles,
@@ -157,7 +159,7 @@ function columnsOf(): Column<User>[] {
       cell: (user) => <StateBadge user={user} />,
     },
     ...(isAdministrator() ? forAdministrators : []),
-    { field: 'id', label: t.id, sortable: true, width: 'w4', cell: ({ id }) => id },
+    { field: 'id', label: t.id, sortable: true, width: 'w4', rank: 3, cell: ({ id }) => id },
   ];
 }
 
