@@ -51,6 +51,8 @@ async function start(): Promise<void> {
   if (!root) return;
   startNavigation();
   keepFocus(root);
+  // Begins before it is needed: it arrives with the texts.
+  if (token.value) void import('./signed-in.tsx').catch(() => undefined);
   await loadLanguage();
   render(
     <Frame>

@@ -40,9 +40,14 @@ export function PaletteButton() {
   const close = () => setOpen(undefined);
   return (
     <>
-      <button type="button" aria-keyshortcuts="Control+K" onClick={() => setOpen('search')}>
+      <button
+        type="button"
+        class="go"
+        aria-keyshortcuts="Control+K"
+        onClick={() => setOpen('search')}
+      >
         <Icon name="search" />
-        {t.goTo}
+        <span>{t.goTo}</span>
       </button>
       {open === 'search' && <Palette onClose={close} onHelp={() => setOpen('help')} />}
       {open === 'help' && <Shortcuts onClose={close} />}
@@ -141,6 +146,10 @@ function pagesFor(text: string): Place[] {
     .map(([name, path]) => ({ name, kind: t.page, href: path ? `${BASE}/${path}` : BASE }));
 }
 
+/** In a long list, a rare piece is searched in all of it: not at every key that is pressed. */
+const REST_MS = 400;
+const PIECE_MIN = 3;
+
 /** Users and integrations by a piece of their names, as soon as nobody types any more. */
 function useFound(text: string): readonly Place[] {
   const t = texts();
@@ -149,7 +158,7 @@ function useFound(text: string): readonly Place[] {
   useEffect(() => {
     setFound([]);
     const piece = text.trim();
-    if (piece.length < 2) return undefined;
+    if (piece.length < PIECE_MIN) return undefined;
     let current = true;
     const timer = setTimeout(async () => {
       const [users, integrations] = await Promise.all([
@@ -159,8 +168,8 @@ function useFound(text: string): readonly Place[] {
       if (!current) return;
       setFound([
         ...(users.ok ? users.data : []).map(({ login, firstName, lastName }) => ({
-          name: [login, firstName, lastName].filter(Boolean).join(' '),
-          kind: t.user,
+          name: login,
+          kind: [firstName, lastName].filter(Boolean).join(' ') || t.user,
           href: userPath(login),
         })),
         ...(integrations.ok ? integrations.data : []).map(({ id, name }) => ({
@@ -169,7 +178,7 @@ function useFound(text: string): readonly Place[] {
           href: integrationPath(id),
         })),
       ]);
-    }, 200);
+    }, REST_MS);
     return () => {
       current = false;
       clearTimeout(timer);
