@@ -1,6 +1,6 @@
 import type { Role, User as UserData } from '../api/generated/types.gen.ts';
 import type { Success } from '../api/request.ts';
-import { actionOf } from '../audit.ts';
+import { actionOf, changeText } from '../audit.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { type Editing, useEditing } from '../components/editing.ts';
@@ -152,7 +152,15 @@ function LastChanges({ user }: { user: UserData }) {
         <ul class="log">
           {answer.data.map((entry) => (
             <li key={entry.id}>
-              {actionOf(entry, t)} <Time instant={entry.time} />
+              <span>
+                {actionOf(entry, t)}{' '}
+                <span class="hint">
+                  {entry.changes
+                    .filter(({ field }) => field === 'authorities')
+                    .map((change) => changeText(change, t))}
+                </span>
+              </span>{' '}
+              <Time instant={entry.time} />
             </li>
           ))}
         </ul>

@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
+
+/*
+ * How many actions the tasks of docs/console.md take, from the overview to the result: clicks with
+ * the mouse, and presses of keys by keyboard. What is typed into a field does not count.
+ */
+
+const { gatehouse, openTab } = await useConsole();
+type Hand = 'mouse' | 'keys';
+/**
+ * A step is a word and its object. `go` uses the field of Ctrl K, and so does `page` by keyboard;
+ * `type` fills the field that has the focus; `see` waits for a text. Other words are roles of
+ * controls whose names begin with the object.
+ */
+const TASKS: readonly {
+  readonly task: string;
+  readonly most: Readonly<Record<Hand, number>>;
+  readonly steps: readonly string[];
+}[] = [
+  {
+    task: 'find a person by a piece of the address, and end the sessions',
+    most: { mouse: 3, keys: 14 },
+    steps: ['go ann@HAND', 'button End all sessions', 'see Ended.'],
+  },
+  {
+    task: 'deactivate five people',
+    most: { mouse: 8, keys: 60 },
+    steps: [
+      'page Users',
+      ...['ann', 'ben', 'cem', 'dea', 'eva'].map((name) => `checkbox Select HAND-${name}`),
+      'button Deactivate',
+      'button Begin',
+      'see 5 of 5 done.',
+    ],
+  },
+  {
+    task: 'see which modules fail, and why',
+    most: { mouse: 1, keys: 8 },
+    steps: ['link 1 module fails', 'see No such host'],
+  },
+  {
+    task: 'see who made somebody an administrator, and when',
+    most: { mouse: 2, keys: 2 },
+    steps: ['go HAND-tom', 'see admin changed the user', 'see Roles: + Administrator'],
+  },
+  {
+    task: 'invite a colleague',
+    most: { mouse: 6, keys: 15 },
+    steps: [
+      ...['page Users', 'link New user', 'textbox Login', 'type HAND-new', 'textbox E-mail'],
+      ...['type new@HAND.example.com', 'checkbox Analyst', 'button Create', 'see is created.'],
+    ],
+  },
+  {
+    task: 'find what happened from an address',
+    most: { mouse: 3, keys: 18 },
+    steps: ['page Audit trail', 'button \\w+ \\d', 'link Everything from', 'see Source: 127.0.0.1'],
+  },
+  {
+    task: 'give somebody a role, and take it back',
+    most: { mouse: 6, keys: 17 },
+    steps: [
+      ...['go HAND-tom', 'checkbox Analyst', 'button Save', 'see Saved.'],
+      ...['checkbox Analyst', 'button Save', 'see Roles: − Analyst'],
+    ],
+  },
+];
+
+/** Does the steps, and returns how many actions they took. */
+async function countActions({ page, settle }: Tab, hand: Hand, steps: readonly string[]) {
+  let actions = 0;
+  await settle();
+  const press = async (key: string) => {
+    await page.keyboard.press(key);
+    actions += 1;
+  };
+  const on = async (role: string, name: string) => {
+    const scope = page.locator((await page.locator('dialog').count()) > 0 ? 'dialog' : 'body');
+    const control = scope
+      .getByRole(role as Parameters<Page['getByRole']>[0], { name: new RegExp(`^${name}`) })
+      .first();
+    await control.waitFor();
+    if (hand === 'mouse') {
+      actions += 1;
+      return control.click();
+    }
+    // 4: the focus follows the control, so that the way back is the shorter one.
+    const isBefore = await control.evaluate(
+      (element) =>
+        document.activeElement && element.compareDocumentPosition(document.activeElement) & 4,
+    );
+    while (!(await control.evaluate((element) => element === document.activeElement)))
+      await press(isBefore ? 'Shift+Tab' : 'Tab');
+    if (role !== 'textbox') await press(role === 'checkbox' ? 'Space' : 'Enter');
+  };
+  const go = async (place: string) => {
+    if (hand === 'mouse') await on('button', 'Go to');
+    else await press('Control+k');
+    await page.keyboard.type(place);
+    await page.getByRole('option', { name: place.replace(/(\w+)@(\w+)/, '$2-$1') }).waitFor();
+    if (hand === 'mouse') await on('option', '');
+    else await press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  };
+  for (const step of steps) {
+    const [kind = '', object = ''] = step.replace('HAND', hand).split(/ (.*)/);
+    if (kind === 'type') await page.keyboard.type(object);
+    else if (kind === 'see') await page.getByText(object).first().waitFor();
+    else if (kind === 'go' || (kind === 'page' && hand === 'keys')) await go(object);
+    else await on(kind === 'page' ? 'link' : kind, object);
+    await settle();
+  }
+  return actions;
+}
+
+beforeAll(async () => {
+  const token = await gatehouse.adminToken();
+  const send = (method: string, path: string, body: object, as = token) =>
+    gatehouse.call(method, path, { token: as, body });
+  for (const hand of ['mouse', 'keys']) {
+    await gatehouse.makeUser(hand, { authorities: ['ROLE_ADMIN'] });
+    for (const name of ['ann', 'ben', 'cem', 'dea', 'eva', 'tom'])
+      await gatehouse.makeUser(`${hand}-${name}`, { email: `${name}@${hand}.example.com` });
+    await gatehouse.logIn(`${hand}-ann`);
+    const { body } = await gatehouse.call('GET', `/api/users/${hand}-tom`, { token });
+    await send('PUT', '/api/users', { ...body, authorities: ['ROLE_ADMIN'] });
+  }
+  const integration = { name: 'Firewall', shortName: 'fw', integrationType: 'API' };
+  const { body } = await send('POST', '/api/utm-integrations', integration);
+  const path = `/api/utm-integrations/${body.id}`;
+  const created = await send('POST', `${path}/credentials`, {});
+  const { clientId: client_id, clientSecret: client_secret } = created.body;
+  const grant = { grant_type: 'client_credentials', client_id, client_secret };
+  const { body: granted } = await gatehouse.call('POST', '/api/oauth2/token', { body: grant });
+  const report = { running: 0, failed: 1, reason: 'No such host' };
+  await send('POST', `${path}/module/report`, report, granted.access_token);
+  await send('POST', '/api/overview/count', {});
+});
+
+describe.each(['mouse', 'keys'] as const)('with %s', (hand) => {
+  it.each(TASKS)('$task', async ({ steps, most }) => {
+    const tab = await openTab();
+    await logIn(tab, hand);
+
+    expect(await countActions(tab, hand, steps)).toBeLessThanOrEqual(most[hand]);
+    expect(tab.faults).toEqual([]);
+  });
+});
