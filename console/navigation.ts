@@ -31,7 +31,7 @@ export let navigated = false;
 const unsaved = new Set<() => boolean>();
 
 /** Registers a form whose changes leaving would lose; returns a function that unregisters it. */
-export function guard(isDirty: () => boolean): () => void {
+export function watchUnsaved(isDirty: () => boolean): () => void {
   unsaved.add(isDirty);
   return () => unsaved.delete(isDirty);
 }

@@ -1,27 +1,6 @@
-/*
- * The token lives in this tab: sessionStorage survives a reload, and no other tab or origin reads
- * it.
- */
-
-const KEY = 'gatehouse.token';
-
 export interface Claims {
   readonly login: string;
   readonly environment: string;
-}
-
-interface TokenStorage {
-  getItem(key: string): string | null;
-  setItem(key: string, value: string): void;
-  removeItem(key: string): void;
-}
-
-export const storedToken = (storage: TokenStorage): string | undefined =>
-  storage.getItem(KEY) ?? undefined;
-
-export function storeToken(storage: TokenStorage, token: string | undefined): void {
-  if (token) storage.setItem(KEY, token);
-  else storage.removeItem(KEY);
 }
 
 /** What the token says. The service verifies it; the console only shows it. */

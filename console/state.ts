@@ -2,14 +2,17 @@ import { computed, signal } from '@preact/signals';
 import type { GetAccountResponse } from './api/generated/types.gen.ts';
 import { connect } from './api/request.ts';
 import type { Dictionary } from './languages/en.ts';
-import { claimsOf, mustEnrol, storedToken, storeToken } from './session.ts';
+import { claimsOf, mustEnrol } from './session.ts';
 import { DICTIONARIES, type Language, languageOf } from './text.ts';
 
 /* What all screens share. */
 
 export type Account = GetAccountResponse;
 
-export const token = signal(storedToken(sessionStorage));
+/** The token lives in this tab: it survives a reload, and no other tab or origin reads it. */
+const TOKEN = 'gatehouse.token';
+
+export const token = signal(sessionStorage.getItem(TOKEN) ?? undefined);
 export const claims = computed(() => claimsOf(token.value ?? ''));
 export const account = signal<Account | undefined>(undefined);
 
@@ -47,10 +50,15 @@ export async function loadLanguage(): Promise<void> {
   dictionary.value = loaded;
 }
 
-export function startSession(newToken: string | undefined): void {
-  storeToken(sessionStorage, newToken);
+export function startSession(newToken: string): void {
+  sessionStorage.setItem(TOKEN, newToken);
   token.value = newToken;
-  if (newToken) return;
+}
+
+/** Forgets the token, and the drafts of the forms with it. */
+export function endSession(): void {
+  sessionStorage.clear();
+  token.value = undefined;
   account.value = undefined;
   factorDemanded.value = false;
 }

@@ -17,7 +17,7 @@ export interface Editing<Entity, Fields> {
   readonly current: Success<Entity>;
   readonly setCurrent: (current: Success<Entity>) => void;
   /** Changes when the form has to show other values than those that were typed. */
-  readonly version: number;
+  readonly formKey: number;
   readonly conflict: EditConflict<Entity, Fields> | undefined;
   /** Saves the edited fields, and nothing if there are none. */
   readonly save: (fields: Fields, edited: ReadonlySet<string>) => Promise<Problem | undefined>;
@@ -50,7 +50,7 @@ export function useEditing<Entity extends object, Fields extends object>(
 ): Editing<Entity, Fields> {
   const { labels, loaded, put, get, onSaved } = properties;
   const [current, setCurrent] = useState(loaded);
-  const [version, setVersion] = useState(0);
+  const [formKey, setFormKey] = useState(0);
   const [conflict, setConflict] = useState<EditConflict<Entity, Fields>>();
   const [refused, setRefused] = useState<Problem>();
 
@@ -58,7 +58,7 @@ export function useEditing<Entity extends object, Fields extends object>(
     setConflict(undefined);
     setRefused(undefined);
     setCurrent(state);
-    setVersion((before) => before + 1);
+    setFormKey((before) => before + 1);
     focusHeading();
   };
   const attempt = async (
@@ -116,7 +116,7 @@ export function useEditing<Entity extends object, Fields extends object>(
     labels,
     current,
     setCurrent,
-    version,
+    formKey,
     conflict,
     save,
     resolve: (chosen) => void resolve(chosen),

@@ -8,7 +8,7 @@ import {
   fieldOfMessage,
   problemText,
 } from '../form.ts';
-import { guard } from '../navigation.ts';
+import { watchUnsaved } from '../navigation.ts';
 import { notice, texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { ProblemText } from './problem.tsx';
@@ -57,7 +57,7 @@ export function Form(properties: Properties) {
   useLayoutEffect(() => {
     initial.current = dataOf(form.current);
     if (!guarded) return;
-    return guard(() => editedFields(initial.current, dataOf(form.current)).size > 0);
+    return watchUnsaved(() => editedFields(initial.current, dataOf(form.current)).size > 0);
   }, [guarded]);
   useEffect(() => {
     if (problem) summary.current?.focus();

@@ -5,6 +5,7 @@ import { BASE } from '../route.ts';
 import {
   account,
   claims,
+  endSession,
   enrolling,
   isAdministrator,
   loadAccount,
@@ -83,7 +84,7 @@ async function logOut(): Promise<void> {
   if (location.pathname !== BASE) return;
   // Forgotten before the response: a 401 must not ask for the password of a session that is over.
   const ended = send('POST /api/logout', {});
-  startSession(undefined);
+  endSession();
   await ended;
   await navigate(BASE, { replace: true, say: texts().loggedOut });
 }
@@ -151,7 +152,7 @@ function AskForPassword() {
   // What waits is then refused and keeps what was typed; the next attempt asks again.
   const refuse = () => waitingForPassword.value?.(false);
   const forget = () => {
-    startSession(undefined);
+    endSession();
     refuse();
   };
   // The account has been renamed since, perhaps.

@@ -156,7 +156,7 @@ export const en = {
   remember: 'Keep me logged in',
   rememberHint: 'For a longer time, in this tab.',
   wrongCredentials: 'The login, the password or the code is wrong.',
-  forgotten: 'Forgotten your password?',
+  forgotten: 'Forgot your password?',
   waitSeconds: { one: 'Try again in {n} second.', other: 'Try again in {n} seconds.' },
   waitMinutes: { one: 'Try again in {n} minute.', other: 'Try again in {n} minutes.' },
   waitOver: 'You can try again now.',

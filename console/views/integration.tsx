@@ -104,7 +104,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
     get: () => send('GET /api/utm-integrations/{id}', { path: { id } }),
     onSaved: onChanged,
   });
-  const { current, version, save } = editing;
+  const { current, formKey, save } = editing;
   const integration = current.data;
   return (
     <div class="columns">
@@ -115,7 +115,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
         <section class="card">
           <h2>{t.settings}</h2>
           <Form
-            key={version}
+            key={formKey}
             submit={t.save}
             onSave={(values, edited) => save(integrationFieldsOf(values), edited)}
             guarded

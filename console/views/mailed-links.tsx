@@ -5,7 +5,7 @@ import { Screen } from '../components/screen.tsx';
 import { textOf } from '../form.ts';
 import { hideFragment } from '../navigation.ts';
 import { BASE, type MailedLink } from '../route.ts';
-import { sendPublicly, startSession, texts } from '../state.ts';
+import { endSession, sendPublicly, texts } from '../state.ts';
 import { fill } from '../text.ts';
 
 /* The screens of a forgotten password, and those that links in mails lead to. */
@@ -72,7 +72,7 @@ export function SetPassword(properties: { readonly link: MailedLink }) {
     const answer = await sendPublicly('POST /api/account/reset-password/finish', { body });
     if (!answer.ok) return answer.problem;
     // All sessions have ended, also one of this tab.
-    startSession(undefined);
+    endSession();
     setDone(true);
     return undefined;
   };

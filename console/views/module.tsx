@@ -9,7 +9,7 @@ import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
 import { type Column, Table } from '../components/table.tsx';
-import { guard } from '../navigation.ts';
+import { watchUnsaved } from '../navigation.ts';
 import { isAdministrator, notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
 import { LOOK } from './modules.tsx';
@@ -183,7 +183,7 @@ function Secret({ created, onKept }: { created: CreateCredentialResponse; onKept
   // focus.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each credential takes the focus.
   useEffect(() => element.current?.focus(), [clientId]);
-  useEffect(() => guard(() => true), []);
+  useEffect(() => watchUnsaved(() => true), []);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form.
     <div class="notice" role="group" aria-labelledby={labelId} tabIndex={-1} ref={element}>

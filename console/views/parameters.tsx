@@ -210,11 +210,11 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
       onClose();
     },
   });
-  const { current, version } = editing;
+  const { current, formKey } = editing;
   return (
     <>
       <Form
-        key={version}
+        key={formKey}
         submit={t.save}
         onSave={(values, edited) => editing.save(fieldsOf(values), edited)}
         guarded

@@ -5,7 +5,7 @@ import { Form, TextField } from '../components/form.tsx';
 import { Copy } from '../components/parts.tsx';
 import { CurrentPassword } from '../components/password-fields.tsx';
 import { textOf } from '../form.ts';
-import { guard, navigate } from '../navigation.ts';
+import { navigate, watchUnsaved } from '../navigation.ts';
 import { qrPath } from '../qr.ts';
 import { BASE } from '../route.ts';
 import {
@@ -168,7 +168,7 @@ const Proof = () => (
 
 function RecoveryCodes({ codes, onKept }: { codes: readonly string[]; onKept: () => void }) {
   const t = texts();
-  useEffect(() => guard(() => true), []);
+  useEffect(() => watchUnsaved(() => true), []);
   const owner = fill(t.recoveryOf, {
     login: account.value?.login,
     environment: claims.value?.environment,

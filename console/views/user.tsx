@@ -103,14 +103,14 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
         void navigate(userPath(data.login), { replace: true, saved: true, say: t.saved });
     },
   });
-  const { current, version, save } = editing;
+  const { current, formKey, save } = editing;
   const user = current.data;
   return (
     <div class="columns">
       <div>
         <div class="card">
           <Form
-            key={version}
+            key={formKey}
             submit={t.save}
             onSave={(values, edited) => save(userFieldsOf(values), edited)}
             guarded

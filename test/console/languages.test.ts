@@ -61,6 +61,13 @@ it.each(LANGUAGES.filter((language) => language !== 'en'))(
   },
 );
 
+it.each(LANGUAGES)('the mails in %s quote the link for a new password', async (language) => {
+  const mails = readFileSync(join(ROOT, `../lib/mail/texts/${language}.json`), 'utf8');
+  const { forgotten } = await DICTIONARIES[language]();
+
+  expect(mails).toContain(forgotten);
+});
+
 it.each([
   [['de-AT'], 'de'],
   [['fr', 'de'], 'de'],

@@ -78,7 +78,7 @@ const FOUND: Readonly<Record<string, readonly [Role, string][]>> = {
     ['textbox', 'Password'],
     ['checkbox', 'Keep me logged in'],
     ['button', 'Log in'],
-    ['link', 'Forgotten your password?'],
+    ['link', 'Forgot your password?'],
   ],
   'gate-refused': [
     ['heading', 'That did not work'],
