@@ -1,12 +1,15 @@
-import type { Answer, Problem } from './api/request.ts';
+import type { Problem } from './api/request.ts';
 
 /* One action for many entities: a few at a time, with a result for each. */
+
+/** What an action says, as the response of a request does. */
+export type Outcome = { readonly ok: true } | { readonly ok: false; readonly problem: Problem };
 
 export type Result = 'running' | 'done' | 'stopped' | Problem;
 
 interface Run<T> {
   readonly items: readonly T[];
-  readonly act: (item: T) => Promise<Answer<unknown>>;
+  readonly act: (item: T) => Promise<Outcome>;
   readonly onResult: (item: T, result: Result) => void;
   readonly signal: AbortSignal;
   readonly wait: (seconds: number) => Promise<void>;

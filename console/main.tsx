@@ -5,7 +5,7 @@ import { Frame } from './components/frame.tsx';
 import { Alert, Waiting } from './components/problem.tsx';
 import { keepFocus } from './focus.ts';
 import { route, startNavigation } from './navigation.ts';
-import { account, loadAccount, loadLanguage, token } from './state.ts';
+import { account, claims, loadAccount, loadLanguage, token } from './state.ts';
 import { LogIn } from './views/log-in.tsx';
 import { ConfirmEmail, ForgottenPassword, SetPassword } from './views/mailed-links.tsx';
 
@@ -22,7 +22,7 @@ function Console() {
     case 'confirm-email':
       return <ConfirmEmail link={current.link} />;
     default:
-      return token.value ? <WithAccount /> : <LogIn />;
+      return token.value ? <WithAccount key={claims.value?.id} /> : <LogIn />;
   }
 }
 

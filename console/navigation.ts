@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { dropDraftsOf } from './drafts.ts';
 import { type Query, queryOf } from './list.ts';
 import { BASE, routeOf, withQuery } from './route.ts';
 import { notice } from './state.ts';
@@ -58,6 +59,7 @@ export async function navigate(
   if (saved) unsaved.clear();
   const target = new URL(href, location.href);
   if (target.pathname !== location.pathname && !(await mayLeave())) return;
+  if (saved || target.pathname !== location.pathname) dropDraftsOf(location.pathname);
   notice.value = say;
   const index = historyIndex() + (replace ? 0 : 1);
   history[replace ? 'replaceState' : 'pushState']({ index }, '', target);
@@ -81,7 +83,9 @@ function show(): void {
 
 async function onPopState(): Promise<void> {
   const index = historyIndex();
-  if (location.pathname === place.value.pathname || !dirty()) {
+  const left = place.value.pathname;
+  if (location.pathname === left || !dirty()) {
+    if (location.pathname !== left) dropDraftsOf(left);
     shownIndex = index;
     show();
     return;

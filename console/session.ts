@@ -1,4 +1,6 @@
 export interface Claims {
+  /** The id of the user, which stays when the account is renamed. */
+  readonly id: string;
   readonly login: string;
   readonly environment: string;
 }
@@ -8,8 +10,9 @@ export function claimsOf(token: string): Claims | undefined {
   try {
     const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
     const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0));
-    const { iss, preferred_username } = JSON.parse(new TextDecoder().decode(bytes));
+    const { iss, sub, preferred_username } = JSON.parse(new TextDecoder().decode(bytes));
     return {
+      id: String(sub),
       login: String(preferred_username),
       environment: String(iss).replace(/^gatehouse-/, ''),
     };

@@ -50,7 +50,9 @@ export async function loadLanguage(): Promise<void> {
   dictionary.value = loaded;
 }
 
+/** Another user than the last one sees nothing of theirs. */
 export function startSession(newToken: string): void {
+  if (claimsOf(newToken)?.id !== claims.value?.id) account.value = undefined;
   sessionStorage.setItem(TOKEN, newToken);
   token.value = newToken;
 }

@@ -1,8 +1,10 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Answer, Problem, Success } from '../api/request.ts';
 import { sameFields } from '../conflict.ts';
+import { draftOf, dropDraft } from '../drafts.ts';
 import { keepingUnedited } from '../form.ts';
 import { notice, texts } from '../state.ts';
+import type { DraftOptions } from './changes.ts';
 import { focusHeading } from './screen.tsx';
 
 /** A change that was refused with 412, and the state that is stored now. */
@@ -18,6 +20,8 @@ export interface Editing<Entity, Fields> {
   readonly setCurrent: (current: Success<Entity>) => void;
   /** Changes when the form has to show other values than those that were typed. */
   readonly formKey: number;
+  /** For the form. */
+  readonly draft: DraftOptions;
   readonly conflict: EditConflict<Entity, Fields> | undefined;
   /** Saves the edited fields, and nothing if there are none. */
   readonly save: (fields: Fields, edited: ReadonlySet<string>) => Promise<Problem | undefined>;
@@ -29,6 +33,8 @@ export interface Editing<Entity, Fields> {
 }
 
 interface Properties<Entity, Fields> {
+  /** Names the form on its page. */
+  readonly form: string;
   /**
    * The label of every field that the form changes: another person's change of a field without one
    * would be overwritten.
@@ -48,13 +54,14 @@ interface Properties<Entity, Fields> {
 export function useEditing<Entity extends object, Fields extends object>(
   properties: Properties<Entity, Fields>,
 ): Editing<Entity, Fields> {
-  const { labels, loaded, put, get, onSaved } = properties;
-  const [current, setCurrent] = useState(loaded);
+  const { form, labels, loaded, put, get, onSaved } = properties;
+  const { current, setCurrent, draft } = useCurrent(form, loaded, Object.keys(labels));
   const [formKey, setFormKey] = useState(0);
   const [conflict, setConflict] = useState<EditConflict<Entity, Fields>>();
   const [refused, setRefused] = useState<Problem>();
 
   const show = (state: Success<Entity>) => {
+    dropDraft(form);
     setConflict(undefined);
     setRefused(undefined);
     setCurrent(state);
@@ -117,6 +124,7 @@ export function useEditing<Entity extends object, Fields extends object>(
     current,
     setCurrent,
     formKey,
+    draft,
     conflict,
     save,
     resolve: (chosen) => void resolve(chosen),
@@ -124,4 +132,35 @@ export function useEditing<Entity extends object, Fields extends object>(
     close,
     refused,
   };
+}
+
+/**
+ * The state that the form is based on. With a draft, its fields and its ETag are still the ones that
+ * the draft began from, so that a change of somebody else since is noticed.
+ */
+function useCurrent<Entity extends object>(
+  form: string,
+  loaded: Success<Entity>,
+  names: readonly string[],
+) {
+  const [state, setState] = useState(loaded);
+  const [began, setBegan] = useState(() => draftOf(form)?.began);
+  const isOlder = began && began.etag !== state.etag;
+  const current: Success<Entity> = isOlder
+    ? { ...state, etag: began.etag, data: { ...state.data, ...began.fields } }
+    : state;
+  const setCurrent = (newState: Success<Entity>) => {
+    setBegan(undefined);
+    setState(newState);
+  };
+  const data = current.data as Readonly<Record<string, unknown>>;
+  const draft: DraftOptions = {
+    name: form,
+    began: {
+      etag: current.etag,
+      fields: Object.fromEntries(names.map((name) => [name, data[name]])),
+    },
+    onDiscard: () => setBegan(undefined),
+  };
+  return { current, setCurrent, draft };
 }

@@ -1,16 +1,12 @@
-import { type ComponentChildren, createContext } from 'preact';
+import { type ComponentChildren, createContext, Fragment, type RefObject } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Problem } from '../api/request.ts';
-import {
-  editedFields,
-  errorsByField,
-  fieldErrorText,
-  fieldOfMessage,
-  problemText,
-} from '../form.ts';
-import { watchUnsaved } from '../navigation.ts';
+import type { Draft } from '../drafts.ts';
+import { errorsByField, fieldErrorText, fieldOfMessage, problemText } from '../form.ts';
 import { notice, texts } from '../state.ts';
 import { fill } from '../text.ts';
+import { type Changes, type DraftOptions, dataOf, useChanges } from './changes.ts';
+import { Badge } from './icon.tsx';
 import { ProblemText } from './problem.tsx';
 
 interface FormContext {
@@ -18,9 +14,15 @@ interface FormContext {
   /** The labels of the fields by name, for the summary. */
   readonly labels: Map<string, string>;
   readonly errors: ReadonlyMap<string, string>;
+  readonly edited: ReadonlySet<string>;
 }
 
-const Context = createContext<FormContext>({ id: '', labels: new Map(), errors: new Map() });
+const Context = createContext<FormContext>({
+  id: '',
+  labels: new Map(),
+  errors: new Map(),
+  edited: new Set(),
+});
 
 /** Saves the values, of which some were edited; the problem if that was refused. */
 export type Save = (values: FormData, edited: ReadonlySet<string>) => Promise<Problem | undefined>;
@@ -33,52 +35,47 @@ interface Properties {
   readonly texts?: Readonly<Record<string, string>>;
   /** Buttons beside the one that saves. */
   readonly others?: ComponentChildren;
-  /** Leaving with changes asks, unless there is nothing to lose, as with a password. */
-  readonly guarded?: boolean;
+  /**
+   * Marks changes, keeps them for a reload, and asks before they are left: for forms that have
+   * something to lose, and no password.
+   */
+  readonly draft?: DraftOptions;
+  /** Closes the form. What was typed is discarded. */
+  readonly onClose?: () => void;
+  /** Learns how to save the form while it has changes; returns a function that forgets it. */
+  readonly onEdited?: (submit: Submit) => () => void;
   readonly danger?: boolean;
 }
+
+export type Submit = () => Promise<Problem | undefined>;
 
 /**
  * A form whose fields keep what was typed: they are never set again after they were shown first,
  * so neither a refusal nor a render changes them.
  */
 export function Form(properties: Properties) {
-  const { onSave, submit, children, others, guarded = false, danger = false } = properties;
+  const { submit: label, children, others, draft, onClose, danger = false } = properties;
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const summary = useRef<HTMLDivElement>(null);
   const labels = useRef(new Map<string, string>()).current;
-  const initial = useRef(new FormData());
-  const saving = useRef(false);
-  const [problem, setProblem] = useState<Problem>();
+  const changes = useChanges(form, draft);
+  const { edited, restored } = changes;
+  const { problem, setProblem, onSubmit } = useSubmit(form, summary, changes, properties);
   const errors = errorTexts(problem, labels, properties.texts);
-
-  // Before the page is painted: nothing can be typed earlier.
-  useLayoutEffect(() => {
-    initial.current = dataOf(form.current);
-    if (!guarded) return;
-    return watchUnsaved(() => editedFields(initial.current, dataOf(form.current)).size > 0);
-  }, [guarded]);
-  useEffect(() => {
-    if (problem) summary.current?.focus();
-  }, [problem]);
-
-  const onSubmit = async (event: Event) => {
-    event.preventDefault();
-    // A second Enter must not save twice, and a disabled button would lose the focus.
-    if (saving.current) return;
-    saving.current = true;
-    const values = dataOf(form.current);
-    const refused = await onSave(values, editedFields(initial.current, values)).finally(() => {
-      saving.current = false;
-    });
-    setProblem(refused);
-    if (!refused) initial.current = values;
+  const isChanged = edited.size > 0 || !!restored;
+  const discard = () => {
+    setProblem(undefined);
+    changes.discard();
+    onClose?.();
   };
-
+  const onInput = () => {
+    notice.value = '';
+    changes.update();
+  };
   return (
-    <form ref={form} noValidate onSubmit={(event) => void onSubmit(event)} onInput={forgetNotice}>
-      <Context.Provider value={{ id, labels, errors }}>
+    <form ref={form} noValidate onSubmit={onSubmit} onInput={onInput}>
+      <Context.Provider value={{ id, labels, errors, edited }}>
         {problem && (
           <div class="notice refused" role="alert" tabIndex={-1} ref={summary}>
             <Summary
@@ -90,24 +87,72 @@ export function Form(properties: Properties) {
             />
           </div>
         )}
-        {children}
+        {restored && <Restored draft={restored} />}
+        <Fragment key={changes.round}>{children}</Fragment>
       </Context.Provider>
       <p class="actions">
         <button type="submit" class={danger ? 'danger' : 'primary'}>
-          {submit}
+          {label}
         </button>
+        {(isChanged || onClose) && (
+          <button type="button" onClick={discard}>
+            {isChanged ? texts().discard : texts().cancel}
+          </button>
+        )}
         {others}
       </p>
     </form>
   );
 }
 
-/** What was saved is no longer all that the form shows. */
-const forgetNotice = (): void => {
-  notice.value = '';
-};
+/** Saves the form once at a time, and shows why that was refused. */
+function useSubmit(
+  form: RefObject<HTMLFormElement | null>,
+  summary: RefObject<HTMLDivElement | null>,
+  changes: Changes,
+  { onSave, onEdited }: Properties,
+) {
+  const saving = useRef(false);
+  const leadsToSummary = useRef(false);
+  const [problem, setProblem] = useState<Problem>();
+  const submit: Submit = async () => {
+    // A second Enter must not save twice, and a disabled button would lose the focus.
+    if (saving.current || !form.current) return undefined;
+    saving.current = true;
+    const values = dataOf(form.current);
+    const refused = await onSave(values, changes.since(values)).finally(() => {
+      saving.current = false;
+    });
+    setProblem(refused);
+    if (!refused) changes.saved(values);
+    return refused;
+  };
+  const latest = useRef(submit);
+  latest.current = submit;
+  const isEdited = changes.edited.size > 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is registered calls the latest.
+  useEffect(() => (isEdited ? onEdited?.(() => latest.current()) : undefined), [isEdited]);
+  useEffect(() => {
+    if (problem && leadsToSummary.current) summary.current?.focus();
+    leadsToSummary.current = false;
+  }, [problem, summary]);
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    leadsToSummary.current = true;
+    void submit();
+  };
+  return { problem, setProblem, onSubmit };
+}
 
-const dataOf = (form: HTMLFormElement | null): FormData => new FormData(form ?? undefined);
+/** Says after a reload that nothing is saved, and what has to be typed again. */
+function Restored({ draft }: { draft: Draft }) {
+  const t = texts();
+  return (
+    <p class="notice">
+      {t.restored} {Object.values(draft.typed).includes(null) && t.secretNotKept}
+    </p>
+  );
+}
 
 function errorTexts(
   problem: Problem | undefined,
@@ -169,7 +214,7 @@ function Summary({ problem, errors, labels, id, texts: own }: SummaryProperties)
 }
 
 function useField(name: string, label: string, hint?: string) {
-  const { id, labels, errors } = useContext(Context);
+  const { id, labels, errors, edited } = useContext(Context);
   labels.set(name, label);
   useEffect(() => () => void labels.delete(name), [labels, name]);
   const fieldId = `${id}-${name}`;
@@ -178,6 +223,7 @@ function useField(name: string, label: string, hint?: string) {
   return {
     fieldId,
     error,
+    mark: edited.has(name) && <Badge tone="warning" text={texts().unsaved} />,
     attributes: {
       'aria-describedby': describedBy.join(' ') || undefined,
       'aria-invalid': error ? true : undefined,
@@ -204,7 +250,7 @@ function FieldMessage({ id, text }: { id: string; text?: string | undefined }) {
 interface FieldProperties {
   readonly name: string;
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly value?: string | null | undefined;
 }
 
@@ -221,7 +267,7 @@ interface TextProperties extends FieldProperties {
 /** A text field. `value` is what it shows first. */
 export function TextField(properties: TextProperties) {
   const { name, label, hint, value, type = 'text', autocomplete = 'off', lines } = properties;
-  const { fieldId, error, attributes } = useField(name, label, hint);
+  const { fieldId, error, mark, attributes } = useField(name, label, hint);
   const input = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   const [isShown, setShown] = useState(false);
   useLayoutEffect(() => {
@@ -232,7 +278,7 @@ export function TextField(properties: TextProperties) {
   return (
     <p class="field">
       <label for={fieldId}>
-        {label} {properties.optional && <span class="hint">({texts().optional})</span>}
+        {label} {properties.optional && <span class="hint">({texts().optional})</span>} {mark}
       </label>
       <Hint id={fieldId} text={hint} />
       {lines ? (
@@ -267,10 +313,12 @@ interface SelectProperties extends FieldProperties {
 }
 
 export function SelectField({ name, label, hint, value, options }: SelectProperties) {
-  const { fieldId, error, attributes } = useField(name, label, hint);
+  const { fieldId, error, mark, attributes } = useField(name, label, hint);
   return (
     <p class="field">
-      <label for={fieldId}>{label}</label>
+      <label for={fieldId}>
+        {label} {mark}
+      </label>
       <Hint id={fieldId} text={hint} />
       <select id={fieldId} name={name} autocomplete="off" {...attributes}>
         {options.map(([option, text]) => (
@@ -289,11 +337,13 @@ interface CheckProperties extends FieldProperties {
 }
 
 export function CheckField({ name, label, hint, checked = false }: CheckProperties) {
-  const { fieldId, error, attributes } = useField(name, label, hint);
+  const { fieldId, error, mark, attributes } = useField(name, label, hint);
   return (
     <p class="field check">
       <input id={fieldId} type="checkbox" name={name} defaultChecked={checked} {...attributes} />
-      <label for={fieldId}>{label}</label>
+      <label for={fieldId}>
+        {label} {mark}
+      </label>
       <Hint id={fieldId} text={hint} />
       <FieldMessage id={fieldId} text={error} />
     </p>
@@ -311,10 +361,12 @@ interface ChecksProperties extends FieldProperties {
 
 /** Several check boxes of one name. */
 export function ChecksField({ name, label, options, checked }: ChecksProperties) {
-  const { fieldId, error } = useField(name, label);
+  const { fieldId, error, mark } = useField(name, label);
   return (
     <fieldset id={fieldId} tabIndex={-1} aria-describedby={error && `${fieldId}-error`}>
-      <legend>{label}</legend>
+      <legend>
+        {label} {mark}
+      </legend>
       <FieldMessage id={fieldId} text={error} />
       {options.map((option) => (
         <p class="field check" key={option.value}>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { leaving, navigate, path } from '../navigation.ts';
 import { BASE } from '../route.ts';
+import { claimsOf } from '../session.ts';
 import {
   account,
   claims,
@@ -145,9 +146,11 @@ function currentOf(folder: string): 'page' | 'true' | undefined {
 function AskForPassword() {
   const t = texts();
   const goOn = (newToken: string) => {
+    // Another user must not send what waits.
+    const isSame = claimsOf(newToken)?.id === claims.value?.id;
     startSession(newToken);
-    waitingForPassword.value?.(true);
-    void loadAccount();
+    waitingForPassword.value?.(isSame);
+    if (isSame) void loadAccount();
   };
   // What waits is then refused and keeps what was typed; the next attempt asks again.
   const refuse = () => waitingForPassword.value?.(false);

@@ -34,7 +34,7 @@ export const de: Dictionary = {
   findTarget: 'Nach dem Ziel suchen',
   fields: 'Felder',
   lastChanges: 'Letzte Änderungen',
-  saveAll: 'Alle {n} speichern',
+  saveAll: '{n} Änderungen speichern',
   secretSet: 'geheim, gesetzt',
   hide: 'Verbergen',
   edit: 'Bearbeiten',
@@ -252,6 +252,10 @@ export const de: Dictionary = {
     'Was Sie auf dieser Seite geändert haben und was sie nur einmal zeigt, geht verloren.',
   leave: 'Verlassen',
   stay: 'Bleiben',
+  unsaved: 'nicht gespeichert',
+  restored: 'Was Sie vor dem Neuladen der Seite eingegeben haben, ist noch nicht gespeichert.',
+  secretNotKept: 'Ein Geheimnis bleibt beim Neuladen nicht erhalten: Geben Sie es erneut ein.',
+  discard: 'Verwerfen',
 
   conflict: 'Jemand anderes hat es geändert',
   conflictBy: '{name} hat am {time} eine Änderung gespeichert.',
@@ -263,6 +267,7 @@ export const de: Dictionary = {
   theirs: 'Andere',
   conflictSave: 'Gewählte Werte speichern',
   conflictTheirs: 'Meine Änderung verwerfen',
+  compare: 'Auswählen, was bleibt',
 
   profile: 'Profil',
   firstName: 'Vorname',

@@ -34,7 +34,7 @@ export const en = {
   findTarget: 'Find by target',
   fields: 'Fields',
   lastChanges: 'Last changes',
-  saveAll: 'Save all {n}',
+  saveAll: 'Save {n} changes',
   secretSet: 'secret, set',
   hide: 'Hide',
   edit: 'Edit',
@@ -248,6 +248,10 @@ export const en = {
   unsavedText: 'What you have changed on this page, and what it shows once, is lost.',
   leave: 'Leave',
   stay: 'Stay',
+  unsaved: 'not saved',
+  restored: 'What you typed before the page was reloaded is not saved yet.',
+  secretNotKept: 'A secret is not kept over a reload: enter it again.',
+  discard: 'Discard',
 
   conflict: 'Somebody else has changed it',
   conflictBy: '{name} saved a change on {time}, after you opened this page.',
@@ -259,6 +263,7 @@ export const en = {
   theirs: 'Theirs',
   conflictSave: 'Save the chosen values',
   conflictTheirs: 'Discard my change',
+  compare: 'Choose what to keep',
 
   profile: 'Profile',
   firstName: 'First name',

@@ -34,7 +34,7 @@ export const es: Dictionary = {
   findTarget: 'Buscar por objeto',
   fields: 'Campos',
   lastChanges: 'Últimos cambios',
-  saveAll: 'Guardar todos ({n})',
+  saveAll: 'Guardar {n} cambios',
   secretSet: 'secreto, definido',
   hide: 'Ocultar',
   edit: 'Editar',
@@ -258,6 +258,10 @@ export const es: Dictionary = {
   unsavedText: 'Se perderá lo que cambió en esta página y lo que ella muestra una sola vez.',
   leave: 'Salir',
   stay: 'Quedarse',
+  unsaved: 'sin guardar',
+  restored: 'Lo que escribió antes de recargar la página aún no está guardado.',
+  secretNotKept: 'Un secreto no se conserva al recargar: escríbalo de nuevo.',
+  discard: 'Descartar',
 
   conflict: 'Alguien más lo cambió',
   conflictBy: '{name} guardó un cambio el {time}, después de que usted abrió esta página.',
@@ -269,6 +273,7 @@ export const es: Dictionary = {
   theirs: 'La otra persona',
   conflictSave: 'Guardar los valores elegidos',
   conflictTheirs: 'Descartar mi cambio',
+  compare: 'Elegir qué conservar',
 
   profile: 'Perfil',
   firstName: 'Nombre',

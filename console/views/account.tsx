@@ -67,7 +67,7 @@ export function Profile() {
   };
   return (
     <AccountScreen title={t.ownAccount}>
-      <Form submit={t.save} onSave={save} guarded>
+      <Form submit={t.save} onSave={save} draft={{ name: 'account' }}>
         <TextField
           name="firstName"
           label={t.firstName}

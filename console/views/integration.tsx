@@ -91,6 +91,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
   const t = texts();
   const { id } = loaded.data;
   const editing = useEditing<IntegrationData, IntegrationFields>({
+    form: 'integration',
     labels: {
       name: t.name,
       shortName: t.shortName,
@@ -118,7 +119,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
             key={formKey}
             submit={t.save}
             onSave={(values, edited) => save(integrationFieldsOf(values), edited)}
-            guarded
+            draft={editing.draft}
           >
             <IntegrationFormFields integration={integration} />
           </Form>

@@ -185,7 +185,7 @@ export function NewIntegration() {
   };
   return (
     <Screen title={t.newIntegration}>
-      <Form submit={t.createIntegration} onSave={save} guarded>
+      <Form submit={t.createIntegration} onSave={save} draft={{ name: 'integration' }}>
         <IntegrationFormFields />
       </Form>
     </Screen>

@@ -19,7 +19,7 @@ export function NewUser() {
   return (
     <Screen title={t.newUser}>
       <p>{t.invite}</p>
-      <Form submit={t.createUser} onSave={save} guarded>
+      <Form submit={t.createUser} onSave={save} draft={{ name: 'user' }}>
         <UserFormFields user={{ langKey: language.value }} />
       </Form>
     </Screen>

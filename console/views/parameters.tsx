@@ -1,14 +1,17 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Parameter } from '../api/generated/types.gen.ts';
 import type { Problem, Success } from '../api/request.ts';
+import { type Outcome, type Result, runAll } from '../bulk.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { useEditing } from '../components/editing.ts';
-import { CheckField, Form, TextField } from '../components/form.tsx';
+import { CheckField, Form, type Submit, TextField } from '../components/form.tsx';
 import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
+import { draftOf } from '../drafts.ts';
+import { waitFor } from '../export.ts';
 import { nameOf, textOf } from '../form.ts';
 import { notice, send, texts } from '../state.ts';
 import { fill } from '../text.ts';
@@ -29,73 +32,132 @@ export function Parameters({ integrationId, onChanged }: Properties) {
       query: { 'integrationId.equals': integrationId, size: ALL, sort: 'confName,asc' },
     }),
   );
-  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
-  const section = useRef<HTMLElement>(null);
   const changed = () => {
     reload();
     onChanged();
   };
-  const toggle = (id: number) =>
-    setOpen((before) =>
-      before.has(id)
-        ? new Set([...before].filter((other) => other !== id))
-        : new Set([...before, id]),
-    );
-  const saveAll = () => {
-    for (const form of section.current?.querySelectorAll('form') ?? []) form.requestSubmit();
-  };
   return (
-    <section class="card" ref={section}>
+    <section class="card">
       <h2>{t.parameters}</h2>
       {!answer && <Waiting />}
       {answer && !answer.ok && <Alert problem={answer.problem} onRetry={reload} />}
       {shown?.data.length === 0 && <p>{t.noParameters}</p>}
       {shown && shown.data.length > 0 && (
-        <table class="parameters">
-          <caption>{t.parameters}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t.name}</th>
-              <th scope="col">{t.value}</th>
-              <th scope="col">{t.description}</th>
-              <td />
-            </tr>
-          </thead>
-          <tbody translate={false}>
-            {shown.data.map((parameter) => (
-              <Row
-                key={parameter.id}
-                parameter={parameter}
-                isOpen={open.has(parameter.id)}
-                onToggle={() => toggle(parameter.id)}
-                onChanged={changed}
-              />
-            ))}
-          </tbody>
-        </table>
-      )}
-      {open.size > 1 && (
-        <p>
-          <button type="button" class="primary" onClick={saveAll}>
-            {fill(t.saveAll, { n: open.size })}
-          </button>
-        </p>
+        <ParameterTable parameters={shown.data} onChanged={changed} />
       )}
       <NewParameter integrationId={integrationId} onCreated={changed} />
     </section>
   );
 }
 
-interface RowProperties {
-  readonly parameter: Parameter;
-  readonly isOpen: boolean;
-  readonly onToggle: () => void;
+interface TableProperties {
+  readonly parameters: readonly Parameter[];
   readonly onChanged: () => void;
 }
 
-function Row({ parameter, isOpen, onToggle, onChanged }: RowProperties) {
+function ParameterTable({ parameters, onChanged }: TableProperties) {
+  const t = texts();
+  const table = useRef<HTMLTableElement>(null);
+  const { edited, results, rounds, edit, saveAll, saved, forget } = useRows(onChanged);
+  const ids = [...results.keys()];
+  const done = ids.filter((id) => results.get(id) === 'done');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: leads to what was refused in a round.
+  useEffect(() => table.current?.querySelector<HTMLElement>('[role=alert]')?.focus(), [rounds]);
+  return (
+    <>
+      <table class="parameters" ref={table}>
+        <caption>{t.parameters}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t.name}</th>
+            <th scope="col">{t.value}</th>
+            <th scope="col">{t.description}</th>
+            <td />
+          </tr>
+        </thead>
+        <tbody translate={false}>
+          {parameters.map((parameter) => (
+            <Row
+              key={parameter.id}
+              parameter={parameter}
+              isSaved={results.get(parameter.id) === 'done'}
+              onOpen={forget}
+              onEdited={edit}
+              onChanged={saved}
+            />
+          ))}
+        </tbody>
+      </table>
+      <div role="status">
+        {ids.length > 0 && <p>{fill(t.doneOf, { n: done.length, total: ids.length })}</p>}
+      </div>
+      {edited.size > 1 && (
+        <div class="selected">
+          <button type="button" class="primary" onClick={() => void saveAll()}>
+            {fill(t.saveAll, { n: edited.size })}
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Saves the edited rows together, with a result for each. */
+function useRows(onChanged: () => void) {
+  const [edited, setEdited] = useState<ReadonlyMap<number, Submit>>(new Map());
+  const [results, setResults] = useState<ReadonlyMap<number, Result>>(new Map());
+  const [rounds, setRounds] = useState(0);
+  const running = useRef(false);
+  const edit = (id: number, submit: Submit) => {
+    setEdited((before) => new Map([...before, [id, submit]]));
+    return () => setEdited((before) => new Map([...before].filter(([other]) => other !== id)));
+  };
+  const act = async ([, submit]: [number, Submit]): Promise<Outcome> => {
+    const problem = await submit();
+    return problem ? { ok: false, problem } : { ok: true };
+  };
+  const saveAll = async () => {
+    if (running.current) return;
+    running.current = true;
+    setResults(new Map([...edited].map(([id]) => [id, 'running'])));
+    await runAll({
+      items: [...edited],
+      act,
+      onResult: ([id], result) => setResults((before) => new Map([...before, [id, result]])),
+      signal: new AbortController().signal,
+      wait: waitFor,
+    });
+    running.current = false;
+    setRounds(rounds + 1);
+    // Each row says it for itself.
+    notice.value = '';
+    onChanged();
+  };
+  const forget = () => setResults(new Map());
+  const saved = () => {
+    // The list is loaded once for all.
+    if (running.current) return;
+    forget();
+    onChanged();
+  };
+  return { edited, results, rounds, edit, saveAll, saved, forget };
+}
+
+/** Names the form of a parameter, and is the target of its audit events. */
+const formOf = (id: number): string => `parameter/${id}`;
+
+interface RowProperties {
+  readonly parameter: Parameter;
+  readonly isSaved: boolean;
+  readonly onOpen: () => void;
+  readonly onEdited: (id: number, submit: Submit) => () => void;
+  readonly onChanged: () => void;
+}
+
+function Row({ parameter, isSaved, onOpen, onEdited, onChanged }: RowProperties) {
   const t = texts();
   const { id, confName: name, confValue, confDescription, secret = false } = parameter;
+  const [isOpen, setOpen] = useState(() => draftOf(formOf(id)) !== undefined);
   const [shown, setShown] = useState(false);
   const remove = async (): Promise<Problem | undefined> => {
     const answer = await send('DELETE /api/utm-integration-confs/{id}', { path: { id } });
@@ -104,11 +166,20 @@ function Row({ parameter, isOpen, onToggle, onChanged }: RowProperties) {
     onChanged();
     return undefined;
   };
+  const edit = () => {
+    setOpen(true);
+    onOpen();
+  };
   if (isOpen)
     return (
       <tr>
         <td colSpan={4}>
-          <EditParameter id={id} onClose={onToggle} onSaved={onChanged} />
+          <EditParameter
+            id={id}
+            onEdited={(submit) => onEdited(id, submit)}
+            onClose={() => setOpen(false)}
+            onSaved={onChanged}
+          />
         </td>
       </tr>
     );
@@ -134,7 +205,8 @@ function Row({ parameter, isOpen, onToggle, onChanged }: RowProperties) {
       <td data-label={confDescription ? t.description : undefined}>{confDescription}</td>
       <td>
         <span class="actions">
-          <button type="button" aria-label={fill(t.editName, { name })} onClick={onToggle}>
+          {isSaved && <Badge tone="good" icon="check" text={t.done} />}
+          <button type="button" aria-label={fill(t.editName, { name })} onClick={edit}>
             {t.edit}
           </button>
           <Confirm action={fill(t.deleteThis, { name })} short={t.delete} onConfirm={remove} danger>
@@ -165,30 +237,34 @@ const fieldsOf = (values: FormData): ParameterFields => ({
   secret: values.has('secret'),
 });
 
+/** The value of a secret, also one that becomes or was one. */
+const secretsOf = (values: FormData, parameter?: Parameter): readonly string[] =>
+  parameter?.secret || values.has('secret') ? ['confValue'] : [];
+
 interface EditProperties {
   readonly id: number;
+  readonly onEdited: (submit: Submit) => () => void;
   readonly onClose: () => void;
   readonly onSaved: () => void;
 }
 
 /** Loads the parameter again, because a list has no ETag to save it with. */
-function EditParameter({ id, onClose, onSaved }: EditProperties) {
+function EditParameter({ id, ...others }: EditProperties) {
   const { answer, reload } = useLoad('', () =>
     send('GET /api/utm-integration-confs/{id}', { path: { id } }),
   );
   if (!answer) return <Waiting />;
   if (!answer.ok) return <Alert problem={answer.problem} onRetry={reload} />;
-  return <ParameterForm loaded={answer} onClose={onClose} onSaved={onSaved} />;
+  return <ParameterForm loaded={answer} {...others} />;
 }
 
-interface FormProperties {
+interface FormProperties extends Omit<EditProperties, 'id'> {
   readonly loaded: Success<Parameter>;
-  readonly onClose: () => void;
-  readonly onSaved: () => void;
 }
 
-function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
+function ParameterForm({ loaded, onEdited, onClose, onSaved }: FormProperties) {
   const t = texts();
+  const [comparing, setComparing] = useState(false);
   const { id, integration } = loaded.data;
   const editing = useEditing<Parameter, ParameterFields>({
     labels: {
@@ -197,6 +273,7 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
       confDescription: t.description,
       secret: t.secret,
     },
+    form: formOf(id),
     loaded,
     put: (fields, { etag: ifMatch }) =>
       send(
@@ -210,70 +287,89 @@ function ParameterForm({ loaded, onClose, onSaved }: FormProperties) {
       onClose();
     },
   });
-  const { current, formKey } = editing;
+  const { current, conflict, draft, formKey } = editing;
   return (
     <>
       <Form
         key={formKey}
         submit={t.save}
         onSave={(values, edited) => editing.save(fieldsOf(values), edited)}
-        guarded
+        onEdited={onEdited}
+        onClose={onClose}
+        draft={{ ...draft, secrets: (values) => secretsOf(values, current.data) }}
         others={
-          <button type="button" onClick={onClose}>
-            {t.cancel}
-          </button>
+          conflict && (
+            <button type="button" onClick={() => setComparing(true)}>
+              {t.compare}
+            </button>
+          )
         }
       >
         <ParameterFormFields parameter={current.data} />
       </Form>
-      <Conflict
-        editing={editing}
-        target={`parameter/${id}`}
-        show={(field, value) =>
-          field === 'secret' ? (value ? t.yes : t.no) : String(value || '–')
-        }
-      />
+      {/* Not at once: several rows that are saved together can have one each. */}
+      {comparing && (
+        <Conflict
+          editing={{ ...editing, close: () => setComparing(false) }}
+          target={formOf(id)}
+          show={(field, value) =>
+            field === 'secret' ? (value ? t.yes : t.no) : String(value || '–')
+          }
+        />
+      )}
     </>
   );
 }
 
+/**
+ * After a reload several can be open, and none takes the focus. In a row, limits are told where they
+ * are exceeded.
+ */
 function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
   const t = texts();
+  const keptHint = parameter?.secret ? t.secretKept : undefined;
+  const [isRestored] = useState(() => draftOf(parameter ? formOf(parameter.id) : NEW));
   return (
     <>
-      <TextField
-        name="confName"
-        label={t.name}
-        hint={t.nameLimit}
-        value={parameter?.confName}
-        verbatim
-        focused
-      />
+      <div class="pairs">
+        <TextField
+          name="confName"
+          label={t.name}
+          hint={parameter ? undefined : t.nameLimit}
+          value={parameter?.confName}
+          verbatim
+          focused={!parameter && !isRestored}
+        />
+        <TextField
+          name="confDescription"
+          label={t.description}
+          hint={parameter ? undefined : t.descriptionLimit}
+          value={parameter?.confDescription}
+          optional
+        />
+      </div>
       <TextField
         name="confValue"
         label={t.value}
-        hint={parameter?.secret ? t.secretKept : t.valueLimit}
+        hint={parameter ? keptHint : t.valueLimit}
         value={shownValue(parameter)}
         optional={parameter?.secret ?? false}
-        lines={3}
+        lines={1}
         verbatim
-      />
-      <TextField
-        name="confDescription"
-        label={t.description}
-        hint={t.descriptionLimit}
-        value={parameter?.confDescription}
-        optional
+        focused={!!parameter && !isRestored}
       />
       <CheckField
         name="secret"
         label={t.secret}
-        hint={t.secretHint}
+        hint={parameter ? undefined : t.secretHint}
         checked={parameter?.secret ?? false}
       />
     </>
   );
 }
+
+/** Names the form of a new parameter. */
+const NEW = 'new-parameter';
 
 interface NewProperties {
   readonly integrationId: number;
@@ -282,7 +378,7 @@ interface NewProperties {
 
 function NewParameter({ integrationId, onCreated }: NewProperties) {
   const t = texts();
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState(() => draftOf(NEW) !== undefined);
   const create = async (values: FormData): Promise<Problem | undefined> => {
     const body = { ...fieldsOf(values), integration: { id: integrationId } };
     notice.value = '';
@@ -307,12 +403,8 @@ function NewParameter({ integrationId, onCreated }: NewProperties) {
       <Form
         submit={t.createParameter}
         onSave={create}
-        guarded
-        others={
-          <button type="button" onClick={() => setOpen(false)}>
-            {t.cancel}
-          </button>
-        }
+        draft={{ name: NEW, secrets: secretsOf }}
+        onClose={() => setOpen(false)}
       >
         <ParameterFormFields />
       </Form>

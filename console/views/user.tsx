@@ -83,6 +83,7 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
   const t = texts();
   const { id, login } = loaded.data;
   const editing = useEditing<UserData, UserFields>({
+    form: 'user',
     labels: {
       login: t.login,
       email: t.email,
@@ -113,7 +114,7 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
             key={formKey}
             submit={t.save}
             onSave={(values, edited) => save(userFieldsOf(values), edited)}
-            guarded
+            draft={editing.draft}
           >
             <UserFormFields user={user} />
           </Form>

@@ -6,9 +6,10 @@ const tokenOf = (claims: object): string =>
   `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 
 it('reads login, environment and session of a token, also beyond ASCII', () => {
-  const claims = { iss: 'gatehouse-prod-eu', preferred_username: 'ann~ä' };
+  const claims = { iss: 'gatehouse-prod-eu', sub: '7', preferred_username: 'ann~ä' };
 
   expect(claimsOf(tokenOf(claims))).toEqual({
+    id: '7',
     login: 'ann~ä',
     environment: 'prod-eu',
   });

@@ -284,6 +284,56 @@ it('a parameter is added, shown, edited and deleted where it stands', async () =
   expect(tab.faults).toEqual([]);
 });
 
+it('several parameters are saved at once, with a result for each', async () => {
+  const { page } = tab;
+  const { body: integration } = await gatehouse.call('POST', '/api/utm-integrations', {
+    token,
+    body: { name: 'Tap', shortName: 'tap', integrationType: 'API' },
+  });
+  const parameter = (confName: string) => ({ integration, confName, confValue: '1', secret: true });
+  const made = ['accepted', 'changed', 'refused'].map((name) =>
+    gatehouse.call('POST', '/api/utm-integration-confs', { token, body: parameter(name) }),
+  );
+  const [, { body: theirs } = { body: {} }] = await Promise.all(made);
+  await page.goto(`/console/integrations/${integration.id}`);
+  const row = (name: string) => page.locator('.parameters tbody tr').filter({ hasText: name });
+  const edit = async (name: string, text: string) => {
+    await page.getByRole('button', { name: `Edit ${name}` }).click();
+    await page.locator(`tr:has([value=${name}]) [name=confDescription]`).fill(text);
+  };
+  await edit('accepted', 'Mine');
+  await edit('changed', 'Mine');
+  await edit('refused', 'x'.repeat(1001));
+  const put = { ...theirs, confDescription: 'Theirs' };
+  await gatehouse.call('PUT', '/api/utm-integration-confs', { token, body: put });
+  await page.getByRole('button', { name: 'Save 3 changes' }).press('Enter');
+  await page.getByText('1 of 3 done.').waitFor();
+
+  await row('accepted').getByText('done').waitFor();
+  const alerts = page.locator('.parameters [role=alert]');
+  await expect
+    .poll(() => alerts.allInnerTexts())
+    .toEqual([
+      expect.stringContaining('Somebody else has changed it'),
+      expect.stringContaining('Between 0 and 1000 characters.'),
+    ]);
+  await expect.poll(() => focusedText(tab)).toContain('Somebody else');
+  await expectSound(tab, 'parameter-results');
+  await page.locator('tr:has([value=refused]) [name=confDescription]').fill('Shorter');
+  await page.getByRole('button', { name: 'Choose what to keep' }).click();
+  await page.getByRole('button', { name: 'Save the chosen values' }).click();
+  await page.locator('tr:has([value=refused]) [type=submit]').click();
+  await page.getByRole('button', { name: 'Edit refused' }).waitFor();
+
+  const list = `/api/utm-integration-confs?integrationId.equals=${integration.id}&sort=confName`;
+  const { body } = await gatehouse.call('GET', list, { token });
+  expect(body.map(({ confDescription }: typeof theirs) => confDescription)).toEqual([
+    'Mine',
+    'Mine',
+    'Shorter',
+  ]);
+});
+
 it('a module gets a credential, whose secret is shown once, and is followed', async () => {
   const integration = await makeTap();
   const { page } = tab;

@@ -1,0 +1,101 @@
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type Began, type Draft, draftOf, dropDraft, keepDraft } from '../drafts.ts';
+import { editedFields } from '../form.ts';
+import { watchUnsaved } from '../navigation.ts';
+
+/** How a form that edits something keeps what was typed. */
+export interface DraftOptions {
+  /** Names the form on its page. */
+  readonly name: string;
+  readonly began?: Began;
+  /** The fields whose values are secrets. */
+  readonly secrets?: (values: FormData) => readonly string[];
+  readonly onDiscard?: () => void;
+}
+
+export interface Changes {
+  readonly edited: ReadonlySet<string>;
+  /** What was found after a reload. */
+  readonly restored: Draft | undefined;
+  /** Changes when the fields have to show again what is stored. */
+  readonly round: number;
+  /** Looks at what is typed now. */
+  readonly update: () => void;
+  readonly discard: () => void;
+  /** Takes the values that were saved as what the form showed first. */
+  readonly saved: (values: FormData) => void;
+  readonly since: (values: FormData) => ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Which fields of a form were edited. With `options` they survive a reload of the tab. */
+export function useChanges(
+  form: RefObject<HTMLFormElement | null>,
+  options: DraftOptions | undefined,
+): Changes {
+  const initial = useRef(new FormData());
+  const [edited, setEdited] = useState(NONE);
+  const [restored, setRestored] = useState<Draft>();
+  const [round, setRound] = useState(0);
+
+  const since = (values: FormData) => editedFields(initial.current, values);
+  const look = () => {
+    const names = since(dataOf(form.current));
+    setEdited((before) => (`${[...before]}` === `${[...names]}` ? before : names));
+    return names;
+  };
+  const keep = (before: Draft | undefined) => {
+    if (!options || !form.current) return;
+    const values = dataOf(form.current);
+    const secrets = options.secrets?.(values) ?? [];
+    const typed = Object.fromEntries([
+      // Still to be entered again.
+      ...Object.entries(before?.typed ?? {}).filter(([, kept]) => kept === null),
+      ...[...look()].map((name) => [
+        name,
+        secrets.includes(name) ? null : values.getAll(name).map(String),
+      ]),
+    ]);
+    if (Object.keys(typed).length === 0) dropDraft(options.name);
+    else keepDraft(options.name, { began: options.began, typed });
+  };
+  // Before the page is painted: nothing can be typed earlier.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the fields are new in each round.
+  useLayoutEffect(() => {
+    initial.current = dataOf(form.current);
+    if (!options) return;
+    const draft = draftOf(options.name);
+    setRestored(draft);
+    if (draft) show(form.current, draft);
+    look();
+    return watchUnsaved(() => since(dataOf(form.current)).size > 0);
+  }, [round]);
+  const discard = () => {
+    if (options) dropDraft(options.name);
+    options?.onDiscard?.();
+    setRound(round + 1);
+  };
+  const saved = (values: FormData) => {
+    initial.current = values;
+    setRestored(undefined);
+    // The form can be gone already.
+    if (options) dropDraft(options.name);
+    keep(undefined);
+  };
+  return { edited, restored, round, update: () => keep(restored), discard, saved, since };
+}
+
+export const dataOf = (form: HTMLFormElement | null): FormData => new FormData(form ?? undefined);
+
+/** Shows what was typed. The field of a secret is empty. */
+function show(form: HTMLFormElement | null, { typed }: Draft): void {
+  for (const field of form?.elements ?? []) {
+    const { name, type, value } = field as HTMLInputElement;
+    const values = typed[name];
+    if (values === undefined) continue;
+    if (type === 'checkbox') (field as HTMLInputElement).checked = values?.includes(value) ?? false;
+    else (field as HTMLInputElement).value = values?.[0] ?? '';
+  }
+}
