@@ -135,8 +135,8 @@ export function useEditing<Entity extends object, Fields extends object>(
 }
 
 /**
- * The state that the form is based on. With a draft, its fields and its ETag are still the ones that
- * the draft began from, so that a change of somebody else since is noticed.
+ * The state that the form is based on. With a draft, its fields and its ETag are still the ones
+ * that the draft began from, so that a change of somebody else since is noticed.
  */
 function useCurrent<Entity extends object>(
   form: string,

@@ -322,8 +322,8 @@ function ParameterForm({ loaded, onEdited, onClose, onSaved }: FormProperties) {
 }
 
 /**
- * After a reload several can be open, and none takes the focus. In a row, limits are told where they
- * are exceeded.
+ * After a reload several can be open, and none takes the focus. In a row, limits are told where
+ * they are exceeded.
  */
 function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
   const t = texts();
