@@ -188,7 +188,7 @@ function violationsInQuery(
   { schema, explode }: Parameter,
   values: readonly string[],
 ): string | undefined {
-  const { type, items = schema } = schema as { type?: string; items?: Json };
+  const { type, items = schema } = resolved(schema as { type?: string; items?: Json });
   const ofValue = resolved(items as Json);
   const texts =
     type === 'array' && explode === false ? values.flatMap((value) => value.split(',')) : values;
