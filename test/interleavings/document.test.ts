@@ -9,9 +9,9 @@ import { deterministic } from './determinism.ts';
 import { UNEXPLAINED } from './oracle.ts';
 import { nameOfScenario, Opened, type Violation } from './scenario.ts';
 
-/* docs/interleavings.md; -u updates it. */
+/* README.md of this folder; -u updates it. */
 
-const DOCUMENT = '../../docs/interleavings.md';
+const DOCUMENT = './README.md';
 /** They write what nothing decides on: a key, whose mailing is in the catalogue, and counts. */
 const LEFT_OUT = ['request-reset', 'count-overview'];
 
@@ -80,7 +80,7 @@ async function breaking(name: string, among: readonly Opened[]) {
 }
 
 it.runIf(LONG)(
-  'every part of a condition is needed, by the schedules in docs/interleavings.md',
+  'every part of a condition is needed, by the schedules in README.md',
   async () => {
     const rows: string[][] = [];
     const needless: string[] = [];

@@ -9,7 +9,7 @@ import { COMMANDS } from '../../infra/commands/admin.ts';
  */
 
 const ROOT = join(import.meta.dirname, '../..');
-const DOCUMENTS = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
+const DOCUMENTS = globSync(['*.md', '{docs,test}/**/*.md'], { cwd: ROOT });
 
 const SOURCES = globSync('{lib,functions,infra,console,test,examples}/**/*.{ts,tsx,mjs,yml,yaml}', {
   cwd: ROOT,
