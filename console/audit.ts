@@ -24,11 +24,9 @@ export function actionOf({ actor, action, target, targetName }: AuditEntry, t: D
   });
 }
 
-/** The names of the fields that an entry is about. */
 export const fieldsOf = ({ changes }: AuditEntry, t: Dictionary): string =>
   [...new Set(changes.map(({ field }) => labelOf(field, t)))].join(', ');
 
-/** An entry of the audit trail as sentences. */
 export function sentenceOf(entry: AuditEntry, t: Dictionary): string {
   const { target, changes, source, count, integrationName } = entry;
   const isOfParameter = target.startsWith('parameter/');
@@ -78,7 +76,6 @@ function valuesText(
   return `${from} → ${to ?? '–'}`;
 }
 
-/** The changes of an entry in one cell, by the names of the API. */
 export const changesCell = (changes: readonly Change[]): string =>
   changes.map((change) => `${change.field}: ${valuesText(change) || '*'}`).join(' | ');
 

@@ -1,7 +1,4 @@
-/*
- * Two people have changed one entity: what was read, what somebody else has saved since, and what
- * is about to be saved, field by field.
- */
+/* Two changes of one entity, field by field: what was read, theirs, and what is to be saved. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -14,7 +11,6 @@ export interface Difference {
   readonly keep: 'mine' | 'theirs';
 }
 
-/** The fields in which mine or theirs differs from the other. */
 export function differences(
   fields: readonly string[],
   base: object,
@@ -58,6 +54,5 @@ export const changesOf = <T extends object>(stored: object, fields: T): Partial<
     Object.entries(fields).filter(([field, value]) => !same((stored as Fields)[field], value)),
   ) as Partial<T>;
 
-/** Whether two states of one entity agree in these fields. */
 export const sameFields = (fields: readonly string[], one: object, other: object): boolean =>
   fields.every((field) => same((one as Fields)[field], (other as Fields)[field]));

@@ -1,9 +1,6 @@
 import { claims } from './state.ts';
 
-/*
- * What was typed and is not saved yet, kept in this tab for a reload. Of a secret only the name of
- * its field is kept: the storage is not encrypted.
- */
+/* What is typed and not saved, for a reload. Of secrets only the field: this is not encrypted. */
 
 const KEY = 'gatehouse.drafts';
 
@@ -44,6 +41,5 @@ export const keepDraft = (form: string, draft: Draft): void =>
 
 export const dropDraft = (form: string): void => drop((key) => key === keyOf(form));
 
-/** Drops the drafts of a page that was left. */
 export const dropDraftsOf = (pathname: string): void =>
   drop((key) => key.startsWith(`${pathname} `));

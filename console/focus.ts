@@ -1,9 +1,6 @@
 const CONTROLS = 'h1, button, a[href], input, select, textarea';
 
-/**
- * Keeps the focus near when what has it is removed, as a form is that was saved: otherwise the
- * browser would put it at the top of the page (WCAG 2.4.3).
- */
+/** Keeps the focus near when what has it is removed: otherwise it moves to the top (WCAG 2.4.3). */
 export function keepFocus(root: Element): void {
   let focused: readonly EventTarget[] = [];
   document.addEventListener('focusin', (event) => {

@@ -63,7 +63,6 @@ export function problemText(problem: Problem, t: Dictionary): string {
 /** The values of a form by name; a repeated name makes a list. */
 export const textOf = (data: FormData, name: string): string => String(data.get(name) ?? '');
 
-/** The fields that differ from what the form showed first. */
 export function editedFields(initial: FormData, current: FormData): ReadonlySet<string> {
   const valuesOf = (data: FormData, name: string): string => JSON.stringify(data.getAll(name));
   const names = [...initial.keys(), ...current.keys()];

@@ -1,13 +1,9 @@
-/*
- * Lists: the query of the page is the query of the API, and nothing else, so that a `next` link
- * of the API is the address of the next page.
- */
+/* The query of a page is the query of the API, so a `next` link is the address of the next page. */
 
 export type Query = Readonly<Record<string, string>>;
 export type Links = Readonly<Partial<Record<'first' | 'prev' | 'next' | 'last', Query>>>;
 export type Sort = { readonly field: string; readonly descending: boolean };
 
-/** The queries of the pages in a `Link` header. */
 export function linksOf(header: string | null): Links {
   const links: [string, Query][] = [];
   for (const [, url = '', relation = ''] of (header ?? '').matchAll(/<([^>]*)>;\s*rel="(\w+)"/g))
@@ -39,7 +35,6 @@ export function sortedBy(query: Query, field: string, byDefault: Sort): Query {
   return withFilter(query, { sort: `${field},${descending ? 'desc' : 'asc'}` });
 }
 
-/** The filters that are set, without sort and position. */
 export const filtersOf = (query: Query): [string, string][] =>
   Object.entries(query).filter(
     ([name, value]) => value !== '' && ![...POSITION, 'size', 'sort'].includes(name),

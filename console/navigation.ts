@@ -23,7 +23,6 @@ export const path = computed(() => place.value.pathname);
 export const query = computed<Query>(() => queryOf(place.value.search));
 export const route = computed(() => routeOf(place.value.pathname, place.value.hash));
 
-/** The address of this screen with another query. */
 export const hereWith = (target: Query): string => withQuery(path.value, target);
 
 /** Whether the page was navigated to inside the console, so that the focus must follow. */

@@ -3,7 +3,6 @@ import { correction, generate } from 'lean-qr/nano';
 /** Quiet modules around the code, which readers need (ISO/IEC 18004). */
 const MARGIN = 4;
 
-/** A QR code as the path of an SVG with the size of its view box. */
 export function qrPath(text: string): { readonly path: string; readonly size: number } {
   const code = generate(text, { minCorrectionLevel: correction.M });
   const runs: string[] = [];

@@ -1,7 +1,4 @@
-/*
- * Addresses of the console. The state of a screen is in its query, so that Back, reload and a
- * shared link show the same.
- */
+/* The state of a screen is in its query, so that Back, reload and a shared link show the same. */
 
 export const BASE = '/console';
 
@@ -53,9 +50,7 @@ export function routeOf(pathname: string, hash = ''): Route {
   return NOT_FOUND;
 }
 
-/**
- * The path of a user: `%6Eew` for the login `new`, because /users/new is the form for a new user.
- */
+/** `%6Eew` for the login `new`, because /users/new is the form for a new user. */
 export const userPath = (login: string): string =>
   `${BASE}/users/${login === 'new' ? '%6Eew' : encodeURIComponent(login)}`;
 

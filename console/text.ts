@@ -1,11 +1,9 @@
 import type { Dictionary } from './languages/en.ts';
 
-/** Fills `{name}` in a text of the dictionary. */
 export function fill(text: string, values: Readonly<Record<string, unknown>>): string {
   return text.replace(/\{(\w+)\}/g, (_, name: string) => isolated(String(values[name] ?? '')));
 }
 
-/** Letters that are read from right to left, and the signs that change the direction. */
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Bidi_Control}]/u;
 
 /** A name that is read from right to left must not turn round the sentence that it is in. */

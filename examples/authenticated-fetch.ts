@@ -1,9 +1,6 @@
 import { retryingFetch } from './retrying-fetch.ts';
 
-/**
- * A fetch that sends a token. After 401, it repeats the request once with a new token: a rejected
- * request has changed nothing.
- */
+/** After 401, repeats a request once with a new token: a rejected request has changed nothing. */
 export function authenticatedFetch(
   firstToken: string,
   newToken: () => Promise<string>,

@@ -3,17 +3,11 @@ import { getParameter, updateParameter } from './client/sdk.gen.ts';
 import type { Parameter } from './client/types.gen.ts';
 import { readArguments, withClient } from './session.ts';
 
-/*
- * Adds a host to the value of a parameter: `npx node examples/change-parameter.ts 1000001
- * fw2.example.com`.
- */
+/* npx node examples/change-parameter.ts 1000001 fw2.example.com adds a host to a value. */
 
 const ATTEMPTS_MAX = 10;
 
-/**
- * Changes the value of a parameter, based on its current value even if others change it at the same
- * time.
- */
+/** Changes a value based on its current one, even if others change it at the same time. */
 export async function changeValue(
   client: Client,
   id: number,

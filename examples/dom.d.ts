@@ -1,4 +1,2 @@
-/**
- * The generated client expects this type of the DOM, which Node's types do not declare globally.
- */
+/** The generated client needs this type of the DOM, which Node's types do not declare globally. */
 type BodyInit = NonNullable<RequestInit['body']>;

@@ -9,10 +9,7 @@ interface Page<Entity> {
   readonly response: Response;
 }
 
-/**
- * The entities of all pages, from the first one on. Follows the links as they are, because they
- * carry a cursor.
- */
+/** Follows the links as they are, because they carry a cursor. */
 export async function* followList<Entity>(
   client: Client,
   first: Page<Entity>,

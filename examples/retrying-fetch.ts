@@ -32,9 +32,6 @@ function retryAfterMs({ headers }: Response): number | undefined {
   return seconds > 0 ? seconds * 1_000 : undefined;
 }
 
-/**
- * Doubles with each attempt, and is random so that clients that were rejected together do not
- * return together.
- */
+/** Doubles with each attempt; random, so that rejected clients do not return together. */
 const backoffMs = (firstWaitMs: number, attempt: number): number =>
   firstWaitMs * 2 ** (attempt - 1) * (1 + Math.random());

@@ -26,10 +26,7 @@ export async function logIn(
   return createClient({ baseUrl, fetch: authenticatedFetch(await newToken(), newToken) });
 }
 
-/**
- * The arguments of an example, one for each pattern. Ends the process with the usage if others are
- * given.
- */
+/** One argument for each pattern; others end the process with the usage. */
 export function readArguments(usage: string, ...patterns: RegExp[]): string[] {
   const given = process.argv.slice(2);
   if (

@@ -145,7 +145,6 @@ function problemOf({ status, headers }: Response, text: string): Problem {
   };
 }
 
-/** Undefined if the text is no JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -16,11 +16,9 @@ export interface DraftOptions {
 
 export interface Changes {
   readonly edited: ReadonlySet<string>;
-  /** What was found after a reload. */
   readonly restored: Draft | undefined;
   /** Changes when the fields have to show again what is stored. */
   readonly round: number;
-  /** Looks at what is typed now. */
   readonly update: () => void;
   readonly discard: () => void;
   /** Takes the values that were saved as what the form showed first. */

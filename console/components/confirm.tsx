@@ -16,15 +16,11 @@ interface Properties {
   /** What has to be typed, where the action cannot be undone. */
   readonly typed?: string;
   readonly danger?: boolean;
-  /**
-   * The id of the text that says why the action is not possible now. The button can still have the
-   * focus, so that the reason is found by keyboard.
-   */
+  /** The id of the text that says why the action is impossible now; the button keeps the focus. */
   readonly disabledBy?: string | undefined;
   readonly onConfirm: () => Promise<Problem | undefined>;
 }
 
-/** A button whose dialog says what the action does before it is done. */
 export function Confirm(properties: Properties) {
   const { action, short, children, typed, danger = false, disabledBy, onConfirm } = properties;
   const t = texts();

@@ -16,7 +16,6 @@ interface Properties<Entity extends object, T extends Fields> {
   readonly show?: (field: string, value: unknown) => string;
 }
 
-/** Shows two changes of one entity, and lets somebody choose field by field. */
 export function Conflict<Entity extends object, T extends Fields>(
   properties: Properties<Entity, T>,
 ) {
@@ -72,7 +71,6 @@ function Choices<Entity extends object, T extends Fields>({
   );
 }
 
-/** Whose change came between, from the audit trail. */
 function LastChange({ target }: { target: string }) {
   const t = texts();
   const query = { 'target.equals': target, size: 1 };

@@ -16,7 +16,6 @@ interface Properties<Row> {
   readonly cells: (row: Row) => readonly unknown[];
 }
 
-/** Downloads what the filter shows, with its progress. */
 export function Download<Row>({ load, query, file, heads, cells }: Properties<Row>) {
   const t = texts();
   const [progress, setProgress] = useState<{ rows: number; total: number | undefined }>();

@@ -20,7 +20,6 @@ export interface Editing<Entity, Fields> {
   readonly setCurrent: (current: Success<Entity>) => void;
   /** Changes when the form has to show other values than those that were typed. */
   readonly formKey: number;
-  /** For the form. */
   readonly draft: DraftOptions;
   readonly conflict: EditConflict<Entity, Fields> | undefined;
   /** Saves the edited fields, and nothing if there are none. */
@@ -28,17 +27,13 @@ export interface Editing<Entity, Fields> {
   readonly resolve: (chosen: Fields) => void;
   readonly discard: () => void;
   readonly close: () => void;
-  /** Why the chosen values were refused. */
   readonly refused: Problem | undefined;
 }
 
 interface Properties<Entity, Fields> {
   /** Names the form on its page. */
   readonly form: string;
-  /**
-   * The label of every field that the form changes: another person's change of a field without one
-   * would be overwritten.
-   */
+  /** A change by somebody else of a field without a label would be overwritten. */
   readonly labels: { readonly [K in keyof Fields]: string };
   readonly loaded: Success<Entity>;
   /** Saves the fields of the form in the state `base`, of which they can be changes. */
@@ -47,10 +42,7 @@ interface Properties<Entity, Fields> {
   readonly onSaved?: (saved: Success<Entity>) => void;
 }
 
-/**
- * Saves an entity in the state in which it was read. If somebody else has changed it, their state
- * is loaded, and a choice between both is saved on it.
- */
+/** After a change by somebody else, offers a choice between both states. */
 export function useEditing<Entity extends object, Fields extends object>(
   properties: Properties<Entity, Fields>,
 ): Editing<Entity, Fields> {
@@ -134,10 +126,7 @@ export function useEditing<Entity extends object, Fields extends object>(
   };
 }
 
-/**
- * The state that the form is based on. With a draft, its fields and its ETag are still the ones
- * that the draft began from, so that a change of somebody else since is noticed.
- */
+/** The state that the form is based on: with a draft, the one with which the draft began. */
 function useCurrent<Entity extends object>(
   form: string,
   loaded: Success<Entity>,

@@ -6,7 +6,6 @@ import { boundOf, dayOf, fill } from '../text.ts';
 import { Icon } from './icon.tsx';
 
 export interface Filter {
-  /** A filter of the API, such as `login.contains`. */
   readonly name: string;
   readonly label: string;
   readonly options?: readonly (readonly [value: string, label: string])[];
@@ -20,7 +19,6 @@ export interface Filter {
   readonly exact?: readonly (readonly [name: string, label: string])[];
 }
 
-/** The filters of a list in one line. */
 export function Filters({ filters }: { filters: readonly Filter[] }) {
   const t = texts();
   const form = useRef<HTMLFormElement>(null);
@@ -152,7 +150,6 @@ function FilterField({ name, label, options, as }: Filter) {
   );
 }
 
-/** The filters that are set, of which a click removes each. */
 export function SetFilters({ filters }: { filters: readonly Filter[] }) {
   const t = texts();
   const isChip = (name: string) =>

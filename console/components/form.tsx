@@ -11,7 +11,6 @@ import { ProblemText } from './problem.tsx';
 
 interface FormContext {
   readonly id: string;
-  /** The labels of the fields by name, for the summary. */
   readonly labels: Map<string, string>;
   readonly errors: ReadonlyMap<string, string>;
   readonly edited: ReadonlySet<string>;
@@ -33,12 +32,8 @@ interface Properties {
   readonly children: ComponentChildren;
   /** Texts for messages that mean something particular here. */
   readonly texts?: Readonly<Record<string, string>>;
-  /** Buttons beside the one that saves. */
   readonly others?: ComponentChildren;
-  /**
-   * Marks changes, keeps them for a reload, and asks before they are left: for forms that have
-   * something to lose, and no password.
-   */
+  /** Keeps changes for a reload, and asks before they are left; not for forms with a password. */
   readonly draft?: DraftOptions;
   /** Closes the form. What was typed is discarded. */
   readonly onClose?: () => void;
@@ -49,10 +44,7 @@ interface Properties {
 
 export type Submit = () => Promise<Problem | undefined>;
 
-/**
- * A form whose fields keep what was typed: they are never set again after they were shown first,
- * so neither a refusal nor a render changes them.
- */
+/** Its fields are never set again after they were shown first, so they keep what was typed. */
 export function Form(properties: Properties) {
   const { submit: label, children, others, draft, onClose, danger = false } = properties;
   const id = useId();
@@ -264,7 +256,6 @@ interface TextProperties extends FieldProperties {
   readonly focused?: boolean;
 }
 
-/** A text field. `value` is what it shows first. */
 export function TextField(properties: TextProperties) {
   const { name, label, hint, value, type = 'text', autocomplete = 'off', lines } = properties;
   const { fieldId, error, mark, attributes } = useField(name, label, hint);
@@ -359,7 +350,6 @@ interface ChecksProperties extends FieldProperties {
   readonly checked: readonly string[];
 }
 
-/** Several check boxes of one name. */
 export function ChecksField({ name, label, options, checked }: ChecksProperties) {
   const { fieldId, error, mark } = useField(name, label);
   return (

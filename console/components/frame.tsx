@@ -22,7 +22,6 @@ import { Dialog } from './dialog.tsx';
 import { Icon, Mark } from './icon.tsx';
 import { PaletteButton } from './palette.tsx';
 
-/** What surrounds every screen: bar, navigation, and the dialogs that any screen can cause. */
 export function Frame({ children }: { children: ComponentChildren }) {
   const t = texts();
   return (

@@ -31,7 +31,6 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 );
 
-/** The sign of the product: a gatehouse with its open gate. */
 export const Mark = () => (
   <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
     <rect width="32" height="32" rx="7" />

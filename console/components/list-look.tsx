@@ -3,7 +3,6 @@ import { texts } from '../state.ts';
 import { Icon } from './icon.tsx';
 import type { Column } from './table.tsx';
 
-/** What somebody has chosen to see of a list, kept in this browser. */
 interface ChosenLook {
   readonly hidden: ReadonlySet<string>;
   readonly comfortable: boolean;
@@ -22,7 +21,6 @@ export function useLook(list: string): ChosenLook {
   return { hidden: new Set(hidden), comfortable: density === 'comfortable', choose };
 }
 
-/** Chooses the columns of a list and the space between its rows. */
 export function Look<Row>({
   columns,
   look,

@@ -5,7 +5,6 @@ import { isAdministrator, managesIntegrations, send, texts } from '../state.ts';
 import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
 
-/** Where the field leads: a page, an action, a user or an integration. */
 interface Place {
   readonly name: string;
   readonly kind: string;

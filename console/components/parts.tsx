@@ -20,7 +20,6 @@ export const ExactTime = ({ instant }: { instant: string }) => (
   </time>
 );
 
-/** Copies a text, and says so. */
 export function Copy({ text, label }: { text: string; label: string }) {
   const t = texts();
   const [copied, setCopied] = useState(false);

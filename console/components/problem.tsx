@@ -44,7 +44,6 @@ interface AlertProperties {
   readonly onRetry?: () => void;
 }
 
-/** A refusal that belongs to no form. */
 export function Alert({ problem, labels = {}, onRetry }: AlertProperties) {
   const t = texts();
   return (
@@ -66,7 +65,6 @@ export function Alert({ problem, labels = {}, onRetry }: AlertProperties) {
   );
 }
 
-/** Whether the same request can succeed later. */
 const isPassing = ({ status }: Problem): boolean =>
   status === 0 || status === 401 || status === 429 || status >= 500;
 

@@ -7,7 +7,6 @@ interface Properties {
   readonly title: string;
   /** Where the screen belongs: the address and the name of the list that leads to it. */
   readonly above?: readonly [href: string, name: string];
-  /** What can be done on the whole screen, beside its heading. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }

@@ -17,7 +17,6 @@ interface Properties {
   readonly endAllLabel: string;
 }
 
-/** The sessions of a user, each of which can be ended. */
 export function Sessions({ load, end, endAll, endAllLabel }: Properties) {
   const t = texts();
   const { answer, loading, reload } = useLoad('', load);

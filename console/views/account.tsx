@@ -12,7 +12,6 @@ import { BASE } from '../route.ts';
 import { account, enrolling, loadAccount, notice, send, texts } from '../state.ts';
 import { languageOptions } from './language-options.ts';
 
-/** The screens of the own account, each of which leads to the others. */
 export function AccountScreen({ title, children }: { title: string; children: ComponentChildren }) {
   const t = texts();
   const pages = [

@@ -73,7 +73,6 @@ export function Audit() {
   );
 }
 
-/** The entries of today, and of some days before. */
 function QuickRanges() {
   const t = texts();
   const from = 'time.greaterThanOrEqual';

@@ -65,7 +65,6 @@ function ReadIntegration({ integration }: { integration: IntegrationData }) {
   );
 }
 
-/** The flag, and what clears it. */
 function Restart({ module }: { module: IntegrationData['module'] }) {
   const t = texts();
   if (!module) return null;

@@ -127,7 +127,6 @@ function columnsOf(): Column<Integration>[] {
   ];
 }
 
-/** What is changed of an integration in one form. */
 export interface IntegrationFields extends Readonly<Record<string, unknown>> {
   readonly name: string;
   readonly shortName: string;

@@ -9,7 +9,6 @@ import { account, language, send, texts } from '../state.ts';
 import { fill, plural } from '../text.ts';
 import { roleOptions } from './user-badges.tsx';
 
-/** What is done to each of the users. */
 interface Action {
   readonly label: string;
   readonly act: (user: User) => Promise<Answer<unknown>>;
@@ -62,7 +61,6 @@ interface Properties {
   readonly onDone: () => void;
 }
 
-/** What can be done to the users that are selected. */
 export function ManyUsers({ users, onDone }: Properties) {
   const t = texts();
   const [chosen, setChosen] = useState<Action>();

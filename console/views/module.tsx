@@ -24,9 +24,6 @@ interface ModuleProperties extends Properties {
   readonly loaded: object;
 }
 
-/**
- * What is wanted of the module of an integration, what it runs, and how it authenticates itself.
- */
 export function Module({ id, name, loaded }: ModuleProperties) {
   const t = texts();
   return (

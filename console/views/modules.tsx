@@ -33,7 +33,6 @@ const CSV_FIELDS = [
   'credentialsExpire',
 ] as const satisfies readonly (keyof Listed)[];
 
-/** What the modules of all integrations run. */
 export function Modules() {
   const t = texts();
   return (

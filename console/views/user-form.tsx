@@ -5,7 +5,6 @@ import { texts } from '../state.ts';
 import { languageOptions } from './language-options.ts';
 import { roleOptions } from './user-badges.tsx';
 
-/** What an administrator changes of a user in one form. */
 export interface UserFields extends Readonly<Record<string, unknown>> {
   readonly login: string;
   readonly email: string;

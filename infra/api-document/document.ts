@@ -102,7 +102,6 @@ function openApiDocument(): object {
   };
 }
 
-/** The text of openapi.json. */
 export const openApiText = (): string =>
   `${compact(JSON.parse(JSON.stringify(openApiDocument(), withNamedValues)), '')}\n`;
 

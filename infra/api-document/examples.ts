@@ -29,7 +29,6 @@ export const PLACEHOLDERS = {
   shownEmail: 'etienne@example.com',
 } as const;
 
-/** Values for placeholders, by their names. */
 export type ExampleValues = Partial<Record<keyof typeof PLACEHOLDERS, string | number>>;
 
 /** A part of an example with these values for its placeholders. */
@@ -44,7 +43,6 @@ export function fillExample<T>(part: T, values: ExampleValues): T {
   return part === undefined ? part : JSON.parse(JSON.stringify(part), fill);
 }
 
-/** A request and its successful response. */
 export interface Example {
   /**
    * What must exist before the request can succeed: `integration` is one with parameters, an
@@ -199,9 +197,7 @@ const OVERVIEW = {
   latest: [ENTRY],
 };
 
-/** The headers of a response with an entity. */
 const version = (revision: number) => ({ ETag: `"${revision}-*"` });
-/** The headers of a change. */
 const alert = (event: string, params: string | number) => ({
   'X-gatehouseApp-alert': event,
   'X-gatehouseApp-params': String(params),
@@ -221,7 +217,6 @@ const onlyPage = (path: string, query: Record<string, string>, entity: object) =
   },
 });
 
-/** The example of every route. */
 export const EXAMPLES: Readonly<Record<Route['route'], Example>> = {
   'POST /api/authenticate': {
     body: { username: 'admin', password: 'admin', code: '', rememberMe: false },

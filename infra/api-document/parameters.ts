@@ -117,18 +117,12 @@ const DAY_OF_ANY_YEAR =
 const HOUR = '(?:[01][0-9]|2[0-3])';
 const MIDNIGHT = '24:00(?::00(?:[.,]0+)?)?';
 const TIME = `(?:${HOUR}:[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]+)?)?|${MIDNIGHT})`;
-/**
- * A day, or a day and a time, in UTC unless it has another zone. (The UTC year must also be from 0
- * to 9999.)
- */
+/** In UTC without a zone. (The UTC year must also be from 0 to 9999.) */
 const DATE =
   `^(?:[0-9]{4}-${DAY_OF_ANY_YEAR}|${LEAP_YEAR}-02-29)` +
   `(?:[T ]${TIME}(?:Z|[+-]${HOUR}(?::?[0-5][0-9])?)?)?$`;
 
-/**
- * Fields, then a direction; `ignorecase` anywhere. Spaces, empty words and the case of the words do
- * not matter.
- */
+/** Fields, then a direction; `ignorecase` anywhere. Spaces and the case of words do not matter. */
 function sortPattern(sortable: readonly string[]): string {
   const optional = (...words: string[]) => ` *(?:(?:${words.join('|')}) *)?`;
   const ignored = '[iI][gG][nN][oO][rR][eE][cC][aA][sS][eE]';
@@ -137,7 +131,6 @@ function sortPattern(sortable: readonly string[]): string {
   return `^(?:${optional(...sortable, ignored)},)*${last}(?:,${optional(ignored)})*$`;
 }
 
-/** The schemas of values of filters, for `components` of the document. */
 export const filterSchemas = () => ({
   FilterDate: { type: 'string', pattern: DATE, examples: ['2026-11-22T09:30:00Z'] },
   FilterDates: several(filterSchema('Date')),

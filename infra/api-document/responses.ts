@@ -7,10 +7,7 @@ import { countsChanges, type Route } from '../../routes.ts';
 import { EDGE_REJECTION } from '../settings/edge.ts';
 import { jsonSchemaOf } from './schemas.ts';
 
-/*
- * The responses of an operation: of the service, and of API Gateway and the optional edge in front
- * of it.
- */
+/* The responses of the service, and of API Gateway and the optional edge in front of it. */
 
 const required = (description: string, schema: object = { type: 'string' }) => ({
   description,
@@ -18,7 +15,6 @@ const required = (description: string, schema: object = { type: 'string' }) => (
   schema,
 });
 
-/** The headers that responses can have. */
 export const HEADERS: Readonly<
   Record<ResponseHeader | 'Retry-After' | 'WWW-Authenticate' | 'X-gatehouseApp-error', object>
 > = {

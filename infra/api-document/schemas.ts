@@ -163,7 +163,6 @@ const GatewayError = object(
   { message: string() },
 );
 
-/** The schemas for `components` of the document. */
 export function namedSchemas(): object {
   const lists = Object.entries(NAMED_VALUES).map(([name, list]): [string, object] => [
     name,

@@ -62,10 +62,7 @@ const COMMON_PASSWORDS = 'lib/passwords/common-passwords';
 /** The function that states the release and the commit. */
 const BUILD_FILE = 'get-info';
 
-/**
- * Bundles all functions, or the given ones, each into its own folder. `forDebugger` keeps the names
- * of variables, and lets a debugger find the sources.
- */
+/** `forDebugger` keeps the names of variables, and lets a debugger find the sources. */
 export async function bundle(
   folder: string,
   {

@@ -12,7 +12,6 @@ import type { Settings } from '../settings/settings.ts';
 /** The settings of clients for a region, with the operator's credentials. */
 export const inRegion = (region: string) => ({ ...PATIENT_SETTINGS, region });
 
-/** A response, or undefined if what was asked for does not exist. */
 export async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
   try {
     return await response;
@@ -25,10 +24,7 @@ export async function ifFound<T>(response: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/**
- * Fails if it is unclear from the variables of the AWS SDK which account or which URL a command
- * would use.
- */
+/** Fails if the variables of the AWS SDK do not settle which account and URL a command uses. */
 export function requireAwsEnvironment(): void {
   for (const suffix of ['_DYNAMODB', '_KMS', '_SESV2', '']) {
     const name = `AWS_ENDPOINT_URL${suffix}`;
@@ -48,20 +44,14 @@ export function requireAwsEnvironment(): void {
     );
 }
 
-/**
- * The id of the account of the operator's credentials, in their region unless one is given. No
- * permission is needed to read it.
- */
+/** The account of the operator's credentials; reading it needs no permission. */
 async function ownAccount(settings: ConstructorParameters<typeof STS>[0] = PATIENT_SETTINGS) {
   const { Account } = await new STS(settings).getCallerIdentity({});
   if (Account === undefined) throw new Error('STS does not name the account of the credentials.');
   return Account;
 }
 
-/**
- * Reads an environment as `-c env=NAME` would, for a command that reads what AWS has of it. Throws
- * a sentence if the settings are wrong, or the credentials are of another account.
- */
+/** Reads an environment as `-c env=NAME` does. Throws if the credentials are of another account. */
 export async function openEnvironment(env: string) {
   requireAwsEnvironment();
   const { name, settings } = readSettings({ env });
@@ -80,7 +70,6 @@ export async function requireAccount(
   );
 }
 
-/** The accounts that the settings name, each with its environment. */
 const accountsOfEnvironments = (): [account: string, environment: string][] =>
   environmentNames().flatMap((name) => {
     const { account } = readEnvironment(name);

@@ -19,7 +19,6 @@ export const COMMANDS = {
   'new-endpoint': ['writes the files of an endpoint', () => import('./develop/new-endpoint.ts')],
 } as const;
 
-/** The verb of a command. */
 export type Verb = keyof typeof COMMANDS;
 
 const isVerb = (name: string): name is Verb => Object.hasOwn(COMMANDS, name);

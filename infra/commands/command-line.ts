@@ -1,6 +1,5 @@
 import { counted } from '../../lib/runtime/counted.ts';
 
-/** Prints a result of a command. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Prints progress or an error to standard error, separate from the results of a command. */

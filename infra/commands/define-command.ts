@@ -3,7 +3,6 @@ import { exitOnSignal, print, printError } from './command-line.ts';
 import { explainError } from './explain-error.ts';
 import { type LocalTables, openStackTable, openTable, type TableConnection } from './tables.ts';
 
-/** The values of options by their names. */
 export type ValuesOf<O extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ options: O }>
 >['values'];
@@ -49,7 +48,6 @@ export const TABLE_HELP = `${DEPLOYED_TABLE_HELP} the local table of STATE_DIR
 export const STACK_TABLE_HELP = `${DEPLOYED_TABLE_HELP} the table of the service that
               runs on STATE_DIR (default .local)`;
 
-/** Defines a command. Its help lists the statuses. */
 export function defineCommand<
   const O extends ParseArgsOptionsConfig,
   S extends string,
@@ -81,10 +79,7 @@ export function defineCommand<
   };
 }
 
-/**
- * Runs a command as this process. The process ends after its output: on a pipe, output can still be
- * on its way.
- */
+/** The process ends after its output: on a pipe, output can still be on its way. */
 export async function runCommand(
   { failed, execute }: ReturnType<typeof defineCommand>,
   args: readonly string[],

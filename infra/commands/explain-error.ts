@@ -7,7 +7,6 @@ interface AwsError extends NodeJS.ErrnoException {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-/** Explains an error of a command to its operator, in one sentence. */
 export function explainError(error: unknown, tableName?: string): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause ?? error;

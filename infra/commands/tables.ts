@@ -13,7 +13,6 @@ import { NOT_FROM_AWS, NotGatehouseTable } from '../../lib/table/wrong-table.ts'
 import { requireAwsEnvironment, requireKnownAccount } from './account.ts';
 import { namingTable } from './explain-error.ts';
 
-/** An open connection to a table, local or deployed. */
 export interface TableConnection {
   readonly tableName: string;
   readonly client: DynamoDBClient;
@@ -29,7 +28,6 @@ interface TableLocation {
 
 /** The tables of this machine, for commands without --table. */
 export interface LocalTables {
-  /** Opens the table of the state folder, whether or not a service runs on it. */
   open(): Promise<TableConnection>;
   /** Fails unless a service runs on the state folder. */
   ofRunningService(): TableLocation;
@@ -46,10 +44,7 @@ export async function openTable({ tableName, settings }: TableLocation): Promise
   return { tableName, client, table, close: async () => client.destroy() };
 }
 
-/**
- * Opens a table, and stores the format before the first write. Throws a sentence if the table is
- * newer than this code, or cannot be read.
- */
+/** Stores the format before the first write. Throws if the table is newer, or cannot be read. */
 export async function openReadableTable(name: string, client: DynamoDBClient): Promise<Table> {
   const table = openTableWith(name, client);
   try {
@@ -88,10 +83,7 @@ export async function openStackTable(location: TableLocation) {
   };
 }
 
-/**
- * The tags of a table by their names, without tags of AWS itself, which cannot be set. The stack
- * records the ARNs of its KMS keys in them.
- */
+/** The tags of a table without tags of AWS itself, which cannot be set. */
 export async function listTags(client: DynamoDBClient, { TableArn }: TableDescription) {
   const tags: Record<string, string> = {};
   let NextToken: string | undefined;

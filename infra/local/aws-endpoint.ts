@@ -12,7 +12,6 @@ const SERVICES: Record<string, AwsCall['service']> = {
   SES: 'SES',
 };
 
-/** The endpoint of DynamoDB, KMS and SES. */
 export const awsEndpoint =
   (running: Running, callDynamoDb: ReturnType<typeof openDynamoDb>) =>
   async (req: IncomingMessage, res: ServerResponse): Promise<void> => {

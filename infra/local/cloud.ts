@@ -20,7 +20,6 @@ import { processIdentity } from './state/folder-lock.ts';
 import { OPERATOR, operatorsTable, type ServedTable } from './state/operator.ts';
 import { databaseIn, readJson } from './state/state.ts';
 
-/** A stack that runs on this machine. */
 export type Cloud = ReturnType<typeof cloudOf>;
 
 /** How long requests in flight may take to finish when the cloud stops. */
@@ -186,10 +185,7 @@ async function replayStream({ endpoint, region, tableName }: Cloud, stream: Stre
   client.destroy();
 }
 
-/**
- * Fails if passwords in the table were hashed with a key that the state does not have, not with one
- * that `pepperKeys` in the settings no longer lists.
- */
+/** Fails if passwords in the table were hashed with a key that the state does not have. */
 async function requireMatchingKeys(served: ServedTable, options: CloudOptions): Promise<void> {
   const table = operatorsTable(served);
   const keys = readJson<Record<string, StoredKey>>(options.state, KEYS_FILE) ?? {};

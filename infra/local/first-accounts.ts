@@ -16,10 +16,7 @@ const DONE = 'first-accounts';
 /** The passwords of these accounts are their logins, whatever the settings require. */
 const ANY_PASSWORD = openPasswordPolicy({ minimum: 1, rejectCommon: false });
 
-/**
- * Creates the accounts admin and user on the first start of a state. Returns the lines to print
- * about accounts.
- */
+/** Creates admin and user on the first start of a state. Returns the lines to print. */
 export async function createFirstAccounts(cloud: Cloud, state: State): Promise<string[]> {
   const { endpoint, region, pepperKeys } = cloud;
   const table = operatorsTable(cloud);

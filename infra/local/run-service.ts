@@ -93,10 +93,7 @@ function stopOnSignal(stop: (signal: string) => void): void {
   }
 }
 
-/**
- * Ends the process after its exit listeners. Node itself would wait for a function that a debugger
- * has paused, also with `process.kill(process.pid, 'SIGKILL')`.
- */
+/** Node itself would wait for a function that a debugger has paused, even after SIGKILL. */
 function endNow(): never {
   process.on('exit', () => spawnSync('kill', ['-KILL', String(process.pid)]));
   process.exit(1);

@@ -33,7 +33,6 @@ export interface CloudOptions extends RunOptions {
   readonly mailLinkBase?: string | undefined;
 }
 
-/** What the parts of the local cloud share. A deployment replaces some of it. */
 export type Running = ReturnType<typeof runningStack>;
 
 /** Deploys a stack on the engine at this URL, without its table and its server. */

@@ -6,7 +6,6 @@ import { distinct, matching, setting } from './setting.ts';
 
 /* The edge in front of the API. */
 
-/** The region of everything that belongs to CloudFront. */
 export const EDGE_REGION = 'us-east-1';
 
 /** The stack of the edge, whose web ACL has a metric of the same name. */
@@ -16,7 +15,6 @@ export const edgeStackName = (environment: string): string => `GatehouseEdge-${e
 export const edgeDescription = (region: string): string =>
   `Gatehouse: the edge in front of the API in ${region}`;
 
-/** The alarm about the edge, which is in its region. */
 export const edgeAlarmName = (environment: string): string =>
   `${edgeStackName(environment)}-errors`;
 
@@ -25,10 +23,7 @@ export const blockedLogName = (stack: string): string => `aws-waf-logs-${stack}`
 
 const { status, body } = problem(new Failure('too-many-attempts'), 'userManagement', '');
 
-/**
- * The edge's response to too many requests: like the login throttle's, without the path, which WAF
- * cannot know.
- */
+/** Like the login throttle's, without the path, which WAF cannot know. */
 export const EDGE_REJECTION = { status, body: { ...JSON.parse(String(body)), path: undefined } };
 
 /** A limit of a rate-based rule of WAF, whose minimum is 10. */

@@ -8,20 +8,15 @@ export const OWN_FOLDER = 'environments';
 /** Settings to copy, with placeholders. */
 export const EXAMPLE_FOLDER = 'examples/environments';
 
-/** The file of an environment, as messages name it. */
 export const environmentFile = (name: string, folder = OWN_FOLDER): string =>
   `${folder}/${name}.json`;
 
-/** The names of the environments that have a file. */
 export const environmentNames = (folder = OWN_FOLDER): string[] =>
   globSync('*.json', { cwd: join(ROOT, folder) })
     .map((file) => basename(file, '.json'))
     .sort();
 
-/**
- * The settings in the file of an environment, unchecked. Throws a sentence that names the file, or
- * the environments that there are.
- */
+/** Unchecked. Throws a sentence that names the file, or the environments that there are. */
 export function readEnvironment(name: string, folder = OWN_FOLDER): Record<string, unknown> {
   if (environmentNames(folder).includes(name)) return readJson(environmentFile(name, folder));
   throw new Error(noEnvironment(name, folder));

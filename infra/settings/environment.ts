@@ -9,7 +9,6 @@ import { TRANSPORTS } from './transport.ts';
 /** The tag of all resources of an environment, by which costs are told apart. */
 export const ENVIRONMENT_TAG = 'gatehouse:environment';
 
-/** The stack of the API and of the data of an environment. */
 export const stackName = (environment: string): string => `Gatehouse-${environment}`;
 
 export const regionName = v.pipe(

@@ -45,7 +45,6 @@ export const existing = v.optional(
   ),
 );
 
-/** The name of the table that a stack adopts, if it adopts one. */
 export const adoptedTable = (settings: {
   readonly existing?: v.InferOutput<typeof existing>;
 }): string | undefined => settings.existing?.tableStream?.split('/')[1];

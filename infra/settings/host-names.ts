@@ -37,7 +37,6 @@ export const publicHostName = ({
 /** ACM renews a certificate of its own before that, if it can. */
 export const EXPIRY_NOTICE_DAYS = 30;
 
-/** Where clients are. */
 export const hostNameSettings = {
   domain: v.optional(
     setting(

@@ -21,7 +21,6 @@ export function keyDescription(logicalId: string): string {
   return `Gatehouse: ${found?.[1]}`;
 }
 
-/** The logical ids of all keys of an environment. */
 export const keyIds = (settings: {
   readonly pepperKeys: readonly string[];
   readonly signingKeys: readonly string[];
@@ -35,7 +34,6 @@ export const keyIds = (settings: {
   ...settings.moduleKeys,
 ];
 
-/** The logical ids of keys of one kind. */
 const logicalIds = (name: string) => {
   const pattern = new RegExp(`^${name}[A-Za-z0-9]*$`);
   return distinct('key', matching(pattern, `must be ${name}, which letters and digits may follow`));
@@ -43,7 +41,6 @@ const logicalIds = (name: string) => {
 
 const isDay = (text: string): boolean => new Date(text).toJSON()?.slice(0, 10) === text;
 
-/** Keys, passwords, second factors and sessions. */
 export const keySettings = {
   signingKeys: v.optional(
     setting(

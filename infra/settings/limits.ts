@@ -44,7 +44,6 @@ export const throttleOf = ({
   login: { rate: 2 * rate, burst: 4 * rate },
 });
 
-/** The functions with reserved concurrency. */
 const RESERVING_FUNCTIONS = routes.filter(({ strictThrottle }) => strictThrottle).length;
 
 /** What Lambda keeps unreserved for all other functions. */
@@ -67,7 +66,6 @@ export const sharedExecutions = ({
 }): number =>
   stated ?? Math.max(UNRESERVED_MIN, CONCURRENCY_QUOTA - reservedConcurrency(loginConcurrency));
 
-/** Limits on load, which bound the cost, and on password guessing. */
 export const limitSettings = {
   tableMaximum: v.optional(
     setting(

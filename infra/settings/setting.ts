@@ -13,7 +13,6 @@ export const setting = <S extends v.GenericSchema>(
   metadata: Metadata = {},
 ) => v.pipe(schema, v.description(meaning), v.metadata({ ...metadata }));
 
-/** A choice between yes and no. */
 export const flag = (meaning: string, byDefault: boolean) =>
   v.optional(setting(meaning, v.boolean(), { example: !byDefault }), byDefault);
 
@@ -21,7 +20,6 @@ export const flag = (meaning: string, byDefault: boolean) =>
 export const matching = (pattern: RegExp, mistake: string) =>
   v.pipe(v.string(), v.regex(pattern, mistake));
 
-/** A whole number of something. */
 export const count = (unit: string, meaning: string) =>
   setting(meaning, v.pipe(v.number(), v.integer(), v.minValue(1)), { unit });
 
@@ -37,11 +35,9 @@ export const distinct = <T extends string>(noun: string, text: v.GenericSchema<s
     v.check((list) => new Set(list).size === list.length, `Each ${noun} must be listed only once`),
   );
 
-/** Whether a text is an absolute URL of HTTP or HTTPS. */
 export const isHttpUrl = (text: string): boolean =>
   /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
-/** What a file consists of. */
 type Noun = 'setting' | 'text';
 
 /** The content of a file. Throws a single error that lists all violations of the schema. */

@@ -26,7 +26,6 @@ const fields = v.strictObject({
   edge,
 });
 
-/** A rule about several settings, whose violation is reported at a path. */
 const rule = (
   path: readonly string[],
   holds: (settings: v.InferOutput<typeof fields>) => boolean,
@@ -209,7 +208,6 @@ export const settings = v.pipe(
   ),
 );
 
-/** The settings of one environment, for one deployment. */
 export type Settings = v.InferOutput<typeof settings> & {
   /** Whether `-c unprotected=true` omits the protection against deletion. */
   readonly unprotected?: boolean | undefined;

@@ -1,7 +1,4 @@
-/**
- * What functions call AWS with: the transport of this project, or the AWS SDK. docs/adr/0011
- * compares them.
- */
+/** The transport of this project, or the AWS SDK: docs/adr/0011 compares them. */
 export const TRANSPORTS = ['minimal', 'sdk'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 

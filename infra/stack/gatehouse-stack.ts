@@ -27,7 +27,6 @@ const WITH_DATA = [
   'AWS::Logs::LogGroup',
 ];
 
-/** The parts of a stack that it watches. */
 interface Parts {
   readonly httpApi: GatehouseHttpApi;
   readonly table: AdministrationTable;

@@ -6,7 +6,6 @@ interface Sent {
   readonly init: RequestInit;
 }
 
-/** A connection whose responses are given, and the requests that it has sent. */
 function connection(responses: (Response | Error)[], overrides: Partial<Connection> = {}) {
   const sent: Sent[] = [];
   const send = connect({

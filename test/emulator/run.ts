@@ -197,9 +197,7 @@ async function rehearse(folder: string, url: string): Promise<void> {
     run(process.execPath, ['infra/commands/bin.mjs', 'admin', name, ...args], more, status);
   const deploy = (...args: string[]) =>
     cdk('deploy', '--all', '--require-approval', 'never', ...args);
-  /**
-   * What an operator does after a deployment; the password is the one of an earlier first-admin.
-   */
+  /** The password is the one of an earlier first-admin. */
   async function use(deployment: string, password?: string): Promise<string> {
     const [, api] = /\.Url = https?:\/\/(\w+)\.execute-api/.exec(deployment) ?? [];
     const [, table = ''] = /\.TableName = (\S+)/.exec(deployment) ?? [];

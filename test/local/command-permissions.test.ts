@@ -17,10 +17,7 @@ import { integrationRecord, jsonLines, userRecord } from '../support/commands/tr
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { createTable, itemsOf, restoreItems } from '../support/instance/items.ts';
 
-/*
- * The permissions of each command in docs/commands.md are those that its calls need, and no
- * others.
- */
+/* The permissions in docs/commands.md are what each command needs, and nothing else. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const DOCUMENT = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8');

@@ -24,10 +24,7 @@ import {
 import { INTACT_ITEMS } from '../support/doubles/stored-items.ts';
 import { freezeClock } from '../support/doubles/time.ts';
 
-/*
- * Exit codes and sentences of the operator's commands on a scripted table, in this process unless
- * the process matters.
- */
+/* The operator's commands on a scripted table, in this process unless the process matters. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const GATE = ['--table', 'Gate'];
@@ -73,7 +70,6 @@ const formatIn = (operation: string, { Key }: Input, format: number) =>
     ? { Item: marshall({ ...formatKey, format }) }
     : undefined;
 
-/** Serves a table as AWS on loopback. */
 async function serve(items: readonly object[], override: Override = () => undefined) {
   const table = inMemoryScanner(items as typeof INTACT_ITEMS);
   const inputs: Record<string, Input[]> = {};
@@ -91,10 +87,7 @@ async function serve(items: readonly object[], override: Override = () => undefi
   return { ...aws, table, inputs };
 }
 
-/**
- * Serves a table as the engine of a new state folder. Returns the environment of a command that
- * opens it.
- */
+/** Serves a table as the engine of a new state folder. Returns the environment of a command. */
 async function serveLocally(items: readonly object[], override: Override = () => undefined) {
   const { environment } = await serve(items, (operation, input) =>
     operation === 'ListTables' ? { TableNames: ['Gate'] } : override(operation, input),
@@ -116,7 +109,6 @@ const linesOf = (output: string): string[] =>
     .split('\n')
     .slice(0, -1);
 
-/** Runs a command as a process. */
 async function run(verb: string, args: readonly string[], environment: object = {}, cwd = ROOT) {
   const env = { ...environmentWithoutAws(), STATE_DIR: ':memory:', ...environment };
   const program = [join(ROOT, PROGRAM), 'admin', verb, ...args];

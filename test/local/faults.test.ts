@@ -22,10 +22,7 @@ beforeAll(async () => {
   token = await gatehouse.logIn('admin');
 });
 
-/**
- * Renames the admin account under these rules. Returns the status, the number of transactions
- * forwarded to the table, and whether the new name was stored.
- */
+/** Returns the status, the transactions that reached the table, and whether it was renamed. */
 async function rename(firstName: string, ...rules: Rule[]) {
   faults.inject(rules);
   forwarded.length = 0;
@@ -159,9 +156,7 @@ const errorOf = ({ body }: AwsResponse) => (body as { __type?: string }).__type?
 let pass: ReturnType<typeof detectConflicts>;
 let finish: (response: AwsResponse | Error) => Promise<unknown>;
 
-/**
- * A transaction with a check of A, an update of B, a deletion of C and a put of D is in progress.
- */
+/** In progress: a check of A, an update of B, a deletion of C and a put of D. */
 beforeEach(() => {
   pass = detectConflicts();
   const { promise, resolve, reject } = Promise.withResolvers<AwsResponse>();

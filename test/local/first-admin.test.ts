@@ -25,7 +25,6 @@ const run = (login: string, ...options: string[]) =>
 const runFirstAdmin = (login: string) => run(login, '--email', `${login}@example.com`);
 const passwordIn = (stdout: string) => /^Password: (\S{20})$/m.exec(stdout)?.[1];
 
-/** Empties the roster of administrators, but keeps its item. */
 async function emptyRoster(): Promise<void> {
   const { endpoint, region, tableName } = gatehouse.cloud;
   const client = new DynamoDBClient({ endpoint, region, credentials: OPERATOR });

@@ -9,7 +9,6 @@ import { newFolder, stopAll } from '../support/instance/start-process.ts';
 
 afterAll(stopAll);
 
-/** Runs a function with this body of its handler, as one instance. */
 function run(
   body: string,
   {

@@ -49,10 +49,7 @@ describe('a rotation of the signing key', () => {
     return responses.map(({ status }) => status);
   };
 
-  /**
-   * Deploys these keys while a client keeps logging in and using its tokens: no request may be
-   * rejected.
-   */
+  /** Deploys these keys while a client logs in and uses its tokens: nothing may be rejected. */
   async function deploy(signingKeys: string[], tokens: string[] = []): Promise<void> {
     synthesizeInProcess('dev', { signingKeys });
     let deployed = false;
@@ -132,7 +129,6 @@ describe('a replacement of the pepper key', () => {
     await gatehouse.cloud.redeploy(assemblyOf('dev', { pepperKeys }));
   }
 
-  /** The status and the lines of `npm run admin -- password-keys`. */
   async function count(): Promise<[status: number, ...lines: string[]]> {
     const { cloud } = gatehouse;
     const options = ['--table', cloud.tableName];

@@ -70,9 +70,7 @@ const run = (...options: string[]) =>
 const left = async () =>
   [...(await itemsOf(gatehouse.cloud)).values()].filter(({ pk }) => /^(RESET-)?MAIL#/.test(pk));
 
-/**
- * Writes a mail that was caused two minutes ago, by an update, which the stream does not hand over.
- */
+/** Leaves a mail of two minutes ago, by an update, which the stream does not hand over. */
 async function leave(keyAt: (time: string, id: string) => Key, mail: object): Promise<string> {
   const time = new Date(Date.now() - 120_000).toISOString();
   const attributes = { expires: Math.ceil(Date.now() / 1000) + 600, ...mail };

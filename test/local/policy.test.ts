@@ -2,10 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessRequest, readPolicy } from '../../infra/local/iam/policy.ts';
 
-/*
- * IAM's documented semantics; each block names its page of
- * docs.aws.amazon.com/IAM/latest/UserGuide.
- */
+/* IAM's documented semantics: each block names its page of docs.aws.amazon.com/IAM. */
 
 const TABLE = 'arn:aws:dynamodb:eu-central-1:000000000000:table/Table';
 const KEYS = 'dynamodb:LeadingKeys';

@@ -117,7 +117,6 @@ const keyMetadata = (changes: object = {}, region = 'eu-west-1') => ({
     ...changes,
   },
 });
-/** One key in this state. */
 const key = (id: string, changes: object): Script => ({
   DescribeKey: ({ KeyId }) => keyMetadata(KeyId === `${id}-1` ? changes : {}),
 });
@@ -223,7 +222,6 @@ const READY: Script = {
   'eu-west-1 GetEventSelectors': { EventSelectors: [ALL_CHANGES] },
 };
 
-/** What the server responds now. */
 let script: Script = READY;
 let aws: Awaited<ReturnType<typeof scriptedAws>>;
 beforeAll(async () => {
@@ -238,7 +236,6 @@ beforeEach(() => {
 });
 afterAll(() => aws.stop());
 
-/** One line for each missing piece and for each warning. */
 async function findings(changes: Script, settings = SETTINGS): Promise<string[]> {
   script = { ...READY, ...changes };
   const lines = await Promise.all(
@@ -678,7 +675,6 @@ describe('an account', () => {
 });
 
 describe('npm run admin -- preflight', () => {
-  /** What the environment `dev` needs. */
   const DEV: Script = {
     ...READY,
     ...gatewayQuota(10_000, 5000),

@@ -13,10 +13,7 @@ import {
   urlOf,
 } from '../support/instance/start-process.ts';
 
-/*
- * `npm start` while its source changes. It runs in a copy of the repository, so that other tests
- * see no change.
- */
+/* `npm start` while its source changes, in a copy of the repository. */
 
 /** A reload takes one second; a busy machine needs longer. */
 const PRINTED_WITHIN_MS = 240_000;
@@ -54,7 +51,6 @@ async function afterReload(change: () => void): Promise<void> {
   await printed('reloaded in', from);
 }
 
-/** Fails unless the service prints this text, now or soon. */
 async function printed(text: string, from: number): Promise<void> {
   const isPrinted = service.line(text, from).then(() => true);
   const soon = wait(PRINTED_WITHIN_MS, false, { ref: false });

@@ -20,10 +20,7 @@ const ORIGIN = 'https://admin.example.com';
 const USAGE =
   'Usage: npm run admin -- smoke --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]';
 
-/**
- * The route of a function whose writes are refused; it would not need KMS, as it keeps data keys
- * for five minutes.
- */
+/** The function whose writes are refused; it needs no KMS, as it keeps data keys. */
 let denied = '';
 const gatehouse = await useGatehouse({
   intercept: async ({ operation, functionName }, forward) =>
@@ -76,7 +73,6 @@ async function smoke({
   return { code, stdout, stderr, failures };
 }
 
-/** What a proxy does to a request and to its response. */
 interface Changes {
   readonly toRequest?: (headers: IncomingHttpHeaders) => void;
   readonly toResponse?: (headers: IncomingHttpHeaders, target: string) => void;
@@ -109,7 +105,6 @@ async function proxy(changes: Changes) {
   };
 }
 
-/** The logins of users and the names of integrations. */
 async function stored(
   { call }: Gatehouse,
   sent: { token: string; headers?: Record<string, string> },

@@ -14,10 +14,7 @@ import {
   urlOf,
 } from '../support/instance/start-process.ts';
 
-/*
- * Runs `npm start` as a developer does, in a process with its own state folder. Each start
- * synthesizes the stack.
- */
+/* `npm start` as a developer runs it, with a state folder and a synthesis for each start. */
 
 afterAll(stopAll);
 

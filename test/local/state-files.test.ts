@@ -15,9 +15,7 @@ import { logIn, newFolder, stopAll } from '../support/instance/start-process.ts'
 const folder = newFolder();
 afterAll(stopAll);
 
-/**
- * Starts the local cloud on a folder, runs this and stops it. Returns the reason why that fails.
- */
+/** Starts the local cloud, runs this and stops it. Returns why that fails. */
 async function reasonNotToStart(
   inFolder = folder,
   run: (cloud: Cloud, state: State) => Promise<unknown> = async () => undefined,
@@ -127,7 +125,6 @@ describe('the local cloud on another engine', () => {
       onEngineExit: print,
     });
 
-  /** Starts it, logs in and stops it. */
   async function run(state: State): Promise<void> {
     const cloud = await start(state);
     await createFirstAccounts(cloud, state);

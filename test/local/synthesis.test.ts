@@ -28,7 +28,6 @@ const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-synthesis-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs the app of this repository, or of a copy, into an output folder. */
 async function synthesize(
   changes: object,
   { root = ROOT, outdir = folder, umask = '022' }: { [option: string]: string } = {},

@@ -16,10 +16,7 @@ import { useGatehouse } from '../support/instance/gatehouse.ts';
 import { expectIntact, itemsOf, restoreItems } from '../support/instance/items.ts';
 import { turnOnFactor } from '../support/instance/users.ts';
 
-/*
- * npm run admin -- import and npm run admin -- export, as an operator runs them on the table of a
- * running service.
- */
+/* npm run admin -- import and export, as an operator runs them on a running service. */
 
 const gatehouse = await useGatehouse();
 const { cloud, table } = gatehouse;

@@ -17,10 +17,7 @@ import {
   PROGRAM,
 } from '../support/commands/run-command.ts';
 
-/*
- * Runs `npm run admin -- verify` as an operator does, in a process beside a service that keeps its
- * data in a folder.
- */
+/* `npm run admin -- verify` in a process of its own, beside a service that uses the folder. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));

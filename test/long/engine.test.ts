@@ -6,10 +6,7 @@ import type { Key } from '../../lib/table/keys.ts';
 import { add, claim, type Write } from '../../lib/table/write.ts';
 import { useGatehouse } from '../support/instance/gatehouse.ts';
 
-/*
- * The guarantees of DynamoDB that every race test relies on. Local engines have violated each of
- * them.
- */
+/* The guarantees of DynamoDB that every race test relies on, and local engines have violated. */
 
 const { table } = await useGatehouse();
 

@@ -44,9 +44,7 @@ interface Trial {
   readonly injection: Injection;
   readonly change: ExampleRequest;
   readonly concerns: (call: AwsCall, prepared: Prepared) => boolean;
-  /**
-   * Trials with the same key run one after another, because their calls cannot be distinguished.
-   */
+  /** Trials with the same key run in turn, because their calls cannot be distinguished. */
   readonly serialKey?: string | undefined;
 }
 
@@ -126,10 +124,7 @@ async function attempt({ section, injection, change, concerns }: Trial): Promise
   results.push({ section, injection, line, route: change.route });
 }
 
-/**
- * The duration of a request in seconds according to the log of its function; 0 if the function was
- * killed.
- */
+/** In seconds by the log of its function; 0 if the function was killed. */
 function durationOf(requestId = ''): number {
   const line = gatehouse.lines.find(
     (text) => text.includes(requestId) && text.includes('milliseconds'),

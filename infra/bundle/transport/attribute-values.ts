@@ -10,7 +10,6 @@ type AttributeValue = Partial<{
   NS: string[];
   NULL: true;
 }>;
-/** An item as DynamoDB encodes it. */
 export type Attributes = Record<string, AttributeValue>;
 
 function toAttributeValue(value: unknown): AttributeValue {
@@ -40,7 +39,6 @@ export function toAttributes(object: object): Attributes {
   return attributes;
 }
 
-/** Converts the attributes of an item to an object. */
 export function fromAttributes(attributes: Attributes): Record<string, unknown> {
   const object: Record<string, unknown> = {};
   for (const name in attributes)

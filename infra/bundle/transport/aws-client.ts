@@ -7,17 +7,13 @@ import { exchange, type HandlerOptions, type HttpResponse } from './http-exchang
 /** The part of an SDK client's configuration that is not in the environment. */
 export interface ClientConfig {
   readonly maxAttempts?: number;
-  /**
-   * Not in the SDK: the bound of the wait before a throttled call is repeated, which then happens
-   * once at most.
-   */
+  /** Not in the SDK: the longest wait before a throttled call is repeated, once at most. */
   readonly throttledWaitMs?: number;
   readonly requestHandler?: HandlerOptions;
 }
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The input or the output of an operation. */
 export type Fields = Record<string, unknown>;
 
 type AwsError = Error & {
@@ -53,7 +49,6 @@ const RETRIED_NAME = /^(TimeoutError|RequestTimeout(Exception)?|ReplicatedWriteC
 const RETRIED_STATUS = new Set([500, 502, 503, 504]);
 const RETRIED_CODE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/** The class of the command for an operation. */
 export const commandFor = (operation: string) =>
   class {
     readonly operation = operation;
@@ -62,7 +57,6 @@ export const commandFor = (operation: string) =>
       this.input = input;
     }
   };
-/** A command of an SDK client: the name of an operation and its input. */
 export type Command = InstanceType<ReturnType<typeof commandFor>>;
 
 /** The second argument of an SDK client's `send`. */
@@ -70,10 +64,7 @@ export type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const signingKeys = new Map<string, KeyObject>();
 
-/**
- * Keeps signing keys as KeyObjects: `createHmac` with a buffer takes a sixth of the CPU of a
- * repeated read.
- */
+/** Keeps keys as KeyObjects: with a buffer, `createHmac` takes a sixth of the CPU of a read. */
 class Signer extends RequestSigner {
   override signature(): string {
     const secret = `AWS4${this.credentials.secretAccessKey}`;
@@ -86,7 +77,6 @@ class Signer extends RequestSigner {
   }
 }
 
-/** Sends signed requests to one AWS service, and retries them. */
 export class AwsClient {
   readonly #config;
   readonly #firstWaitMs;

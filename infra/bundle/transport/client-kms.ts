@@ -10,7 +10,6 @@ import {
 /** Fields with bytes, which JSON carries as base64. */
 const BLOBS = ['CiphertextBlob', 'Mac', 'Message', 'Plaintext', 'PublicKey', 'Signature'] as const;
 
-/** Replaces the SDK's KMS client in the bundles. */
 export class KMSClient extends AwsClient {
   constructor(config?: ClientConfig) {
     super('kms', config);

@@ -6,7 +6,6 @@ import {
   type SendOptions,
 } from './aws-client.ts';
 
-/** Replaces the SDK's SES client in the bundles. */
 export class SESv2Client extends AwsClient {
   constructor(config?: ClientConfig) {
     super('ses', config);

@@ -8,7 +8,6 @@ import {
   type SendOptions,
 } from './aws-client.ts';
 
-/** Replaces the SDK's DynamoDB client in the bundles. */
 export class DynamoDBClient extends AwsClient {
   constructor(config?: ClientConfig) {
     // The SDK retries calls to DynamoDB twice as fast as others.
@@ -16,9 +15,7 @@ export class DynamoDBClient extends AwsClient {
   }
 }
 
-/**
- * Replaces the SDK's document client in the bundles: converts between objects and DynamoDB's JSON.
- */
+/** Replaces the SDK's document client: converts between objects and DynamoDB's JSON. */
 export class DynamoDBDocumentClient {
   readonly #client;
 
@@ -56,7 +53,6 @@ function encoded(input: unknown): unknown {
 }
 const VALUES = new Set(['Key', 'Item', 'ExclusiveStartKey', 'ExpressionAttributeValues']);
 
-/** Converts the values in a parsed response, in place. */
 function decoded(output: Fields): Fields {
   for (const [name, value] of Object.entries(output)) {
     if (ITEMS.has(name)) output[name] = fromAttributes(value as Attributes);

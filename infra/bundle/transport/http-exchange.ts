@@ -10,7 +10,6 @@ export interface HandlerOptions {
   readonly httpsAgent?: https.Agent;
 }
 
-/** A response with its complete body. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

@@ -26,17 +26,13 @@ import {
  * finding, so each line may rely on the lines before it.
  */
 
-/**
- * The commands for stacks that have been complete. All others can be deleted: their creation was
- * not completed, or their deletion has begun.
- */
+/** Of stacks that were complete once. All others can be deleted. */
 const COMMANDS_BY_STATUS: Readonly<Record<string, string>> = {
   UPDATE_FAILED: 'rollback-stack',
   UPDATE_ROLLBACK_FAILED: 'continue-update-rollback',
   IMPORT_ROLLBACK_FAILED: 'describe-stack-events',
 };
 
-/** Whether the settings protect the data of the environment. */
 const isKept = ({ settings }: Target) => settings.keepData && !settings.unprotected;
 
 /** A stack must be in a state in which it can be updated. */
@@ -151,7 +147,6 @@ export async function table(target: Target): Found {
       aws ${updateMaximum(TableName, tableMaximum)} --region ${region}`;
 }
 
-/** The metadata of a key; undefined if it does not exist. */
 const describeKey = async (region: string, KeyId: string) =>
   (await ifFound(new KMS(inRegion(region)).describeKey({ KeyId })))?.KeyMetadata;
 

@@ -26,7 +26,6 @@ const finding =
 export const missing = finding('MISSING');
 export const warning = finding('WARNING');
 
-/** The first thing that a check finds, if anything. */
 export type Found = Promise<Finding | undefined>;
 
 /** The environment to check, in one of its regions. */
@@ -34,19 +33,15 @@ export interface Target {
   readonly environment: string;
   readonly settings: Settings;
   readonly region: string;
-  /** The name of the stack of the environment in this region. */
   readonly name: string;
   /** Reads this stack, once for all checks. */
   readonly stack: () => Promise<DeployedStack | undefined>;
 }
 
-/** What CloudFormation states about a stack. */
 export interface DeployedStack extends Stack {
-  /** The physical ids of its resources by their logical ids. */
   readonly resources: ReadonlyMap<string, string>;
 }
 
-/** Reads a stack; undefined if it does not exist. */
 export async function readStack(
   region: string,
   StackName: string,

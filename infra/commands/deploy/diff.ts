@@ -12,7 +12,6 @@ import { print, printError } from '../command-line.ts';
 import { defineCommand } from '../define-command.ts';
 import { refusalsOf, type StackTemplate } from './refusals.ts';
 
-/** `npm run admin -- diff`: compares the templates of an environment with its running stacks. */
 export const command = defineCommand({
   usage: 'npm run admin -- diff --env NAME',
   help: `Shows what a deployment of an environment would change in its running stacks, and whether
@@ -62,7 +61,6 @@ async function compare(stack: string, region: string, assembly: string): Promise
   return refusalsOf(before, after, difference).map((refusal) => `${stack}: ${refusal}`);
 }
 
-/** The template of a running stack; undefined if there is none. */
 async function deployedTemplate(
   StackName: string,
   region: string,

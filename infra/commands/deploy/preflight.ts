@@ -14,9 +14,6 @@ import * as deployed from './check-deployed.ts';
 
 type Status = 'ready' | 'missing' | 'failed';
 
-/**
- * `npm run admin -- preflight`: checks that AWS is ready for a deployment, and what is deployed.
- */
 export const command = defineCommand({
   usage: 'npm run admin -- preflight --env NAME',
   help: `Reads, and does not change, what the deployment of an environment needs in its account and
@@ -63,7 +60,6 @@ const TRAIL = 'deploying.md#a-trail';
 const REPLICAS = 'restore.md#if-a-replica-exists-already';
 const BACKUPS = 'restore.md#backups-in-another-region';
 
-/** The checks of an environment before its deployment, in their order. */
 export function checksOf(environment: string, settings: Settings): Check[] {
   const { mail, domain, alarms, edge, backup, deployment } = settings;
   const target = (region: string, name: string): Target => {

@@ -2,22 +2,17 @@ import { type fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
 
 type Difference = ReturnType<typeof fullDiff>;
 
-/** A resource of a CloudFormation template. */
 interface Resource {
   readonly Type: string;
   readonly Properties?: Readonly<Record<string, unknown>>;
   readonly Metadata?: Readonly<Record<string, string>>;
 }
 
-/** What this check reads of a CloudFormation template. */
 export interface StackTemplate {
   readonly Resources: Readonly<Record<string, Resource>>;
 }
 
-/**
- * What is lost if another resource takes its place: data, keys, the URL of the API, names in DNS,
- * confirmed subscriptions.
- */
+/** What is lost if another resource takes its place. */
 const LASTING = [
   'AWS::DynamoDB::Table',
   'AWS::KMS::Key',

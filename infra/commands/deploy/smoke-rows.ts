@@ -70,7 +70,6 @@ export const logIn = (username: string, password: string, code: string | undefin
   'GET /api/users/authorities',
 ];
 
-/** The reads that name no entity. */
 export const reads = (isLoggedIn: boolean): Row[] =>
   routes.flatMap(({ route, contract: { access } }) =>
     /^GET (?!\/console)[^{]*$/.test(route) && (isLoggedIn || access === 'public') ? [route] : [],

@@ -7,7 +7,6 @@ import { authenticator } from './authenticator.ts';
 import { Checks } from './smoke-checks.ts';
 import * as rows from './smoke-rows.ts';
 
-/** `npm run admin -- smoke`: checks a deployed environment over HTTP, as an administrator. */
 export const command = defineCommand({
   usage: 'npm run admin -- smoke --url URL [--mail ADDRESS] [--origin ORIGIN] [--past-edge URL]',
   help: `Checks a deployed environment: logs in, uses every route, and deletes the user and the
@@ -69,7 +68,6 @@ Login and password are asked for if they are not set. The password is sent to th
 
 const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
 
-/** The value of a variable, or of its question if it is not set. */
 async function variable(name: string, question: () => Promise<string>): Promise<string> {
   const value = process.env[name] || (await question());
   if (!value) throw new WrongArguments(`${name} is missing.`);

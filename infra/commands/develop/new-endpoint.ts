@@ -19,7 +19,6 @@ function folderOf(handler: string): string | undefined {
   return undefined;
 }
 
-/** `npm run admin -- new-endpoint`: writes the files of a new endpoint. */
 export const command = defineCommand({
   usage: "npm run admin -- new-endpoint 'METHOD /path'",
   help: `Writes the contract and the rule, the handler, the row in routes.ts and the example of a

@@ -6,12 +6,10 @@ const VERBS: Record<string, string> = { GET: 'get', POST: 'create', PUT: 'update
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 const when = (condition: boolean, part: string): string => (condition ? part : '');
 
-/** The noun of one entity of a list. */
 const singular = (noun: string): string =>
   isPlural(noun) ? noun.replace(/ies$/, 'y').replace(/(?<=ss|x)es$|s$/, '') : noun;
 const isPlural = (noun: string): boolean => /[^su]s$/.test(noun);
 
-/** The schemas of path parameters that several endpoints have. */
 const KNOWN_PARAMETERS: Record<string, readonly [schema: string, file: string]> = {
   id: ['idInPath', 'contract/fields.ts'],
   login: ['loginInPath', 'users/user-schema.ts'],

@@ -35,7 +35,6 @@ const options = {
   skip: { type: 'string', default: String(SKIPPED_IDS) },
 } as const;
 
-/** `npm run admin -- adopt`: prepares a table restored from a backup for service. */
 export const command = defineCommand({
   usage: `npm run admin -- adopt [--table NAME [--like TABLE] [--environment NAME]
                       [--pepper-key ARN] [--values-key ARN] [--unprotected]

@@ -6,10 +6,6 @@ import { counted } from '../../../lib/runtime/counted.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP, WrongArguments } from '../define-command.ts';
 
-/**
- * `npm run admin -- export`: writes users and integrations to a file that `npm run admin -- import`
- * reads.
- */
 export const command = defineCommand({
   usage: 'npm run admin -- export [--table NAME] FILE',
   help: `Exports all users with their password hashes, and all integrations with their parameters,

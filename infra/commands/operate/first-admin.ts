@@ -14,7 +14,6 @@ import { isReservedLogin } from '../../../lib/users/user-table.ts';
 import { print, printError } from '../command-line.ts';
 import { defineCommand, WrongArguments } from '../define-command.ts';
 
-/** `npm run admin -- first-admin`: lets an administrator in, if none can let another one in. */
 export const command = defineCommand({
   usage: `npm run admin -- first-admin --table NAME --login LOGIN
                             (--email ADDRESS | [--remove-second-factor] [--new-password])`,
@@ -75,7 +74,6 @@ interface PasswordKeys {
   readonly kms: KMSClient;
 }
 
-/** Creates the first administrator of a table. */
 async function create(
   { tableName, table, pepperKeys, kms }: Target & PasswordKeys,
   person: { readonly login: string; readonly email: string },
@@ -110,7 +108,6 @@ async function create(
   print('The password is shown only once and stored nowhere: log in and change it.');
 }
 
-/** Removes the second factor of an existing administrator, sets a new password, or both. */
 async function recover(
   { tableName, table, passwordKeys }: Target & { readonly passwordKeys?: PasswordKeys },
   login: string,
@@ -154,7 +151,6 @@ function refusalOf(
   return `${login} is not an activated administrator: the account is ${state} and has ${roles}.`;
 }
 
-/** A random password that is printed once. */
 const newPassword = (): string => randomBytes(15).toString('base64url');
 
 /** Prints the sentence if the process ends before `change` does: its outcome is unknown then. */

@@ -4,7 +4,6 @@ import { linesOf } from '../../../lib/operations/transfer/record.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP, WrongArguments } from '../define-command.ts';
 
-/** `npm run admin -- import`: imports users and integrations from a JSON Lines file. */
 export const command = defineCommand({
   usage: 'npm run admin -- import [--table NAME] [--apply] [--again] FILE',
   help: `Imports users and integrations with their parameters from a JSON Lines file, or from
@@ -62,10 +61,7 @@ ${STACK_TABLE_HELP}
   },
 });
 
-/**
- * The content of a file in JSON Lines. Fails at once if it begins like a file of another kind, each
- * of whose lines would be rejected.
- */
+/** Fails at once if it begins like a file of another kind, whose every line would be rejected. */
 export async function* jsonLinesIn(
   file: string,
   chunks: AsyncIterable<Buffer>,

@@ -10,7 +10,6 @@ import { defineCommand, TABLE_HELP } from '../define-command.ts';
 /** A mail that is younger may still be on its way. */
 const WAITED_MS = 60_000;
 
-/** `npm run admin -- mails`: lists the mails that were not sent, and sends them again. */
 export const command = defineCommand({
   usage: 'npm run admin -- mails [--table NAME] [--send]',
   help: `Lists the mails that have waited for more than a minute, even while a service runs: those

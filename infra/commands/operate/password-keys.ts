@@ -4,7 +4,6 @@ import { idOfKey } from '../../../lib/runtime/kms.ts';
 import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, STACK_TABLE_HELP } from '../define-command.ts';
 
-/** `npm run admin -- password-keys`: shows how far the replacement of the pepper key has come. */
 export const command = defineCommand({
   usage: 'npm run admin -- password-keys [--table NAME]',
   help: `Counts the password hashes under each pepper key. A login rehashes the password under the

@@ -26,7 +26,6 @@ const options = {
 } as const;
 type PersonOptions = ValuesOf<typeof options>;
 
-/** `npm run admin -- person`: prints what a table has about one person, or forgets the person. */
 export const command = defineCommand({
   usage:
     'npm run admin -- person [--table NAME] (--login LOGIN | --id ID [--login LOGIN]) [--forget]',
@@ -78,7 +77,6 @@ ${TABLE_HELP}
   },
 });
 
-/** The id in the arguments, if any. */
 function idIn({ id, login }: PersonOptions): number | undefined {
   if (id === undefined && login === undefined)
     throw new WrongArguments('--login or --id is missing.');

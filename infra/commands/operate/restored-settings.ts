@@ -17,10 +17,7 @@ import { namingTable } from '../explain-error.ts';
 import type { TableConnection } from '../tables.ts';
 import { listTags } from '../tables.ts';
 
-/*
- * The settings of a table that a restore from a backup does not copy.
- * infra/stack/constructs/administration-table.ts sets the same on a new table.
- */
+/* What a restore does not copy. administration-table.ts sets the same on a new table. */
 
 const STREAM = { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' } as const;
 const STREAM_WAIT_SECONDS_MAX = 300;

@@ -8,9 +8,6 @@ import { print, reportProgress } from '../command-line.ts';
 import { defineCommand, TABLE_HELP } from '../define-command.ts';
 import type { TableConnection } from '../tables.ts';
 
-/**
- * `npm run admin -- verify`: checks the rules that span several items, and repairs derived items.
- */
 export const command = defineCommand({
   usage: 'npm run admin -- verify [--table NAME] [--repair]',
   help: `Verifies that a table is intact, even while a service uses it, and prints each finding with

@@ -60,7 +60,6 @@ export function detectConflicts() {
   };
 }
 
-/** An error as DynamoDB returns it. */
 export const dynamoDbError = (name: string, message: string): AwsResponse =>
   errorResponse(`com.amazonaws.dynamodb.v20120810#${name}`, message);
 
@@ -69,7 +68,6 @@ const IN_PROGRESS = dynamoDbError(
   'TransactionInProgressException',
   'The transaction with the given request token is already in progress.',
 );
-/** The response to a single write that conflicts with a transaction. */
 export const CONFLICT = dynamoDbError('TransactionConflictException', MESSAGE);
 
 /** The response to a transaction whose items at the `true` positions conflict with another one. */

@@ -10,7 +10,6 @@ import { OPERATOR } from '../state/operator.ts';
 /** The first call to a new DynamoDB Local takes several seconds. */
 const START_TIMEOUT_MS = 10_000;
 
-/** The region of all calls to the engine. */
 export const ENGINE_REGION = 'us-east-1';
 
 /** The URL of the engine that `npm start` and the commands use instead of the embedded one. */
@@ -31,7 +30,6 @@ const engineHeaders = (operation: string) => ({
     'SignedHeaders=host, Signature=0',
 });
 
-/** Calls an operation; `body` is its input. */
 export async function callEngine(
   url: string,
   operation: string,
@@ -43,10 +41,7 @@ export async function callEngine(
   return { status: response.status, body: await response.text() };
 }
 
-/**
- * Starts the embedded engine on a file or in memory, or connects to the engine at `externalUrl`.
- * `onStart` receives the pid as soon as the process exists.
- */
+/** Starts the embedded engine. `onStart` receives the pid as soon as the process exists. */
 export async function startEngine(
   { file, externalUrl }: { file?: string | undefined; externalUrl?: string | undefined },
   onStart: (pid: number | undefined) => void,

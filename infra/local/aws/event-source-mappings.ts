@@ -1,12 +1,8 @@
 import type { Template } from '../stack/template.ts';
 
-/** An event source mapping of the template. */
 export type Mapping = ReturnType<typeof mappingsOf>[number];
 
-/**
- * The event source mappings of a template. As AWS does, rejects a second one of the same stream and
- * function.
- */
+/** As AWS does, rejects a second mapping of the same stream and function. */
 export function mappingsOf(
   template: Template,
   evaluate: (value: unknown) => string,

@@ -9,10 +9,7 @@ import {
 } from '../calls/aws-call.ts';
 import { CONFLICT, canceledByConflict, dynamoDbError } from './dynamodb.ts';
 
-/**
- * The first four prevent the call. The others execute it, but the function learns the result late
- * or never. docs/calls.md explains each.
- */
+/** The first four prevent the call. The others execute it, but the result comes late or never. */
 export const FAULTS = [
   'conflict',
   'throttle',
@@ -68,10 +65,7 @@ type ActiveRule = v.InferOutput<typeof rule>;
 export function openFaults() {
   let active: (ActiveRule & { calls: number })[] = [];
   return {
-    /**
-     * Replaces all rules. The first rule that applies to a call takes effect. Throws on an invalid
-     * rule, even one for a function that is not among these names if they are given.
-     */
+    /** The first rule that applies takes effect. Throws on an unknown name, if names are given. */
     inject(rules: readonly unknown[], functionNames?: readonly string[]): void {
       const { success, output, issues } = v.safeParse(v.array(rule), rules);
       if (!success)

@@ -1,7 +1,6 @@
 import { type AwsResponse, errorResponse } from '../calls/aws-call.ts';
 import { readJson, type State } from '../state/state.ts';
 
-/** A stored message. */
 export interface Mail {
   readonly time: string;
   readonly from: string;

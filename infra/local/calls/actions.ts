@@ -19,7 +19,6 @@ const EXPRESSION = /Expression$/;
 const TOKENS = /[#:.]*\w+(?:\s*\()?/g;
 const KEYWORDS = /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|IN|BETWEEN)$/i;
 
-/** The top-level attributes in the expressions of a request. */
 function attributesIn(input: Input): string[] {
   const names = (input.ExpressionAttributeNames ?? {}) as Record<string, string>;
   return Object.keys(input)

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
-/** An operation of an AWS API and its input. */
 export interface OperationCall {
   readonly operation: string;
   readonly input: Record<string, unknown>;
@@ -15,10 +14,7 @@ export interface AwsCall extends OperationCall {
   kill(): void;
 }
 
-/**
- * Middleware on every call: can delay it, count it, add to its input, or respond without forwarding
- * it.
- */
+/** Middleware on every call: delays, counts or changes it, or responds itself. */
 export type Interceptor = (
   call: AwsCall,
   forward: () => Promise<AwsResponse>,
@@ -31,7 +27,6 @@ export interface AwsResponse {
   readonly cut?: 'before' | 'middle';
 }
 
-/** An error as a JSON API of AWS returns it. */
 export const errorResponse = (__type: string, message: string, status = 400): AwsResponse => ({
   status,
   body: { __type, message },

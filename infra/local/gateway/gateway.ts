@@ -16,7 +16,6 @@ import type { Page } from '../pages/pages.ts';
 import { ACCOUNT } from '../stack/template.ts';
 import type { RequestSummary } from './request-log.ts';
 
-/** The HTTP API as the template describes it. */
 export interface Api {
   readonly routes: ReadonlyMap<string, string>;
   readonly cors: Cors | undefined;

@@ -1,10 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { styleText } from 'node:util';
 
-/**
- * A request as people read it. It has the route instead of the path and the query, which can hold
- * secrets.
- */
+/** A request as people read it: without the path and the query, which can hold secrets. */
 export interface RequestSummary {
   readonly route: string;
   readonly status?: number | undefined;
@@ -13,10 +10,7 @@ export interface RequestSummary {
   readonly failure?: string | undefined;
 }
 
-/**
- * Prints one line per request, and writes the log of the functions to a file, which each start
- * overwrites. Anything else that a function writes is printed as it is.
- */
+/** Prints a line per request. The log of the functions goes to a file, other output as it is. */
 export function openRequestLog(print: (line: string) => void, file: string | undefined) {
   const log = file === undefined ? undefined : createWriteStream(file, { mode: 0o600 });
   log?.once('error', ({ message }) => print(`The log of the functions is incomplete: ${message}`));
@@ -37,10 +31,7 @@ function entryOf(line: string): RequestSummary | undefined {
   }
 }
 
-/**
- * A request on one line: method, route, status, duration, caller and failure code. In color on a
- * terminal only.
- */
+/** In color on a terminal only. */
 export function requestLine(summary: RequestSummary): string {
   const { route, status, milliseconds, callerId, failure } = summary;
   const [method = '', path = ''] = route.split(' ');

@@ -5,7 +5,6 @@ import { isLike } from '../calls/actions.ts';
  * not use throws: a permission evaluated incorrectly would prove nothing.
  */
 
-/** A policy document of a template, after its intrinsic functions are evaluated. */
 export interface PolicyDocument {
   readonly Statement: unknown;
 }

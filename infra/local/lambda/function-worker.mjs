@@ -5,10 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/*
- * The Lambda runtime in a worker thread. Plain JavaScript, because stripping types in each worker
- * would slow cold starts down. instance.ts has the types of its messages.
- */
+/* The Lambda runtime in a thread. No TypeScript: stripping types would slow cold starts. */
 
 const { file } = workerData;
 const send = (report) => parentPort.postMessage(report);

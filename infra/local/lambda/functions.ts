@@ -15,10 +15,7 @@ export interface RunOptions extends InstanceOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/**
- * Runs functions as Lambda does: each instance handles one request at a time and has its own
- * environment. There are none before the first `replace`.
- */
+/** As Lambda does: an instance handles one request at a time, with an environment of its own. */
 export function runFunctions(options: RunOptions) {
   let configs = new Map<string, FunctionConfig>();
   /** Those that may handle further requests; the most recently used one is the last. */
@@ -88,9 +85,7 @@ export function runFunctions(options: RunOptions) {
   }
 
   return {
-    /**
-     * Waits while all instances are busy. Rejects if the function throws or exceeds its timeout.
-     */
+    /** Waits while all instances are busy. Rejects if the function throws or takes too long. */
     async invoke(name: string, event: unknown, requestId: string) {
       const instance = await acquire(name);
       const { timeoutMs = instance.config.timeoutMs } = options;

@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
 import { readableError } from './readable-error.ts';
 
-/** A function as the template describes it. */
 export interface FunctionConfig {
   readonly name: string;
   readonly file: string;
@@ -28,7 +27,6 @@ export interface Instance {
   terminate(error?: string): Promise<unknown>;
 }
 
-/** What receives the output of instances. */
 export interface InstanceOptions {
   readonly onLine: (line: string) => void;
   /** Receives each error that a function logs, with its message and its stack in the bundle. */
@@ -93,7 +91,6 @@ export function startInstance(
   return instance;
 }
 
-/** The environment variables of an instance: the Lambda runtime's and its function's. */
 export function environmentOf(
   { name, memoryMb, environment }: FunctionConfig,
   accessKey: string,

@@ -19,10 +19,7 @@ export function readableError(error: string): string {
 const isOfInterest = (line: string): boolean =>
   !/^\s*at .*\(?(node:|function-worker\.mjs)/.test(line);
 
-/**
- * Omits the name of the function, which is minified. The map is read each time: the bundle may have
- * changed.
- */
+/** Omits the minified name. The map is read each time: the bundle may have changed. */
 function withSourcePosition(frame: string): string {
   const [, bundle, line, column] = BUNDLE_POSITION.exec(frame) ?? [];
   const map = /^\s*at /.test(frame) && bundle && contentOf(new URL(`${bundle}.map`));

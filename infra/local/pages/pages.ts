@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Mail } from '../aws/mailbox.ts';
 
-/** A page or one of its files. */
 export interface Page {
   readonly contentType: string;
   readonly body: string;

@@ -7,7 +7,6 @@ export interface ReturnValues {
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
-/** A synthesized template and its assets. */
 export type Template = ReturnType<typeof readTemplate>;
 
 export const ACCOUNT = '000000000000';
@@ -36,10 +35,7 @@ interface TemplateFile {
   readonly Outputs?: Record<string, { Value: unknown }>;
 }
 
-/**
- * Reads a cloud assembly of the CDK. Throws an error that names the first unsupported resource
- * type.
- */
+/** Throws an error that names the first unsupported resource type. */
 export function readTemplate(assembly: string) {
   const read = (file: string) => JSON.parse(readFileSync(join(assembly, file), 'utf8'));
   const artifacts = Object.entries<{
@@ -80,10 +76,7 @@ export function readTemplate(assembly: string) {
   };
 }
 
-/**
- * Evaluates the intrinsic functions in a value. Throws an error that names the first unsupported
- * one.
- */
+/** Throws an error that names the first unsupported intrinsic function. */
 export function resolve<T = unknown>(
   value: unknown,
   resources: ReadonlyMap<string, ReturnValues>,

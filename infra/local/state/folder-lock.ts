@@ -70,10 +70,7 @@ function readLock(lockFile: string): Partial<Lock> | undefined {
     : parseJson(lockFile, text, 'delete it unless another Gatehouse uses the folder');
 }
 
-/**
- * A running process as pid:startTime, because the system reuses pids; outside Linux, only the pid
- * is available.
- */
+/** pid:startTime, because the system reuses pids; outside Linux, only the pid is available. */
 export function processIdentity(pid = Number.NaN): string | undefined {
   try {
     process.kill(pid, 0);

@@ -28,10 +28,7 @@ export function openMemoryState(): State {
   };
 }
 
-/**
- * Opens a folder. Throws if a running service uses it; terminates an engine that a killed service
- * has left running.
- */
+/** Throws if a running service uses the folder; terminates the engine of a killed one. */
 export async function openState(path: string) {
   const folder = resolve(path);
   createFolder(folder);
@@ -57,7 +54,6 @@ export function readJson<T>({ read, folder = '' }: State, name: string, remedy?:
   return parseJson<T>(join(folder, name), text, remedy ?? startOver(folder));
 }
 
-/** The database of the embedded engine in a state folder. */
 export const databaseIn = (folder: string): string => join(folder, 'gatehouse.db');
 
 function createFolder(folder: string): void {

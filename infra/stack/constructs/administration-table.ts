@@ -24,9 +24,7 @@ import { updateMaximum } from '../../settings/limits.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { GatehouseFunction } from './gatehouse-function.ts';
 
-/**
- * The DynamoDB action of each permission; IAM authorizes a transaction by the actions of its items.
- */
+/** IAM authorizes a transaction by the actions of its items. */
 const ACTIONS = {
   get: 'dynamodb:GetItem',
   batchGet: 'dynamodb:BatchGetItem',
@@ -188,10 +186,7 @@ export class AdministrationTable extends Construct {
     });
   }
 
-  /**
-   * Tells a function the name of the table, whose customer managed key requires kms:Decrypt of its
-   * callers; here only through DynamoDB.
-   */
+  /** The customer managed key requires kms:Decrypt of callers; here only through DynamoDB. */
   private nameFor(fn: GatehouseFunction): void {
     fn.addEnvironment('TABLE_NAME', this.name);
     const { region } = Stack.of(this);

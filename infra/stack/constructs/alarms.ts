@@ -20,7 +20,6 @@ import { serviceOfAccount } from './environment-stack.ts';
 import type { Metrics } from './metrics.ts';
 import { type Watched, watchedEvents } from './watched-and-forwarded-events.ts';
 
-/** What the alarms are about. */
 interface Monitored extends Watched {
   readonly metrics: Metrics;
 }

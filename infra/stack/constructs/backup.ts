@@ -27,7 +27,6 @@ interface Props extends Environment {
   readonly keys: Keys;
 }
 
-/** The name of the output with the ARN of a key. */
 export const keyOutput = (logicalId: string): string => `${logicalId}Arn`;
 
 /**
@@ -54,7 +53,6 @@ export const vault = (
 /** A daily backup of the table, and a copy of it in the vault of the other region. */
 export class Backup extends Construct {
   readonly planId: string;
-  /** The region of the copies. */
   readonly region: string;
 
   constructor(scope: Construct, id: string, { environment, backup, table, keys }: Props) {
@@ -100,10 +98,7 @@ export class Backup extends Construct {
       new CfnOutput(Stack.of(this), keyOutput(node.id), { value: keyArn });
   }
 
-  /**
-   * The vault in the other region. Its name follows a convention, because its stack refers to this
-   * one.
-   */
+  /** Its name follows a convention, because its stack refers to this one. */
   private vaultOfCopies(environment: string, region: string): IBackupVault {
     const arn = Stack.of(this).formatArn({
       service: 'backup',

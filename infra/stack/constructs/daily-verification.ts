@@ -6,10 +6,7 @@ import { PARTITION } from '../../../lib/operations/item-kinds.ts';
 import type { AdministrationTable } from './administration-table.ts';
 import { type Deployment, GatehouseFunction } from './gatehouse-function.ts';
 
-/**
- * Verifies the whole table once a day, logs the number of findings, which raises alarms, and stores
- * what the overview counts.
- */
+/** Logs the number of findings, which raises alarms, and stores what the overview counts. */
 export class DailyVerification extends Construct {
   readonly verifier: GatehouseFunction;
 

@@ -21,7 +21,6 @@ interface Props {
   readonly alarms: Alarm[];
 }
 
-/** The dashboard of an environment, named after its stack and region. */
 export class EnvironmentDashboard extends Construct {
   constructor(scope: Construct, id: string, { alarms, ...props }: Props) {
     super(scope, id);

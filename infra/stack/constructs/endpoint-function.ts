@@ -118,8 +118,6 @@ export class EndpointFunction extends GatehouseFunction {
  * always fails. https://github.com/sst/sst/issues/513
  */
 
-/**
- * The id of the construct of a route, and of its function: the same whatever its handler's name.
- */
+/** The same whatever the handler's name. */
 export const routeId = ({ route }: Route): string =>
   route.replaceAll(/[^A-Za-z0-9]+/g, '-').replace(/-$/, '');

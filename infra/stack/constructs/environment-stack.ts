@@ -8,7 +8,6 @@ import type { Settings } from '../../settings/settings.ts';
 /** The version in package.json: the last release, or the next one while it is being made. */
 const { version: VERSION } = project;
 
-/** An environment and its settings. */
 export interface Environment {
   readonly environment: string;
   readonly settings: Settings;

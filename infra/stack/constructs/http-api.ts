@@ -68,10 +68,7 @@ const METRIC_FILTERS = {
   FailedInvocations: ['failedInvocations', '{ $.status = "5*" && $.integrationError != "-" }'],
 } as const;
 
-/**
- * Invokes a function with the role of the API. A permission at each function would be one more
- * resource per function, and a stack may have 500.
- */
+/** With the role of the API: permissions at functions would be one more resource for each. */
 class FunctionIntegration extends HttpRouteIntegration {
   private readonly fn: IFunction;
   private readonly role: Role;
@@ -186,7 +183,6 @@ export class GatehouseHttpApi extends Construct {
     return domainName;
   }
 
-  /** Adds the routes that a function serves. */
   addRoutes(rows: readonly [Route, ...Route[]], fn: IFunction): void {
     const id = `${routeId(rows[0])}-integration`;
     const integration = new FunctionIntegration(id, fn, this.invoker);

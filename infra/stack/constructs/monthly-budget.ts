@@ -5,11 +5,9 @@ import { ENVIRONMENT_TAG } from '../../settings/environment.ts';
 interface Props {
   readonly environment: string;
   readonly usDollars: number;
-  /** An e-mail address or the ARN of a topic. */
   readonly recipient: string;
 }
 
-/** Notifies the recipient before an environment costs more than it may in a month. */
 export class MonthlyBudget extends Construct {
   constructor(scope: Construct, id: string, { environment, usDollars, recipient }: Props) {
     super(scope, id);

@@ -27,7 +27,6 @@ export const certificateExpires = (certificates: string[]): EventPattern => ({
   resources: certificates,
 });
 
-/** An alarm in another region begins. */
 export const alarmBegins = (arn: string): EventPattern => ({
   source: ['aws.cloudwatch'],
   detailType: ['CloudWatch Alarm State Change'],
@@ -84,7 +83,6 @@ const onPlan = (backupPlanId: string) => ({
 const replicaIn = (region: string, { stack, keyId }: IKey): string =>
   stack.formatArn({ service: 'kms', region, resource: 'key', resourceName: keyId });
 
-/** What the events are about. */
 export interface Watched {
   readonly environment: string;
   readonly settings: Settings;

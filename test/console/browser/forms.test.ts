@@ -28,7 +28,6 @@ const inDialog = (name: string) => tab.page.getByRole('dialog').getByRole('butto
 const saved = () => tab.page.getByText('Saved.').waitFor();
 const stored = async (login: string) =>
   (await gatehouse.call('GET', `/api/users/${login}`, { token })).body;
-/** Saves a user from elsewhere. */
 const change = (body: object) => gatehouse.call('PUT', '/api/users', { token, body });
 const makeTap = async () => {
   const body = { name: 'Tap', shortName: 'tap', integrationType: 'API' };

@@ -2,10 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
 
-/*
- * By keyboard alone in a narrow window. Wherever the focus goes, it is visible and nothing covers
- * it.
- */
+/* By keyboard alone, in a narrow window: the focus is always visible, and nothing covers it. */
 
 const { gatehouse, openTab } = await useConsole();
 
@@ -22,7 +19,6 @@ const focused = (page: Page): Promise<string> =>
     return getComputedStyle(element).outlineStyle === 'solid' ? name : `no outline: ${name}`;
   });
 
-/** Presses Tab until this has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = [];
   for (let presses = 0; presses < 60; presses += 1) {

@@ -29,7 +29,6 @@ interface TabOptions {
 
 interface UsedConsole {
   readonly gatehouse: SharedGatehouse;
-  /** Opens a tab without a session, until the tests of the file end. */
   readonly openTab: (options?: TabOptions) => Promise<Tab>;
 }
 
@@ -112,7 +111,6 @@ function borderContrast(element: HTMLElement): number {
   return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
-/** What is wrong with a screen as it is shown now. */
 async function defectsOf({ page }: Tab, name: string): Promise<string[]> {
   await page.evaluate(`${axe.source}; globalThis.${borderContrast.name} = ${borderContrast}`);
   const found = await page.evaluate(async () => {

@@ -22,14 +22,10 @@ export const operatorsEnvironment = ({ endpoint, region }: Pick<Cloud, 'endpoint
   AWS_SECRET_ACCESS_KEY: OPERATOR.secretAccessKey,
 });
 
-/**
- * The environment of the tests without the regions, endpoints and credentials of the shell that
- * runs them.
- */
+/** Without the regions, endpoints and credentials of the shell that runs the tests. */
 export const environmentWithoutAws = (): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_')));
 
-/** Runs a command to its end, in a process of this repository or of a copy of it. */
 export const runCommand = (
   verb: string,
   options: readonly string[],
@@ -66,10 +62,7 @@ export const SOURCES = [
   'tsconfig.json',
 ];
 
-/**
- * Copies the source into a folder, with the settings of an operator: `dev` is ready for a
- * deployment, `prod` still has its placeholders.
- */
+/** With an operator's settings: `dev` is ready, `prod` still has its placeholders. */
 export function copyRepository(folder: string): void {
   for (const source of SOURCES)
     cpSync(join(ROOT, source), join(folder, source), { recursive: true });

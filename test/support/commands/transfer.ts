@@ -17,7 +17,6 @@ export const userRecord = (login: string, fields: object = {}) => ({
   ...fields,
 });
 
-/** A record of an integration with parameters of the given values. */
 export const integrationRecord = (name: string, values: readonly string[] = []) => ({
   type: 'integration',
   name,
@@ -33,10 +32,7 @@ export const integrationRecord = (name: string, values: readonly string[] = []) 
 export const jsonLines = (records: readonly unknown[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
-/**
- * Imports records in this process, which takes less time than a command, or than a request for each
- * entity.
- */
+/** In this process, which takes less time than a command or a request for each entity. */
 export async function importHere(
   { cloud, table }: Gatehouse,
   records: readonly object[],

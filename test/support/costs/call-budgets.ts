@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withGenerated } from './generated-tables.ts';
 
-/** What a request costs in a warm function. */
 export interface Budget {
   /** How many of its calls to AWS follow each other. */
   readonly roundTrips: number;
   readonly reads: number;
   readonly writes: number;
-  /** The number of calls by operation. */
   readonly calls: Readonly<Record<string, number>>;
 }
 
@@ -29,11 +27,9 @@ export const budgetDocument = (budgets: ReadonlyMap<string, Budget>): string =>
     budgets: HEAD + [...budgets].map(([name, budget]) => lineOf(name, budget)).join('\n'),
   });
 
-/** Whether the document has this budget. */
 export const isDocumented = (name: string, budget: Budget): boolean =>
   DOCUMENT.includes(lineOf(name, budget));
 
-/** The budgets in docs/calls.md, by the request. */
 export const BUDGETS: ReadonlyMap<string, Budget> = new Map(
   [...DOCUMENT.matchAll(/^\| `(.+)` \| (\d+) \| (\d+) \| (\d+) \| (.*) \|$/gm)].map(
     ([, name = '', roundTrips, reads, writes, calls = '']) => [

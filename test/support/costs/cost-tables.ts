@@ -17,7 +17,6 @@ const dollars = (value: number): string =>
 const total = (numbers: readonly number[]): number =>
   numbers.reduce((sum, number) => sum + number, 0);
 
-/** Every price with its unit and its source. */
 export const priceTable = (): string =>
   table(
     ['for each', 'US dollars', 'source'],
@@ -28,7 +27,6 @@ export const priceTable = (): string =>
     ]),
   );
 
-/** The costs of an environment without traffic. */
 export const fixedCostTable = (template: Template): string => monthlyCosts(fixedCosts(template));
 
 /** The same, counted in its template. */
@@ -76,10 +74,7 @@ function monthlyCosts(rows: readonly FixedCost[]): string {
   );
 }
 
-/**
- * The costs of the edge without traffic, counted in its template, with the alarm on it and its
- * secret.
- */
+/** Counted in the template of the edge, with the alarm on it and its secret. */
 export function edgeTable(edge: Template): string {
   const webAcls = Object.values(edge.findResources('AWS::WAFv2::WebACL'));
   const alarmMetrics = Object.values(edge.findResources('AWS::CloudWatch::Alarm')).flatMap(
@@ -96,7 +91,6 @@ export function edgeTable(edge: Template): string {
   ]);
 }
 
-/** What a million requests cost in addition at the edge. */
 export function edgeRequestTable(): string {
   const { edgeRequest, edgeFunction, webAclRequest } = PRICES;
   const parts = [edgeRequest, edgeFunction, webAclRequest].map((price) => price.dollars);
@@ -124,7 +118,6 @@ function metricsOf(alarm: {
   return Metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : []));
 }
 
-/** The costs of all routes, from the memory of the functions in a template. */
 export function requestCosts(template: Template): Map<string, RequestCost> {
   const functions = Object.values(template.findResources('AWS::Lambda::Function'));
   const memory = new Map(
@@ -184,7 +177,6 @@ export function smallTable(costs: ReadonlyMap<string, RequestCost>, template: Te
   );
 }
 
-/** What the console costs by itself, from the sizes of the files that a first visit loads. */
 export function visitTable(fileSizes: readonly number[]): string {
   const { gateway, invocation, logs } = COMMON_DOLLARS;
   const cents = (requests: number, bytes: number): number =>
@@ -205,14 +197,12 @@ export function visitTable(fileSizes: readonly number[]): string {
   );
 }
 
-/** The part of a request's cost that is the same for all routes. */
 export const commonTable = (): string =>
   table(
     ['API Gateway', 'invocation', 'logs', 'response', 'total'],
     [[...Object.values(COMMON_DOLLARS), total(Object.values(COMMON_DOLLARS))].map(dollars)],
   );
 
-/** The cost of a million requests of each route, with the quantities behind it. */
 export const requestTable = (costs: ReadonlyMap<string, RequestCost>): string =>
   table(
     [
@@ -246,14 +236,12 @@ const mean = (
     Object.entries(TRAFFIC).map(([route, share]) => share * value(costs.get(route) as RequestCost)),
   );
 
-/** The shares of the example of traffic. */
 export const trafficTable = (): string =>
   table(
     ['route', 'share'],
     Object.entries(TRAFFIC).map(([route, share]) => [route, `${Math.round(100 * share)} %`]),
   );
 
-/** The monthly cost of the example of traffic at several rates. */
 export const monthlyTable = (costs: ReadonlyMap<string, RequestCost>): string => {
   const perMillion = mean(costs, (cost) => cost.total);
   return table(

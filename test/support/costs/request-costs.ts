@@ -17,10 +17,7 @@ const WAF = 'https://aws.amazon.com/waf/pricing/';
 const CLOUDFRONT = 'https://aws.amazon.com/cloudfront/pricing/pay-as-you-go/';
 const CLOUDWATCH = 'https://aws.amazon.com/cloudwatch/pricing/';
 
-/**
- * Prices of eu-central-1 for the first tier of usage, without taxes and free tiers. docs/cost.md
- * says how to check.
- */
+/** eu-central-1, first tier, without taxes and free tiers. docs/cost.md says how to check. */
 export const PRICES = {
   gatewayRequest: price(1.2, 'million requests to the HTTP API, of up to 512 KB', GATEWAY),
   functionRequest: price(0.2, 'million invocations', LAMBDA),
@@ -53,20 +50,11 @@ export const PRICES = {
  * not available: the assumptions stand in for what only AWS can measure.
  */
 
-/**
- * Milliseconds of a call to DynamoDB, KMS or SES from Lambda in the same region: AWS promises
- * single-digit ones.
- */
+/** Of a call to DynamoDB, KMS or SES in the region: AWS promises single-digit milliseconds. */
 const ROUND_TRIP_MS = 8;
-/**
- * CPU milliseconds of a warm function for each call to AWS and for each password that it hashes,
- * rounded. Every hash takes a call to GenerateMac.
- */
+/** Of a warm function for each call and each hash, rounded; a hash takes a call of GenerateMac. */
 const CPU_MS = { call: 0.5, hash: 40 };
-/**
- * The memory at which Lambda allocates one vCPU; a function with less memory takes proportionally
- * longer.
- */
+/** Lambda allocates one vCPU at this memory, and with less memory proportionally less. */
 const MB_PER_CPU = 1769;
 /**
  * Lambda's three lines per request (about 380 bytes), one of the function (180), one of the gateway

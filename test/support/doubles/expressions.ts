@@ -7,7 +7,6 @@ import type { Item } from '../../../lib/table/table.ts';
  * error.
  */
 
-/** A condition as a tree. */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
   | { readonly kind: 'not'; readonly part: Condition }
@@ -19,7 +18,6 @@ interface Operand {
   readonly isSize: boolean;
 }
 
-/** The names and values that an expression refers to. */
 interface Placeholders {
   readonly names?: Readonly<Record<string, string>>;
   readonly values?: Readonly<Record<string, unknown>>;
@@ -95,9 +93,7 @@ export function parseCondition(expression: string): Condition {
 
 const trees = new Map<string, Condition>();
 
-/**
- * Whether a condition holds for an item; undefined is no condition, or an item that does not exist.
- */
+/** Undefined is no condition, or an item that does not exist. */
 export function holds(
   condition: string | Condition | undefined,
   item: Item | undefined,

@@ -3,18 +3,14 @@ import type { Item, Range } from '../../../lib/table/table.ts';
 import type { Write } from '../../../lib/table/write.ts';
 import { holds, updated } from './expressions.ts';
 
-/*
- * DynamoDB in memory, as far as lib uses it: functions of items, which they leave unchanged.
- */
+/* DynamoDB in memory, as far as lib uses it: functions of items, which they leave unchanged. */
 
-/** The items of a table by the name of their key. */
 export type Items = ReadonlyMap<string, Item>;
 
 /** The items as the engine stores them. */
 export const itemsIn = (items: Iterable<Item>): Map<string, Item> =>
   new Map([...items].map((item) => [nameOf(item), stored(item)]));
 
-/** The name of an item: both keys. */
 export const nameOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 
 /** Whether the condition of a write holds for the stored item. */
@@ -56,7 +52,6 @@ function apply(items: Map<string, Item>, write: Write): void {
 const stored = (item: Item): Item =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as Item;
 
-/** The items of a range of a partition in its order. */
 export function queried(
   items: Items,
   pk: string,
@@ -71,7 +66,6 @@ export function queried(
   return (backwards ? found.reverse() : found).slice(0, limit);
 }
 
-/** The items of keys in their order. */
 export function found(items: Items, keys: readonly Key[]): (Item | undefined)[] {
   // As in DynamoDB, duplicate keys are rejected.
   if (new Set(keys.map(nameOf)).size < keys.length)

@@ -9,10 +9,7 @@ import { found, type Items, itemsIn, nameOf, queried, transacted } from './memor
 
 /** A table in memory that records reads when they begin and writes when they have ended. */
 export interface MemoryTable extends SnapshotTable {
-  /**
-   * The reads and id requests in order: the operation, and its partition key, kind or number of
-   * keys.
-   */
+  /** The reads and id requests: the operation, and its partition key, kind or number of keys. */
   readonly calls: string[];
   readonly queries: { readonly pk: string; readonly range: Range }[];
   /** The writes of every transaction whose conditions held, as applied. */
@@ -119,7 +116,6 @@ export interface RecordingTable extends Table {
   readonly updateOutcomes: (boolean | Error)[];
 }
 
-/** Opens a table with these items. */
 export function recordingTable(...items: Item[]): RecordingTable {
   const table: RecordingTable = {
     items,
@@ -171,7 +167,6 @@ export type Read =
 export interface InMemoryScanner extends TableScanner {
   /** The stored items, which tests may change during a read. */
   items: Item[];
-  /** Every read in order, except for scans. */
   readonly reads: Read[];
   find(key: Key): Item | undefined;
   /** Creates or updates an item; undefined removes an attribute. */
@@ -184,10 +179,7 @@ const PAGE = 3;
 /** More than any verification in the tests needs, so that an endless loop fails. */
 const READS_MAX = 1000;
 
-/**
- * Opens a table for a verification without an engine. `onRead` runs before each read, with the
- * number of reads.
- */
+/** For a verification without an engine. `onRead` runs before each read, with their number. */
 export function inMemoryScanner(
   items: readonly Item[],
   onRead: (read: Read, count: number, table: InMemoryScanner) => void = () => undefined,

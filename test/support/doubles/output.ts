@@ -16,7 +16,6 @@ async function captured<T>(work: () => T) {
   }
 }
 
-/** What is printed while `work` runs. */
 export const printedBy = async (work: () => unknown): Promise<string[]> =>
   (await captured(work)).stdout;
 

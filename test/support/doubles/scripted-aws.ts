@@ -8,20 +8,14 @@ import type { InMemoryScanner } from './memory-table.ts';
 // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
 export type Input = Record<string, any>;
 
-/**
- * A response: an object is a success, `{ error }` an exception, `'cut'` closes the connection,
- * `'no-response'` leaves the request open.
- */
+/** `{ error }` is an exception, `'cut'` closes the connection, `'no-response'` leaves it open. */
 export type ScriptedResponse =
   | object
   | { error: string; message?: string; CancellationReasons?: object[] }
   | 'cut'
   | 'no-response';
 
-/**
- * Starts a server that stands in for AWS and responds as the test decides. An operation is the name
- * of a JSON or a query API, or method and path of a REST API.
- */
+/** An operation is the name of a JSON or a query API, or method and path of a REST API. */
 export async function scriptedAws(
   respond: (operation: string, input: Input, region: string) => ScriptedResponse | undefined,
 ) {
@@ -91,10 +85,7 @@ const numbersIn = (item: Input) =>
     Object.entries(item).flatMap(([name, { N }]) => (N === undefined ? [] : [[name, Number(N)]])),
   );
 
-/**
- * Responds like DynamoDB to reads, and to deletes and puts of numbers without evaluating their
- * conditions.
- */
+/** Responds like DynamoDB, without evaluating the conditions of deletes and puts. */
 export function respondFrom(
   table: InMemoryScanner,
   operation: string,

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 
-/** A request that the client sent, and its abort signal. */
 interface SentRequest {
   readonly operation: string;
   // biome-ignore lint/suspicious/noExplicitAny: inputs differ by operation
@@ -20,10 +19,7 @@ interface HttpRequest {
   readonly body?: string | Uint8Array;
 }
 
-/**
- * Client settings under which the requests of a real AWS client receive these responses in turn,
- * and the requests that it sent. A request beyond the last response fails.
- */
+/** Settings under which a real client gets these responses in turn; a further request fails. */
 export function scriptedClient(...responses: ScriptedResponse[]) {
   const requests: SentRequest[] = [];
   const requestHandler = {

@@ -51,7 +51,6 @@ export const storedSession = (
   ...fields,
 });
 
-/** An integration with one parameter. */
 export const GATE: Integration = {
   id: 5,
   name: 'Gate',
@@ -66,7 +65,6 @@ export const GATE: Integration = {
   revision: 8,
   moduleRevision: 7,
 };
-/** The parameter of GATE. */
 export const KEY: StoredParameter = {
   id: 5_000_002,
   confName: 'key',
@@ -76,19 +74,16 @@ export const KEY: StoredParameter = {
   version: '2-xyz',
 };
 
-/** The item of GATE with other fields. */
 export const gate = (fields: Partial<Integration> = {}): Item => ({
   ...entityKey('INTEGRATION', 5),
   ...GATE,
   ...fields,
 });
-/** The item of KEY with other fields. */
 export const parameter = (fields: Partial<StoredParameter> = {}): Item => {
   const stored = { ...KEY, ...fields };
   return { ...entityKey('CONF', stored.id), ...stored };
 };
 
-/** The item of a caller with this role. */
 export const callerWith = (role: Role, login = 'ada'): Item => ({
   ...entityKey('USER', 1),
   id: 1,
@@ -120,10 +115,7 @@ const intactUser = (id: number, login: string, email: string, authorities: Role[
   ...storedUser(id, login, { email, authorities, version: `v${id}`, passwordChanges: 1 }),
 });
 
-/**
- * A minimal intact table with every kind of item that invariants span: three users, an integration,
- * two parameters.
- */
+/** Every kind of item that invariants span: three users, an integration, two parameters. */
 export const INTACT_ITEMS: readonly Item[] = [
   intactUser(1, 'admin', 'admin@example.com', ['ROLE_ADMIN', 'ROLE_USER']),
   intactUser(2, 'user', 'user@example.com', ['ROLE_USER']),

@@ -99,10 +99,7 @@ function checkContractOf(where: string, schema: v.GenericSchema, body: unknown):
   assert(!issue, issue && `${where}: ${v.getDotPath(issue) ?? 'the body'}: ${issue.message}`);
 }
 
-/**
- * Fails unless the document describes this response to a request of a route: its status, headers
- * and body, if any.
- */
+/** Fails unless the document describes this status, these headers and this body. */
 export function checkResponse(
   route: string,
   { status, headers, body, text }: Received,
@@ -155,10 +152,7 @@ function violationsInRequest(route: string, path: string, { body, headers = {} }
   return [...inBody, ...inQuery].filter((violations) => violations !== undefined);
 }
 
-/**
- * Whether this is the name of a query parameter that the document does not have: an unknown filter,
- * or a cursor.
- */
+/** Whether the document lacks this query parameter: an unknown filter, or a cursor. */
 function isUnknownParameter(route: string, path: string, name: string): boolean {
   const { parameters = [] } = operationOf(route);
   return (
@@ -201,10 +195,8 @@ function typedValue(text: string, { type }: Json): unknown {
   return text;
 }
 
-/** Values of path parameters. */
 export type Params = Readonly<Record<string, string | number>>;
 
-/** The method of a route and its path with these parameters. */
 export function methodAndPath(route: string, params: Params = {}): [method: string, path: string] {
   const [method = '', pattern = ''] = route.split(' ');
   return [
@@ -213,10 +205,7 @@ export function methodAndPath(route: string, params: Params = {}): [method: stri
   ];
 }
 
-/**
- * Rejections by API Gateway itself: paths that cannot be decoded twice, and more than 10 KB of
- * headers.
- */
+/** Paths that cannot be decoded twice, and more than 10 KB of headers. */
 const REJECTED_BY_API_GATEWAY = [
   '{"message":"Bad Request"}',
   '{"message":"Request Header Fields Too Large"}',
@@ -274,10 +263,7 @@ function isBeyondJsonSchema(error: FieldError): boolean {
   return message === 'Size' && min === undefined;
 }
 
-/**
- * Fails unless the response has the security headers, and must not be cached unless it is
- * cacheable.
- */
+/** Security headers, and `no-store` unless the response is cacheable. */
 export function expectCommonHeaders(
   headers: Received['headers'],
   where: string,

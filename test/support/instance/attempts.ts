@@ -34,10 +34,7 @@ interface Options {
 /** What a test watches of the calls of functions, and does to them. */
 interface Watched {
   calls: string[];
-  /**
-   * Selects the calls that faults apply to, by their operation and the JSON text of their input;
-   * all unless given.
-   */
+  /** Selects the calls that faults apply to; all unless given. */
   isFaulty?: ((operation: string, input: string) => boolean) | undefined;
   delayed?: { readonly operation: string; readonly ms: number } | undefined;
 }
@@ -115,10 +112,7 @@ function countsOf(
         ),
       );
     },
-    /**
-     * Makes one failed attempt and adds the others to its count, because each attempt would cost a
-     * hash.
-     */
+    /** One failed attempt; the others are only counted, because each would cost a hash. */
     async addFailures(username: string, times: number, options?: Options): Promise<void> {
       const before = new Map((await stored()).map(({ pk, sk, last }) => [`${pk} ${sk}`, last]));
       expect((await tryWrongPassword(username, options)).status).toBe(401);

@@ -23,7 +23,6 @@ import type { Setup } from './setup.ts';
  * own, and on entities of its own.
  */
 
-/** A route and how to make a request to it. */
 export interface ExampleRequest {
   readonly route: Route['route'];
   readonly access: Access;
@@ -46,7 +45,6 @@ export interface Prepared {
   readonly item: string;
   readonly request: PreparedRequest;
   send(): Promise<Received>;
-  /** Counts how often the change was made. */
   countChanges(): Promise<number>;
 }
 
@@ -61,7 +59,6 @@ const TOKEN = 'POST /api/oauth2/token';
 const RESET = 'POST /api/account/reset-password/init';
 const logIn = ({ login }: User) => ({ username: login, password: 'pass' });
 
-/** One request to each route. */
 export const REQUESTS: readonly ExampleRequest[] = routes.map((row) =>
   requestTo(row, row.route === LOGIN ? { bodyOf: logIn } : {}),
 );
@@ -76,13 +73,10 @@ const RENEWAL = variantOf(LOGIN, {
 });
 const isForModulesOnly = ({ access }: ExampleRequest): boolean =>
   typeof access === 'object' && access.anyRole.length === 0;
-/** One request to each route that only modules may call. */
 export const OF_MODULES = REQUESTS.filter(isForModulesOnly);
-/** One request to each route that requires the token of a user. */
 export const PROTECTED = REQUESTS.filter(
   (request) => request.access !== 'public' && !isForModulesOnly(request),
 );
-/** One request to each route by which people change something. */
 export const CHANGES = REQUESTS.filter(
   (request) =>
     !request.route.startsWith('GET ') && request.route !== TOKEN && !isForModulesOnly(request),
@@ -133,10 +127,7 @@ function requestTo({ route, contract, permissions }: Route, variant: Variant): E
   };
 }
 
-/**
- * Keeps no filter but that by integration: what a filtered list reads depends on what other tests
- * have stored.
- */
+/** Only the filter by integration: others would find what other tests have stored. */
 const fillQuery = (query: Example['query'] = {}, { integrationId = 0 }: ExampleValues) =>
   query['integrationId.equals'] ? `?integrationId.equals=${integrationId}` : '';
 

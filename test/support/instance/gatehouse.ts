@@ -15,10 +15,7 @@ export type { Gatehouse } from './launch.ts';
 
 type Options = Partial<Omit<LaunchOptions, 'checksPermissions'>>;
 
-/**
- * Starts an instance on the stack of this run and records the permissions that it does not use, or
- * starts one on the stack of a mutant.
- */
+/** On the stack of this run, whose unused permissions it records, or of a mutant. */
 export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
   const assembly = inject('assembly');
   if (options.assembly !== undefined)
@@ -35,20 +32,14 @@ export function startGatehouse(options: Options = {}): Promise<Gatehouse> {
 export interface SharedGatehouse extends Gatehouse {
   /** Mints a token of a user, which would otherwise cost a login. */
   tokenOf(login: string): Promise<string>;
-  /**
-   * Creates an account without a password, and mints its token: a password and a login would
-   * compute a hash each.
-   */
+  /** Without a password and a login, which would compute a hash each. */
   makeCaller(
     login: string,
     fields?: Record<string, unknown>,
   ): Promise<{ user: Received['body']; token: string }>;
 }
 
-/**
- * One instance per worker serves its test files in turn, because the start dominates the cost of a
- * file.
- */
+/** One instance per worker serves its test files in turn: the start dominates their cost. */
 interface Shared {
   readonly gatehouse: SharedGatehouse;
   readonly start: Items;

@@ -1,25 +1,15 @@
 import type { AwsCall, Interceptor } from '../../../infra/local/calls/aws-call.ts';
 
-/**
- * Holds the transactions of functions between load and commit until a given number of them have
- * arrived.
- */
+/** Holds transactions between load and commit until a number of them have arrived. */
 export interface Barrier {
   /** The interceptor for the calls of a local cloud. */
   readonly intercept: Interceptor;
-  /**
-   * Makes the next `count` transactions wait for one another. With `sequentially`, each starts when
-   * the previous one has ended.
-   */
+  /** Makes the next transactions wait for one another; `sequentially` commits them in turn. */
   raise(count: number, sequentially: boolean): void;
-  /**
-   * Releases all waiting transactions. Call it when a request ends: a request without a transaction
-   * never reaches the barrier.
-   */
+  /** Releases all. Call it when a request ends, which may have no transaction. */
   lift(): void;
 }
 
-/** Opens a barrier that is not raised. */
 export function openBarrier(): Barrier {
   let missing = 0;
   let waiting: (() => void)[] = [];

@@ -1,7 +1,6 @@
 import { beforeAll, expect } from 'vitest';
 import type { Gatehouse } from './launch.ts';
 
-/** The body that creates an integration. */
 export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationType: 'API' };
 
 /**
@@ -10,7 +9,6 @@ export const INTEGRATION = { name: 'Gate logs', shortName: 'gate', integrationTy
  */
 export const UNKNOWN_IDS = ['0#', '#%20', 'abc', '777777'];
 
-/** Requests on integrations and their parameters, sent as user. */
 export function useIntegrations(gatehouse: Gatehouse) {
   let token: string;
   beforeAll(async () => {

@@ -18,7 +18,6 @@ import type { Gatehouse } from './launch.ts';
 
 /* The items of an instance, read and written without its functions. */
 
-/** All items of a table by their keys. */
 export type Items = ReadonlyMap<string, Item>;
 
 const clients = new WeakMap<Cloud, DynamoDBDocumentClient>();
@@ -32,7 +31,6 @@ function clientOf(cloud: Cloud): DynamoDBDocumentClient {
   return client;
 }
 
-/** Reads all items of the table. */
 export async function itemsOf(cloud: Cloud): Promise<Items> {
   const client = clientOf(cloud);
   const items = new Map<string, Item>();
@@ -54,7 +52,6 @@ export async function itemsOf(cloud: Cloud): Promise<Items> {
 /** Items per request, by the limit of BatchWriteItem. */
 const BATCH_ITEMS_MAX = 25;
 
-/** Restores the table to the given items. */
 export async function restoreItems(cloud: Cloud, start: Items): Promise<void> {
   const { tableName: TableName } = cloud;
   const client = clientOf(cloud);
@@ -106,7 +103,6 @@ export async function createTable(
   await writeAll(client, TableName, writes);
 }
 
-/** Fails unless every invariant across items holds. */
 export async function expectIntact({ cloud }: Pick<Gatehouse, 'cloud'>): Promise<void> {
   const { endpoint, region, tableName } = cloud;
   const client = scannerClient({ endpoint, region, credentials: OPERATOR });
@@ -119,7 +115,6 @@ export async function expectIntact({ cloud }: Pick<Gatehouse, 'cloud'>): Promise
   );
 }
 
-/** The read units of a caller that are stored, of all windows. */
 export async function readsOf(table: Table, userId: number): Promise<number> {
   const counts = await table.query(readsPartition(userId));
   return counts.reduce((sum, { n }) => sum + Number(n), 0);

@@ -16,7 +16,6 @@ import { expectIntact } from './items.ts';
 import { randomNumbers, seed } from './run-variables.ts';
 import { watchSecrets } from './watch-secrets.ts';
 
-/** The parts of a request beyond its method and path. */
 export interface Sent {
   readonly token?: string | undefined;
   /** Sent as JSON, or as a form to the token endpoint; a string or bytes are sent unchanged. */
@@ -26,10 +25,7 @@ export interface Sent {
   readonly from?: string;
   /** The URL of a proxy to send it to, which hands it on to the present functions. */
   readonly via?: string;
-  /**
-   * Whether the function may crash, so that the response is API Gateway's and exempt from the
-   * contract check.
-   */
+  /** Whether the function may crash: the response is then API Gateway's. */
   readonly mayCrash?: boolean;
 }
 
@@ -52,23 +48,14 @@ export interface Gatehouse {
   /** Sends a request and checks the response against the contract of its route. */
   call(method: string, path: string, sent?: Sent): Promise<Received>;
   logIn(login: string, password?: string): Promise<string>;
-  /**
-   * A token of admin that takes no further login, for tests that are not about logins: each
-   * computes a hash.
-   */
+  /** A token of admin without a further login, each of which computes a hash. */
   adminToken(): Promise<string>;
-  /**
-   * Creates an account as admin. Its password is its login, padded with dots to the minimum of four
-   * characters.
-   */
+  /** Its password is its login, padded with dots to the minimum of four characters. */
   makeUser(login: string, fields?: Record<string, unknown>): Promise<Received['body']>;
   /** The messages to an address, oldest first, once all mails have been tried. */
   mailsTo(address: string): Promise<Mail[]>;
   keyMailedTo(address: string): Promise<string>;
-  /**
-   * Fails if the table is not intact, or if calls were late or denied or secrets leaked since the
-   * last check.
-   */
+  /** Fails after a late or denied call or a leaked secret, or if the table is not intact. */
   assertNoViolations(): Promise<void>;
   /** Rejects new calls until the pending ones have ended, so that a timed-out test also ends. */
   quiesce(): Promise<void>;
@@ -80,20 +67,11 @@ export interface Gatehouse {
 export interface LaunchOptions
   extends Pick<CloudOptions, 'assembly'>,
     Partial<Pick<CloudOptions, 'intercept' | 'mailLinkBase' | 'maxInstancesPerFunction'>> {
-  /**
-   * Whether the instance must stay within its permissions and leave the table intact; false for
-   * mutants.
-   */
+  /** Whether it must stay within its permissions and leave the table intact; false for mutants. */
   readonly checksPermissions?: boolean;
-  /**
-   * Whether tests write items that no function would, so that the table need not be intact at the
-   * end.
-   */
+  /** Whether tests write items that no function would. */
   readonly breaksData?: boolean;
-  /**
-   * Receives the permissions that its functions have not used so far, whenever it is checked for
-   * violations.
-   */
+  /** Receives the permissions that were not used so far, at each check for violations. */
   readonly onUnusedPermissions?: (permissions: readonly string[]) => void;
   /** Whether the changes of an account are limited, as they are on AWS; tests make too many. */
   readonly limitsChanges?: boolean;
@@ -107,7 +85,6 @@ exitOnSignal(1);
 // Each running instance has two exit listeners: of its engine and of its files.
 process.setMaxListeners(100);
 
-/** Starts an instance. */
 export async function launch({
   checksPermissions = true,
   breaksData = false,
@@ -237,10 +214,7 @@ export async function launch({
   return gatehouse;
 }
 
-/**
- * Starts the functions of a release on the table and the keys of a running stack, as they run
- * beside new ones during a canary.
- */
+/** As the functions of a release run beside new ones during a canary. */
 function startBeside(
   cloud: Cloud,
   assembly: string,

@@ -4,10 +4,7 @@ import { mailKey } from '../../../lib/mail/outbox.ts';
 import { set } from '../../../lib/table/write.ts';
 import type { Gatehouse } from './launch.ts';
 
-/*
- * What becomes of a mail when its delivery goes wrong. docs/calls.md shows these rows; test/api
- * tries each.
- */
+/* What becomes of a mail whose delivery goes wrong; docs/calls.md has a row for each. */
 
 const MAIL_FUNCTION = 'sends mail';
 
@@ -29,10 +26,7 @@ let nextUserId = 1_000_000;
 
 const addressOf = (login: string): string => `${login}@example.com`;
 
-/**
- * Writes the items of this many notices to a user without handing them over. Returns their stream
- * records.
- */
+/** Writes notices without handing them over. Returns their stream records. */
 async function causeMails({ gatehouse }: Stage, login: string, count: number, fields: object = {}) {
   const records = [];
   // No trial finds the mails of another.
@@ -160,7 +154,6 @@ export async function outcomeOf({ gatehouse }: Stage, login: string, { mails }: 
   return arrived();
 }
 
-/** The table of the trials of mails in docs/calls.md. */
 export const mailTable = (): string =>
   [
     '| event | mails that arrive | mails left in the table | |\n|---|---|---|---|',

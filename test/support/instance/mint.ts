@@ -7,13 +7,10 @@ import { publicKeyItemKey, thumbprint } from '../../../lib/tokens/token.ts';
 import type { User } from '../../../lib/users/user.ts';
 import type { Gatehouse } from './launch.ts';
 
-/** The header or the claims of a token. */
 export type Part = Record<string, unknown>;
 
-/** Encodes a part of a token as base64url JSON. */
 export const encode = (part: unknown): string =>
   Buffer.from(JSON.stringify(part)).toString('base64url');
-/** Decodes a part of a token. */
 export const decode = (part = ''): Part => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 /** A key pair, with the public key as the table stores it. */
@@ -22,7 +19,6 @@ export interface SigningKeyPair {
   readonly privateKey: KeyObject;
 }
 
-/** Generates a key pair, whose id is its thumbprint unless given. */
 export function makeSigningKeyPair(kid?: string): SigningKeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = publicKey.export({ format: 'jwk' }) as { x: string; y: string };
@@ -36,20 +32,13 @@ export function es256(input: string, key: KeyObject): string {
   );
 }
 
-/** The attributes of an account that go into its tokens. */
 type TokenHolder = Pick<User, 'id' | 'incarnation'> &
   Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges' | 'sessionEndings'>>;
 
-/**
- * One key for all files of a worker: after an unknown key a function does not read keys again for a
- * while.
- */
+/** One per worker: after an unknown key a function does not read keys again for a while. */
 let mintingKey: SigningKeyPair | undefined;
 
-/**
- * Mints tokens without logins, each of which computes two hashes. A minted token differs from a
- * real one only in its key and account.
- */
+/** A minted token differs from a real one only in key and account, and costs no hashes. */
 export function makeTokens(real: string) {
   mintingKey ??= makeSigningKeyPair();
   const { jwk, privateKey } = mintingKey;

@@ -4,10 +4,7 @@ import { RELEASE_COMMIT, releasedAssembly } from '../release/release.ts';
 
 /* What the environment changes of a run of the tests. */
 
-/**
- * Whether to run the tests that take minutes (`LONG=1 npm test`): most interleavings, faults of
- * every route, long lists.
- */
+/** Runs what takes minutes: most interleavings, faults of every route, long lists. */
 export const LONG = process.env.LONG === '1';
 
 /** The seed of all randomness in a run: SEED, or a random one, which failures report. */

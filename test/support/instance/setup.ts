@@ -29,25 +29,17 @@ import { storedSession } from '../doubles/stored-items.ts';
 import type { Gatehouse } from './launch.ts';
 import { decode, makeModuleTokens, makeTokens } from './mint.ts';
 
-/**
- * Creates the prerequisites of requests, straight in the table, so that only the function under
- * test runs.
- */
+/** Creates prerequisites in the table, so that only the function under test runs. */
 export interface Setup {
   readonly gatehouse: Gatehouse;
   /** Creates an account with the password `pass`, a token for it, and `<pk>/<sk>` of its item. */
   account(fields?: Partial<User>): Promise<{ user: User; token: string; item: string }>;
-  /** Starts a session of the user, and returns its series. */
   session(user: User): Promise<string>;
-  /**
-   * Turns on a second factor of the user, or requests one in the session with an id. Returns what
-   * its owner knows.
-   */
+  /** Turns a factor on, or requests one in a session. Returns what its owner knows. */
   secondFactor(
     user: Pick<User, 'id'>,
     pendingIn?: string,
   ): Promise<{ secrets: FactorSecrets; recoveryCodes: readonly string[] }>;
-  /** Creates an integration with this many parameters, whose module needs a restart. */
   integration(parameters: number): Promise<number>;
   /** Creates a credential of the module of an integration, and mints a token with it. */
   module(integrationId: number): Promise<{ clientId: string; clientSecret: string; token: string }>;
@@ -57,7 +49,6 @@ export interface Setup {
   outdatedHash(): Promise<string>;
 }
 
-/** Prepares the creation of prerequisites in the table of this instance. */
 export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
   const { cloud, table } = gatehouse;
   const { endpoint, region, pepperKeys } = cloud;
@@ -203,7 +194,6 @@ const LOSSES = {
   'logged out': (user, token) => [sessionsChanged(user, sessionEnded(user, token, Date.now()))],
   'logged out everywhere': (user) => [sessionsChanged(user, allSessionsEnded(user))],
 } satisfies Record<string, (user: User, token: IssuedToken) => Write[]>;
-/** The name of such a change. */
 export type Loss = keyof typeof LOSSES;
 
 /** Makes accounts with all roles, and returns the tokens that they had before they lost them. */

@@ -12,10 +12,7 @@ import { inject } from 'vitest';
 const folders: string[] = [];
 const running = new Set<ChildProcess>();
 
-/**
- * Stops the processes that are still running, which must end with status 0, and removes all
- * folders.
- */
+/** Stops what still runs, which must end with status 0, and removes all folders. */
 export async function stopAll(): Promise<void> {
   const statuses: unknown[] = [];
   for (const child of running) {
@@ -31,14 +28,12 @@ export async function stopAll(): Promise<void> {
   );
 }
 
-/** Creates a folder that `stopAll` removes. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-start-'));
   folders.push(folder);
   return folder;
 }
 
-/** A started process. */
 export interface Launched {
   readonly child: ChildProcess;
   readonly lines: string[];
@@ -47,9 +42,7 @@ export interface Launched {
   line(text: string, from?: number): Promise<string>;
 }
 
-/**
- * Starts the process with these environment variables and options, in this copy of the repository.
- */
+/** Starts the process in this copy of the repository. */
 export function launchStart(
   environment: Record<string, string>,
   {
@@ -105,7 +98,6 @@ export async function urlOf({ line }: Launched): Promise<string> {
   return ready.slice(ready.indexOf('http'));
 }
 
-/** Logs in with the password of a first account, which is its login. Returns the token. */
 export async function logIn(url: string, login: string): Promise<string> {
   const response = await fetch(`${url}/api/authenticate`, {
     method: 'POST',

@@ -4,10 +4,7 @@ import { openVerifier, type Verifier } from '../../../lib/tokens/verify-token.ts
 import { useFrozenClock } from '../doubles/time.ts';
 import { encode, es256, type Part, type SigningKeyPair } from './mint.ts';
 
-/**
- * The Authorization header with a token that this key signs now; undefined removes a header
- * parameter or claim.
- */
+/** A token that this key signs now; undefined removes a header parameter or claim. */
 export function signedBy(
   { jwk, privateKey }: SigningKeyPair,
   claims: Part = {},
@@ -46,7 +43,6 @@ export const useVerifierEnvironment = () =>
     REMEMBERED_TOKEN_SECONDS: '86400',
   });
 
-/** A table with these public keys that counts reads and can be made unavailable. */
 export function tableOf(...keys: SigningKeyPair[]) {
   const table = {
     keys,
@@ -65,5 +61,4 @@ export function tableOf(...keys: SigningKeyPair[]) {
 export const verifierOn = (table: ReturnType<typeof tableOf>): Verifier =>
   openVerifier(table as unknown as Table);
 
-/** The error of a verifier that rejects a token. */
 export const REJECTED = expect.objectContaining({ code: 'invalid-token' });

@@ -4,7 +4,6 @@ import { entityKey } from '../../../lib/table/keys.ts';
 import type { SharedGatehouse } from './gatehouse.ts';
 import type { Gatehouse } from './launch.ts';
 
-/** Requests on users, sent as admin unless a token is given. */
 export function useUsers(gatehouse: Gatehouse) {
   let admin: string;
   beforeAll(async () => {

@@ -9,10 +9,7 @@ const SECRET_CHARACTERS_MIN = 8;
 /** The beginning of a long secret is enough to find it. */
 const SECRET_CHARACTERS_MAX = 100;
 const SECRET_FIELDS = ['password', 'newPassword', 'currentPassword', 'confValue', 'key'];
-/**
- * Fields that may be visible and may equal a password: in tests many accounts have their login as
- * their password.
- */
+/** They may equal a password: in tests, many accounts have their login as their password. */
 const OPEN_FIELDS = ['login', 'username', 'email'];
 
 interface SecretWatch {
@@ -22,7 +19,6 @@ interface SecretWatch {
   check(lines: readonly string[]): void;
 }
 
-/** Starts without any secrets. */
 export function watchSecrets(): SecretWatch {
   const secrets = new Set<string>();
   const open = new Set<string>();
@@ -78,10 +74,7 @@ export function watchSecrets(): SecretWatch {
   };
 }
 
-/**
- * The encodings in which a secret could leak: plain, JSON, URL, hexadecimal, and base64 at any
- * offset in a text.
- */
+/** How a secret could leak: plain, JSON, URL, hexadecimal, base64 at any offset. */
 export function encodingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((before) =>

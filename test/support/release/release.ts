@@ -46,7 +46,6 @@ const FOLDER = join(CACHE, RELEASE_COMMIT);
 export const releasedAssembly = (environment: (typeof ENVIRONMENTS)[number]): string | undefined =>
   existsSync(FOLDER) ? join(FOLDER, environment) : undefined;
 
-/** The template of a stack of the last release. */
 export const releasedTemplate = (
   environment: (typeof ENVIRONMENTS)[number],
   stack: string,

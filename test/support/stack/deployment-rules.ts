@@ -147,7 +147,6 @@ function periods({ Period, Metrics = [] }: Resource['Properties']): number[] {
     : [Period];
 }
 
-/** Where a stack would be deployed. */
 interface Place {
   readonly stack: string;
   readonly partition: string;

@@ -79,7 +79,6 @@ const namesIn = (id: string, properties: Resource['Properties'] = {}): string[] 
       : [],
   );
 
-/** The statements of all policies in a resource, one line each. */
 function statementsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>
@@ -90,7 +89,6 @@ function statementsIn(value: unknown): string[] {
   );
 }
 
-/** A statement as one line. */
 export const statementText = ({
   Effect,
   Action,

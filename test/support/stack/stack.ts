@@ -13,20 +13,14 @@ import { BackupStack } from '../../../infra/stack/backup-stack.ts';
 import { EdgeStack } from '../../../infra/stack/edge-stack.ts';
 import { GatehouseStack } from '../../../infra/stack/gatehouse-stack.ts';
 
-/**
- * The output folder of a stack: beside the assembly of this run, and removed together with it. Each
- * worker has its own, because concurrent writes to one folder corrupt its files.
- */
+/** Beside the assembly of this run; one for each worker, because concurrent writes corrupt it. */
 export const assemblyOf = (name: string, changes: Partial<Settings>): string =>
   join(
     inject('assembly'),
     `../template-of-${process.pid}-${name}-${createHash('sha256').update(JSON.stringify(changes)).digest('hex')}`,
   );
 
-/**
- * Synthesizes an example environment with other settings and this run's bundles, in this process
- * for speed.
- */
+/** With this run's bundles, in this process for speed. */
 export function synthesizeInProcess(
   name: string,
   changes: Partial<Settings> = {},
@@ -90,7 +84,6 @@ function otherTemplateOf(stack: string, name: string, changes: Partial<Settings>
   return Template.fromJSON(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** A resource of a CloudFormation template. */
 export interface Resource {
   readonly Type: string;
   // biome-ignore lint/suspicious/noExplicitAny: properties differ by resource type
@@ -100,6 +93,5 @@ export interface Resource {
   readonly DependsOn?: readonly string[];
 }
 
-/** All resources of a type, by logical id. */
 export const resourcesOf = (template: Template, type: string): Record<string, Resource> =>
   template.findResources(type) as Record<string, Resource>;

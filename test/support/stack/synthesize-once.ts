@@ -15,10 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/**
- * Synthesizes one stack for all tests of a project. If all tests of the service passed, its
- * functions must have used all their permissions.
- */
+/** If all tests of the service passed, its functions must have used all their permissions. */
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const assembly = join(folder, 'assembly');
@@ -37,10 +34,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   };
 }
 
-/**
- * Whether every test of every file has passed. After a filter or a failure, some permissions were
- * not exercised.
- */
+/** After a filter or a failure, some permissions were not exercised. */
 async function isWholeSuite(project: TestProject): Promise<boolean> {
   const files = await project.globTestFiles();
   const modules = project.vitest.state

@@ -1,10 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/*
- * Finds permissions that no test uses. Each instance of a run appends its unused permissions; those
- * in every line were never used.
- */
+/* Each instance of a run appends what it did not use; what every line has was never used. */
 
 const fileOf = (assembly: string): string => join(assembly, '../unused-permissions.jsonl');
 
