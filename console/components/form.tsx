@@ -262,7 +262,10 @@ export function TextField(properties: TextProperties) {
   const input = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   const [isShown, setShown] = useState(false);
   useLayoutEffect(() => {
-    if (properties.focused) input.current?.focus();
+    if (!properties.focused) return;
+    input.current?.focus();
+    // What is typed replaces the value.
+    input.current?.select();
   }, [properties.focused]);
   const verbatim = properties.verbatim && ({ autocapitalize: 'none', spellcheck: false } as const);
   const shared = { id: fieldId, name, ref: input, ...attributes, ...verbatim };

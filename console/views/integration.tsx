@@ -107,7 +107,7 @@ function EditIntegration({ loaded, onChanged }: Properties) {
   const { current, formKey, save } = editing;
   const integration = current.data;
   return (
-    <div class="columns">
+    <div class="columns late">
       <div>
         {/* As last loaded: a change of a parameter sets the flag, and leaves the form as it is. */}
         <Restart module={loaded.data.module} />

@@ -330,24 +330,15 @@ function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
   const keptHint = parameter?.secret ? t.secretKept : undefined;
   const [isRestored] = useState(() => draftOf(parameter ? formOf(parameter.id) : NEW));
   return (
-    <>
-      <div class="pairs">
-        <TextField
-          name="confName"
-          label={t.name}
-          hint={parameter ? undefined : t.nameLimit}
-          value={parameter?.confName}
-          verbatim
-          focused={!parameter && !isRestored}
-        />
-        <TextField
-          name="confDescription"
-          label={t.description}
-          hint={parameter ? undefined : t.descriptionLimit}
-          value={parameter?.confDescription}
-          optional
-        />
-      </div>
+    <div class="pairs">
+      <TextField
+        name="confName"
+        label={t.name}
+        hint={parameter ? undefined : t.nameLimit}
+        value={parameter?.confName}
+        verbatim
+        focused={!parameter && !isRestored}
+      />
       <TextField
         name="confValue"
         label={t.value}
@@ -358,13 +349,20 @@ function ParameterFormFields({ parameter }: { parameter?: Parameter }) {
         verbatim
         focused={!!parameter && !isRestored}
       />
+      <TextField
+        name="confDescription"
+        label={t.description}
+        hint={parameter ? undefined : t.descriptionLimit}
+        value={parameter?.confDescription}
+        optional
+      />
       <CheckField
         name="secret"
         label={t.secret}
         hint={parameter ? undefined : t.secretHint}
         checked={parameter?.secret ?? false}
       />
-    </>
+    </div>
   );
 }
 

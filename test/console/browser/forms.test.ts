@@ -271,7 +271,8 @@ it('a parameter is added, shown, edited and deleted where it stands', async () =
   await tab.page.getByText('hidden', { exact: true }).waitFor();
   await expect.poll(() => focusedText(tab)).toBe('New parameter');
   await button('Edit host').click();
-  await field('confValue').fill('b.example.com');
+  await field('confValue').waitFor();
+  await tab.page.keyboard.type('b.example.com');
   await tab.page.locator('.parameters button[type=submit]').click();
   await tab.page.getByText('Restart needed').waitFor();
   await expect.poll(() => focusedText(tab)).toBe('Show the value of host');
