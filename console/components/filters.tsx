@@ -59,6 +59,7 @@ export function Filters({ filters }: { filters: readonly Filter[] }) {
                 placeholder={label}
                 autocomplete="off"
                 spellcheck={false}
+                onKeyDown={toRows}
               />
             </p>
           ))}
@@ -86,6 +87,12 @@ export function Filters({ filters }: { filters: readonly Filter[] }) {
       </form>
     </search>
   );
+}
+
+/** Down leads from the field to the first row. */
+function toRows({ key, currentTarget }: KeyboardEvent): void {
+  const list = key === 'ArrowDown' && (currentTarget as Element).closest('main');
+  if (list) list.querySelector<HTMLElement>('tbody :is(input, a, button)')?.focus();
 }
 
 /** Options of which one click chooses one, and another one removes it. */

@@ -198,6 +198,8 @@ function Shortcuts({ onClose }: { onClose: () => void }) {
     ['?', t.shortcuts],
     ['Escape', t.shortcutClose],
     ['Enter', t.save],
+    ['Up, Down, Home, End', t.shortcutRows],
+    ['Shift Space', t.shortcutRange],
   ] as const;
   return (
     <Dialog title={t.shortcuts} onClose={onClose}>

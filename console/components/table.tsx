@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 import { type Sort, sortedBy, sortOf } from '../list.ts';
 import { hereWith, query } from '../navigation.ts';
 import { texts } from '../state.ts';
@@ -37,14 +38,24 @@ interface Selection<Row> {
 export function Table<Row>(properties: TableProperties<Row>) {
   const { columns, rows, rowKey, caption, sort, busy = false, comfortable = false } = properties;
   const { chosen, selection } = properties;
-  const toggled = (row: Row, isSelected: boolean) => {
+  const last = useRef<string | number>(undefined);
+  const toggled = (row: Row, isSelected: boolean, isRange: boolean) => {
     const next = new Map(selection?.selected);
-    if (isSelected) next.set(rowKey(row), row);
-    else next.delete(rowKey(row));
+    const to = rows.indexOf(row);
+    const from = isRange ? rows.findIndex((other) => rowKey(other) === last.current) : to;
+    for (const each of from < 0 ? [row] : rows.slice(Math.min(from, to), Math.max(from, to) + 1))
+      if (isSelected) next.set(rowKey(each), each);
+      else next.delete(rowKey(each));
+    last.current = rowKey(row);
     selection?.onSelect(next);
   };
   return (
-    <table aria-busy={busy} class={comfortable ? 'lines comfortable' : 'lines'}>
+    // biome-ignore lint/a11y/noNoninteractiveElementInteractions: the check boxes have the focus.
+    <table
+      aria-busy={busy}
+      class={comfortable ? 'lines comfortable' : 'lines'}
+      onKeyDown={selection && moveFocus}
+    >
       <caption>{caption}</caption>
       <thead>
         <tr>
@@ -63,7 +74,9 @@ export function Table<Row>(properties: TableProperties<Row>) {
                   type="checkbox"
                   aria-label={fill(texts().select, { name: selection.nameOf(row) })}
                   checked={selection.selected.has(rowKey(row))}
-                  onChange={({ currentTarget }) => toggled(row, currentTarget.checked)}
+                  onClick={({ currentTarget, shiftKey }) =>
+                    toggled(row, currentTarget.checked, shiftKey)
+                  }
                 />
               </td>
             )}
@@ -87,6 +100,17 @@ export function Table<Row>(properties: TableProperties<Row>) {
       </tbody>
     </table>
   );
+}
+
+/** Moves the focus between the check boxes of the rows. */
+function moveFocus(event: KeyboardEvent): void {
+  const table = event.currentTarget as HTMLTableElement;
+  const boxes = [...table.querySelectorAll<HTMLElement>('tbody td > [type=checkbox]')];
+  const at = boxes.indexOf(event.target as HTMLElement);
+  const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: boxes.length - 1 }[event.key];
+  if (at < 0 || to === undefined) return;
+  event.preventDefault();
+  boxes[to]?.focus();
 }
 
 const classOf = ({ width, rank }: Pick<Column<never>, 'width' | 'rank'>): string | undefined =>

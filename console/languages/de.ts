@@ -11,6 +11,9 @@ export const de: Dictionary = {
   user: 'Benutzer',
   shortcuts: 'Tastenkürzel',
   shortcutClose: 'Schließt einen Dialog',
+  shortcutRows: 'In einer Liste: vom Suchfeld zu den Zeilen und von Kästchen zu Kästchen',
+  shortcutRange:
+    'In einer Liste: wählt alle Zeilen seit der letzten, wie ein Klick mit der Umschalttaste',
   shortcutsSigns: 'Kürzel aus einem Zeichen: / und ?',
   close: 'Schließen',
   foldMenu: 'Menü einklappen',

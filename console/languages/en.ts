@@ -11,6 +11,8 @@ export const en = {
   user: 'user',
   shortcuts: 'Shortcuts',
   shortcutClose: 'Closes a dialog',
+  shortcutRows: 'In a list: from the field to the rows, and from check box to check box',
+  shortcutRange: 'In a list: selects all rows since the last one, as a click with Shift does',
   shortcutsSigns: 'Single signs act: / and ?',
   close: 'Close',
   foldMenu: 'Fold the menu',

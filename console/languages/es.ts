@@ -11,6 +11,8 @@ export const es: Dictionary = {
   user: 'usuario',
   shortcuts: 'Atajos de teclado',
   shortcutClose: 'Cierra un diálogo',
+  shortcutRows: 'En una lista: del campo a las filas, y de casilla en casilla',
+  shortcutRange: 'En una lista: selecciona todas las filas desde la última, como un clic con Mayús',
   shortcutsSigns: 'Atajos de una sola tecla: / y ?',
   close: 'Cerrar',
   foldMenu: 'Contraer el menú',
