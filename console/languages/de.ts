@@ -74,6 +74,7 @@ export const de: Dictionary = {
   countedAt: 'Gezählt',
   logins: 'Anmeldungen',
   changes: 'Änderungen',
+  maximum: 'Höchstwert: {n}',
   asTable: 'Als Tabelle',
   day: 'Tag (UTC)',
   stepAdministrator: 'Einen zweiten Administrator einladen',

@@ -73,6 +73,7 @@ export const en = {
   countedAt: 'Counted',
   logins: 'Log-ins',
   changes: 'Changes',
+  maximum: 'Maximum: {n}',
   asTable: 'As a table',
   day: 'Day (UTC)',
   stepAdministrator: 'Invite a second administrator',

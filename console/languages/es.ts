@@ -73,6 +73,7 @@ export const es: Dictionary = {
   countedAt: 'Último recuento:',
   logins: 'Inicios de sesión',
   changes: 'Cambios',
+  maximum: 'Máximo: {n}',
   asTable: 'Como tabla',
   day: 'Día (UTC)',
   stepAdministrator: 'Invitar a un segundo administrador',

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { GetOverviewResponse } from '../api/generated/types.gen.ts';
 import { actionOf } from '../audit.ts';
 import { Confirm } from '../components/confirm.tsx';
@@ -78,6 +79,7 @@ function Shown({ overview }: { overview: GetOverviewResponse }) {
         </section>
         <section class="card">
           <h2>{t.lastChanges}</h2>
+          {latest.length === 0 && <p>{t.none}</p>}
           <ul class="log" translate={false}>
             {latest.map((entry) => (
               <li key={entry.id}>
@@ -162,40 +164,54 @@ function linksTo(countedAt: string): [name: Exclude<keyof Counts, 'users'>, href
   ];
 }
 
-/** Two bars per day; the table has the same numbers for those who do not see them. */
+/** Two bars per day, and the numbers of one day; the table has them all. */
 function Activity({ days }: { days: Days }) {
   const t = texts();
+  const [chosen, setChosen] = useState(days.length - 1);
   const most = Math.max(1, ...days.flatMap(({ logins, changes }) => [logins, changes]));
   const heightOf = (n: number) => (n === 0 ? 0 : Math.max(2, (n / most) * 100));
+  const [first, shown] = [days[0], days[chosen]];
+  if (!first || !shown) return null;
+  const dayOf = ({ day: date }: Days[number]) => day(language.value, date);
+  const inWords = `${dayOf(shown)}: ${t.logins} ${shown.logins}, ${t.changes} ${shown.changes}`;
   return (
     <>
-      <svg
-        class="chart"
-        viewBox={`0 0 ${days.length * 20} 100`}
-        preserveAspectRatio="none"
-        aria-hidden="true"
-      >
-        {days.map(({ day: date, logins, changes }, index) => (
-          <g key={date}>
-            <rect
-              class="logins"
-              x={index * 20 + 3}
-              y={100 - heightOf(logins)}
-              width="6"
-              height={heightOf(logins)}
-            />
-            <rect
-              class="changes"
-              x={index * 20 + 10}
-              y={100 - heightOf(changes)}
-              width="6"
-              height={heightOf(changes)}
-            />
-          </g>
-        ))}
-      </svg>
-      <p class="legend hint">
-        <span class="logins">{t.logins}</span> <span class="changes">{t.changes}</span>
+      <p class="scale hint">{fill(t.maximum, { n: most })}</p>
+      <div class="chart">
+        <svg viewBox={`0 0 ${days.length * 20} 100`} preserveAspectRatio="none" aria-hidden="true">
+          <rect class="chosen" x={chosen * 20} width="20" height="100" />
+          {days.map(({ day: date, logins, changes }, index) => (
+            <g key={date}>
+              <Bar kind="logins" x={index * 20 + 3} height={heightOf(logins)} />
+              <Bar kind="changes" x={index * 20 + 10} height={heightOf(changes)} />
+            </g>
+          ))}
+        </svg>
+        <input
+          type="range"
+          aria-label={t.day}
+          aria-valuetext={inWords}
+          max={days.length - 1}
+          value={chosen}
+          onInput={({ currentTarget }) => setChosen(Number(currentTarget.value))}
+          onPointerMove={({ offsetX, currentTarget }) => {
+            const at = Math.floor((offsetX / currentTarget.clientWidth) * days.length);
+            setChosen(Math.min(Math.max(at, 0), days.length - 1));
+          }}
+        />
+      </div>
+      <p class="scale hint">
+        <span>{dayOf(first)}</span>
+        <span>{dayOf(days.at(-1) ?? first)}</span>
+      </p>
+      <p class="legend hint" translate={false}>
+        {dayOf(shown)}:{' '}
+        <span class="logins">
+          {t.logins} {shown.logins}
+        </span>{' '}
+        <span class="changes">
+          {t.changes} {shown.changes}
+        </span>
       </p>
       <details>
         <summary>{t.asTable}</summary>
@@ -222,6 +238,10 @@ function Activity({ days }: { days: Days }) {
     </>
   );
 }
+
+const Bar = ({ kind, x, height }: { kind: string; x: number; height: number }) => (
+  <rect class={kind} x={x} y={100 - height} width="6" height={height} />
+);
 
 /** What a fresh deployment needs; the list ends when everything is done. */
 function FirstSteps({ overview }: { overview: GetOverviewResponse }) {

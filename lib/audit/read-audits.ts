@@ -2,7 +2,7 @@ import type { Filter, ListQuery } from '../contract/list-query.ts';
 import { requireEnv } from '../runtime/execution-environment.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import { integrationIdOf } from '../table/keys.ts';
-import { type ChargedCaller, readBudget } from '../table/read-budget.ts';
+import { type ChargedCaller, type ReadBudget, readBudget } from '../table/read-budget.ts';
 import {
   type Bounds,
   boundsAfter,
@@ -83,10 +83,19 @@ export async function readAudits(
   caller: ChargedCaller,
   query: AuditQuery,
 ): Promise<Page<ListedEntry>> {
-  const now = Date.now();
-  const oldest = now - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY;
   const budget = readBudget(table, caller);
   await budget.requireUnspent();
+  return readAuditsWithin(budget, table, query);
+}
+
+/** Reads a page on a budget that is known to be unspent. */
+export function readAuditsWithin(
+  budget: ReadBudget,
+  table: Table,
+  query: AuditQuery,
+): Promise<Page<ListedEntry>> {
+  const now = Date.now();
+  const oldest = now - Number(requireEnv('AUDIT_DAYS')) * MILLISECONDS_PER_DAY;
   return pageInSteps(
     {
       table,

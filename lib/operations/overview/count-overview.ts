@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { ListAudits } from '../../audit/audit-contracts.ts';
 import { type AuditedAction, MILLISECONDS_PER_DAY } from '../../audit/audit-entry.ts';
-import { entryOf } from '../../audit/read-audits.ts';
+import { entryOf, type ListedEntry } from '../../audit/read-audits.ts';
 import type { Filter, ListQuery } from '../../contract/list-query.ts';
 import { matcherOf } from '../../contract/selection.ts';
 import { MODULES } from '../../modules/list-modules.ts';
@@ -68,6 +68,7 @@ const NO_CHANGES: readonly AuditedAction[] = [
   'login.codeRejected',
   'module.reported',
 ];
+export const isChange = ({ action }: ListedEntry): boolean => !NO_CHANGES.includes(action);
 
 /** What was counted at a time, and the log-ins and changes of each day (UTC), the oldest first. */
 export interface Overview {
@@ -112,7 +113,7 @@ export function openCount(now: number) {
     const of = days.find(({ day }) => entry.time.startsWith(day));
     if (!of) return;
     if (entry.action === 'session.started') of.logins++;
-    else if (!NO_CHANGES.includes(entry.action)) of.changes++;
+    else if (isChange(entry)) of.changes++;
   };
   return {
     add(item: Item): void {

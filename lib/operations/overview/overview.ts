@@ -1,5 +1,5 @@
 import { auditPartition, PERMANENT_AUDIT_PARTITION } from '../../audit/audit-entry.ts';
-import { auditView, readAudits } from '../../audit/read-audits.ts';
+import { auditView, readAuditsWithin } from '../../audit/read-audits.ts';
 import { Failure } from '../../contract/failure.ts';
 import { INTEGRATIONS } from '../../integrations/integration-table.ts';
 import { settleAll } from '../../runtime/waiting.ts';
@@ -12,24 +12,26 @@ import type { AuthorizedCaller } from '../../users/caller.ts';
 import { USERS } from '../../users/list-users.ts';
 import { rosterKey } from '../../users/user-items.ts';
 import { userOf } from '../../users/user-table.ts';
-import { daysAt, type Overview, openCount, overviewKey } from './count-overview.ts';
+import { daysAt, isChange, type Overview, openCount, overviewKey } from './count-overview.ts';
 
 /** Each costs one read unit. */
 const ADMINISTRATORS_MAX = 10;
+/** The entries among which changes are looked for: as many as are free for the budget. */
 const LATEST = {
   page: 0,
-  size: 10,
+  size: 30,
   sort: [],
   filters: [],
   parameters: [],
   after: undefined,
 } as const;
+const CHANGES_MAX = 10;
 
 /** The write that replaces what was counted. */
 export const overviewCounted = (overview: Overview): Write => put(overviewKey, { ...overview });
 
 /**
- * The last count, the administrators and the newest entries of the audit trail. It costs as much in
+ * The last count, the administrators and the newest changes of the audit trail. It costs as much in
  * a table of any size. Fails as the read budget does.
  */
 export async function readOverview(table: Table, caller: AuthorizedCaller) {
@@ -37,10 +39,11 @@ export async function readOverview(table: Table, caller: AuthorizedCaller) {
   const [counted] = await budget.requireUnspent([overviewKey]);
   const [administrators, latest] = await settleAll([
     readAdministrators(table, budget),
-    readAudits(table, caller, LATEST),
+    readAuditsWithin(budget, table, LATEST),
   ]);
+  const changes = latest.entities.filter(isChange).slice(0, CHANGES_MAX);
   const { countedAt = null, counts = null, days = null } = (counted ?? {}) as Partial<Overview>;
-  return { countedAt, counts, days, administrators, latest: latest.entities.map(auditView) };
+  return { countedAt, counts, days, administrators, latest: changes.map(auditView) };
 }
 
 async function readAdministrators(table: Table, budget: ReadBudget) {
