@@ -13,11 +13,11 @@ type Session = ListSessionsResponse[number];
 interface Properties {
   readonly load: () => Promise<Answer<ListSessionsResponse>>;
   readonly end: (series: string) => Promise<Answer<unknown>>;
-  readonly endAll: () => Promise<Answer<unknown>>;
-  readonly endAllLabel: string;
+  /** Ends all but the own one. */
+  readonly endOthers?: () => Promise<Answer<unknown>>;
 }
 
-export function Sessions({ load, end, endAll, endAllLabel }: Properties) {
+export function Sessions({ load, end, endOthers }: Properties) {
   const t = texts();
   const { answer, loading, reload } = useLoad('', load);
   const [problem, setProblem] = useState<Problem>();
@@ -47,10 +47,10 @@ export function Sessions({ load, end, endAll, endAllLabel }: Properties) {
           busy={loading}
         />
       )}
-      {sessions.some(({ current }) => !current) && (
+      {endOthers && sessions.some(({ current }) => !current) && (
         <p>
-          <button type="button" onClick={() => void endThem(endAll)}>
-            {endAllLabel}
+          <button type="button" onClick={() => void endThem(endOthers)}>
+            {t.endOthers}
           </button>
         </p>
       )}

@@ -134,8 +134,7 @@ export function OwnSessions() {
       <Sessions
         load={() => send('GET /api/account/sessions', {})}
         end={(series) => send('POST /api/account/sessions/{series}/end', { path: { series } })}
-        endAll={() => send('POST /api/account/end-other-sessions', {})}
-        endAllLabel={t.endOthers}
+        endOthers={() => send('POST /api/account/end-other-sessions', {})}
       />
     </AccountScreen>
   );

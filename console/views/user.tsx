@@ -1,5 +1,6 @@
+import { useState } from 'preact/hooks';
 import type { Role, User as UserData } from '../api/generated/types.gen.ts';
-import type { Success } from '../api/request.ts';
+import type { Problem, Success } from '../api/request.ts';
 import { actionOf, changeText } from '../audit.ts';
 import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
@@ -82,6 +83,7 @@ type EditingUser = Editing<UserData, UserFields>;
 function EditUser({ loaded }: { loaded: Success<UserData> }) {
   const t = texts();
   const { id, login } = loaded.data;
+  const [rounds, setRounds] = useState(0);
   const editing = useEditing<UserData, UserFields>({
     form: 'user',
     labels: {
@@ -107,7 +109,11 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
   const { current, formKey, save } = editing;
   const user = current.data;
   return (
-    <div class="columns">
+    <div class="columns user">
+      <div>
+        <Activation editing={editing} onSessionsEnded={() => setRounds(rounds + 1)} />
+        <Factor editing={editing} />
+      </div>
       <div>
         <div class="card">
           <Form
@@ -126,11 +132,9 @@ function EditUser({ loaded }: { loaded: Success<UserData> }) {
             }
           />
         </div>
-        <UserSessions login={user.login} />
+        <UserSessions key={rounds} login={user.login} />
       </div>
       <div>
-        <Activation editing={editing} />
-        <Factor editing={editing} />
         <LastChanges user={user} />
         <Deletion editing={editing} />
       </div>
@@ -175,7 +179,12 @@ function LastChanges({ user }: { user: UserData }) {
   );
 }
 
-function Activation({ editing }: { editing: EditingUser }) {
+interface ActivationProperties {
+  readonly editing: EditingUser;
+  readonly onSessionsEnded: () => void;
+}
+
+function Activation({ editing, onSessionsEnded }: ActivationProperties) {
   const t = texts();
   const { current, setCurrent } = editing;
   const { login, email, activated, lastLogin, state, invitedUntil } = current.data;
@@ -234,8 +243,30 @@ function Activation({ editing }: { editing: EditingUser }) {
         <Confirm action={fill(activated ? t.deactivate : t.activate, { login })} onConfirm={change}>
           {activated && <p>{t.deactivateText}</p>}
         </Confirm>
+        <EndSessions login={login} onEnded={onSessionsEnded} />
       </div>
     </section>
+  );
+}
+
+function EndSessions({ login, onEnded }: { login: string; onEnded: () => void }) {
+  const t = texts();
+  const [problem, setProblem] = useState<Problem>();
+  const end = async () => {
+    notice.value = '';
+    const answer = await send('POST /api/users/{login}/end-sessions', { path: { login } });
+    setProblem(answer.ok ? undefined : answer.problem);
+    if (!answer.ok) return;
+    notice.value = t.sessionsEnded;
+    onEnded();
+  };
+  return (
+    <>
+      <button type="button" onClick={() => void end()}>
+        {fill(t.endAll, { login })}
+      </button>
+      {problem && <Alert problem={problem} />}
+    </>
   );
 }
 
@@ -249,8 +280,6 @@ function UserSessions({ login }: { login: string }) {
         end={(series) =>
           send('POST /api/users/{login}/sessions/{series}/end', { path: { login, series } })
         }
-        endAll={() => send('POST /api/users/{login}/end-sessions', { path: { login } })}
-        endAllLabel={fill(t.endAll, { login })}
       />
     </section>
   );

@@ -21,7 +21,7 @@ const TASKS: readonly {
 }[] = [
   {
     task: 'find a person by a piece of the address, and end the sessions',
-    most: { mouse: 3, keys: 14 },
+    most: { mouse: 3, keys: 5 },
     steps: ['go ann@HAND', 'button End all sessions', 'see Ended.'],
   },
   {
@@ -60,7 +60,7 @@ const TASKS: readonly {
   },
   {
     task: 'give somebody a role, and take it back',
-    most: { mouse: 6, keys: 17 },
+    most: { mouse: 6, keys: 19 },
     steps: [
       ...['go HAND-tom', 'checkbox Analyst', 'button Save', 'see Saved.'],
       ...['checkbox Analyst', 'button Save', 'see Roles: − Analyst'],
