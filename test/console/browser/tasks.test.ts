@@ -1,5 +1,6 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { authenticator } from '../../../infra/commands/deploy/authenticator.ts';
 import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
 
 /*
@@ -9,9 +10,12 @@ import { logIn, type Tab, useConsole } from '../../support/browser/chromium.ts';
 
 const { gatehouse, openTab } = await useConsole();
 type Hand = 'mouse' | 'keys';
+type Role = Parameters<Page['getByRole']>[0];
 /**
  * A step is a word and its object. `go` uses the field of Ctrl K, and so does `page` by keyboard;
- * `type` fills the field that has the focus; `see` waits for a text. Other words are roles of
+ * `find` leads to the field of a list by keyboard, and a mouse needs no filter; `rows` selects from
+ * one row to another; `type` fills the field that has the focus, with a code of an authenticator if
+ * it says CODE; `see` waits for a text. `field` is a field by its label; other words are roles of
  * controls whose names begin with the object.
  */
 const TASKS: readonly {
@@ -26,13 +30,10 @@ const TASKS: readonly {
   },
   {
     task: 'deactivate five people',
-    most: { mouse: 8, keys: 60 },
+    most: { mouse: 5, keys: 19 },
     steps: [
-      'page Users',
-      ...['ann', 'ben', 'cem', 'dea', 'eva'].map((name) => `checkbox Select HAND-${name}`),
-      'button Deactivate',
-      'button Begin',
-      'see 5 of 5 done.',
+      ...['page Users', 'find HAND-', 'rows HAND-ann HAND-eva', 'button Deactivate'],
+      ...['button Begin', 'see 5 of 5 done.'],
     ],
   },
   {
@@ -66,7 +67,34 @@ const TASKS: readonly {
       ...['checkbox Analyst', 'button Save', 'see Roles: − Analyst'],
     ],
   },
+  {
+    task: 'change three parameters of an integration',
+    most: { mouse: 6, keys: 25 },
+    steps: [
+      ...['go Tap-HAND', 'button Edit host', 'type 1', 'button Edit path', 'type 2'],
+      ...['button Edit port', 'type 3', 'button Save 3', 'see 3 of 3 done.'],
+    ],
+  },
+  {
+    task: 'exchange a credential, up to the revocation of the former one',
+    most: { mouse: 7, keys: 30 },
+    steps: [
+      ...['go Tap-HAND', 'button Exchange', 'button Exchange', 'see it is not shown again'],
+      ...['button Load the list', 'button Revoke the former', 'button Revoke', 'see is revoked.'],
+    ],
+  },
+  {
+    task: 'turn on the own second factor, up to the recovery codes',
+    most: { mouse: 5, keys: 12 },
+    steps: [
+      ...['go Second factor', 'field Current password', 'type HAND', 'button Turn on'],
+      ...['see Scan this code', 'type CODE', 'button Turn on', 'see Each of these codes'],
+    ],
+  },
 ];
+
+const hasFocus = (control: Locator) =>
+  control.evaluate((element) => element === document.activeElement);
 
 /** Does the steps, and returns how many actions they took. */
 async function countActions({ page, settle }: Tab, hand: Hand, steps: readonly string[]) {
@@ -78,9 +106,11 @@ async function countActions({ page, settle }: Tab, hand: Hand, steps: readonly s
   };
   const on = async (role: string, name: string) => {
     const scope = page.locator((await page.locator('dialog').count()) > 0 ? 'dialog' : 'body');
-    const control = scope
-      .getByRole(role as Parameters<Page['getByRole']>[0], { name: new RegExp(`^${name}`) })
-      .first();
+    const control = (
+      role === 'field'
+        ? scope.getByLabel(name, { exact: true })
+        : scope.getByRole(role as Role, { name: new RegExp(`^${name}`) })
+    ).first();
     await control.waitFor();
     if (hand === 'mouse') {
       actions += 1;
@@ -91,9 +121,9 @@ async function countActions({ page, settle }: Tab, hand: Hand, steps: readonly s
       (element) =>
         document.activeElement && element.compareDocumentPosition(document.activeElement) & 4,
     );
-    while (!(await control.evaluate((element) => element === document.activeElement)))
-      await press(isBefore ? 'Shift+Tab' : 'Tab');
-    if (role !== 'textbox') await press(role === 'checkbox' ? 'Space' : 'Enter');
+    while (!(await hasFocus(control))) await press(isBefore ? 'Shift+Tab' : 'Tab');
+    if (role !== 'textbox' && role !== 'field')
+      await press(role === 'checkbox' ? 'Space' : 'Enter');
   };
   const go = async (place: string) => {
     if (hand === 'mouse') await on('button', 'Go to');
@@ -104,9 +134,31 @@ async function countActions({ page, settle }: Tab, hand: Hand, steps: readonly s
     else await press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   };
+  const find = async (text: string) => {
+    if (hand === 'mouse') return;
+    await on('textbox', 'Find by');
+    await page.keyboard.type(text);
+    await press('Enter');
+  };
+  const selectRows = async (names: readonly string[]) => {
+    for (const [index, name] of names.entries()) {
+      const box = page.getByLabel(`Select ${name}`);
+      const modifiers = index > 0 ? ['Shift' as const] : [];
+      if (hand === 'keys') while (!(await hasFocus(box))) await press('ArrowDown');
+      if (hand === 'keys') await press([...modifiers, 'Space'].join('+'));
+      else await box.click({ modifiers });
+      if (hand === 'mouse') actions += 1;
+    }
+  };
+  const type = async (text: string) => {
+    const secret = () => page.locator('main code').innerText();
+    await page.keyboard.type(text === 'CODE' ? authenticator(await secret()).code() : text);
+  };
   for (const step of steps) {
-    const [kind = '', object = ''] = step.replace('HAND', hand).split(/ (.*)/);
-    if (kind === 'type') await page.keyboard.type(object);
+    const [kind = '', object = ''] = step.replaceAll('HAND', hand).split(/ (.*)/);
+    if (kind === 'type') await type(object);
+    else if (kind === 'find') await find(object);
+    else if (kind === 'rows') await selectRows(object.split(' '));
     else if (kind === 'see') await page.getByText(object).first().waitFor();
     else if (kind === 'go' || (kind === 'page' && hand === 'keys')) await go(object);
     else await on(kind === 'page' ? 'link' : kind, object);
@@ -126,6 +178,11 @@ beforeAll(async () => {
     await gatehouse.logIn(`${hand}-ann`);
     const { body } = await gatehouse.call('GET', `/api/users/${hand}-tom`, { token });
     await send('PUT', '/api/users', { ...body, authorities: ['ROLE_ADMIN'] });
+    const tap = { name: `Tap-${hand}`, shortName: 'tap', integrationType: 'API' };
+    const { body: integration } = await send('POST', '/api/utm-integrations', tap);
+    await send('POST', `/api/utm-integrations/${integration.id}/credentials`, {});
+    for (const confName of ['host', 'path', 'port'])
+      await send('POST', '/api/utm-integration-confs', { integration, confName, confValue: '0' });
   }
   const integration = { name: 'Firewall', shortName: 'fw', integrationType: 'API' };
   const { body } = await send('POST', '/api/utm-integrations', integration);
