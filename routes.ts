@@ -14,6 +14,7 @@ import { GetHealth } from './lib/status/health.ts';
 import { GetConsole, GetInfo, GetOpenApi } from './lib/status/status-contracts.ts';
 import { PublishKeys } from './lib/tokens/token.ts';
 import { ListUsers } from './lib/users/list-users.ts';
+import { SESSION_COUNTS } from './lib/users/session-item.ts';
 import * as Users from './lib/users/user-contracts.ts';
 import { USER_UPDATES } from './lib/users/user-updates.ts';
 
@@ -40,7 +41,6 @@ const {
   audit,
   attempts,
   session,
-  formerUser,
   mail,
   mailCount,
   changes,
@@ -96,7 +96,7 @@ export const routes: readonly Route[] = [
       put: [email, mail, audit],
       updateUser: USER_UPDATES.account,
       delete: [email],
-      conditionCheck: [user, email],
+      conditionCheck: [user, session, email],
     },
   },
   {
@@ -122,6 +122,7 @@ export const routes: readonly Route[] = [
       put: [attempts, mail, audit],
       update: [attempts],
       updateUser: USER_UPDATES.password,
+      updateSession: SESSION_COUNTS,
       updateOutsideTransaction: [attempts],
       keys: ['pepper'],
     },
@@ -131,11 +132,10 @@ export const routes: readonly Route[] = [
     handler: 'log-out',
     contract: Sessions.LogOut,
     permissions: {
-      get: [formerUser],
+      get: [session],
       put: [audit],
-      update: [formerUser],
-      updateUser: USER_UPDATES.sessions,
       delete: [session],
+      conditionCheck: [user],
     },
   },
   {
@@ -152,7 +152,11 @@ export const routes: readonly Route[] = [
     route: 'POST /api/account/end-other-sessions',
     handler: 'end-other-sessions',
     contract: Sessions.EndOtherSessions,
-    permissions: { put: [audit], updateUser: USER_UPDATES.sessions },
+    permissions: {
+      put: [audit],
+      updateUser: USER_UPDATES.sessions,
+      updateSession: SESSION_COUNTS,
+    },
   },
   {
     route: 'POST /api/account/sessions/{series}/end',
@@ -161,8 +165,8 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [session],
       put: [audit],
-      updateUser: USER_UPDATES.sessions,
       delete: [session],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -175,6 +179,7 @@ export const routes: readonly Route[] = [
       update: [attempts],
       updateUser: USER_UPDATES.factor,
       updateOutsideTransaction: [attempts],
+      conditionCheck: [session],
       keys: ['pepper', 'factor'],
     },
   },
@@ -187,6 +192,7 @@ export const routes: readonly Route[] = [
       put: [attempts, mail, audit],
       update: [attempts],
       updateUser: USER_UPDATES.factor,
+      updateSession: SESSION_COUNTS,
       updateOutsideTransaction: [attempts],
       keys: ['pepper', 'factor'],
     },
@@ -201,6 +207,7 @@ export const routes: readonly Route[] = [
       update: [attempts],
       updateUser: USER_UPDATES.factor,
       updateOutsideTransaction: [attempts],
+      conditionCheck: [session],
       keys: ['pepper', 'factor'],
     },
   },
@@ -214,6 +221,7 @@ export const routes: readonly Route[] = [
       update: [attempts],
       updateUser: USER_UPDATES.factor,
       updateOutsideTransaction: [attempts],
+      conditionCheck: [session],
       keys: ['pepper', 'factor'],
     },
   },
@@ -252,7 +260,7 @@ export const routes: readonly Route[] = [
       put: [user, login, email, mail, audit],
       update: [administrators, total],
       updateOutsideTransaction: [sequence],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
       keys: ['pepper'],
     },
   },
@@ -266,7 +274,7 @@ export const routes: readonly Route[] = [
       update: [administrators],
       updateUser: USER_UPDATES.user,
       delete: [login, email],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -297,10 +305,12 @@ export const routes: readonly Route[] = [
     contract: Users.DeleteUser,
     permissions: {
       get: [login, user],
-      put: [audit, formerUser],
+      query: [session],
+      put: [audit],
       update: [administrators, total],
+      updateSession: ['deletedUser'],
       delete: [user, login, email],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -322,7 +332,7 @@ export const routes: readonly Route[] = [
       get: [login, user],
       put: [audit],
       updateUser: USER_UPDATES.sessions,
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -332,9 +342,8 @@ export const routes: readonly Route[] = [
     permissions: {
       get: [login, user, session],
       put: [audit],
-      updateUser: USER_UPDATES.sessions,
       delete: [session],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -345,7 +354,7 @@ export const routes: readonly Route[] = [
       get: [login, user],
       put: [mail, audit],
       updateUser: USER_UPDATES.factor,
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -356,7 +365,7 @@ export const routes: readonly Route[] = [
       get: [login, user, mailCount],
       put: [mail, mailCount, audit],
       updateUser: USER_UPDATES.invitation,
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
 
@@ -368,7 +377,7 @@ export const routes: readonly Route[] = [
       put: [integration, audit],
       update: [total],
       updateOutsideTransaction: [sequence],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -379,7 +388,7 @@ export const routes: readonly Route[] = [
       get: [integration],
       put: [audit],
       update: [integration],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -420,7 +429,7 @@ export const routes: readonly Route[] = [
       update: [total],
       updateOutsideTransaction: [reads],
       delete: [integration, parameter, credential],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -431,7 +440,7 @@ export const routes: readonly Route[] = [
       get: [integration],
       put: [audit],
       update: [integration],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
 
@@ -443,7 +452,7 @@ export const routes: readonly Route[] = [
       get: [integration],
       put: [credential, audit],
       update: [integration],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -461,7 +470,7 @@ export const routes: readonly Route[] = [
       put: [audit],
       update: [integration],
       delete: [credential],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
   {
@@ -519,7 +528,7 @@ export const routes: readonly Route[] = [
       get: [integration],
       put: [parameter, audit],
       update: [integration, total],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
       keys: ['seal'],
     },
   },
@@ -532,7 +541,7 @@ export const routes: readonly Route[] = [
       put: [audit],
       update: [integration, parameter],
       updateOutsideTransaction: [reads],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
       keys: ['seal'],
     },
   },
@@ -579,7 +588,7 @@ export const routes: readonly Route[] = [
       update: [integration, total],
       updateOutsideTransaction: [reads],
       delete: [parameter],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
 
@@ -613,7 +622,7 @@ export const routes: readonly Route[] = [
       query: [user, integration, audit],
       put: [overview],
       updateOutsideTransaction: [reads],
-      conditionCheck: [user],
+      conditionCheck: [user, session],
     },
   },
 ];
@@ -650,11 +659,11 @@ export interface Permissions {
   readonly query?: readonly string[];
   readonly put?: readonly string[];
   readonly update?: readonly string[];
-  /** The attributes of existing users that updates may name. `update` has no users. */
+  /** The attributes of existing users and sessions that updates may name; `update` has neither. */
   readonly updateUser?: readonly string[];
+  readonly updateSession?: readonly string[];
   /**
-   * Updates outside of a transaction; `put`, `update`, `updateUser` and `delete` are allowed in
-   * transactions only.
+   * Updates outside of a transaction; all other permissions to write are for transactions only.
    */
   readonly updateOutsideTransaction?: readonly string[];
   readonly delete?: readonly string[];
@@ -676,17 +685,15 @@ export interface Permissions {
 }
 
 /**
- * The permissions in the route's row, plus reading the public keys and the caller's user, also a
- * deleted one where no role is required, if it requires a token, and counting changes if users
- * change something by it.
+ * The permissions in the route's row, plus reading the public keys and the caller's user and
+ * session, if it requires a token, and counting changes if users change something by it.
  */
 export function permissionsOf({ route, contract, permissions }: Route): Permissions {
   if (contract.access === 'public') return permissions;
-  const { get = [], query = [], updateOutsideTransaction = [] } = permissions;
-  const ofCaller = [user, ...(contract.access === 'authenticated' ? [formerUser] : [])];
+  const { batchGet = [], query = [], updateOutsideTransaction = [] } = permissions;
   return {
     ...permissions,
-    get: [...new Set([...get, ...ofCaller])],
+    batchGet: [...new Set([...batchGet, user, session])],
     query: [...query, publicKey],
     ...(countsChanges({ route, contract }) && {
       updateOutsideTransaction: [...updateOutsideTransaction, changes],

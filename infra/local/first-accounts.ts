@@ -1,20 +1,16 @@
 import { KMSClient } from '@aws-sdk/client-kms';
-import { authorize } from '../../lib/authorization/authorize.ts';
 import { Failure } from '../../lib/contract/failure.ts';
 import { createFirstAdministrator } from '../../lib/operations/administrators/first-administrator.ts';
 import { openHasher } from '../../lib/passwords/hasher.ts';
-import { openPasswordPolicy } from '../../lib/passwords/password-policy.ts';
-import { createUser } from '../../lib/users/create-user.ts';
-import { CreateUser } from '../../lib/users/user-contracts.ts';
-import { findUserByLogin } from '../../lib/users/user-table.ts';
+import { settleAll } from '../../lib/runtime/waiting.ts';
+import { commitWithRetries } from '../../lib/table/change.ts';
+import { newAccount } from '../../lib/users/create-user.ts';
+import { creation } from '../../lib/users/user-table.ts';
 import type { Cloud } from './cloud.ts';
 import { OPERATOR, operatorsTable } from './state/operator.ts';
 import type { State } from './state/state.ts';
 
 const DONE = 'first-accounts';
-
-/** The passwords of these accounts are their logins, whatever the settings require. */
-const ANY_PASSWORD = openPasswordPolicy({ minimum: 1, rejectCommon: false });
 
 /** Creates admin and user on the first start of a state. Returns the lines to print. */
 export async function createFirstAccounts(cloud: Cloud, state: State): Promise<string[]> {
@@ -35,23 +31,19 @@ export async function createFirstAccounts(cloud: Cloud, state: State): Promise<s
   if (!first && state.read(DONE)) return [];
 
   // A start that was killed may have created admin but not user.
-  const admin = first ?? (await findUserByLogin(table, 'admin'));
-  if (admin) {
-    const { id, incarnation, passwordChanges, sessionEndings = 0 } = admin;
-    const token = { jti: DONE, expires: 0, incarnation, passwordChanges, sessionEndings };
-    const caller = authorize(table, { id, source: '127.0.0.1', ...token }, CreateUser.access);
-    await createUser({ table, hasher, policy: ANY_PASSWORD }, caller, {
-      id: undefined,
-      login: 'user',
-      email: 'user@example.com',
-      password: 'user',
-      firstName: 'User',
-      lastName: 'User',
-      activated: true,
-      langKey: 'en',
-      authorities: ['ROLE_USER'],
-    }).catch(whenTaken);
-  }
+  const [id, passwordHash] = await settleAll([table.nextId('USER'), hasher.hash('user')]);
+  const user = {
+    login: 'user',
+    email: 'user@example.com',
+    firstName: 'User',
+    lastName: 'User',
+    activated: true,
+    langKey: 'en',
+    authorities: ['ROLE_USER'],
+  } as const;
+  await commitWithRetries(table, (now) =>
+    creation(newAccount({ ...user, id, passwordHash }, 'admin', now)),
+  ).catch(whenTaken);
   state.write(DONE, new Date().toISOString());
   return [
     'First start: created the accounts admin (password admin; ROLE_ADMIN and ROLE_USER)',

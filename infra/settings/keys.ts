@@ -131,10 +131,7 @@ export const keySettings = {
           rememberedMinutes: v.optional(
             v.pipe(
               count('minutes', 'The lifetime of a token that was requested with `rememberMe`.'),
-              atMost(
-                43_200,
-                '30 days, for which the state of the tokens of a deleted user is kept',
-              ),
+              atMost(43_200, '30 days'),
             ),
             1440,
           ),

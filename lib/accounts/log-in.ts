@@ -13,8 +13,7 @@ import {
   factorRequiredFrom,
   openFactorRequirement,
 } from '../second-factor/user-factor.ts';
-import { newSession, type Session } from '../sessions/session.ts';
-import { sessionStarted } from '../sessions/session-table.ts';
+import { newSession } from '../sessions/session.ts';
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -24,6 +23,7 @@ import type { Rejected } from '../throttle/run-attempt.ts';
 import { openIssuer } from '../tokens/issue-token.ts';
 import { tokenLifetimeSeconds } from '../tokens/token.ts';
 import { loggedIn } from '../users/credential-table.ts';
+import { type Session, sessionStarted } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
 import { loginGuardKey } from '../users/user-items.ts';
 import { isLogin } from '../users/user-schema.ts';

@@ -22,7 +22,7 @@ import { attemptBy, type LoginThrottle, openLoginThrottle } from '../throttle/lo
 import { issuer } from '../tokens/token.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
 import { factorChange } from '../users/credential-table.ts';
-import { allSessionsEnded } from '../users/token-validity.ts';
+import { allSessionsEnded, sessionKept } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
 import { auditEventFor } from '../users/user-table.ts';
 
@@ -111,13 +111,15 @@ export async function confirmFactor(
             if (!current) throw new Failure('second-factor-off');
             // Another request has replaced the secret.
             if (current.nonce !== pending.nonce) throw new Failure('wrong-code');
+            const othersEnded = allSessionsEnded(callerUser);
             return {
               writes: [
                 factorChange(callerUser, {
                   secondFactor: factor,
                   pendingFactor: undefined,
-                  ...allSessionsEnded(callerUser, caller.jti),
+                  ...othersEnded,
                 }),
+                sessionKept(caller, { ...callerUser, ...othersEnded }),
                 notified('secondFactorChanged', callerUser, now),
                 ...clearFailures(now),
               ],

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { recentValues } from '../runtime/execution-environment.ts';
 import { count, type ItemDeclaration } from '../table/item-kind.ts';
@@ -7,7 +6,6 @@ import { idText } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { windowCounter } from '../table/window-counter.ts';
 import type { Caller } from '../users/caller.ts';
-import { hadEnded, isOfAccount, TOKEN_STATE, type TokenState } from '../users/token-validity.ts';
 
 /*
  * Every change checks the item of its caller, so a stream of changes by one account keeps that item
@@ -38,37 +36,27 @@ export async function requireChangeLeft(table: Table, userId: number): Promise<v
 }
 
 /*
- * Every request with a signed token reads the user of the token, without a charge. So that tokens
- * that have ended cannot keep the partition of the users busy, a function instance remembers why it
- * refused one, and refuses every token that had ended by then without a read. It never refuses a
- * token that is valid: a token that has ended never becomes valid again, and a token that was
- * issued later has a higher count.
+ * Every request with a signed token reads the user and the session of the token, without a charge.
+ * So that tokens whose sessions have ended cannot keep the partition of the users busy, a function
+ * instance remembers them: a session that has ended never becomes valid again.
  */
 
-const ACCOUNTS_MAX = 1000;
+const SESSIONS_MAX = 1000;
 /** Only matters if the table is put back to an earlier state while functions run. */
 const LIFE_MS = 10_000;
 
-/** The accounts whose tokens were refused, as they were read then. */
-export interface EndedTokens {
-  /** Whether the token is known to have ended. */
+/** The sessions that were found to have ended. */
+export interface EndedSessions {
   has(caller: Caller): boolean;
-  /** Remembers the state for which a token was refused; undefined if the account was deleted. */
-  add(user: TokenState | undefined, caller: Caller): void;
+  add(caller: Caller): void;
 }
 
-/** Remembers refusals for one endpoint of one function instance. */
-export function endedTokens(): EndedTokens {
-  const accounts = recentValues<{ readonly state: TokenState | undefined }>(ACCOUNTS_MAX, LIFE_MS);
-  const keyOf = ({ id, incarnation }: Caller) => `${id} ${incarnation}`;
+/** Remembers ended sessions for one endpoint of one function instance. */
+export function endedSessions(): EndedSessions {
+  const sessions = recentValues<true>(SESSIONS_MAX, LIFE_MS);
+  const keyOf = ({ id, jti }: Caller) => `${id} ${jti}`;
   return {
-    has(caller) {
-      const account = accounts.get(keyOf(caller));
-      return account !== undefined && (!account.state || hadEnded(account.state, caller));
-    },
-    add(user, caller) {
-      const state = isOfAccount(user, caller) ? pick(user, TOKEN_STATE) : undefined;
-      accounts.set(keyOf(caller), { state });
-    },
+    has: (caller) => sessions.get(keyOf(caller)) === true,
+    add: (caller) => sessions.set(keyOf(caller), true),
   };
 }

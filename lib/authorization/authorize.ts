@@ -12,12 +12,18 @@ import {
 import { loadDecideCommit } from '../table/change.ts';
 import { entityKey } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { attributesAre, type Condition, withConditionOn } from '../table/write.ts';
-import type { AuthorizedCaller, Caller, CallerFrom, ChangeRule } from '../users/caller.ts';
-import { isEnded, isOfAccount, stillValid } from '../users/token-validity.ts';
+import { attributesAre, type Condition, EXISTS, withConditionOn } from '../table/write.ts';
+import type { AuthorizedCaller, CallerFrom, ChangeRule } from '../users/caller.ts';
+import {
+  type DeletedUser,
+  isLive,
+  type Session,
+  sessionKey,
+  sessionOf,
+} from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
-import { actorOf, type FormerUser, findFormerUser, findUser } from '../users/user-table.ts';
-import { type EndedTokens, endedTokens, requireChangeLeft } from './account-limits.ts';
+import { actorOf, userOf } from '../users/user-table.ts';
+import { type EndedSessions, endedSessions, requireChangeLeft } from './account-limits.ts';
 
 /** What a request requires of its caller. */
 interface Requirements {
@@ -31,18 +37,40 @@ export const openAccessSettings = () => ({
   secondFactor: openFactorRequirement(),
 });
 
+/** The user and the session of a caller, as stored. */
+interface Stored {
+  readonly user: User | undefined;
+  readonly session: Session | undefined;
+}
+
+/** Whether the session has not ended, and its user can use it. */
+const isValid = ({ user, session }: Stored): boolean =>
+  session !== undefined && user?.activated === true && isLive(session, user, Date.now());
+
 /**
- * The failure for a caller that is not authorized by its stored user; undefined if it is. A token
- * that has ended is 401, after which clients log in again; a missing role or second factor is 403
- * (RFC 6750, 3.1).
+ * Reads the user and the session of a caller in one call. A session that seems to have ended is
+ * read again after its user: a change that keeps it may have been committed between the two reads.
+ */
+async function readStored(table: Table, caller: CallerFrom): Promise<Stored> {
+  const [userItem, sessionItem] = await table.getAll([
+    entityKey('USER', caller.id),
+    sessionKey(caller),
+  ]);
+  const user = userItem && userOf(userItem);
+  const session = sessionItem && sessionOf(sessionItem);
+  if (!session || isValid({ user, session }) || session.deletedUser) return { user, session };
+  const [again] = await table.getAll([sessionKey(caller)]);
+  return { user, session: again && sessionOf(again) };
+}
+
+/**
+ * The failure for a caller that is not authorized by the stored user; undefined if it is. A missing
+ * role or second factor is 403 (RFC 6750, 3.1).
  */
 function denialReason(
-  user: FormerUser | undefined,
-  caller: Caller,
+  user: DeletedUser,
   { access, secondFactor }: Requirements,
 ): FailureCode | undefined {
-  if (!isOfAccount(user, caller) || !user.activated || isEnded(user, caller))
-    return 'invalid-token';
   if (needsFactor(access) && lacksFactor(user, secondFactor, Date.now()))
     return 'second-factor-required';
   const isAuthorized =
@@ -51,34 +79,30 @@ function denialReason(
 }
 
 /**
- * The rule of `denialReason` as a condition on the caller's item, checked in the transaction of the
- * change. A deactivation ends all sessions, so it needs no condition of its own. The version stands
- * for the roles and for the login, which is written to the audit fields and may meanwhile belong to
- * another user; `factorChanges` stands for the second factor. Where the change updates this item,
- * its function may write whatever the condition names (routes.ts).
+ * What `denialReason` and `isValid` require of the user, as a condition in the transaction of the
+ * change; that the session exists is a condition on its item. A deactivation ends all sessions, so
+ * it needs no condition of its own. The version stands for the roles and for the login, which is
+ * written to the audit fields and may meanwhile belong to another user; `factorChanges` stands for
+ * the second factor. Where the change updates this item, its function may write whatever the
+ * condition names (routes.ts).
  */
-function callerStillAuthorized(
-  { version, factorChanges }: User,
-  caller: Caller,
+function userStillAuthorized(
+  { version, passwordChanges, sessionEndings, factorChanges }: User,
   { access, secondFactor }: Requirements,
   now: number,
 ): Condition {
   const requiresFactor = needsFactor(access) && secondFactor && isInForce(secondFactor, now);
-  const unchanged = attributesAre({ version, ...(requiresFactor && { factorChanges }) }, 'caller_');
-  const valid = stillValid(caller);
-  return {
-    ...valid,
-    condition: `${valid.condition} AND ${unchanged.condition}`,
-    names: { ...valid.names, ...unchanged.names },
-    values: { ...valid.values, ...unchanged.values },
-  };
+  return attributesAre(
+    { version, passwordChanges, sessionEndings, ...(requiresFactor && { factorChanges }) },
+    'caller_',
+  );
 }
 
 const ADMINISTRATORS: Access = { anyRole: ['ROLE_ADMIN'] };
 
 /**
- * Binds a caller to the access that a contract requires. Unless `deletionEndsSessions`, the tokens
- * of a deleted account can still read what requires no role.
+ * Binds a caller to the access that a contract requires. Unless `deletionEndsSessions`, the
+ * sessions of a deleted account can still read what requires no role.
  */
 export function authorize(
   table: Table,
@@ -87,40 +111,39 @@ export function authorize(
   {
     deletionEndsSessions = false,
     secondFactor,
-    ended = endedTokens(),
+    ended = endedSessions(),
   }: {
     readonly deletionEndsSessions?: boolean;
     readonly secondFactor?: FactorRequirement | undefined;
-    readonly ended?: EndedTokens;
+    readonly ended?: EndedSessions;
   } = {},
 ): AuthorizedCaller {
   const required: Requirements = { access, secondFactor };
   // The endpoint, the read budget and the first load of a change share one read; a retry must read
   // the current state.
-  let read: Promise<User | undefined> | undefined;
+  let read: Promise<Stored> | undefined;
   let isLoaded = false;
-  const readOnce = (): Promise<User | undefined> => {
-    read ??= findUser(table, caller.id);
+  const readOnce = (): Promise<Stored> => {
+    read ??= readStored(table, caller);
     return read;
   };
   // The contract: deleting a user does not immediately end existing sessions.
   const canOutliveUser = access === 'authenticated' && !deletionEndsSessions;
-  let readFormer: Promise<FormerUser | undefined> | undefined;
-  const readFormerOnce = async (): Promise<FormerUser | undefined> => {
-    if (canOutliveUser) readFormer ??= findFormerUser(table, caller.id);
-    return readFormer;
-  };
-  /**
-   * Fails with the denial reason. An endpoint that asks for the user of its caller does so for
-   * every request, so a deleted user is remembered even where others can outlive theirs.
-   */
-  function requireNoDenial<U extends FormerUser>(user: U | undefined): asserts user is U {
-    const reason = denialReason(user, caller, required);
-    if (reason === 'invalid-token') ended.add(user, caller);
+  /** Fails with invalid-token, after which clients log in again (RFC 6750, 3.1). */
+  function refuse(): never {
+    // An endpoint that asks for the user of its caller does so for every request, so the session of
+    // a deleted user is remembered even where others can outlive their user.
+    ended.add(caller);
+    throw new Failure('invalid-token');
+  }
+  function requireNoDenial(user: DeletedUser): void {
+    const reason = denialReason(user, required);
     if (reason) throw new Failure(reason);
   }
   const confirm = async (): Promise<User> => {
-    const user = await readOnce();
+    const stored = await readOnce();
+    if (!isValid(stored)) refuse();
+    const user = stored.user as User;
     requireNoDenial(user);
     return user;
   };
@@ -134,14 +157,15 @@ export function authorize(
     ...caller,
     findUser: confirm,
     async isAdministrator() {
-      return (
-        denialReason(await readOnce(), caller, { ...required, access: ADMINISTRATORS }) ===
-        undefined
-      );
+      const stored = await readOnce();
+      const asAdministrator = { ...required, access: ADMINISTRATORS };
+      return isValid(stored) && denialReason(stored.user as User, asAdministrator) === undefined;
     },
     async requireAuthorized() {
       if (access === 'issued-token') return;
-      requireNoDenial((await readOnce()) ?? (await readFormerOnce()));
+      const { deletedUser } = (await readOnce()).session ?? {};
+      if (canOutliveUser && deletedUser) requireNoDenial(deletedUser);
+      else await confirm();
     },
     async change(rule) {
       if (ended.has(caller)) throw new Failure('invalid-token');
@@ -188,8 +212,8 @@ async function changeBy<R, E, L, P>(
       writes: [
         ...withConditionOn(
           entityKey('USER', caller.id),
-          callerStillAuthorized(callerUser, caller, required, now),
-          writes,
+          userStillAuthorized(callerUser, required, now),
+          withConditionOn(sessionKey(caller), EXISTS, writes),
         ),
         ...[event].flat().map((each) => auditEntry(actor, each, now)),
       ],

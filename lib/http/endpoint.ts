@@ -1,4 +1,4 @@
-import { endedTokens } from '../authorization/account-limits.ts';
+import { endedSessions } from '../authorization/account-limits.ts';
 import { authorize, openAccessSettings } from '../authorization/authorize.ts';
 import type { ProtectedContract } from '../contract/contract.ts';
 import { Failure } from '../contract/failure.ts';
@@ -40,7 +40,7 @@ export function respondToUsers<C extends ProtectedContract>(
   contract: C,
   handle: (request: AuthorizedRequest<C>) => Promise<Response>,
 ) {
-  const settings = { ...openAccessSettings(), ended: endedTokens() };
+  const settings = { ...openAccessSettings(), ended: endedSessions() };
   return async (
     readRequest: () => Request<C>,
     authenticated: unknown,

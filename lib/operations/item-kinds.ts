@@ -8,7 +8,6 @@ import {
 import { mailCountItem } from '../mail/mail-limit.ts';
 import { mailItem, resetMailItem } from '../mail/outbox.ts';
 import { credentialUseItem } from '../modules/credential.ts';
-import { sessionItem } from '../sessions/session-table.ts';
 import { formatItem } from '../table/format.ts';
 import {
   type ItemDeclaration,
@@ -21,6 +20,7 @@ import type { Key } from '../table/keys.ts';
 import { readCountItem } from '../table/read-budget.ts';
 import { attemptsItem, rejectionItem, sourceItem } from '../throttle/attempt-items.ts';
 import { notBeforeItem, publicKeyItem } from '../tokens/token.ts';
+import { sessionItem } from '../users/session-item.ts';
 import * as users from '../users/user-items.ts';
 import { importedIntegrationItem, importedUserItem } from './import-marker.ts';
 import { overviewItem } from './overview/count-overview.ts';
@@ -46,7 +46,6 @@ const DECLARATIONS = {
   resetKey: users.resetKeyItem,
   pendingEmail: users.pendingEmailItem,
   reads: readCountItem,
-  formerUser: users.formerUserItem,
   session: sessionItem,
   changes: changeCountItem,
   mail: mailItem,

@@ -1,19 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Source } from '../contract/source.ts';
-import { type IssuedToken, isEnded, isOfAccount } from '../users/token-validity.ts';
+import { type Session, sessionCounts } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
-
-/** A log-in of a user, as stored until its token expires. Its series is the id of the token. */
-export interface Session extends IssuedToken {
-  /** ISO 8601, UTC. */
-  readonly startedAt: string;
-  readonly ipAddress: string;
-  readonly userAgent: string;
-  /** Whether the log-in asked for the longer lifetime. */
-  readonly remembered: boolean;
-  /** Whether the log-in had a code. */
-  readonly secondFactor: boolean;
-}
 
 // Browsers name themselves at the end: Edge and Opera after 110 to 150 characters.
 const USER_AGENT_LENGTH_MAX = 255;
@@ -37,7 +25,6 @@ export function newSession(
   lifetime: number,
   now: number,
 ): Session {
-  const { incarnation, passwordChanges, sessionEndings = 0 } = user;
   return {
     jti: newSeries(now),
     startedAt: new Date(now).toISOString(),
@@ -46,15 +33,9 @@ export function newSession(
     userAgent: harmless(userAgent),
     remembered,
     secondFactor,
-    incarnation,
-    passwordChanges,
-    sessionEndings,
+    ...sessionCounts(user),
   };
 }
-
-/** Whether the token of the session is still accepted. `now` is in milliseconds since 1970. */
-export const isLive = (session: Session, user: User, now: number): boolean =>
-  now < session.expires * 1000 && isOfAccount(user, session) && !isEnded(user, session);
 
 /** The response form of a session; `current` is the one that makes the request. */
 export const sessionView = (session: Session, currentSeries: string) => ({

@@ -1,25 +1,25 @@
 import { Failure } from '../contract/failure.ts';
 import { loadDecideCommit } from '../table/change.ts';
+import { entityKey } from '../table/keys.ts';
 import { readBudget } from '../table/read-budget.ts';
 import type { Table } from '../table/table.ts';
+import { check, versionIs } from '../table/write.ts';
 import type { AuthorizedCaller } from '../users/caller.ts';
-import { sessionsChanged } from '../users/credential-table.ts';
+import { sessionsEnded } from '../users/credential-table.ts';
 import {
   allSessionsEnded,
-  type IssuedToken,
-  isEnded,
-  isOfAccount,
+  findLiveSessions,
+  findSession,
+  isLive,
+  type Session,
   sessionEnded,
-} from '../users/token-validity.ts';
+  sessionKept,
+} from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
-import {
-  auditEventFor,
-  findFormerUser,
-  findUserByLogin,
-  formerSessionEnded,
-} from '../users/user-table.ts';
-import { isLive, type Session } from './session.ts';
-import { findLiveSessions, findSession, sessionKey } from './session-table.ts';
+import { auditEventFor, findUserByLogin } from '../users/user-table.ts';
+
+/** The latest sessions of a user that are read for a list. */
+const LISTED_SESSIONS_MAX = 1000;
 
 /** Lists the caller's own sessions. Fails with invalid-token and read-budget-spent. */
 export async function listSessions(table: Table, caller: AuthorizedCaller): Promise<Session[]> {
@@ -47,9 +47,14 @@ async function chargedList(
   const budget = readBudget(table, caller);
   await budget.requireUnspent();
   let consumed = 0;
-  const sessions = await findLiveSessions(table, await findOwner(), (units) => {
-    consumed += units;
-  });
+  const sessions = await findLiveSessions(
+    table,
+    await findOwner(),
+    LISTED_SESSIONS_MAX,
+    (units) => {
+      consumed += units;
+    },
+  );
   await budget.settle(consumed);
   return sessions;
 }
@@ -60,21 +65,13 @@ async function chargedList(
  */
 export async function logOut(table: Table, caller: AuthorizedCaller): Promise<void> {
   try {
-    await caller.change({
-      decide: ({ callerUser, now }) => endOne(callerUser, caller, { now }),
-    });
+    await caller.change({ decide: ({ callerUser }) => ended(callerUser, caller.jti) });
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'invalid-token')) throw error;
     await loadDecideCommit(
       table,
-      () => findFormerUser(table, caller.id),
-      (former, now) => ({
-        writes:
-          isOfAccount(former, caller) && !isEnded(former, caller)
-            ? [formerSessionEnded(caller, former, now)]
-            : [],
-        result: undefined,
-      }),
+      () => findSession(table, caller),
+      (session) => ({ writes: session ? [sessionEnded(caller)] : [], result: undefined }),
     );
   }
 }
@@ -82,10 +79,10 @@ export async function logOut(table: Table, caller: AuthorizedCaller): Promise<vo
 /** Ends one of the caller's sessions. Fails with not-found if it does not exist or has ended. */
 export function endSession(table: Table, caller: AuthorizedCaller, series: string): Promise<void> {
   return caller.change({
-    load: () => findSession(table, caller.id, series),
+    load: () => findSession(table, { id: caller.id, jti: series }),
     decide: ({ loaded: session, callerUser, now }) => {
       if (!session || !isLive(session, callerUser, now)) throw new Failure('not-found');
-      return endOne(callerUser, session, { now, kept: caller.jti });
+      return ended(callerUser, series);
     },
   });
 }
@@ -94,7 +91,10 @@ export function endSession(table: Table, caller: AuthorizedCaller, series: strin
 export function endOtherSessions(caller: AuthorizedCaller): Promise<void> {
   return caller.change({
     decide: ({ callerUser }) => ({
-      writes: [sessionsChanged(callerUser, allSessionsEnded(callerUser, caller.jti))],
+      writes: [
+        sessionsEnded(callerUser),
+        sessionKept(caller, { ...callerUser, ...allSessionsEnded(callerUser) }),
+      ],
       result: undefined,
       event: auditEventFor('sessions.ended', callerUser, []),
     }),
@@ -112,7 +112,7 @@ export function endSessionsOf(
     decide: ({ loaded: user }) => {
       if (!user) throw new Failure('not-found');
       return {
-        writes: [sessionsChanged(user, allSessionsEnded(user))],
+        writes: [sessionsEnded(user)],
         result: undefined,
         event: auditEventFor('sessions.ended', user, []),
       };
@@ -129,34 +129,24 @@ export function endSessionOf(
   return caller.change({
     async load() {
       const user = await findUserByLogin(table, login);
-      return { user, session: user && (await findSession(table, user.id, series)) };
+      const session = user && (await findSession(table, { id: user.id, jti: series }));
+      return { user, session };
     },
     decide: ({ loaded: { user, session }, now }) => {
       if (!user || !session || !isLive(session, user, now)) throw new Failure('not-found');
-      return endOne(user, session, { now });
+      const { writes, ...decision } = ended(user, series);
+      // The login is audited.
+      return {
+        ...decision,
+        writes: [check(entityKey('USER', user.id), versionIs(user)), ...writes],
+      };
     },
   });
 }
 
-/**
- * Ends the session of a token. If all others must end with it, `kept` stays, and that is what is
- * audited.
- */
-function endOne(
-  user: User,
-  token: Pick<IssuedToken, 'jti' | 'expires'>,
-  { now, kept }: { now: number; kept?: string },
-) {
-  const ended = sessionEnded(user, token, now, kept);
-  const isAlone = !('sessionEndings' in ended);
-  return {
-    writes: [
-      sessionsChanged(user, ended),
-      { act: 'Delete', key: sessionKey(user.id, token.jti) } as const,
-    ],
-    result: undefined,
-    event: isAlone
-      ? auditEventFor('session.ended', user, [{ field: 'sessions', removed: [token.jti] }])
-      : auditEventFor('sessions.ended', user, []),
-  };
-}
+/** The end of one session of a user. */
+const ended = (user: User, series: string) => ({
+  writes: [sessionEnded({ id: user.id, jti: series })],
+  result: undefined,
+  event: auditEventFor('session.ended', user, [{ field: 'sessions', removed: [series] }]),
+});

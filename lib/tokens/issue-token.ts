@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Table } from '../table/table.ts';
-import type { IssuedToken } from '../users/token-validity.ts';
+import type { Session } from '../users/session-item.ts';
 import type { User } from '../users/user.ts';
 import { openSigner, type Signer } from './signing-keys.ts';
 import {
@@ -13,23 +13,17 @@ import {
   TOKEN_TYPE,
 } from './token.ts';
 
-/** A token as it is to be issued. */
-type TokenToIssue = Pick<IssuedToken, 'jti' | 'expires'> & {
-  /** ISO 8601, UTC. */
-  readonly startedAt: string;
-};
-
 /** Opens the issuer of people's tokens. It fails as `Signer` does. */
 export function openIssuer(table: Table) {
   const signer = openSigner(table);
-  return async (user: User, token: TokenToIssue) => issueToken(await signer(), user, token);
+  return async (user: User, session: Session) => issueToken(await signer(), user, session);
 }
 
-/** Issues an access token of the user. It states the current roles for other services. */
+/** Issues the access token of a session. It states the current roles for other services. */
 async function issueToken(
   signer: Signer,
   user: User,
-  { jti, startedAt, expires }: TokenToIssue,
+  { jti, startedAt, expires }: Session,
 ): Promise<string> {
   const claims = {
     iss: issuer(),
@@ -41,9 +35,6 @@ async function issueToken(
     // OpenID Connect Core 1.0, section 5.1.
     preferred_username: user.login,
     roles: user.authorities,
-    incarnation: user.incarnation,
-    passwordChanges: user.passwordChanges,
-    sessionEndings: user.sessionEndings ?? 0,
   };
   return signed(signer, TOKEN_TYPE, claims);
 }

@@ -16,6 +16,9 @@ export const MODULE_TOKEN_TYPE = 'module+jwt';
 export const MODULE_AUDIENCE = 'gatehouse-modules';
 export const MODULE_TOKEN_SECONDS = 15 * 60;
 
+/** The tolerated difference between the clocks of two machines. */
+export const CLOCK_SKEW_SECONDS = 60;
+
 /** The `iss` claim, which differs between environments. */
 export const issuer = (): string => requireEnv('TOKEN_ISSUER');
 

@@ -5,10 +5,10 @@ import { awaitInColdStart } from '../runtime/execution-environment.ts';
 import { settleAll } from '../runtime/waiting.ts';
 import type { Table } from '../table/table.ts';
 import type { Caller } from '../users/caller.ts';
-import { CLOCK_SKEW_SECONDS } from '../users/token-validity.ts';
 import {
   ALGORITHM,
   AUDIENCE,
+  CLOCK_SKEW_SECONDS,
   issuer,
   type PublicJwk,
   readKeySet,
@@ -175,11 +175,8 @@ function tokenIn(authorization: string | undefined): string {
 function callerOf(claims: Readonly<Record<string, unknown>>): Caller {
   return {
     id: Number(claims.sub),
-    incarnation: claims.incarnation as string,
     jti: claims.jti as string,
     expires: claims.exp as number,
-    passwordChanges: claims.passwordChanges as number,
-    sessionEndings: claims.sessionEndings as number,
   };
 }
 
@@ -220,16 +217,6 @@ function checkClaims(
   if (!isValid) throw new Error('The token was not issued by this service');
 }
 
-const isOfPerson = ({
-  sub,
-  preferred_username: login,
-  incarnation,
-  passwordChanges,
-  sessionEndings,
-}: Claims): boolean =>
+const isOfPerson = ({ sub, preferred_username: login }: Claims): boolean =>
   // The library rejects a subject that is not a text.
-  /^[1-9]\d{0,15}$/.test(sub as string) &&
-  (login === undefined || typeof login === 'string') &&
-  typeof incarnation === 'string' &&
-  Number.isSafeInteger(passwordChanges) &&
-  Number.isSafeInteger(sessionEndings);
+  /^[1-9]\d{0,15}$/.test(sub as string) && (login === undefined || typeof login === 'string');

@@ -1,14 +1,17 @@
 import type { AuditEvent } from '../audit/audit-entry.ts';
 import type { Decision } from '../table/change.ts';
-import type { IssuedToken } from './token-validity.ts';
 import type { User } from './user.ts';
 
 /**
- * The caller of a request, as stated in its token. The table may have changed since the token was
- * issued.
+ * The caller of a request, as stated in its token. The table says whether the session has ended.
  */
-export interface Caller extends IssuedToken {
+export interface Caller {
+  /** The id of the user. */
   readonly id: number;
+  /** The token's id (RFC 7519, 4.1.7), which is the series of its session. */
+  readonly jti: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
 }
 
 /** A caller, and the address from which the request came. */

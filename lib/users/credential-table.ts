@@ -1,6 +1,6 @@
 import { entityKey } from '../table/keys.ts';
 import { attributesAre, set, type Write } from '../table/write.ts';
-import { allSessionsEnded, type sessionEnded } from './token-validity.ts';
+import { allSessionsEnded } from './session-item.ts';
 import { newRandomText, type User } from './user.ts';
 
 /* The writes of what a user logs in with, password and second factor, and of what ends sessions. */
@@ -8,12 +8,10 @@ import { newRandomText, type User } from './user.ts';
 /**
  * The write of a new password, on condition that neither the password, the second factor nor
  * anything visible has changed since the read: the notice of it goes to the address that was read,
- * and with a factor it proves less. All sessions end, except the session of the token with the id
- * `tokenExcepted`.
+ * and with a factor it proves less. All sessions end, unless a write of its own keeps one.
  */
-export function passwordChange(user: User, passwordHash: string, tokenExcepted?: string): Write {
-  return setPassword(user, newPassword(user, passwordHash, tokenExcepted));
-}
+export const passwordChange = (user: User, passwordHash: string): Write =>
+  setPassword(user, newPassword(user, passwordHash));
 
 /**
  * The write of a password that was set with a mailed key, and of what the key proves besides; as
@@ -25,16 +23,10 @@ export const passwordReset = (
   proven: Pick<User, 'emailUnproven' | 'admittedAt'>,
 ): Write => setPassword(user, { ...newPassword(user, passwordHash), ...proven });
 
-const newPassword = (
-  { passwordChanges }: User,
-  passwordHash?: string,
-  tokenExcepted?: string | undefined,
-) => ({
+const newPassword = ({ passwordChanges }: User, passwordHash?: string) => ({
   passwordHash,
   passwordChanges: passwordChanges + 1,
   invitedAt: undefined,
-  tokenExcepted,
-  sessionsEnded: undefined,
   securityStamp: newRandomText(),
 });
 
@@ -74,9 +66,8 @@ export function loggedIn(
 
 /**
  * The write of attributes of the second factor, on condition that neither it nor anything visible
- * has changed since the read, because the notice of it goes to the address that was read, that the
- * password is the one that was verified, and that the sessions have not been ended since, because
- * it can end them as well.
+ * has changed since the read, because the notice of it goes to the address that was read, and that
+ * the sessions have not been ended since, because it can end them as well.
  */
 export function factorChange(
   user: User,
@@ -84,11 +75,11 @@ export function factorChange(
     Partial<ReturnType<typeof allSessionsEnded>>,
 ): Write {
   const { id, version, secondFactor, pendingFactor, factorChanges = 0 } = user;
-  const { passwordChanges, sessionEndings } = user;
+  const { sessionEndings } = user;
   return set(
     entityKey('USER', id),
     { ...changed, ...('secondFactor' in changed && { factorChanges: factorChanges + 1 }) },
-    attributesAre({ version, secondFactor, pendingFactor, passwordChanges, sessionEndings }),
+    attributesAre({ version, secondFactor, pendingFactor, sessionEndings }),
   );
 }
 
@@ -119,18 +110,15 @@ export function accessRecovered(
 }
 
 /**
- * The write that ends sessions of a user, by attributes of token-validity.ts, on condition that no
- * sessions have ended since the read and that nothing visible has changed: the login is audited.
+ * The write that ends all sessions of a user, on condition that they have not been ended since the
+ * read and that nothing visible has changed: the login is audited.
  */
-export function sessionsChanged(
-  user: User,
-  ended: ReturnType<typeof sessionEnded | typeof allSessionsEnded>,
-): Write {
-  const { version, passwordChanges, sessionEndings, sessionsEnded } = user;
+export function sessionsEnded(user: User): Write {
+  const { version, sessionEndings } = user;
   return set(
     entityKey('USER', user.id),
-    ended,
-    attributesAre({ version, passwordChanges, sessionEndings, sessionsEnded }),
+    allSessionsEnded(user),
+    attributesAre({ version, sessionEndings }),
   );
 }
 

@@ -2,11 +2,13 @@ import { Failure } from '../contract/failure.ts';
 import type { Table } from '../table/table.ts';
 import { type Precondition, requireVersion } from '../table/write.ts';
 import type { AuthorizedCaller } from './caller.ts';
+import { findLiveSessions, OUTLIVING_SESSIONS_MAX } from './session-item.ts';
 import { auditEventFor, deletion, findUserByLogin, userChanges } from './user-table.ts';
 
 /**
- * Deletes an account permanently. Its tokens that have not ended can still read what requires no
- * role until they expire. Fails with not-found, version-changed, last-administrator, forbidden.
+ * Deletes an account permanently. Its latest sessions can still read what requires no role until
+ * they expire; authorize.ts decides whether they may. Fails with not-found, version-changed,
+ * last-administrator, forbidden.
  */
 export async function deleteUser(
   table: Table,
@@ -15,12 +17,17 @@ export async function deleteUser(
   precondition: Precondition,
 ): Promise<void> {
   await caller.change({
-    load: () => findUserByLogin(table, login),
-    decide: ({ loaded: targetUser, now }) => {
+    async load() {
+      const targetUser = await findUserByLogin(table, login);
+      const sessions =
+        targetUser && (await findLiveSessions(table, targetUser, OUTLIVING_SESSIONS_MAX));
+      return { targetUser, sessions };
+    },
+    decide: ({ loaded: { targetUser, sessions = [] } }) => {
       if (!targetUser) throw new Failure('not-found');
       requireVersion(targetUser, precondition);
       return {
-        writes: deletion(targetUser, now),
+        writes: deletion(targetUser, sessions),
         result: undefined,
         event: auditEventFor('user.deleted', targetUser, userChanges(targetUser, undefined)),
       };

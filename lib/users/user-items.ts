@@ -31,7 +31,6 @@ export const userItem: ItemDeclaration = {
       version: text,
       passwordChanges: count,
       sessionEndings: v.optional(count),
-      sessionsEnded: v.optional(v.set(text)),
       lastLogin: v.optional(text),
       invitedAt: v.optional(text),
       emailUnproven: v.optional(v.literal(true)),
@@ -102,28 +101,4 @@ export const pendingEmailItem: ItemDeclaration = {
   personal: ['email', 'expires'],
   onForget: 'delete',
   onRestore: 'delete',
-};
-
-export const formerUserKey = (userId: number): Key => ({
-  pk: `FORMER#${idText(userId)}`,
-  sk: 'USER',
-});
-/** Names nobody; without it, ended tokens would be accepted again. */
-export const formerUserItem: ItemDeclaration = {
-  pk: 'FORMER#<user id>',
-  sk: 'USER',
-  name: 'what decides on the tokens of a deleted user',
-  attributes: () =>
-    v.object({
-      activated: v.boolean(),
-      passwordChanges: count,
-      sessionEndings: v.optional(count),
-      sessionsEnded: v.optional(v.set(text)),
-      authorities: v.array(text),
-      secondFactor: v.boolean(),
-      expires: count,
-    }),
-  personal: ['expires'],
-  onForget: 'keep',
-  onRestore: 'keep',
 };

@@ -8,7 +8,6 @@ import {
 import { pick } from '../contract/entity-fields.ts';
 import { Failure } from '../contract/failure.ts';
 import { emailKey } from '../mail/address.ts';
-import type { SecondFactor } from '../second-factor/user-factor.ts';
 import { entityKey, type Key } from '../table/keys.ts';
 import { attributesOf, type Item, type Table } from '../table/table.ts';
 import {
@@ -17,15 +16,13 @@ import {
   check,
   claim,
   isAbsent,
-  put,
   remove,
   set,
   type Write,
 } from '../table/write.ts';
-import type { Caller } from './caller.ts';
-import { allSessionsEnded, sessionEnded, TOKEN_STATE, type TokenState } from './token-validity.ts';
+import { allSessionsEnded, type Session, sessionOutlives } from './session-item.ts';
 import { EDITABLE_USER_FIELDS, newRandomText, type User } from './user.ts';
-import { emailGuardKey, formerUserKey, loginGuardKey, rosterKey } from './user-items.ts';
+import { emailGuardKey, loginGuardKey, rosterKey } from './user-items.ts';
 
 /** Converts a table item to a user. */
 export function userOf(item: Item): User {
@@ -127,7 +124,7 @@ export function creation(user: User): Write[] {
  * The writes of a visible change. Fields that stay are left out: a function may write no others
  * than it changes (routes.ts). Password and token attributes are left out, so that neither change
  * undoes the other. `voidsResetKeys` replaces the security stamp that mailed keys are bound to. A
- * deactivation ends all sessions for good: the tokens stay invalid after a later activation.
+ * deactivation ends all sessions for good: they stay ended after a later activation.
  */
 export function modification(
   before: User,
@@ -160,56 +157,23 @@ export function modification(
   ];
 }
 
-/** For how long the tokens of a deleted user can still read, at most. */
-const FORMER_USER_SECONDS = 30 * 24 * 60 * 60;
-
-/** What decides on the tokens of a deleted user. A stored user satisfies it. */
-export type FormerUser = TokenState &
-  Pick<User, 'authorities'> & {
-    readonly secondFactor?: boolean | SecondFactor | undefined;
-  };
-
-/** What decides on the tokens of the deleted user with this id, or undefined. */
-export async function findFormerUser(table: Table, id: number): Promise<FormerUser | undefined> {
-  const item = await table.get(formerUserKey(id));
-  return item && (attributesOf(item) as unknown as FormerUser);
-}
-
-/** The write that ends the session of a token of a deleted user. */
-export function formerSessionEnded(
-  { id, ...token }: Caller,
-  former: TokenState,
-  now: number,
-): Write {
-  const { sessionsEnded } = former;
-  return set(formerUserKey(id), sessionEnded(former, token, now), attributesAre({ sessionsEnded }));
-}
-
 /**
- * The writes that delete a user permanently; the id is never reused. What has ended of its tokens
- * is kept, because those that have not can still read. `now` is in milliseconds since 1970.
+ * The writes that delete a user permanently; the id is never reused. `outliving` are the sessions
+ * that can still read until they expire.
  */
-export function deletion(user: User, now: number): Write[] {
-  const state = Object.fromEntries(TOKEN_STATE.map((name) => [name, user[name]]));
-  const { authorities, version, secondFactor } = user;
-  const { passwordChanges, sessionEndings, sessionsEnded } = user;
-  const expires = Math.floor(now / 1000) + FORMER_USER_SECONDS;
+export function deletion(user: User, outliving: readonly Session[]): Write[] {
+  const { version, secondFactor, passwordChanges, sessionEndings, lastLogin } = user;
   return [
     ...membership(user, undefined),
     releaseLogin(user),
     releaseEmail(user),
-    // No new password, second factor or end of a session creates a version.
+    // No new password, second factor, log-in or end of all sessions creates a version.
     remove(
       entityKey('USER', user.id),
-      attributesAre({ version, secondFactor, passwordChanges, sessionEndings, sessionsEnded }),
+      attributesAre({ version, secondFactor, passwordChanges, sessionEndings, lastLogin }),
     ),
     changeTotal('USER', -1),
-    put(formerUserKey(user.id), {
-      ...state,
-      authorities,
-      secondFactor: secondFactor !== undefined,
-      expires,
-    }),
+    ...outliving.map((session) => sessionOutlives(user, session)),
   ];
 }
 

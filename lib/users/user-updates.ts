@@ -3,16 +3,8 @@ import { ownAccountChange } from './user-schema.ts';
 
 type Attributes = readonly (keyof User)[];
 
-/** What the condition on the caller names, and every write that ends sessions. */
-const SESSIONS: Attributes = [
-  'incarnation',
-  'passwordChanges',
-  'sessionEndings',
-  'tokenExcepted',
-  'sessionsEnded',
-  'version',
-  'factorChanges',
-];
+/** What the condition on the caller names, and the write that ends all sessions. */
+const SESSIONS: Attributes = ['passwordChanges', 'sessionEndings', 'version', 'factorChanges'];
 const ADDRESS_CHANGE: Attributes = [
   'email',
   'emailUnproven',
@@ -55,8 +47,6 @@ export const USER_UPDATES = {
   reset: [
     'passwordHash',
     'passwordChanges',
-    'tokenExcepted',
-    'sessionsEnded',
     'securityStamp',
     'emailUnproven',
     'admittedAt',

@@ -46,14 +46,10 @@ export interface User {
   readonly securityStamp: string;
   /** A PHC string. A user without one cannot log in. */
   readonly passwordHash?: string | undefined;
-  /** The number of password changes. Tokens issued before the last one have ended. */
+  /** The number of password changes. Sessions that began before the last one have ended. */
   readonly passwordChanges: number;
   /** The number of times that all sessions were ended; absent means none. */
   readonly sessionEndings?: number | undefined;
-  /** The id (jti) of the token that made the last of these changes and stays valid. */
-  readonly tokenExcepted?: string | undefined;
-  /** The sessions that ended one by one and whose tokens have not expired. */
-  readonly sessionsEnded?: ReadonlySet<string> | undefined;
   /** The time of the last log-in. ISO 8601, UTC. */
   readonly lastLogin?: string | undefined;
   /** When the user was last invited to set a password, which removes it. ISO 8601, UTC. */
@@ -84,8 +80,6 @@ type InternalField =
   | 'passwordHash'
   | 'passwordChanges'
   | 'sessionEndings'
-  | 'tokenExcepted'
-  | 'sessionsEnded'
   | 'lastLogin'
   | 'invitedAt'
   | 'secondFactor'

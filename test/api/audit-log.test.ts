@@ -56,7 +56,7 @@ it('has every entry as the list has it, also entries of the operator', async () 
 });
 
 it('is written later if the entries cannot be read, and says why', async () => {
-  faults.inject([{ operation: 'BatchGetItem', fault: 'throttle' }]);
+  faults.inject([{ operation: 'BatchGetItem', item: 'AUDIT#*', fault: 'throttle' }]);
   await change('late');
   await change('later');
   const before = (await logged()).length;

@@ -64,7 +64,7 @@ describe('the scripts', () => {
 
     expect(listed).toContain(user.login);
     const sessions = await gatehouse.call('GET', '/api/account/sessions', { token });
-    expect(sessions.body).toEqual([]);
+    expect(sessions.body).toMatchObject([{ current: true }]);
   });
 
   it.each([

@@ -12,7 +12,7 @@ const QUOTED = JSON.stringify({ Item: { pk: { S: 'USER' }, passwordHash: { S: SE
 let override: AwsResponse | undefined;
 const gatehouse = await useGatehouse({
   async intercept({ operation, functionName }, forward) {
-    return override && functionName && operation === 'GetItem' ? override : forward();
+    return override && functionName && operation === 'BatchGetItem' ? override : forward();
   },
 });
 
@@ -112,7 +112,7 @@ it.each<[string, AwsResponse]>([
   ['returns truncated JSON', { status: 200, body: QUOTED.slice(0, -20) }],
   [
     'returns an unknown attribute type',
-    { status: 200, body: { Item: { pk: { [SECRET]: SECRET } } } },
+    { status: 200, body: { Responses: { T: [{ pk: { [SECRET]: SECRET } }] } } },
   ],
 ])(
   'when the table %s, the response is a bare 500 whose request id leads to the defect in the log',
@@ -171,7 +171,7 @@ it('when the table throttles, the log has the cause of the 503, without the mess
     requestId,
     route: 'GET /api/account',
     outage: 'ProvisionedThroughputExceededException',
-    ...(localTransport() === 'minimal' && { service: 'dynamodb', operation: 'GetItem' }),
+    ...(localTransport() === 'minimal' && { service: 'dynamodb', operation: 'BatchGetItem' }),
     awsStatus: 400,
     reasons: reason,
     attempts: localTransport() === 'minimal' ? 2 : 3,

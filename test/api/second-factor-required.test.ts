@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticator } from '../../infra/commands/deploy/authenticator.ts';
 import { commit } from '../../lib/table/change.ts';
 import { nextVersion } from '../../lib/table/write.ts';
+import { findLiveSessions } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { deletion, findUser, modification } from '../../lib/users/user-table.ts';
 import { PROTECTED } from '../support/instance/example-requests.ts';
@@ -131,11 +132,13 @@ it('a change is refused if its caller is granted such a role before it is commit
 it('a deleted administrator without a factor reads no more than before', async () => {
   const [without, having] = [await setup.account(), await setup.account()];
   await setup.secondFactor(having.user);
-  for (const { user } of [without, having])
+  for (const { user } of [without, having]) {
+    const stored = (await findUser(gatehouse.table, user.id)) as User;
     await commit(
       gatehouse.table,
-      deletion((await findUser(gatehouse.table, user.id)) as User, Date.now()),
+      deletion(stored, await findLiveSessions(gatehouse.table, stored, 9)),
     );
+  }
 
   expect(outcome(await get('/api/users', without.token))).toEqual(REQUIRED);
   expect((await get('/api/users', having.token)).status).toBe(200);

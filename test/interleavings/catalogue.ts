@@ -9,11 +9,11 @@ import {
   cyd,
   fay,
   firstRecoveryCode,
-  formerItem,
   ida,
   ivo,
   ivoUninvited,
   odo,
+  outlivingSessions,
   pia,
   tableOf,
   una,
@@ -161,7 +161,7 @@ function* specialCases(): Generator<Scenario> {
   // A deleted user's sessions are ended one by one.
   yield {
     ...scenarioOf([ada, bob], own.logOut(fay, 1), own.logOut(fay, 2)),
-    items: [...tableOf(ada, bob), formerItem(fay)],
+    items: [...tableOf(ada, bob), ...outlivingSessions(fay)],
   };
   // A user without a password sets one while they are invited or changed.
   for (const user of [ivo, ivoUninvited]) {
@@ -171,6 +171,7 @@ function* specialCases(): Generator<Scenario> {
       by.move(bob, user, 'new'),
       by.deactivate(bob, user),
       own.resetPassword(user),
+      own.logOut(ada),
     ];
     for (const pair of pairsOf([by.invite(ada, user), ...others], others))
       yield scenarioOf([ada, bob, user], ...pair);

@@ -1,8 +1,7 @@
 import { confirmedCredential, keysOfCredential } from '../../lib/modules/credential.ts';
-import { isLive, type Session } from '../../lib/sessions/session.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import type { Write } from '../../lib/table/write.ts';
-import { isEnded, isOfAccount } from '../../lib/users/token-validity.ts';
+import { isLive, type Session, sessionKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import { routes } from '../../routes.ts';
 import { nameOf } from '../support/doubles/memory-engine.ts';
@@ -19,6 +18,7 @@ export function decidingKeys({ by: { caller, module }, ...call }: Call): Key[] {
   const users = 'writes' in call ? call.writes.flatMap(usersIn) : [];
   return [
     ...[...(caller ? [caller.id] : []), ...users].map((id) => entityKey('USER', id)),
+    ...(caller ? [sessionKey(caller)] : []),
     ...(module ? keysOfCredential(module.integrationId, module.clientId) : []),
   ];
 }
@@ -51,9 +51,10 @@ function notAllowed(request: Request, world: World): string | undefined {
   // A session that has ended can be logged out.
   if (!caller || access === 'issued-token') return undefined;
   const user = userIn(world, caller.id);
-  if (!isOfAccount(user, caller)) return `${name} by an account that does not exist`;
+  if (!user) return `${name} by an account that does not exist`;
   if (!user.activated) return `${name} by an account that is deactivated`;
-  if (isEnded(user, caller)) return `${name} in a session that has ended`;
+  const session = world.items.get(nameOf(sessionKey(caller))) as unknown as Session | undefined;
+  if (!session || !isLive(session, user, NOW)) return `${name} in a session that has ended`;
   if (typeof access === 'object' && !access.anyRole.some((role) => user.authorities.includes(role)))
     return `${name} without the role`;
   return undefined;
@@ -96,19 +97,20 @@ function misnamed(call: Call, world: World): string | undefined {
   return undefined;
 }
 
-const updatedAttributes = new Map(
-  routes.map(({ handler, permissions }) => [handler, permissions.updateUser]),
-);
+const permissionsOf = new Map(routes.map(({ handler, permissions }) => [handler, permissions]));
 
-/** An update of a user names the attributes that its function may update, and no others. */
+/** An update names the attributes that its function may update, and no others. */
 function notPermitted(call: Call): string | undefined {
   const { handler } = call.by;
-  if (!('writes' in call && updatedAttributes.has(handler))) return undefined;
-  const denied = call.writes
-    .filter(({ act, key }) => act === 'Update' && key.pk === 'USER')
-    .flatMap(({ names = {} }) => Object.values(names))
-    .find((name) => !updatedAttributes.get(handler)?.includes(name));
-  return denied && `${handler} may not update ${denied} of users`;
+  const { updateUser = [], updateSession = [] } = permissionsOf.get(handler) ?? {};
+  if (!('writes' in call && permissionsOf.has(handler))) return undefined;
+  for (const { act, key, names = {} } of call.writes) {
+    const permitted = key.pk === 'USER' ? updateUser : updateSession;
+    if (act !== 'Update' || !(key.pk === 'USER' || key.pk.startsWith('SESSION#'))) continue;
+    const denied = Object.values(names).find((name) => !permitted.includes(name));
+    if (denied) return `${handler} may not update ${denied} of ${key.pk}`;
+  }
+  return undefined;
 }
 
 const userIn = ({ items }: World, id = 0): User | undefined =>

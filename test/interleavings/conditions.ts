@@ -19,7 +19,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
     'replace-recovery-codes',
     'remove-second-factor',
   ],
-  sessionsChanged: [
+  sessionEndings: [
     'log-out',
     'end-session',
     'end-other-sessions',

@@ -116,9 +116,11 @@ export function publicRequest(
 function rowOf(handler: string) {
   const row = routes.find((each) => each.handler === handler);
   if (!row) throw new Error(`No row has the handler ${handler}`);
-  const { put, update, updateUser, delete: deleted, updateOutsideTransaction } = row.permissions;
+  const { put, update, updateUser, updateSession, delete: deleted } = row.permissions;
+  const { updateOutsideTransaction } = row.permissions;
   const users = updateUser && [PARTITION.user];
-  const writes = [put, update, users, deleted, updateOutsideTransaction].flatMap(
+  const sessions = updateSession && [PARTITION.session];
+  const writes = [put, update, users, sessions, deleted, updateOutsideTransaction].flatMap(
     (each) => each ?? [],
   );
   return { contract: row.contract, writes };

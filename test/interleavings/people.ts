@@ -1,16 +1,15 @@
 import type { Role } from '../../lib/contract/contract.ts';
 import { emailKey } from '../../lib/mail/address.ts';
 import { ALL_RECOVERY_CODES } from '../../lib/second-factor/user-factor.ts';
-import { sessionKey } from '../../lib/sessions/session-table.ts';
 import { sequenceKey, totalKey } from '../../lib/table/item-kind.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Caller } from '../../lib/users/caller.ts';
 import { hashOf, mailboxHashOf } from '../../lib/users/mailed-keys.ts';
+import { type Session, sessionKey } from '../../lib/users/session-item.ts';
 import type { User } from '../../lib/users/user.ts';
 import {
   emailGuardKey,
-  formerUserKey,
   loginGuardKey,
   pendingEmailKey,
   resetItemKey,
@@ -72,18 +71,11 @@ const SESSION_SECONDS = 3600;
 export const seriesOf = ({ login }: User, number = 1): string => `${login}-${number}`;
 
 /** The caller of one of the two sessions of a user. */
-export function callerOf(user: User, number = 1): Caller {
-  const { id, incarnation, passwordChanges, sessionEndings = 0 } = user;
-  const expires = NOW / 1000 + SESSION_SECONDS;
-  return {
-    id,
-    jti: seriesOf(user, number),
-    expires,
-    incarnation,
-    passwordChanges,
-    sessionEndings,
-  };
-}
+export const callerOf = (user: User, number = 1): Caller => ({
+  id: user.id,
+  jti: seriesOf(user, number),
+  expires: NOW / 1000 + SESSION_SECONDS,
+});
 
 export const resetKeyOf = ({ login }: User): string => `reset key of ${login}`;
 export const newEmailOf = ({ login }: User): string => `new-${login}@example.com`;
@@ -112,10 +104,7 @@ function itemsAbout(user: User): Item[] {
     { ...entityKey('USER', id), ...user },
     { ...loginGuardKey(login), id },
     { ...emailGuardKey(emailKey(email)), id },
-    ...[1, 2].map((number) => ({
-      ...sessionKey(id, seriesOf(user, number)),
-      ...storedSession(user, { jti: seriesOf(user, number), expires }),
-    })),
+    ...sessionsOf(user),
     { ...resetItemKey(hashOf(resetKeyOf(user))), ...issued },
     {
       ...pendingEmailKey(id),
@@ -126,12 +115,15 @@ function itemsAbout(user: User): Item[] {
   ];
 }
 
+/** The two sessions of a user, with these fields. */
+const sessionsOf = (user: User, fields?: Partial<Session>): Item[] =>
+  [1, 2].map((number) => ({
+    ...sessionKey(callerOf(user, number)),
+    ...storedSession(user, { ...callerOf(user, number), ...fields }),
+  }));
 /** What is left of a deleted user whose sessions have not expired. */
-export const formerItem = (user: User): Item => {
-  const { id, activated, incarnation, passwordChanges, authorities } = user;
-  const state = { activated, incarnation, passwordChanges, authorities };
-  return { ...formerUserKey(id), ...state, secondFactor: false, expires: NOW / 1000 + 3600 };
-};
+export const outlivingSessions = (user: User): Item[] =>
+  sessionsOf(user, { deletedUser: { authorities: user.authorities, secondFactor: false } });
 
 /** The present code of the factor of a user. */
 export const codeNow = ({ id }: User): string => presentCode(id, FACTOR.nonce);

@@ -9,16 +9,21 @@ import { recoverAdministrator } from '../../lib/operations/administrators/recove
 import { importRecords } from '../../lib/operations/transfer/import-records.ts';
 import { sharedKms } from '../../lib/runtime/kms.ts';
 import * as sessions from '../../lib/sessions/sessions.ts';
-import { commitWithRetries } from '../../lib/table/change.ts';
+import { commitWithRetries, loadDecideCommit } from '../../lib/table/change.ts';
 import { entityKey } from '../../lib/table/keys.ts';
 import type { Table } from '../../lib/table/table.ts';
-import { put, set } from '../../lib/table/write.ts';
+import { EXISTS, put, remove, set, withCondition } from '../../lib/table/write.ts';
 import { createUser } from '../../lib/users/create-user.ts';
 import { deleteUser } from '../../lib/users/delete-user.ts';
 import { inviteUser } from '../../lib/users/invite-user.ts';
 import { newConfirmationKey } from '../../lib/users/mailed-keys.ts';
 import { removeSecondFactor } from '../../lib/users/remove-second-factor.ts';
-import { allSessionsEnded } from '../../lib/users/token-validity.ts';
+import {
+  allSessionsEnded,
+  findSession,
+  sessionKept,
+  sessionKey,
+} from '../../lib/users/session-item.ts';
 import { updateUser } from '../../lib/users/update-user.ts';
 import { administratorView, type User, userView } from '../../lib/users/user.ts';
 import { NOW } from './determinism.ts';
@@ -129,10 +134,13 @@ export const administration = {
 export const replaceAccount = (user: User): Request => ({
   name: `${user.login} becomes another account`,
   handler: 'restore',
-  writes: ['USER'],
+  writes: ['USER', 'SESSION#'],
   async run(table) {
-    const other = { ...user, incarnation: `${user.login}-second` };
-    await commitWithRetries(table, () => [put(entityKey('USER', user.id), other)]);
+    const fields = { incarnation: `${user.login}-second`, version: `1-${user.login}-second` };
+    await commitWithRetries(table, () => [
+      put(entityKey('USER', user.id), { ...user, ...fields }),
+      ...[1, 2].map((number) => remove(sessionKey(callerOf(user, number)))),
+    ]);
   },
 });
 
@@ -140,11 +148,23 @@ export const replaceAccount = (user: User): Request => ({
 export const replaceFactor = (user: User): Request => ({
   name: `${user.login} has another factor`,
   handler: 'confirm-second-factor',
-  writes: ['USER'],
+  writes: ['USER', 'SESSION#'],
   async run(table) {
     const secondFactor = { ...user.secondFactor, nonce: 'other' };
-    const changed = { secondFactor, factorChanges: 2, ...allSessionsEnded(user, seriesOf(user)) };
-    await commitWithRetries(table, () => [set(entityKey('USER', user.id), changed)]);
+    const othersEnded = allSessionsEnded(user);
+    await loadDecideCommit(
+      table,
+      () => findSession(table, callerOf(user)),
+      (session) => ({
+        writes: [
+          set(entityKey('USER', user.id), { secondFactor, factorChanges: 2, ...othersEnded }),
+          ...(session
+            ? [withCondition(sessionKept(callerOf(user), { ...user, ...othersEnded }), EXISTS)]
+            : []),
+        ],
+        result: undefined,
+      }),
+    );
   },
 });
 

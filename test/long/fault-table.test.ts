@@ -177,7 +177,7 @@ const transactions = product(
 
 const reads = product([...always('late', 'error-before'), ...once('reset', 'half')], CHANGES, {
   section: READ,
-  concerns: (call, { user }) => call.operation === 'GetItem' && names(call, user),
+  concerns: (call, { user }) => call.operation === 'BatchGetItem' && names(call, user),
 });
 
 /** Faults in all calls of a route to one service. */

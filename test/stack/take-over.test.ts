@@ -5,6 +5,7 @@ import { openMemoryState } from '../../infra/local/state/state.ts';
 import { credentialKey } from '../../lib/integrations/integration-items.ts';
 import { entityKey, type Key } from '../../lib/table/keys.ts';
 import { notBeforeKey, publicKeyItemKey } from '../../lib/tokens/token.ts';
+import { sessionKey } from '../../lib/users/session-item.ts';
 import { resetItemKey } from '../../lib/users/user-items.ts';
 import { USER_UPDATES } from '../../lib/users/user-updates.ts';
 import { assemblyOf, synthesizeInProcess } from '../support/stack/stack.ts';
@@ -65,6 +66,7 @@ const FACTOR = ['', '/confirm', '/disable', '/recovery-codes'].map(
   (path) => `POST /api/account/second-factor${path}`,
 );
 
+const SESSION = sessionKey({ id: 1, jti: 'series' });
 const AUDIT: Key = { pk: 'AUDIT#2026-11', sk: '2026-11-22T06:24:30.123Z#id' };
 
 it.each<[string, Attempt[], string[]]>([
@@ -141,6 +143,17 @@ it.each<[string, Attempt[], string[]]>([
       'POST /api/users/{login}/second-factor/remove',
     ],
   ],
+  ['start a session', writesOf(SESSION, ['Put']), ['POST /api/authenticate']],
+  [
+    'bring back a session that ended with all others',
+    writesOf(SESSION, ['Update'], 'sessionEndings'),
+    [
+      'POST /api/account/change-password',
+      'POST /api/account/end-other-sessions',
+      'POST /api/account/second-factor/confirm',
+    ],
+  ],
+  ['prolong a session', writesOf(SESSION, ['Update'], 'expires'), []],
   ['change the audit trail', writesOf(AUDIT, ['Update', 'Delete']), []],
   [
     'make a key that sets a password',
@@ -163,18 +176,18 @@ it('the functions that end sessions can update nothing else of users', () => {
 
   for (const route of [
     'POST /api/logout',
-    'POST /api/account/end-other-sessions',
     'POST /api/account/sessions/{series}/end',
-    'POST /api/users/{login}/end-sessions',
     'POST /api/users/{login}/sessions/{series}/end',
+  ])
+    expect(reached(route)).toEqual([]);
+  for (const route of [
+    'POST /api/account/end-other-sessions',
+    'POST /api/users/{login}/end-sessions',
   ])
     expect(reached(route).sort()).toEqual([
       'factorChanges',
-      'incarnation',
       'passwordChanges',
       'sessionEndings',
-      'sessionsEnded',
-      'tokenExcepted',
       'version',
     ]);
 });

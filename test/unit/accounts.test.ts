@@ -14,7 +14,7 @@ import { emailGuardKey, loginGuardKey, resetItemKey } from '../../lib/users/user
 import { overlapCounter, waitMicrotasks } from '../support/doubles/aws-calls.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
 import { admitted } from '../support/doubles/rule-arguments.ts';
-import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
+import { itemsOfCaller, storedSession, storedUser } from '../support/doubles/stored-items.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';
 
 /* The order and the amount of work of what is protected by a throttle, which no client sees. */
@@ -71,7 +71,7 @@ const ada = storedUser(7, 'ada', { passwordHash: 'hash of old' });
 const USER = entityKey('USER', 7);
 const tableOf = (user: typeof ada, ...items: Parameters<typeof memoryTable>[0] & {}): MemoryTable =>
   memoryTable([
-    { ...entityKey('USER', user.id), ...user },
+    ...itemsOfCaller(user),
     { ...loginGuardKey(user.login), id: user.id },
     { ...emailGuardKey(user.email), id: user.id },
     ...items,

@@ -10,11 +10,11 @@ import {
 import { readAudits } from '../../lib/audit/read-audits.ts';
 import { authorize } from '../../lib/authorization/authorize.ts';
 import type { Filter, ListQuery } from '../../lib/contract/list-query.ts';
-import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
 import { queryOf } from '../support/doubles/rule-arguments.ts';
+import { itemsOfCaller, storedUser } from '../support/doubles/stored-items.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';
 
 const NOW = Date.parse('2026-03-10T12:00:00.750Z');
@@ -133,23 +133,10 @@ describe('an audit entry', () => {
 });
 
 describe('readAudits', () => {
-  const caller: CallerFrom = {
-    id: 1,
-    incarnation: 'first',
-    jti: 'j',
-    expires: 0,
-    passwordChanges: 0,
-    sessionEndings: 0,
-    source: '192.0.2.1',
-  };
-  const admin: Item = {
-    ...entityKey('USER', 1),
-    id: 1,
-    incarnation: 'first',
-    activated: true,
-    authorities: ['ROLE_ADMIN'],
-    passwordChanges: 0,
-  };
+  const caller: CallerFrom = { id: 1, jti: 'series', expires: 0, source: '192.0.2.1' };
+  const admin = itemsOfCaller(storedUser(1, 'admin', { authorities: ['ROLE_ADMIN'] }), {
+    expires: Number.MAX_SAFE_INTEGER,
+  });
   const soon = Math.floor(NOW / 1000) + 1;
 
   let number = 0;
@@ -182,7 +169,7 @@ describe('readAudits', () => {
     query: Partial<ListQuery<string>> = {},
     unitsPerQuery?: number,
   ) {
-    const table = memoryTable([admin, ...items]);
+    const table = memoryTable([...admin, ...items]);
     const { query: queryTable } = table;
     if (unitsPerQuery !== undefined)
       table.query = async (pk, range, onConsumed) => {
@@ -417,7 +404,7 @@ describe('readAudits', () => {
     expect(charged(found)).toEqual([110, 110, expect.closeTo(1 + 110 + 55.11 + 110 - 220, 5)]);
     expect(found.table.calls.slice(0, 6)).toEqual([
       ...[
-        'get USER',
+        'getAll 2',
         'getAll 1',
         'update',
         'update',

@@ -5,43 +5,28 @@ import { entityKey } from '../../lib/table/keys.ts';
 import type { Item } from '../../lib/table/table.ts';
 import type { Write } from '../../lib/table/write.ts';
 import type { CallerFrom } from '../../lib/users/caller.ts';
-import { formerUserKey } from '../../lib/users/user-items.ts';
+import { sessionKey } from '../../lib/users/session-item.ts';
 import { cancelledBy } from '../support/doubles/aws-calls.ts';
 import { memoryTable } from '../support/doubles/memory-table.ts';
+import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
 
 /* Everybody who is refused is in test/api/unauthorized.test.ts and stale-tokens.test.ts. */
 
-const CALLER: CallerFrom = {
-  id: 7,
-  incarnation: 'first',
-  jti: 'token',
-  expires: 1_900_000_000,
-  passwordChanges: 2,
-  sessionEndings: 0,
-  source: '192.0.2.1',
-};
+const CALLER: CallerFrom = { id: 7, jti: 'token', expires: 1_900_000_000, source: '192.0.2.1' };
 const INTEGRATORS: Access = { anyRole: ['ROLE_ADMIN', 'ROLE_USER'] };
-const STATE = {
-  activated: true,
-  incarnation: 'first',
-  passwordChanges: 2,
-  authorities: ['ROLE_USER'],
-};
-const USER = { ...entityKey('USER', 7), ...STATE, id: 7, login: 'ada' };
-const FORMER = { ...formerUserKey(7), ...STATE };
+const USER = { ...entityKey('USER', 7), ...storedUser(7, 'ada') };
+const SESSION = { ...sessionKey(CALLER), ...storedSession(storedUser(7, 'ada'), CALLER) };
+const OUTLIVING = { ...SESSION, deletedUser: { authorities: ['ROLE_USER'], secondFactor: false } };
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe('the token of a deleted user', () => {
-  const another = { ...USER, incarnation: 'other' };
-
+describe('the session of a deleted user', () => {
   it.each<[string, object[], boolean, Access?, string?]>([
-    ['what requires no role', [FORMER], true],
-    ['nothing where a deletion ends sessions', [FORMER], false, 'authenticated', 'true'],
-    ['nothing that requires a role', [FORMER], false, INTEGRATORS],
-    ['nothing after its session has ended', [{ ...FORMER, sessionEndings: 1 }], false],
-    ['nothing after a deactivation', [{ ...FORMER, activated: false }], false],
-    ['nothing once another account has the id', [another, FORMER], false],
+    ['what requires no role', [OUTLIVING], true],
+    ['nothing where a deletion ends sessions', [OUTLIVING], false, 'authenticated', 'true'],
+    ['nothing that requires a role', [OUTLIVING], false, INTEGRATORS],
+    ['nothing if the deletion has ended it', [SESSION], false],
+    ['nothing without its item', [], false],
   ])('reads %s', async (_, items, reads, access = 'authenticated', endsSessions = 'false') => {
     vi.stubEnv('DELETION_ENDS_SESSIONS', endsSessions);
     const table = memoryTable(items as Item[]);
@@ -54,7 +39,7 @@ describe('the token of a deleted user', () => {
 });
 
 it('a change that meets a conflict loads again, and prepares and counts once', async () => {
-  const table = memoryTable([USER]);
+  const table = memoryTable([USER, SESSION] as never);
   const { transact } = table;
   table.transact = async () => {
     table.transact = transact;

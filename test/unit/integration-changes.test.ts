@@ -43,7 +43,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const caller = callerWith('ROLE_USER');
 /** Renames the caller, so that the transaction meets a stale condition and is decided again. */
-const renamed = [put(entityKey('USER', 1), callerWith('ROLE_USER', 'eve'))];
+const renamed = [put(entityKey('USER', 1), { ...callerWith('ROLE_USER', 'eve')[0] })];
 
 const integrationName = nameOf(entityKey('INTEGRATION', 5));
 const parameterName = nameOf(entityKey('CONF', KEY.id));
@@ -93,14 +93,14 @@ async function outcomeOf<T>(table: MemoryTable, rule: Promise<T>) {
 
 /** What a rule changes in a table with these items and the caller. */
 async function changesOf<R extends Rule>(rule: R, items: Item[], fields: Fields = {}) {
-  const table = memoryTable([caller, ...items]);
+  const table = memoryTable([...caller, ...items]);
   return outcomeOf(table, run(rule, table, fields));
 }
 
 it.each<Rule>(['createIntegration', 'createParameter', 'updateParameter'])(
   'takes one id and one data key, also if it starts again: %s',
   async (rule) => {
-    const table = memoryTable([caller, gate(), parameter()]);
+    const table = memoryTable([...caller, gate(), parameter()]);
     table.concurrent.push(renamed);
 
     await run(rule, table);
@@ -115,7 +115,7 @@ describe('deleteIntegration', () => {
   it('reads no parameters when the id is too large to have any', async () => {
     const key = entityKey('INTEGRATION', 9_007_199_255);
     const table = memoryTable([
-      caller,
+      ...caller,
       { ...gate({ id: 9_007_199_255, parameterCount: 0 }), ...key },
     ]);
 
@@ -129,7 +129,7 @@ describe('deleteIntegration', () => {
   function tableWithStaleList(staleList: Item[], parameterCount: number, staleLists: number) {
     const added = parameter({ id: 5_000_003 });
     const items = [parameter(), added].slice(0, parameterCount);
-    const table = memoryTable([caller, gate({ parameterCount }), ...items]);
+    const table = memoryTable([...caller, gate({ parameterCount }), ...items]);
     const { query } = table;
     table.query = async (...range) => {
       const list = await query(...range);

@@ -19,7 +19,6 @@ const ADMIN = storedUser(1, 'admin', {
   factorChanges: 1,
   passwordChanges: 4,
   sessionEndings: 2,
-  tokenExcepted: 'jti',
 });
 const key = entityKey('USER', 1);
 const tableOf = (user: User) =>
@@ -36,7 +35,7 @@ const hashPassword = async () => {
 };
 const BOTH = { removesFactor: true, hashPassword };
 
-const { secondFactor: _, tokenExcepted: __, ...withoutFactor } = ADMIN;
+const { secondFactor: _, ...withoutFactor } = ADMIN;
 
 it('replaces factor and password and ends all sessions, and changes nothing else', async () => {
   const table = tableOf(ADMIN);

@@ -13,7 +13,7 @@ import { loginGuardKey } from '../../lib/users/user-items.ts';
 import type { NewUser } from '../../lib/users/user-schema.ts';
 import { findUserByLogin, isReservedLogin } from '../../lib/users/user-table.ts';
 import { type MemoryTable, memoryTable } from '../support/doubles/memory-table.ts';
-import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
+import { itemsOfCaller, storedSession, storedUser } from '../support/doubles/stored-items.ts';
 import { useFrozenClock } from '../support/doubles/time.ts';
 
 /* What of the changes of users no client sees. */
@@ -25,7 +25,10 @@ const itemOf = (user: User) => ({ ...entityKey('USER', user.id), ...user });
 /** A table with these users and the guards of their logins. */
 const tableWith = (...users: User[]): MemoryTable =>
   memoryTable(
-    users.flatMap((user) => [itemOf(user), { ...loginGuardKey(user.login), id: user.id }]),
+    users.flatMap((user) => [
+      ...itemsOfCaller(user),
+      { ...loginGuardKey(user.login), id: user.id },
+    ]),
   );
 const byAdmin = (table: MemoryTable) =>
   authorize(table, { ...storedSession(admin), id: 1, source: '' }, UpdateUser.access);

@@ -32,19 +32,26 @@ const ACTIONS = {
   put: 'dynamodb:PutItem',
   update: 'dynamodb:UpdateItem',
   updateUser: 'dynamodb:UpdateItem',
+  updateSession: 'dynamodb:UpdateItem',
   updateOutsideTransaction: 'dynamodb:UpdateItem',
   delete: 'dynamodb:DeleteItem',
   conditionCheck: 'dynamodb:ConditionCheckItem',
 } satisfies Record<Exclude<keyof Permissions, 'keys'>, string>;
 
 /** A transaction's conditions enforce the rules, so single writes are denied. */
-const ONLY_IN_TRANSACTIONS = ['put', 'update', 'updateUser', 'delete'];
+const ONLY_IN_TRANSACTIONS = ['put', 'update', 'updateUser', 'updateSession', 'delete'];
+
+/** What permissions to update some attributes are about. */
+const OF_ATTRIBUTES: Readonly<Record<string, string>> = {
+  updateUser: PARTITION.user,
+  updateSession: PARTITION.session,
+};
 
 /** Whoever uses the table checks its format first; a transaction may have to raise it. */
 function withFormat(permissions: Permissions): Permissions {
   if (Object.keys(permissions).length === 0) return permissions;
-  const { get = [], put, update, updateUser, delete: deletion } = permissions;
-  const mayWrite = put ?? update ?? updateUser ?? deletion;
+  const { get = [], put, update, updateUser, updateSession, delete: deletion } = permissions;
+  const mayWrite = put ?? update ?? updateUser ?? updateSession ?? deletion;
   return {
     ...permissions,
     get: [...new Set([...get, PARTITION.format])],
@@ -114,7 +121,8 @@ export class AdministrationTable extends Construct {
   grantTo(fn: GatehouseFunction, { keys: _, ...permissions }: Permissions): void {
     const granted = Object.entries(withFormat(permissions)) as [keyof typeof ACTIONS, string[]][];
     for (const [permission, names] of granted) {
-      const keys = permission === 'updateUser' ? [PARTITION.user] : names;
+      const owner = OF_ATTRIBUTES[permission];
+      const keys = owner === undefined ? names : [owner];
       fn.allow([ACTIONS[permission]], [this.table.tableArn], {
         'ForAllValues:StringLike': {
           'dynamodb:LeadingKeys': keys.map((key) => key.replace(/#$/, '#*')),
@@ -125,7 +133,7 @@ export class AdministrationTable extends Construct {
           'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
         }),
         // An update without attributes writes nothing, so their absence need not be denied.
-        ...(permission === 'updateUser' && {
+        ...(owner !== undefined && {
           'ForAllValues:StringEquals': {
             'dynamodb:Attributes': [...new Set(['pk', 'sk', ...names])],
           },

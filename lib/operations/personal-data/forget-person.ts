@@ -46,7 +46,7 @@ export function deleteAccount(table: Table, id: number): Promise<boolean> {
       if (!user) return { writes: [], result: false };
       const event = auditEventFor('user.deleted', user, userChanges(user, undefined));
       const entry = auditEntry(operator('person'), event, now);
-      return { writes: [...deletion(user, now), entry], result: true };
+      return { writes: [...deletion(user, []), entry], result: true };
     },
   );
 }

@@ -15,7 +15,7 @@ import { isMasked } from '../../integrations/parameter.ts';
 import { CreateParameter } from '../../integrations/parameter-contracts.ts';
 import { bytesOf } from '../../integrations/parameter-table.ts';
 import { isReadable } from '../../passwords/passwords.ts';
-import { CLOCK_SKEW_SECONDS } from '../../users/token-validity.ts';
+import { CLOCK_SKEW_SECONDS } from '../../tokens/token.ts';
 import { newUser } from '../../users/user-schema.ts';
 
 /*

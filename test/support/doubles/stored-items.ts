@@ -3,11 +3,11 @@ import type { Role } from '../../../lib/contract/contract.ts';
 import type { Integration } from '../../../lib/integrations/integration.ts';
 import { integrators } from '../../../lib/integrations/integration-contracts.ts';
 import type { StoredParameter } from '../../../lib/integrations/parameter-table.ts';
-import type { Session } from '../../../lib/sessions/session.ts';
 import { sequenceKey, totalKey } from '../../../lib/table/item-kind.ts';
 import { entityKey } from '../../../lib/table/keys.ts';
 import type { Item, Table } from '../../../lib/table/table.ts';
 import type { AuthorizedCaller } from '../../../lib/users/caller.ts';
+import { type Session, sessionCounts, sessionKey } from '../../../lib/users/session-item.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { emailGuardKey, loginGuardKey, rosterKey } from '../../../lib/users/user-items.ts';
 
@@ -34,10 +34,7 @@ export const storedUser = (id: number, login: string, fields: Partial<User> = {}
 });
 
 /** A session of this user, as a log-in stores it. */
-export const storedSession = (
-  { incarnation, passwordChanges, sessionEndings = 0 }: User,
-  fields: Partial<Session> = {},
-): Session => ({
+export const storedSession = (user: User, fields: Partial<Session> = {}): Session => ({
   jti: 'series',
   startedAt: '2030-01-01T00:00:00.000Z',
   expires: 1_893_459_600,
@@ -45,11 +42,18 @@ export const storedSession = (
   userAgent: 'curl/8.5.0',
   remembered: false,
   secondFactor: false,
-  incarnation,
-  passwordChanges,
-  sessionEndings,
+  ...sessionCounts(user),
   ...fields,
 });
+
+/** The items of a user and a session, by which the user makes requests. */
+export const itemsOfCaller = (user: User, fields?: Partial<Session>): Item[] => {
+  const session = storedSession(user, fields);
+  return [
+    { ...entityKey('USER', user.id), ...user },
+    { ...sessionKey({ id: user.id, jti: session.jti }), ...session },
+  ];
+};
 
 export const GATE: Integration = {
   id: 5,
@@ -84,31 +88,13 @@ export const parameter = (fields: Partial<StoredParameter> = {}): Item => {
   return { ...entityKey('CONF', stored.id), ...stored };
 };
 
-export const callerWith = (role: Role, login = 'ada'): Item => ({
-  ...entityKey('USER', 1),
-  id: 1,
-  login,
-  incarnation: 'first',
-  activated: true,
-  passwordChanges: 0,
-  authorities: [role],
-});
+/** The items of a caller with this role. */
+export const callerWith = (role: Role, login = 'ada'): Item[] =>
+  itemsOfCaller(storedUser(1, login, { authorities: [role] }));
 
 /** The caller, where a role of integrators is required. */
 export const asIntegrator = (table: Table): AuthorizedCaller =>
-  authorize(
-    table,
-    {
-      id: 1,
-      incarnation: 'first',
-      jti: 'j',
-      expires: 0,
-      passwordChanges: 0,
-      sessionEndings: 0,
-      source: '192.0.2.1',
-    },
-    integrators,
-  );
+  authorize(table, { id: 1, jti: 'series', expires: 0, source: '192.0.2.1' }, integrators);
 
 const intactUser = (id: number, login: string, email: string, authorities: Role[]): Item => ({
   ...entityKey('USER', id),

@@ -60,8 +60,11 @@ async function share(): Promise<Shared> {
   const start = [...(await itemsOf(instance.cloud))].filter(
     ([, { pk }]) => !pk.startsWith('ATTEMPTS#'),
   );
-  const tokenOf = async (login: string) =>
-    tokens.of((await findUserByLogin(instance.table, login)) as User);
+  const tokenOf = async (login: string) => {
+    const { token, started } = tokens.of((await findUserByLogin(instance.table, login)) as User);
+    await commit(instance.table, [started]);
+    return token;
+  };
   const gatehouse: SharedGatehouse = Object.assign(instance, {
     tokenOf,
     // A new token for each test file: one that adopts the table ends all earlier sessions.

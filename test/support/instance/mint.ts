@@ -2,9 +2,12 @@ import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:cryp
 import { KMSClient } from '@aws-sdk/client-kms';
 import { OPERATOR } from '../../../infra/local/state/operator.ts';
 import type { Item } from '../../../lib/table/table.ts';
+import type { Write } from '../../../lib/table/write.ts';
 import { openModuleSigner } from '../../../lib/tokens/signing-keys.ts';
 import { publicKeyItemKey, thumbprint } from '../../../lib/tokens/token.ts';
+import { sessionStarted } from '../../../lib/users/session-item.ts';
 import type { User } from '../../../lib/users/user.ts';
+import { storedSession } from '../doubles/stored-items.ts';
 import type { Gatehouse } from './launch.ts';
 
 export type Part = Record<string, unknown>;
@@ -32,9 +35,6 @@ export function es256(input: string, key: KeyObject): string {
   );
 }
 
-type TokenHolder = Pick<User, 'id' | 'incarnation'> &
-  Partial<Pick<User, 'login' | 'authorities' | 'passwordChanges' | 'sessionEndings'>>;
-
 /** One per worker: after an unknown key a function does not read keys again for a while. */
 let mintingKey: SigningKeyPair | undefined;
 
@@ -46,26 +46,22 @@ export function makeTokens(real: string) {
   return {
     /** Must be in the table for verification to succeed. */
     publicKey: { ...publicKeyItemKey(jwk.kid), jwk } satisfies Item,
-    of({
-      id,
-      login,
-      incarnation,
-      authorities: roles = [],
-      passwordChanges = 0,
-      sessionEndings = 0,
-    }: TokenHolder): string {
+    /** The token of a session of this user, and the write that starts the session. */
+    of(user: User): { readonly token: string; readonly started: Write } {
       const iat = Math.floor(Date.now() / 1000);
-      const own = {
-        sub: String(id),
-        preferred_username: login,
-        incarnation,
-        roles,
-        passwordChanges,
-        sessionEndings,
+      const [jti, exp] = [randomUUID(), iat + 3600];
+      const { id, login, authorities: roles } = user;
+      const own = { sub: String(id), preferred_username: login, roles };
+      const input = [
+        { ...header, kid: jwk.kid },
+        { ...claims, ...own, jti, iat, exp },
+      ]
+        .map(encode)
+        .join('.');
+      return {
+        token: `${input}.${es256(input, privateKey)}`,
+        started: sessionStarted(user, storedSession(user, { jti, expires: exp })),
       };
-      const mine = { ...claims, ...own, jti: randomUUID(), iat, exp: iat + 3600 };
-      const input = `${encode({ ...header, kid: jwk.kid })}.${encode(mine)}`;
-      return `${input}.${es256(input, privateKey)}`;
     },
   };
 }

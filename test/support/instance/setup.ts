@@ -12,17 +12,12 @@ import {
   openFactorSecrets,
 } from '../../../lib/second-factor/factor-secrets.ts';
 import { newPendingFactor, newRecoveryCodes } from '../../../lib/second-factor/second-factor.ts';
-import { sessionStarted } from '../../../lib/sessions/session-table.ts';
 import { commit } from '../../../lib/table/change.ts';
 import { entityKey, parameterId } from '../../../lib/table/keys.ts';
 import { changeTotal, claim, EXISTS, remove, set, type Write } from '../../../lib/table/write.ts';
 import { newAccount } from '../../../lib/users/create-user.ts';
-import { passwordChange, sessionsChanged } from '../../../lib/users/credential-table.ts';
-import {
-  allSessionsEnded,
-  type IssuedToken,
-  sessionEnded,
-} from '../../../lib/users/token-validity.ts';
+import { passwordChange, sessionsEnded } from '../../../lib/users/credential-table.ts';
+import { sessionEnded, sessionStarted } from '../../../lib/users/session-item.ts';
 import type { User } from '../../../lib/users/user.ts';
 import { creation, deletion, modification } from '../../../lib/users/user-table.ts';
 import { storedSession } from '../doubles/stored-items.ts';
@@ -74,8 +69,9 @@ export async function openSetup(gatehouse: Gatehouse): Promise<Setup> {
         'test',
         Date.now(),
       );
-      await untilCommitted(() => commit(table, creation(user)));
-      return { user, token: tokens.of(user), item: Object.values(entityKey('USER', id)).join('/') };
+      const { token, started } = tokens.of(user);
+      await untilCommitted(() => commit(table, [...creation(user), started]));
+      return { user, token, item: Object.values(entityKey('USER', id)).join('/') };
     },
     async session(user) {
       const expires = Math.floor(Date.now() / 1000) + 3600;
@@ -188,12 +184,10 @@ const LOSSES = {
   deactivated: (user) =>
     modification(user, { ...user, activated: false }, { voidsResetKeys: true }),
   'given another password': (user) => [passwordChange(user, 'another')],
-  deleted: (user) => deletion(user, Date.now()),
-  // Under the same id, after a restore.
-  replaced: ({ id }) => [set(entityKey('USER', id), { incarnation: 'another' }, EXISTS)],
-  'logged out': (user, token) => [sessionsChanged(user, sessionEnded(user, token, Date.now()))],
-  'logged out everywhere': (user) => [sessionsChanged(user, allSessionsEnded(user))],
-} satisfies Record<string, (user: User, token: IssuedToken) => Write[]>;
+  deleted: (user, jti) => deletion(user, [storedSession(user, { jti })]),
+  'logged out': ({ id }, jti) => [sessionEnded({ id, jti })],
+  'logged out everywhere': (user) => [sessionsEnded(user)],
+} satisfies Record<string, (user: User, jti: string) => Write[]>;
 export type Loss = keyof typeof LOSSES;
 
 /** Makes accounts with all roles, and returns the tokens that they had before they lost them. */
@@ -201,8 +195,7 @@ export async function makeTokensOfLost(setup: Setup): Promise<Map<Loss, string>>
   const tokens = new Map<Loss, string>();
   for (const [loss, writesOf] of Object.entries(LOSSES)) {
     const { user, token } = await setup.account({ authorities: [...ROLES] });
-    const { jti, exp: expires } = decode(token.split('.')[1]);
-    const writes = writesOf(user, { jti, expires } as IssuedToken);
+    const writes = writesOf(user, decode(token.split('.')[1]).jti as string);
     assert.equal(await commit(setup.gatehouse.table, writes), 'committed', loss);
     tokens.set(loss as Loss, token);
   }

@@ -19,9 +19,6 @@ export function signedBy(
     exp: now + 3600,
     jti: 'id',
     roles: ['ROLE_USER'],
-    incarnation: 'first',
-    passwordChanges: 3,
-    sessionEndings: 0,
   };
   const defaultHeader = { alg: 'ES256', typ: 'at+jwt', kid: jwk.kid };
   const parts = [

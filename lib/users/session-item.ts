@@ -1,0 +1,145 @@
+import * as v from 'valibot';
+import type { Role } from '../contract/contract.ts';
+import { pick } from '../contract/entity-fields.ts';
+import { count, type ItemDeclaration, text } from '../table/item-kind.ts';
+import { idText, type Key } from '../table/keys.ts';
+import { attributesOf, type Item, type OnConsumed, type Table } from '../table/table.ts';
+import { EXISTS, put, remove, set, type Write } from '../table/write.ts';
+import type { Caller } from './caller.ts';
+import type { User } from './user.ts';
+
+/** A log-in of a user, as stored until its token expires. It ends when its item is deleted. */
+export interface Session extends SessionCounts {
+  /** The id of its token (RFC 7519, 4.1.7), which clients know as the series of the session. */
+  readonly jti: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+  readonly ipAddress: string;
+  readonly userAgent: string;
+  /** Whether the log-in asked for the longer lifetime. */
+  readonly remembered: boolean;
+  /** Whether the log-in had a code. */
+  readonly secondFactor: boolean;
+  /** The user as of the deletion, after which the session can still read. */
+  readonly deletedUser?: DeletedUser | undefined;
+}
+
+/**
+ * How often the password of the user was changed and all sessions were ended. A session ends when
+ * its user has a higher count; one that is to stay receives the new counts with its user.
+ */
+export const SESSION_COUNTS = [
+  'passwordChanges',
+  'sessionEndings',
+] as const satisfies (keyof User)[];
+export type SessionCounts = Required<Pick<User, (typeof SESSION_COUNTS)[number]>>;
+
+/** What decides on the access of a deleted user. A stored user satisfies it. */
+export interface DeletedUser {
+  readonly authorities: readonly Role[];
+  readonly secondFactor?: User['secondFactor'] | boolean;
+}
+
+const partition = (userId: number): string => `SESSION#${idText(userId)}`;
+export const sessionKey = ({ id, jti }: Pick<Caller, 'id' | 'jti'>): Key => ({
+  pk: partition(id),
+  sk: jti,
+});
+/** The series begins with the time. */
+export const sessionItem: ItemDeclaration = {
+  pk: 'SESSION#<user id>',
+  sk: '<series>',
+  name: 'session',
+  attributes: () =>
+    v.object({
+      jti: text,
+      startedAt: text,
+      ipAddress: text,
+      userAgent: text,
+      remembered: v.boolean(),
+      secondFactor: v.boolean(),
+      passwordChanges: count,
+      sessionEndings: count,
+      deletedUser: v.optional(v.object({ authorities: v.array(text), secondFactor: v.boolean() })),
+      expires: count,
+    }),
+  personal: ['startedAt', 'ipAddress', 'userAgent', 'remembered', 'expires'],
+  onForget: 'delete',
+  onRestore: 'delete',
+};
+
+export const sessionOf = (item: Item): Session => attributesOf(item) as unknown as Session;
+
+/** The counts of a new session of the user. */
+export const sessionCounts = ({ passwordChanges, sessionEndings = 0 }: User): SessionCounts => ({
+  passwordChanges,
+  sessionEndings,
+});
+
+/** The attributes of a user all of whose sessions end. */
+export const allSessionsEnded = ({ sessionEndings = 0 }: User) => ({
+  sessionEndings: sessionEndings + 1,
+});
+
+/**
+ * Whether the session has not ended. Its item and the user may have been read one after the other:
+ * a session that is kept by a change of its user has the higher counts for that moment.
+ * `now` is in milliseconds since 1970.
+ */
+export const isLive = (session: Session, user: User, now: number): boolean =>
+  now < session.expires * 1000 &&
+  session.passwordChanges >= user.passwordChanges &&
+  session.sessionEndings >= (user.sessionEndings ?? 0);
+
+/** The session of this caller, or undefined. */
+export async function findSession(
+  table: Table,
+  session: Pick<Caller, 'id' | 'jti'>,
+): Promise<Session | undefined> {
+  const item = await table.get(sessionKey(session));
+  return item && sessionOf(item);
+}
+
+/** The latest sessions of a user that have not ended, the latest first, of at most `limit`. */
+export async function findLiveSessions(
+  table: Table,
+  user: User,
+  limit: number,
+  onConsumed?: OnConsumed,
+): Promise<Session[]> {
+  const items = await table.query(partition(user.id), { backwards: true, limit }, onConsumed);
+  return items.map(sessionOf).filter((session) => isLive(session, user, Date.now()));
+}
+
+/** The write that stores a session of the user, as of the transaction of its log-in. */
+export const sessionStarted = ({ id }: User, session: Session): Write =>
+  put(sessionKey({ id, jti: session.jti }), { ...session });
+
+/** The write that ends a session, on condition that it has not ended. */
+export const sessionEnded = (session: Pick<Caller, 'id' | 'jti'>): Write =>
+  remove(sessionKey(session), EXISTS);
+
+/**
+ * The write that keeps the session of a change while the others of its user end. The change itself
+ * has the condition that it exists.
+ */
+export const sessionKept = (caller: Caller, counts: SessionCounts): Write =>
+  set(sessionKey(caller), pick(counts, SESSION_COUNTS));
+
+/** The sessions that a deletion lets read on, the latest: a transaction has 100 actions. */
+export const OUTLIVING_SESSIONS_MAX = 50;
+
+/** The write that lets a session read on after the deletion of its user. */
+export const sessionOutlives = (user: User, { jti }: Session): Write =>
+  set(
+    sessionKey({ id: user.id, jti }),
+    {
+      deletedUser: {
+        authorities: user.authorities,
+        secondFactor: user.secondFactor !== undefined,
+      },
+    },
+    EXISTS,
+  );

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { newSession } from '../../lib/sessions/session.ts';
+import { isLive } from '../../lib/users/session-item.ts';
+import { storedSession, storedUser } from '../support/doubles/stored-items.ts';
+
+const NOW = Date.UTC(2030, 0, 1);
+const SECONDS = NOW / 1000;
+const SOURCE = { address: '203.0.113.7', arrivedAt: NOW };
+
+const ada = storedUser(7, 'ada');
+
+it('a session lasts as long as its token, and names no more of the client', () => {
+  const traits = { remembered: false, secondFactor: true };
+  const userAgent = `<b>é\u0000"curl"</b> (8.5; x_86/64: +a,b) ${'x'.repeat(300)}`;
+  const session = newSession(ada, { ...SOURCE, userAgent }, traits, 3600, NOW + 999);
+
+  expect(session).toEqual({
+    jti: expect.stringMatching(/^0[a-z\d]{8}[\w-]{12}$/),
+    startedAt: '2030-01-01T00:00:00.999Z',
+    expires: SECONDS + 3600,
+    ipAddress: '203.0.113.7',
+    userAgent: `bcurl/b (8.5; x_86/64: +a,b) ${'x'.repeat(226)}`,
+    ...traits,
+    passwordChanges: 0,
+    sessionEndings: 0,
+  });
+  expect(newSession(ada, SOURCE, traits, 3600, NOW).userAgent).toBe('');
+  expect(newSession(ada, SOURCE, traits, 3600, NOW + 999).jti).not.toBe(session.jti);
+  expect(newSession(ada, SOURCE, traits, 3600, NOW + 1000).jti > session.jti).toBe(true);
+});
+
+it.each<[string, object, number, boolean]>([
+  ['in its last millisecond', {}, NOW + 59_999, true],
+  ['when its token expires', {}, NOW + 60_000, false],
+  ['after a new password', { passwordChanges: 3 }, NOW, false],
+  ['after the end of all', { sessionEndings: 2 }, NOW, false],
+  // It was read before the change that keeps it, and the session after it.
+  ['whose user has lower counts', { passwordChanges: 1, sessionEndings: undefined }, NOW, true],
+])('a session %s', (_, changes, now, expected) => {
+  const user = { ...ada, passwordChanges: 2, sessionEndings: 1 };
+  const session = storedSession(user, { expires: SECONDS + 60 });
+
+  expect(isLive(session, { ...user, ...changes }, now)).toBe(expected);
+});
