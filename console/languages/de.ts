@@ -36,6 +36,8 @@ export const de: Dictionary = {
   allFrom: 'Alles von der Adresse {source}',
   findTarget: 'Nach dem Ziel suchen',
   fields: 'Felder',
+  lockedOut: 'zeitweise ausgesperrt',
+  lockedOutText: 'Nach zu vielen Fehlversuchen wartet jede weitere Anmeldung bis zu 15 Minuten.',
   lastChanges: 'Letzte Änderungen',
   saveAll: '{n} Änderungen speichern',
   secretSet: 'geheim, gesetzt',

@@ -35,6 +35,9 @@ export const en = {
   allFrom: 'Everything from {source}',
   findTarget: 'Find by target',
   fields: 'Fields',
+  lockedOut: 'locked out for a while',
+  lockedOutText:
+    'After too many failures, each further attempt to log in waits for up to 15 minutes.',
   lastChanges: 'Last changes',
   saveAll: 'Save {n} changes',
   secretSet: 'secret, set',

@@ -35,6 +35,8 @@ export const es: Dictionary = {
   allFrom: 'Todo desde {source}',
   findTarget: 'Buscar por objeto',
   fields: 'Campos',
+  lockedOut: 'bloqueado por un tiempo',
+  lockedOutText: 'Tras demasiados fallos, cada nuevo intento espera hasta 15 minutos.',
   lastChanges: 'Últimos cambios',
   saveAll: 'Guardar {n} cambios',
   secretSet: 'secreto, definido',

@@ -6,6 +6,7 @@ import { Confirm } from '../components/confirm.tsx';
 import { Conflict } from '../components/conflict.tsx';
 import { type Editing, useEditing } from '../components/editing.ts';
 import { Form } from '../components/form.tsx';
+import { Badge } from '../components/icon.tsx';
 import { useLoad } from '../components/load.ts';
 import { Copy, Time } from '../components/parts.tsx';
 import { Alert, Waiting } from '../components/problem.tsx';
@@ -179,6 +180,31 @@ function LastChanges({ user }: { user: UserData }) {
   );
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Failures count for a day, until the user logs in or sets another password by mail. */
+function LockedOut({ id }: Pick<UserData, 'id'>) {
+  const t = texts();
+  const { answer } = useLoad(String(id), () =>
+    send('GET /api/audits', {
+      query: {
+        'target.equals': `user/${id}`,
+        'action.in': 'login.throttled,session.started,password.reset',
+        size: 1,
+      },
+    }),
+  );
+  const [latest] = answer?.ok ? answer.data : [];
+  if (latest?.action !== 'login.throttled') return null;
+  if (Date.now() - Date.parse(latest.time) > DAY_MS) return null;
+  return (
+    <p>
+      <Badge tone="warning" icon="alert" text={t.lockedOut} /> <Time instant={latest.time} />
+      <span class="hint">{t.lockedOutText}</span>
+    </p>
+  );
+}
+
 interface ActivationProperties {
   readonly editing: EditingUser;
   readonly onSessionsEnded: () => void;
@@ -223,6 +249,7 @@ function Activation({ editing, onSessionsEnded }: ActivationProperties) {
       <p>
         <StateBadge user={current.data} />
       </p>
+      <LockedOut id={current.data.id} />
       <dl>
         <dt>{t.lastLogin}</dt>
         <dd>

@@ -165,3 +165,17 @@ it('recovery codes and the secret of a credential are not left without a questio
   await page.getByRole('heading', { name: 'About' }).waitFor();
   expect(erin.faults).toEqual([]);
 });
+
+it('the page of a user says that attempts to log in have to wait', async () => {
+  await gatehouse.makeUser('locked');
+  const body = { username: 'locked', password: 'wrong' };
+  while ((await gatehouse.call('POST', '/api/authenticate', { body })).status !== 429);
+  const { page } = tab;
+
+  await page.goto('/console/users/locked');
+  await page.getByText('locked out for a while').waitFor();
+  await page.goto('/console/users/admin');
+  await page.getByRole('heading', { name: 'Last changes' }).waitFor();
+
+  expect(await page.getByText('locked out for a while').count()).toBe(0);
+});
